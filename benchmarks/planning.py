@@ -1,0 +1,145 @@
+"""Planning the demo's query with 6,936 hourly partitions and with a hundred times as many; naive enumeration beside it.
+
+The catalogs hold timelines of hours, days and months without files: planning reads timelines only. Naive enumeration
+is the procedure that seed 000 begins with: it asks the catalog for every partition of every period that it tries.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import rewriter
+from benchmarks.timing import Figure, Table, ratio, seconds
+from rewriter.catalog import Catalog
+from rewriter.catalog.changes import AddPartitions, PartitionWrite
+from rewriter.catalog.keys import KeyRange, encode, successor
+from rewriter.errors import Span
+from rewriter.grammar.statements import Query
+from rewriter.planner.plan import Settings
+from rewriter.planner.planner import plan_query
+from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+
+SQL = """SELECT carrier, SUM(distance) AS distance, COUNT(*) AS flights, AVG(delay) AS delay, MAX(worst_delay) AS worst
+FROM flights WHERE time_range_in(departed, '2013-01-29T06', '2013-03-01T06') GROUP BY carrier ORDER BY carrier"""
+START, END = parse_instant("2013-01-29T06"), parse_instant("2013-03-01T06")
+PERIODS = {
+    UpdatePeriod.HOURLY: "flights_hourly",
+    UpdatePeriod.DAILY: "flights_daily",
+    UpdatePeriod.MONTHLY: "flights_monthly",
+}
+DATA = """origin STRING, dest STRING, carrier STRING, flights BIGINT, departures BIGINT, distance BIGINT,
+  delay DOUBLE, worst_delay DOUBLE"""
+CUBE = """CREATE CUBE flights (origin STRING, dest STRING, carrier STRING, flights BIGINT MEASURE COUNT,
+  departures BIGINT MEASURE COUNT, distance BIGINT MEASURE SUM, delay DOUBLE MEASURE SUM COUNTED BY departures,
+  worst_delay DOUBLE MEASURE MAX, departed TIMESTAMP TIME)"""
+FACT = """CREATE FACT flights_all OF CUBE flights STORED IN (
+  TABLE flights_hourly PERIOD HOURLY PARTITIONED BY departed AS (dt = 'yyyy-MM-dd-HH'),
+  TABLE flights_daily PERIOD DAILY PARTITIONED BY departed AS (dt = 'yyyy-MM-dd'),
+  TABLE flights_monthly PERIOD MONTHLY PARTITIONED BY departed AS (dt = 'yyyy-MM'))"""
+
+
+def build(warehouse: Path, hours: int) -> Catalog:
+    """A fact whose hours around 2013-02 are all there, ``hours`` of them, with their days and months."""
+    with rewriter.connect(warehouse, engine="duckdb") as connection:
+        cursor = connection.cursor()
+        for table in PERIODS.values():
+            cursor.execute(f"CREATE TABLE {table} ({DATA}) PARTITIONED BY (dt STRING)")
+        cursor.execute(CUBE)
+        cursor.execute(FACT)
+    catalog = Catalog.open(warehouse)
+    middle = (START + END) // 2
+    first, last = (UpdatePeriod.HOURLY.ordinal(middle) + step * hours // 2 for step in (-1, 1))
+    for period, name in PERIODS.items():
+        start, end = period.ordinal(UpdatePeriod.HOURLY.start(first)), period.ordinal(UpdatePeriod.HOURLY.start(last))
+        layout = TimeLayout.of(period, [("dt", None)])
+        with catalog.begin() as transaction:
+            table = transaction.snapshot.table(name)
+            partitions = tuple(PartitionWrite(layout.values(ordinal), ()) for ordinal in range(start, end))
+            transaction.commit([AddPartitions(table, partitions, if_not_exists=False)])
+    return catalog
+
+
+def naive_cover(
+    catalog: Catalog, start: int, end: int, periods: list[UpdatePeriod]
+) -> Iterator[tuple[UpdatePeriod, int]]:
+    """Seed 000's procedure (its second recursion mended): every partition is looked up in the catalog, one by one."""
+    snapshot = catalog.snapshot()
+
+    def exists(period: UpdatePeriod, ordinal: int) -> bool:
+        table = snapshot.table(PERIODS[period])
+        key = encode(table.id, ["string"], TimeLayout.of(period, [("dt", None)]).values(ordinal))
+        return bool(snapshot.partitions(table, [KeyRange(key, successor(key))]))
+
+    def cover(low: int, high: int, left: list[UpdatePeriod]) -> Iterator[tuple[UpdatePeriod, int]]:
+        if low >= high or not left:
+            return
+        period, finer = left[0], left[1:]
+        first, last = period.ceil(low), period.floor(high)
+        if first >= last:
+            yield from cover(low, high, finer)
+            return
+        yield from cover(low, first, finer)
+        for ordinal in range(period.ordinal(first), period.ordinal(last)):
+            if exists(period, ordinal):
+                yield period, ordinal
+            else:
+                yield from cover(period.start(ordinal), period.end(ordinal), finer)
+        yield from cover(last, high, finer)
+
+    return cover(start, end, periods)
+
+
+def measure() -> Table:
+    """The figures of planning."""
+    query = Query(SQL, Span(0, len(SQL)))
+    figures: list[Figure] = []
+    warm: list[float] = []
+    for hours in (6_936, 693_600):
+        with tempfile.TemporaryDirectory() as folder:
+            catalog = build(Path(folder), hours)
+            figures += _measured(catalog, query, hours, warm)
+            catalog.close()
+            figures.append(
+                Figure(f"rewriter rewrite, {hours:,} hourly partitions", _command(folder), "CPU of the process")
+            )
+    note = f"{warm[1] / warm[0]:.2f}× of the smaller"
+    return Table(
+        "Planning the demo's query", (*figures, Figure("planning, 100 times as many partitions", warm[1], note))
+    )
+
+
+def _measured(catalog: Catalog, query: Query, hours: int, warm: list[float]) -> Iterator[Figure]:
+    snapshot, settings = catalog.snapshot(), Settings(now=END)
+    plan_query(query, snapshot, settings, {})
+    warm.append(seconds(lambda: plan_query(query, snapshot, settings, {}), 200))
+    yield Figure(f"plan, {hours:,} hourly partitions, timelines in memory", warm[-1])
+    cold = seconds(lambda: plan_query(query, catalog.snapshot(), settings, {}), 20)
+    yield Figure(f"plan, {hours:,} hourly partitions, new snapshot from SQLite", cold)
+    for what, periods in (("rollups there", list(reversed(PERIODS))), ("hours only", [UpdatePeriod.HOURLY])):
+        found: list[object] = []
+
+        def enumerate_all(into: list[object] = found, over: list[UpdatePeriod] = periods) -> None:
+            into.extend(naive_cover(catalog, START, END, over))
+
+        taken = seconds(enumerate_all)
+        note = f"{len(found)} partitions found; the plan above takes {ratio(taken, warm[-1])} less"
+        yield Figure(f"naive enumeration, {hours:,} hourly partitions, {what}", taken, note)
+
+
+def _command(warehouse: str) -> float:
+    """CPU seconds, user and system, of ``rewriter rewrite`` as a process of its own; the least of five runs."""
+    command = [sys.executable, "-m", "rewriter", "rewrite", "-w", warehouse, SQL]
+    taken = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(taken)

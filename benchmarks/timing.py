@@ -1,0 +1,54 @@
+"""Measuring and printing."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row of a table: what was done, how long it took, and a word beside it."""
+
+    what: str
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    figures: tuple[Figure, ...]
+
+
+def seconds(run: Callable[[], object], repeat: int = 1) -> float:
+    """The median of ``repeat`` runs, in seconds."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def shown(value: float) -> str:
+    """Seconds for a person: ``0.81 ms``, ``12.3 s``."""
+    return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
+
+
+def ratio(slow: float, fast: float) -> str:
+    """How many times faster, as ``12×``."""
+    times = slow / fast
+    return f"{times:,.0f}×" if times >= 10 else f"{times:.1f}×"
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """The tables as Markdown."""
+    lines: list[str] = []
+    for table in tables:
+        lines += [f"### {table.title}", "", "| what | time | |", "| --- | ---: | --- |"]
+        lines += [f"| {figure.what} | {shown(figure.seconds)} | {figure.note} |" for figure in table.figures]
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,7 @@
+"""Tables, partitions, cubes, facts, write ids and the notification log, on SQLite."""
+
+from rewriter.catalog.snapshot import Snapshot
+from rewriter.catalog.store import Catalog, Event
+from rewriter.catalog.transaction import Transaction
+
+__all__ = ["Catalog", "Event", "Snapshot", "Transaction"]

@@ -1,0 +1,76 @@
+"""What a transaction may change, as values. ``Transaction.commit`` applies them in order, all or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import Cube, DataFile, Fact, PartitionValues, Table
+
+
+@dataclass(frozen=True)
+class CreateObject:
+    """A new table, cube or fact, whose id comes from ``Transaction.allocate_id``.
+
+    A fact takes over its storage tables: each of their partitions must be named as one of its layouts says, and their
+    timelines are built from what exists, outdated rollups included.
+    """
+
+    object: Table | Cube | Fact
+
+
+@dataclass(frozen=True)
+class DropObject:
+    """The end of a table that no fact uses, a cube without facts, or a fact (whose tables stay)."""
+
+    object: Table | Cube | Fact
+
+
+@dataclass(frozen=True)
+class PartitionWrite:
+    """One partition as a write leaves or makes it: canonical values, the files that the write added.
+
+    ``location`` is an absolute directory where it is not the default one; ``None`` keeps what was.
+    """
+
+    values: PartitionValues
+    files: tuple[DataFile, ...] = ()
+    location: str | None = None
+
+
+@dataclass(frozen=True)
+class WritePartitions:
+    """An INSERT. ``write_id`` comes from ``Transaction.write_id(table)``; each partition is named once.
+
+    ``overwrite`` replaces the content of the partitions written; otherwise files are added. ``wipe`` (with
+    ``overwrite`` only) also removes all other partitions of that range, as Spark's static mode does.
+    ``if_not_exists`` makes a partition that exists at commit a ``ConflictError``. An unpartitioned table has the one
+    partition ``()``. Files given for an external table are not kept: its directories are listed by who reads it.
+    """
+
+    table: Table
+    write_id: int
+    partitions: tuple[PartitionWrite, ...]
+    overwrite: bool
+    wipe: KeyRange | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AddPartitions:
+    """ALTER TABLE … ADD PARTITION: registers partitions, without files. A repetition in the list counts once."""
+
+    table: Table
+    partitions: tuple[PartitionWrite, ...]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropPartitions:
+    """ALTER TABLE … DROP PARTITION of the partitions with these keys. Of a base table it is retention."""
+
+    table: Table
+    keys: tuple[bytes, ...]
+
+
+Change = CreateObject | DropObject | WritePartitions | AddPartitions | DropPartitions

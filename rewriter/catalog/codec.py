@@ -1,0 +1,105 @@
+"""Tables, cubes and facts as JSON text, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from rewriter.catalog.models import Aggregate, Column, Cube, Fact, Measure, Storage, StorageTable, Table
+from rewriter.timeline.layouts import TimeLayout
+
+Object = Table | Cube | Fact
+
+_KINDS: Mapping[type, str] = {Table: "table", Cube: "cube", Fact: "fact"}
+
+
+def kind_of(thing: Object) -> str:
+    """``table``, ``cube`` or ``fact``."""
+    return _KINDS[type(thing)]
+
+
+def to_text(thing: Object) -> str:
+    """The definition without id and name, which have columns of their own."""
+    if isinstance(thing, Table):
+        data = _table_data(thing)
+    elif isinstance(thing, Cube):
+        data = _cube_data(thing)
+    else:
+        data = _fact_data(thing)
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+@lru_cache(maxsize=1024)
+def decoded(kind: str, id: int, name: str, text: str) -> Object:
+    """The object that ``to_text`` described. Definitions never change, so the same one is answered again."""
+    data = json.loads(text)
+    if kind == "table":
+        return _table(id, name, data)
+    return _cube(id, name, data) if kind == "cube" else _fact(id, name, data)
+
+
+def _columns(data: list[list[str | None]]) -> tuple[Column, ...]:
+    return tuple(Column(str(name), str(type), comment) for name, type, comment in data)
+
+
+def _columns_data(columns: tuple[Column, ...]) -> list[list[str | None]]:
+    return [[column.name, column.type, column.comment] for column in columns]
+
+
+def _table_data(table: Table) -> dict[str, Any]:
+    return {
+        "columns": _columns_data(table.columns),
+        "partition_columns": _columns_data(table.partition_columns),
+        "format": table.format,
+        "location": table.location,
+        "external": table.external,
+        "comment": table.comment,
+        "properties": dict(table.properties),
+    }
+
+
+def _table(id: int, name: str, data: dict[str, Any]) -> Table:
+    columns, partition_columns = _columns(data.pop("columns")), _columns(data.pop("partition_columns"))
+    return Table(id, name, columns, partition_columns, **data)
+
+
+def _cube_data(cube: Cube) -> dict[str, Any]:
+    return {
+        "dimensions": _columns_data(cube.dimensions),
+        "measures": [[m.name, m.type, m.aggregate.value, m.counted_by, m.not_null] for m in cube.measures],
+        "times": cube.times,
+        "column_order": cube.column_order,
+    }
+
+
+def _cube(id: int, name: str, data: dict[str, Any]) -> Cube:
+    measures = tuple(Measure(m[0], m[1], Aggregate(m[2]), m[3], m[4]) for m in data["measures"])
+    times, column_order = tuple(data["times"]), tuple(data["column_order"])
+    return Cube(id, name, _columns(data["dimensions"]), measures, times, column_order)
+
+
+def _fact_data(fact: Fact) -> dict[str, Any]:
+    return {
+        "cube": fact.cube,
+        "columns": fact.columns,
+        "weight": fact.weight,
+        "storages": [[storage.name, [_storage_table_data(t) for t in storage.tables]] for storage in fact.storages],
+    }
+
+
+def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
+    storages = tuple(Storage(label, tuple(map(_storage_table, tables))) for label, tables in data["storages"])
+    columns = None if data["columns"] is None else tuple(data["columns"])
+    return Fact(id, name, data["cube"], storages, columns, data["weight"])
+
+
+def _storage_table_data(table: StorageTable) -> dict[str, Any]:
+    layouts = [layout.to_json() for layout in table.layouts.values()]
+    return {"table": table.table, "time": table.time, "trusted": table.trusted, "layouts": layouts}
+
+
+def _storage_table(data: dict[str, Any]) -> StorageTable:
+    layouts = {layout.period: layout for layout in map(TimeLayout.from_json, data["layouts"])}
+    return StorageTable(data["table"], data["time"], layouts, data["trusted"])

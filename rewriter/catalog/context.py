@@ -1,0 +1,140 @@
+"""What the parts of one commit share: its numbers, its write ids, its events, and the live objects."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import sqlalchemy as sa
+
+from rewriter.catalog import reads, schema
+from rewriter.catalog.codec import Object
+from rewriter.catalog.database import Database, next_number
+from rewriter.catalog.freshness import Sources
+from rewriter.catalog.models import Fact, Table
+from rewriter.catalog.snapshot import Snapshot
+from rewriter.catalog.writeids import ValidTxnList
+from rewriter.errors import ConflictError
+
+_EVERYONE = ValidTxnList(schema.NEVER, frozenset())
+
+
+class CommitContext:
+    """One commit inside its write transaction, under a number that nobody else can hold."""
+
+    def __init__(
+        self, database: Database, connection: sa.Connection, transaction_id: int, snapshot: Snapshot, sources: Sources
+    ) -> None:
+        """Takes the next commit number. ``ConflictError`` where the transaction is not open any more."""
+        self.database = database
+        self.connection = connection
+        self.transaction_id = transaction_id
+        self.snapshot = snapshot
+        self.sources = sources
+        self.sequence = next_number(connection, "commit")
+        self._events: list[tuple[str, int | None, dict[str, Any]]] = []
+        self._touched: dict[int, int] = {}
+        self._close_transaction()
+
+    def _close_transaction(self) -> None:
+        transaction, held = schema.transactions, schema.write_ids
+        closed = self.connection.execute(
+            sa.update(transaction)
+            .where(transaction.c.transaction_id == self.transaction_id, transaction.c.state == "open")
+            .values(state="committed", commit_seq=self.sequence)
+        )
+        if closed.rowcount != 1:
+            raise not_open(self.transaction_id)
+        mine = held.c.transaction_id == self.transaction_id
+        self.connection.execute(sa.update(held).where(mine).values(commit_seq=self.sequence))
+
+    def write_id(self, object_id: int) -> int:
+        """The transaction's write id for an object; allocated now where it had none."""
+        if object_id not in self._touched:
+            self._touched[object_id] = hold_write_id(
+                self.connection, self.transaction_id, object_id, commit_seq=self.sequence
+            )
+        return self._touched[object_id]
+
+    def log(self, kind: str, thing: Object, **payload: object) -> None:
+        """Notes an event; it gets its number at the end of the commit."""
+        self._events.append((kind, thing.id, {"name": thing.name, **payload}))
+
+    def live_table(self, table: Table) -> Table:
+        """The table as it is now; ``ConflictError`` where it was dropped since the transaction began."""
+        if self.live_row(table) is None:
+            raise ConflictError(
+                f"another transaction has dropped the table '{table.name}'", object=table.name, hint="look it up again"
+            )
+        return table
+
+    def live_object(self, name: str) -> Object | None:
+        """The object of that name as of now, changes of this commit included."""
+        found = reads.objects(self.connection, self.sequence, name=name)
+        return found[0][0] if found else None
+
+    def live_row(self, thing: Object) -> int | None:
+        """The row of a table, cube or fact; ``None`` where it is not there any more."""
+        row = schema.objects
+        query = sa.select(row.c.row_id).where(row.c.object_id == thing.id, row.c.ended == schema.NEVER)
+        found: int | None = self.connection.execute(query).scalar()
+        return found
+
+    def live_facts(self) -> list[tuple[Fact, int]]:
+        """All facts as of now, each with the number of the commit that made it."""
+        found = reads.objects(self.connection, self.sequence, kind="fact")
+        return [(thing, made_by) for thing, made_by in found if isinstance(thing, Fact)]
+
+    def write_log(self) -> None:
+        """Writes the events and the commit's own, numbered on without a gap. Each carries the write ids now valid."""
+        lists = {
+            object_id: str(reads.write_id_list(self.connection, object_id, self.sequence, _EVERYONE))
+            for object_id in self._touched
+        }
+        entries: list[tuple[str, int | None, dict[str, Any]]] = [
+            (kind, object_id, {**payload, "write_ids": lists.get(object_id or 0)})
+            for kind, object_id, payload in self._events
+        ]
+        entries.append(("COMMIT", None, {"write_ids": lists}))
+        first = next_number(self.connection, "event", len(entries))
+        self.connection.execute(
+            schema.events.insert(),
+            [
+                {
+                    "event_seq": first + place,
+                    "transaction_id": self.transaction_id,
+                    "commit_seq": self.sequence,
+                    "kind": kind,
+                    "object_id": object_id,
+                    "payload": json.dumps(payload, ensure_ascii=False),
+                }
+                for place, (kind, object_id, payload) in enumerate(entries)
+            ],
+        )
+
+
+def hold_write_id(connection: sa.Connection, transaction_id: int, object_id: int, commit_seq: int | None = None) -> int:
+    """The write id that a transaction holds of an object; the next of its sequence where it holds none yet."""
+    held = schema.write_ids
+    mine = connection.execute(
+        sa.select(held.c.write_id).where(held.c.transaction_id == transaction_id, held.c.object_id == object_id)
+    ).scalar()
+    if mine is not None:
+        return int(mine)
+    newest = connection.execute(sa.select(sa.func.max(held.c.write_id)).where(held.c.object_id == object_id)).scalar()
+    write_id = (newest or 0) + 1
+    connection.execute(
+        held.insert(),
+        {"object_id": object_id, "write_id": write_id, "transaction_id": transaction_id, "commit_seq": commit_seq},
+    )
+    return write_id
+
+
+def not_open(transaction_id: int) -> ConflictError:
+    """The error of a transaction that others have aborted, or that has ended."""
+    return ConflictError(
+        f"transaction {transaction_id} is not open any more",
+        condition="TRANSACTION_NOT_OPEN",
+        sqlstate="40001",
+        hint="it was silent for too long, or has ended; run the statement again",
+    )

@@ -1,0 +1,182 @@
+"""What a commit does to a fact: the timelines of its tables, and which rollups stay fresh."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import sqlalchemy as sa
+
+from rewriter.catalog import schema
+from rewriter.catalog.binding import Slot, TimeBinding, bind
+from rewriter.catalog.context import CommitContext
+from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance, overlapped
+from rewriter.catalog.keys import KeyRange, prefix
+from rewriter.catalog.models import Fact, Table
+from rewriter.catalog.timelines import TimelineChange, change_timeline, end_timelines, ranges_of
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.timelines import OrdinalRange
+
+
+class FactWork:
+    """Gathers what happens to the partitions of one fact; ``finish`` writes it to the timelines."""
+
+    def __init__(self, context: CommitContext, bindings: Sequence[TimeBinding], made_by: int) -> None:
+        """``made_by`` is the number of the commit that made the fact."""
+        self._context = context
+        self._bindings = {binding.table.id: binding for binding in bindings}
+        self._provenance = Provenance(context.database, context.snapshot, context.sources, bindings, made_by)
+        #: By table: what slots become, and the ``as_of`` of rollup slots that are judged at the end.
+        self._states: dict[int, dict[Slot, int | None]] = {}
+        self._as_of: dict[int, dict[Slot, int]] = {}
+        #: By time dimension: the slots whose base content changed; ``None`` is the partition of NULL time.
+        self._base_changes: dict[str, list[Slot | None]] = {}
+
+    def binding(self, table: Table) -> TimeBinding:
+        """How the table stands in the fact."""
+        return self._bindings[table.id]
+
+    def as_of(self, table: Table, slot: Slot | None) -> int:
+        """The commit up to which content that this transaction computed knows the base of the fact."""
+        binding = self._bindings[table.id]
+        if slot is None or slot.period not in binding.rollup_periods:
+            return self._context.snapshot.sequence
+        return self._provenance.as_of(binding, slot)
+
+    def is_base(self, table: Table, slot: Slot | None) -> bool:
+        """Whether a partition is of the base period, or of NULL time, which only base rows have."""
+        binding = self._bindings[table.id]
+        return binding.has_base and (slot is None or slot.period == binding.base_period)
+
+    def wrote(self, table: Table, slot: Slot | None, as_of: int) -> None:
+        """A partition has new content, or was registered (``REGISTERED``)."""
+        binding = self._bindings[table.id]
+        if slot is not None and slot.period in binding.rollup_periods:
+            self._states.get(table.id, {}).pop(slot, None)
+            self._as_of.setdefault(table.id, {})[slot] = as_of
+        else:
+            self._become(table, slot, schema.FRESH)
+        if as_of != REGISTERED:
+            self._note_base_change(binding, slot)
+
+    def dropped(self, table: Table, slot: Slot | None) -> None:
+        """A partition was dropped. Of a base table that is retention, and its timeline remembers it."""
+        is_base = slot is not None and slot.period == self._bindings[table.id].base_period
+        self._become(table, slot, schema.RETIRED if is_base else None)
+
+    def wiped(self, table: Table, slot: Slot | None) -> None:
+        """A partition was removed by an OVERWRITE that had no rows for it: its content is known to be nothing."""
+        self._become(table, slot, None)
+        self._note_base_change(self._bindings[table.id], slot)
+
+    def finish(self) -> None:
+        """Judges the rollups written and changes the timelines next to what happened."""
+        known = [as_of for judged in self._as_of.values() for as_of in judged.values() if as_of != UNKNOWN]
+        content = BaseContent(
+            self._context.connection, list(self._bindings.values()), min(known, default=self._context.sequence)
+        )
+        for table_id, binding in self._bindings.items():
+            changes = {period: TimelineChange() for period in binding.storage_table.layouts}
+            for slot, state in self._states.get(table_id, {}).items():
+                changes[slot.period].states[slot.ordinal] = state
+            for slot, as_of in self._as_of.get(table_id, {}).items():
+                fresh = content.is_fresh(binding.time_key, slot, as_of)
+                changes[slot.period].states[slot.ordinal] = schema.FRESH if fresh else schema.OUTDATED
+            for period in binding.rollup_periods:
+                changes[period].touched += self._touched(binding, period)
+            self._change(binding, changes)
+
+    def build(self) -> None:
+        """The timelines of a new fact, from the partitions that its tables hold."""
+        rollup_tables = {table_id for table_id, binding in self._bindings.items() if binding.rollup_periods}
+        for table_id, binding in self._bindings.items():
+            for values, as_of, sources in self._live_partitions(binding.table):
+                slot = binding.locate(values)
+                # What an earlier rollup was outdated by is not known any more.
+                proven = rollup_tables.isdisjoint(sources)
+                if slot is not None and slot.period in binding.rollup_periods:
+                    self._as_of.setdefault(table_id, {})[slot] = as_of if proven else UNKNOWN
+                else:
+                    self._become(binding.table, slot, schema.FRESH)
+        self.finish()
+
+    def end(self) -> None:
+        """The end of the timelines of a fact that was dropped."""
+        for table_id in self._bindings:
+            end_timelines(self._context.connection, table_id, self._context.write_id(table_id))
+
+    def _become(self, table: Table, slot: Slot | None, state: int | None) -> None:
+        if slot is not None:
+            self._as_of.get(table.id, {}).pop(slot, None)
+            self._states.setdefault(table.id, {})[slot] = state
+
+    def _note_base_change(self, binding: TimeBinding, slot: Slot | None) -> None:
+        if self.is_base(binding.table, slot) and not binding.table.external:
+            self._base_changes.setdefault(binding.time_key, []).append(slot)
+
+    def _touched(self, binding: TimeBinding, period: UpdatePeriod) -> list[OrdinalRange]:
+        """The rollup periods over the base partitions that this commit changed."""
+        if any(time_key != binding.time_key for time_key in self._base_changes):
+            # Partitions named by another time dimension may hold rows of any time.
+            return [OrdinalRange(period.ordinal(MIN_INSTANT), period.ordinal(MAX_INSTANT - 1) + 1)]
+        slots = self._base_changes.get(binding.time_key, ())
+        return ranges_of({ordinal for slot in slots if slot is not None for ordinal in overlapped(slot, period)})
+
+    def _change(self, binding: TimeBinding, changes: dict[UpdatePeriod, TimelineChange]) -> None:
+        context, table_id = self._context, binding.table.id
+        for period, change in changes.items():
+            change_timeline(
+                context.connection,
+                table_id,
+                period,
+                binding.time_key,
+                change,
+                lambda: context.write_id(table_id),
+                context.sequence,
+            )
+
+    def _live_partitions(self, table: Table) -> Iterator[tuple[list[str | None], int, list[int]]]:
+        row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
+        query = sa.select(row.c.partition_values, row.c.as_of, row.c.sources).where(
+            row.c.key >= keys.start, row.c.key < keys.end, row.c.ended == schema.NEVER
+        )
+        for values, as_of, sources in self._context.connection.execute(query):
+            yield json.loads(values), as_of, json.loads(sources)
+
+
+class FactWorks:
+    """The work of one commit on all facts that it meets, by table."""
+
+    def __init__(self, context: CommitContext) -> None:
+        self._context = context
+        self._facts: list[tuple[Fact, int]] | None = None
+        self._works: dict[int, FactWork] = {}
+
+    def of(self, table: Table) -> FactWork | None:
+        """The work on the fact that the table belongs to as of now; ``None`` where it belongs to none."""
+        if self._facts is None:
+            self._facts = self._context.live_facts()
+        name = table.name.lower()
+        for fact, made_by in self._facts:
+            if any(storage_table.table.lower() == name for storage_table in fact.tables):
+                if fact.id not in self._works:
+                    self._works[fact.id] = FactWork(self._context, bind(fact, self._context.live_object), made_by)
+                return self._works[fact.id]
+        return None
+
+    def start(self, bindings: Sequence[TimeBinding]) -> None:
+        """A fact was created: builds its timelines."""
+        self.finish()
+        FactWork(self._context, bindings, self._context.sequence).build()
+
+    def end(self, bindings: Sequence[TimeBinding]) -> None:
+        """A fact was dropped: ends its timelines."""
+        self.finish()
+        FactWork(self._context, bindings, self._context.sequence).end()
+
+    def finish(self) -> None:
+        """Brings all timelines up to the changes made so far."""
+        for work in self._works.values():
+            work.finish()
+        self._works.clear()
+        self._facts = None

@@ -1,0 +1,145 @@
+"""Partition keys: bytes whose order is the order of the values, nulls first (seed 002).
+
+A key is the table's id and then each partition value, encoded as Hive's ``BinarySortableSerDe`` does: null is ``00``,
+anything else ``01`` and then, by type: integers big-endian with the sign bit flipped; doubles and floats with the
+sign bit flipped, all bits if negative; strings in UTF-8 with ``00`` as ``01 01`` and ``01`` as ``01 02``, ended by
+``00``; booleans ``01`` and ``02``; dates as days, timestamps as microseconds since 1970; decimals as their unscaled
+number in 16 bytes. No encoding is a prefix of another one, so the keys that begin with the encoding of leading values
+are exactly those of the partitions that have these values.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal, localcontext
+
+from rewriter.catalog.partition_types import INTEGER_WIDTHS, PartitionType, partition_type
+from rewriter.errors import InternalError
+
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_DECIMAL_WIDTH = 16
+
+NULL = b"\x00"
+NOT_NULL = b"\x01"
+
+
+@dataclass(frozen=True, order=True)
+class KeyRange:
+    """The keys from ``start`` up to, but not including, ``end``. Holds nothing where ``start >= end``."""
+
+    start: bytes
+    end: bytes
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, bytes) and self.start <= key < self.end
+
+    def overlaps(self, other: KeyRange) -> bool:
+        """Whether some byte string lies in both."""
+        return max(self.start, other.start) < min(self.end, other.end)
+
+    @classmethod
+    def of_prefix(cls, prefix: bytes) -> KeyRange:
+        """All keys that begin with ``prefix``."""
+        return cls(prefix, successor(prefix))
+
+
+def encode_value(type: str, text: str | None) -> bytes:
+    """The bytes of one value, given as canonical text of its type; ``None`` is NULL. O(length).
+
+    Raises ``InternalError`` for text that is not canonical enough to be read; ``values.coerce`` makes it so.
+    """
+    if text is None:
+        return NULL
+    kind = partition_type(type)
+    try:
+        return NOT_NULL + _encode(kind, text)
+    except (ValueError, KeyError, ArithmeticError, struct.error) as error:
+        raise InternalError(f"'{text}' is not a canonical {kind} partition value") from error
+
+
+def encode(table_id: int, types: Sequence[str], values: Sequence[str | None]) -> bytes:
+    """The whole key of a partition: one value for each type."""
+    if len(types) != len(values):
+        raise InternalError(f"{len(values)} partition values for {len(types)} partition columns")
+    return prefix_of(table_id, types, values)
+
+
+def prefix(table_id: int) -> bytes:
+    """What all keys of a table begin with, and the key of the one partition of an unpartitioned table."""
+    return NOT_NULL + _integer(table_id, 8)
+
+
+def prefix_of(table_id: int, types: Sequence[str], leading: Sequence[str | None]) -> bytes:
+    """What the keys of all partitions with these leading values begin with; ``types`` may be longer."""
+    if len(leading) > len(types):
+        raise InternalError(f"{len(leading)} partition values for {len(types)} partition columns")
+    return prefix(table_id) + b"".join(map(encode_value, types, leading))
+
+
+def successor(prefix: bytes) -> bytes:
+    """The least byte string above everything that begins with ``prefix``.
+
+    Trailing ``ff`` carry into the byte before them, so nothing overflows; our keys begin with ``01``, so that there is
+    always such a byte. ``ValueError`` for bytes that have none (empty, or nothing but ``ff``).
+    """
+    stem = prefix.rstrip(b"\xff")
+    if not stem:
+        raise ValueError("nothing lies above all byte strings with this prefix")
+    return stem[:-1] + bytes([stem[-1] + 1])
+
+
+def merged(ranges: Iterable[KeyRange]) -> tuple[KeyRange, ...]:
+    """The same keys as sorted ranges that neither overlap nor touch, empty ones left out. O(n log n)."""
+    out: list[KeyRange] = []
+    for current in sorted(ranges):
+        if current.start >= current.end:
+            continue
+        if out and current.start <= out[-1].end:
+            if current.end > out[-1].end:
+                out[-1] = KeyRange(out[-1].start, current.end)
+        else:
+            out.append(current)
+    return tuple(out)
+
+
+def _encode(kind: PartitionType, text: str) -> bytes:
+    name = kind.name
+    if name in ("string", "varchar", "char"):
+        return text.encode().replace(b"\x01", b"\x01\x02").replace(b"\x00", b"\x01\x01") + b"\x00"
+    if name in INTEGER_WIDTHS:
+        return _integer(int(text), INTEGER_WIDTHS[name])
+    if name == "date":
+        return _integer(date.fromisoformat(text).toordinal() - _EPOCH_DAY, 4)
+    if name == "timestamp":
+        return _integer((_timestamp(text) - _EPOCH) // _MICROSECOND, 8)
+    if name == "decimal":
+        with localcontext() as context:
+            context.prec = 80
+            unscaled = Decimal(text).scaleb(kind.scale)
+            if unscaled != unscaled.to_integral_value():
+                raise ValueError("more decimals than the column's scale")
+            return _integer(int(unscaled), _DECIMAL_WIDTH)
+    if name == "boolean":
+        return {"false": b"\x01", "true": b"\x02"}[text.lower()]
+    return _floating(float(text), ">d" if name == "double" else ">f")
+
+
+def _integer(number: int, width: int) -> bytes:
+    return (number + (1 << (8 * width - 1))).to_bytes(width, "big")
+
+
+def _floating(number: float, form: str) -> bytes:
+    raw = struct.pack(form, number)
+    if raw[0] & 0x80:
+        return bytes(byte ^ 0xFF for byte in raw)
+    return bytes([raw[0] | 0x80]) + raw[1:]
+
+
+def _timestamp(text: str) -> datetime:
+    seconds, _, fraction = text.partition(".")
+    return datetime.fromisoformat(seconds) + timedelta(microseconds=int(fraction.ljust(6, "0")))

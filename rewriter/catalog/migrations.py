@@ -1,0 +1,57 @@
+"""Numbered steps that bring a catalog's database up to date, in one database transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, inspect, select
+
+from rewriter.catalog import schema
+from rewriter.errors import OperationalError
+
+Step = Callable[[Connection], None]
+
+
+def _first_schema(connection: Connection) -> None:
+    schema.metadata.create_all(connection, checkfirst=False)
+    names = ("transaction", "object", "event", "commit")
+    connection.execute(schema.counters.insert(), [{"name": name, "value": 0} for name in names])
+
+
+#: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
+STEPS: tuple[Step, ...] = (_first_schema,)
+
+
+def version_of(connection: Connection) -> int:
+    """The version of the database: 0 where it is empty. ``OperationalError`` where it holds other tables than ours."""
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
+        return 0
+    if schema.schema_version.name not in tables:
+        raise OperationalError(
+            "this database is not a catalog: it holds other tables",
+            condition="NOT_A_CATALOG",
+            hint="name a directory of its own as the warehouse",
+        )
+    version: int = connection.execute(select(schema.schema_version.c.version)).scalar_one()
+    return version
+
+
+def migrate(connection: Connection, steps: tuple[Step, ...] = STEPS) -> int:
+    """Runs the steps that the database lacks and answers how many; the caller's write transaction makes them one.
+
+    Raises ``OperationalError`` CATALOG_TOO_NEW for a database that a later release has upgraded.
+    """
+    version = version_of(connection)
+    if version > len(steps):
+        raise OperationalError(
+            f"this catalog has schema version {version}, and this release knows versions up to {len(steps)}",
+            condition="CATALOG_TOO_NEW",
+            hint="use the release that upgraded it, or a later one",
+        )
+    for step in steps[version:]:
+        step(connection)
+    if version < len(steps):
+        connection.execute(schema.schema_version.delete())
+        connection.execute(schema.schema_version.insert(), {"version": len(steps)})
+    return len(steps) - version

@@ -1,0 +1,149 @@
+"""What the catalog holds, as values: tables, partitions, files, cubes, facts.
+
+Names are kept as they were declared and compared without case. A column type is Spark's spelling in lower
+case (``string``, ``bigint``, ``decimal(10,2)``). A partition value is the text that stands in the partition's
+name before escaping, in canonical form for its type (INT ``'01'`` is ``'1'``), or ``None`` for NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+
+PartitionValues = tuple[str | None, ...]
+
+#: The directory level that names a write below a managed table; no column may have this name.
+WRITE_ID_LEVEL = "rewriter_write_id"
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. ``columns`` are the data columns; ``partition_columns`` come after them in ``SELECT *``.
+
+    ``location`` is an absolute directory. A managed table's files lie in ``<location>/<WRITE_ID_LEVEL>=<write id>/``.
+    """
+
+    id: int
+    name: str
+    columns: tuple[Column, ...]
+    partition_columns: tuple[Column, ...]
+    format: str
+    location: str
+    external: bool = False
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all_columns(self) -> tuple[Column, ...]:
+        return self.columns + self.partition_columns
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition as a snapshot sees it. ``key`` orders as the values do (``catalog.keys``).
+
+    ``location`` is set where the directory is not the default one. Statistics are of the visible files.
+    """
+
+    key: bytes
+    values: PartitionValues
+    location: str | None = None
+    rows: int | None = None
+    bytes: int = 0
+    files: int = 0
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a partition. ``path`` is absolute; ``rows`` is ``None`` where nobody counted."""
+
+    path: str
+    rows: int | None
+    bytes: int
+
+
+class Aggregate(Enum):
+    """How a measure rolls up."""
+
+    COUNT = "COUNT"
+    SUM = "SUM"
+    MIN = "MIN"
+    MAX = "MAX"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure column. ``counted_by`` names the COUNT measure of its non-null rows, which makes AVG additive."""
+
+    name: str
+    type: str
+    aggregate: Aggregate
+    counted_by: str | None = None
+    not_null: bool = False
+
+
+@dataclass(frozen=True)
+class Cube:
+    """A logical table of events. Column order is that of the declaration."""
+
+    id: int
+    name: str
+    dimensions: tuple[Column, ...]
+    measures: tuple[Measure, ...]
+    times: tuple[str, ...]
+    column_order: tuple[str, ...]
+
+    @property
+    def count_measure(self) -> Measure | None:
+        """The measure that COUNT(*) means: the first one declared COUNT that counts no other measure's rows."""
+        counters = {m.counted_by.lower() for m in self.measures if m.counted_by}
+        plain = [m for m in self.measures if m.aggregate is Aggregate.COUNT]
+        return next((m for m in plain if m.name.lower() not in counters), None)
+
+
+@dataclass(frozen=True)
+class StorageTable:
+    """A table that holds one or more periods of a fact; ``layouts`` says how each period's partitions name time."""
+
+    table: str
+    time: str
+    layouts: Mapping[UpdatePeriod, TimeLayout]
+    trusted: bool = False
+
+
+@dataclass(frozen=True)
+class Storage:
+    name: str
+    tables: tuple[StorageTable, ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One physical realisation of a cube. ``columns`` is ``None`` where the fact carries all of the cube's."""
+
+    id: int
+    name: str
+    cube: str
+    storages: tuple[Storage, ...]
+    columns: tuple[str, ...] | None = None
+    weight: int = 0
+
+    @property
+    def tables(self) -> tuple[StorageTable, ...]:
+        return tuple(table for storage in self.storages for table in storage.tables)
+
+    @property
+    def base_period(self) -> UpdatePeriod:
+        """The finest period that the fact declares."""
+        return min(period for table in self.tables for period in table.layouts)

@@ -1,0 +1,234 @@
+"""INSERT, ADD PARTITION and DROP PARTITION, as part of a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewriter.catalog import conflicts, keys
+from rewriter.catalog import partition_rows as rows
+from rewriter.catalog.binding import Slot
+from rewriter.catalog.changes import AddPartitions, Change, DropPartitions, PartitionWrite, WritePartitions
+from rewriter.catalog.conflicts import Claim
+from rewriter.catalog.context import CommitContext
+from rewriter.catalog.factwork import FactWorks
+from rewriter.catalog.freshness import REGISTERED, UNKNOWN
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import DataFile, Table
+from rewriter.catalog.partition_rows import LivePartition, Version
+from rewriter.catalog.values import partition_name, require_canonical
+from rewriter.errors import AnalysisError, ConflictError, IntegrityError, InternalError
+
+
+class PartitionChanges:
+    """Applies ``WritePartitions``, ``AddPartitions`` and ``DropPartitions``."""
+
+    def __init__(self, context: CommitContext, works: FactWorks) -> None:
+        self._context = context
+        self._works = works
+        #: By identity of the change: its partitions by key.
+        self._named: dict[int, dict[bytes, PartitionWrite]] = {}
+
+    def check_conflicts(self, changes: Sequence[Change]) -> None:
+        """Claims the keys of all changes; ``ConflictError`` where a commit that the transaction did not see wrote them.
+
+        Raises ``DataError`` for values that are not canonical.
+        """
+        by_table: dict[int, tuple[Table, list[Claim]]] = {}
+        for change in changes:
+            if isinstance(change, WritePartitions | AddPartitions | DropPartitions):
+                by_table.setdefault(change.table.id, (change.table, []))[1].extend(self._claims(change))
+        for table, claims in by_table.values():
+            seen, own = self._context.snapshot.sequence, self._context.sequence
+            conflicts.check(self._context.connection, table, claims, seen, own)
+            conflicts.record(self._context.connection, table, claims, own)
+
+    def write(self, change: WritePartitions) -> None:
+        """The partitions as an INSERT leaves them, and the end of those that it wipes."""
+        table, version = self._table(change.table), self._version(change.table)
+        if version.made != change.write_id:
+            raise InternalError(f"the write id {change.write_id} of '{table.name}' is not the transaction's")
+        if change.wipe is not None and not change.overwrite:
+            raise InternalError("only an OVERWRITE may wipe")
+        written = self._named[id(change)]
+        live = rows.live_by_key(self._context.connection, list(written))
+        if change.if_not_exists and live:
+            raise ConflictError(
+                f"partition {_name(table, next(iter(live.values())))} of '{table.name}' exists by now",
+                object=table.name,
+            )
+        if not change.overwrite:
+            # Adding nothing to what has content changes nothing.
+            written = {k: w for k, w in written.items() if w.files or k not in live or not live[k].files}
+            live = {k: partition for k, partition in live.items() if k in written}
+        wiped = self._wiped(change, written)
+        connection = self._context.connection
+        rows.end_partitions(connection, [*live.values(), *wiped], version.made)
+        if change.overwrite:
+            rows.end_files(connection, [k for k, partition in live.items() if partition.files], version.made)
+            rows.end_files(connection, [partition.key for partition in wiped], version.made)
+        rows.insert_tombstones(connection, table, wiped, version)
+        self._insert(change, written, live, version)
+        self._note_wiped(table, wiped)
+        self._context.log(
+            "INSERT_OVERWRITE" if change.overwrite else "INSERT", table, partitions=len(written), wiped=len(wiped)
+        )
+
+    def add(self, change: AddPartitions) -> None:
+        """Registers partitions; ``IntegrityError`` PARTITIONS_ALREADY_EXIST where one is there."""
+        table, version = self._table(change.table), self._version(change.table)
+        if any(partition.files for partition in change.partitions):
+            raise InternalError("ADD PARTITION registers partitions without files")
+        added = self._named[id(change)]
+        live = rows.live_by_key(self._context.connection, list(added))
+        if live and not change.if_not_exists:
+            names = ", ".join(sorted(_name(table, partition) for partition in live.values()))
+            raise IntegrityError(
+                f"cannot add partition(s) {names} of '{table.name}' because they already exist",
+                condition="PARTITIONS_ALREADY_EXIST",
+                sqlstate="428FT",
+                object=table.name,
+                hint="add IF NOT EXISTS, or drop the existing partition first",
+            )
+        added = {key: partition for key, partition in added.items() if key not in live}
+        slots = self._locate(table, added)
+        work = self._works.of(table)
+        # A base partition that comes back empty is news for the rollups that knew its content; a new one is none.
+        before = rows.known_before(self._context.connection, list(added)) if work is not None else set()
+        as_of = {
+            key: self._context.snapshot.sequence
+            if work is not None and key in before and work.is_base(table, slots[key])
+            else REGISTERED
+            for key in added
+        }
+        new = [(_new(key, partition, ()), as_of[key]) for key, partition in added.items()]
+        rows.insert_partitions(self._context.connection, table, new, version)
+        if work is not None:
+            for key in added:
+                work.wrote(table, slots[key], as_of[key])
+        self._context.log("ADD_PARTITION", table, partitions=len(added))
+
+    def drop(self, change: DropPartitions) -> None:
+        """Ends partitions and their files; ``AnalysisError`` PARTITIONS_NOT_FOUND where one is not there."""
+        table, version = self._table(change.table), self._version(change.table)
+        wanted = sorted(set(change.keys))
+        live = rows.live_by_key(self._context.connection, wanted)
+        if len(live) < len(wanted):
+            raise AnalysisError(
+                f"{len(wanted) - len(live)} of {len(wanted)} partitions cannot be found in table '{table.name}'",
+                condition="PARTITIONS_NOT_FOUND",
+                sqlstate="428FT",
+                object=table.name,
+                hint="SHOW PARTITIONS lists what exists; IF EXISTS drops only that",
+            )
+        if not all(key in KeyRange.of_prefix(keys.prefix(table.id)) for key in wanted):
+            raise InternalError(f"a key is none of table '{table.name}'")
+        rows.end_partitions(self._context.connection, list(live.values()), version.made)
+        rows.end_files(self._context.connection, wanted, version.made)
+        work = self._works.of(table)
+        if work is not None:
+            for partition in live.values():
+                work.dropped(table, work.binding(table).locate(partition.values))
+        self._context.log("DROP_PARTITION", table, partitions=len(live))
+
+    def _claims(self, change: WritePartitions | AddPartitions | DropPartitions) -> list[Claim]:
+        if isinstance(change, DropPartitions):
+            return [Claim.of_key(key, exclusive=True) for key in change.keys]
+        exclusive = isinstance(change, AddPartitions) or change.overwrite
+        repeated = isinstance(change, AddPartitions)
+        named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)
+        claims = [Claim.of_key(key, exclusive=exclusive) for key in named]
+        if isinstance(change, WritePartitions) and change.wipe is not None:
+            claims.append(Claim(change.wipe, exclusive=True))
+        return claims
+
+    def _table(self, table: Table) -> Table:
+        return self._context.live_table(table)
+
+    def _version(self, table: Table) -> Version:
+        return Version(self._context.write_id(table.id), self._context.sequence, sorted(self._context.sources))
+
+    def _wiped(self, change: WritePartitions, written: dict[bytes, PartitionWrite]) -> list[LivePartition]:
+        if change.wipe is None:
+            return []
+        own = KeyRange.of_prefix(keys.prefix(change.table.id))
+        clipped = KeyRange(max(change.wipe.start, own.start), min(change.wipe.end, own.end))
+        found = rows.live_in_range(self._context.connection, clipped)
+        return [partition for partition in found if partition.key not in written]
+
+    def _insert(
+        self,
+        change: WritePartitions,
+        written: dict[bytes, PartitionWrite],
+        live: dict[bytes, LivePartition],
+        version: Version,
+    ) -> None:
+        table, work, slots = change.table, self._works.of(change.table), self._locate(change.table, written)
+        new: list[tuple[LivePartition, int]] = []
+        for key, partition in written.items():
+            files = () if table.external else partition.files
+            before = live.get(key)
+            appended = before is not None and before.files > 0 and not change.overwrite
+            if appended:
+                as_of = UNKNOWN
+            else:
+                as_of = self._context.snapshot.sequence if work is None else work.as_of(table, slots[key])
+            new.append((_new(key, partition, files, before, keep_statistics=appended), as_of))
+            if work is not None:
+                work.wrote(table, slots[key], as_of)
+        rows.insert_partitions(self._context.connection, table, new, version)
+        if not table.external:
+            added = {key: partition.files for key, partition in written.items()}
+            rows.insert_files(self._context.connection, added, version, base=change.overwrite)
+
+    def _locate(self, table: Table, written: dict[bytes, PartitionWrite]) -> dict[bytes, Slot | None]:
+        """Where the partitions stand in time; ``DataError`` where one fits no layout. Empty outside facts."""
+        work = self._works.of(table)
+        if work is None:
+            return {}
+        binding = work.binding(table)
+        return {key: binding.locate(partition.values) for key, partition in written.items()}
+
+    def _note_wiped(self, table: Table, wiped: Sequence[LivePartition]) -> None:
+        work = self._works.of(table)
+        if work is not None:
+            for partition in wiped:
+                work.wiped(table, work.binding(table).locate(partition.values))
+
+
+def _by_key(
+    table: Table, partitions: Sequence[PartitionWrite], *, repeated: bool = False
+) -> dict[bytes, PartitionWrite]:
+    """The partitions by key. Values must be canonical; a repetition is a bug of the caller unless it may occur."""
+    types = [column.type for column in table.partition_columns]
+    found: dict[bytes, PartitionWrite] = {}
+    for partition in partitions:
+        require_canonical(table.partition_columns, partition.values)
+        key = keys.encode(table.id, types, partition.values)
+        if key in found and not repeated:
+            name = partition_name(table.partition_columns, partition.values)
+            raise InternalError(f"one write names the partition {name} twice")
+        found.setdefault(key, partition)
+    return found
+
+
+def _new(
+    key: bytes,
+    partition: PartitionWrite,
+    files: Sequence[DataFile],
+    before: LivePartition | None = None,
+    *,
+    keep_statistics: bool = False,
+) -> LivePartition:
+    """The partition with its added files: on top of what it had, or in place of it."""
+    counts = [file.rows for file in files]
+    size, number = sum(file.bytes for file in files), len(files)
+    if before is not None and keep_statistics:
+        counts.append(before.rows)
+        size, number = size + before.bytes, number + before.files
+    known = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
+    location = partition.location if before is None or partition.location is not None else before.location
+    return LivePartition(key, partition.values, location, known, size, number)
+
+
+def _name(table: Table, partition: LivePartition) -> str:
+    return partition_name(table.partition_columns, partition.values)

@@ -1,0 +1,138 @@
+"""Partition and file rows as a commit reads and writes them: the live state, inside the write transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from rewriter.catalog import schema
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import DataFile, PartitionValues, Table
+from rewriter.catalog.reads import chunks
+from rewriter.catalog.timelines import end_rows
+
+
+@dataclass(frozen=True)
+class LivePartition:
+    """A partition as the newest commit left it. ``row_id`` is 0 where it is not stored yet."""
+
+    key: bytes
+    values: PartitionValues
+    location: str | None
+    rows: int | None
+    bytes: int
+    files: int
+    row_id: int = 0
+
+
+@dataclass(frozen=True)
+class Version:
+    """What one commit writes into every row of one table: its write id, its number, and the query's source tables."""
+
+    made: int
+    commit_seq: int
+    sources: Sequence[int] = ()
+
+
+def live_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, LivePartition]:
+    """Those of the partitions that exist."""
+    found: dict[bytes, LivePartition] = {}
+    for some in chunks(keys):
+        found.update((live.key, live) for live in _live(connection, schema.partitions.c.key.in_(some)))
+    return found
+
+
+def live_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartition]:
+    """The partitions that exist in a key range, in key order."""
+    row = schema.partitions
+    return sorted(_live(connection, row.c.key >= keys.start, row.c.key < keys.end), key=lambda live: live.key)
+
+
+def known_before(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:
+    """Those of the partitions that exist, or once did."""
+    row = schema.partitions
+    found: set[bytes] = set()
+    for some in chunks(keys):
+        found.update(connection.execute(sa.select(row.c.key).where(row.c.key.in_(some)).distinct()).scalars())
+    return found
+
+
+def _live(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Iterable[LivePartition]:
+    row = schema.partitions
+    query = sa.select(
+        row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files, row.c.row_id
+    ).where(row.c.ended == schema.NEVER, *conditions)
+    for key, values, *rest in connection.execute(query):
+        yield LivePartition(key, tuple(json.loads(values)), *rest)
+
+
+def insert_partitions(
+    connection: sa.Connection, table: Table, written: Sequence[tuple[LivePartition, int]], version: Version
+) -> None:
+    """New versions of partitions, each with its ``as_of``."""
+    rows = [_partition_row(table, live, version, ended=schema.NEVER, as_of=as_of) for live, as_of in written]
+    if rows:
+        connection.execute(schema.partitions.insert(), rows)
+
+
+def insert_tombstones(
+    connection: sa.Connection, table: Table, removed: Sequence[LivePartition], version: Version
+) -> None:
+    """Rows that nobody sees, which tell that an OVERWRITE removed the content of these partitions."""
+    rows = [_partition_row(table, live, version, ended=version.made, as_of=-1) for live in removed]
+    if rows:
+        connection.execute(schema.partitions.insert(), rows)
+
+
+def _partition_row(table: Table, live: LivePartition, version: Version, *, ended: int, as_of: int) -> dict[str, object]:
+    return {
+        "table_id": table.id,
+        "key": live.key,
+        "partition_values": json.dumps(live.values, ensure_ascii=False),
+        "location": live.location,
+        "rows": live.rows,
+        "bytes": live.bytes,
+        "files": live.files,
+        "as_of": as_of,
+        "sources": json.dumps(list(version.sources)),
+        "made": version.made,
+        "ended": ended,
+        "commit_seq": version.commit_seq,
+    }
+
+
+def insert_files(
+    connection: sa.Connection, added: Mapping[bytes, Sequence[DataFile]], version: Version, *, base: bool
+) -> None:
+    """The files that a write added, by partition key."""
+    rows = [
+        {
+            "key": key,
+            "path": file.path,
+            "rows": file.rows,
+            "bytes": file.bytes,
+            "base": base,
+            "made": version.made,
+            "ended": schema.NEVER,
+            "commit_seq": version.commit_seq,
+        }
+        for key, files in added.items()
+        for file in files
+    ]
+    if rows:
+        connection.execute(schema.files.insert(), rows)
+
+
+def end_partitions(connection: sa.Connection, gone: Sequence[LivePartition], made: int) -> None:
+    """Ends the rows of these partitions; their files stay as they are."""
+    end_rows(connection, schema.partitions, [live.row_id for live in gone], made)
+
+
+def end_files(connection: sa.Connection, keys: Sequence[bytes], made: int) -> None:
+    """Ends all files of the partitions with these keys."""
+    row = schema.files
+    for some in chunks(keys):
+        connection.execute(sa.update(row).where(row.c.key.in_(some), row.c.ended == schema.NEVER).values(ended=made))

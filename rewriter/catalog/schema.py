@@ -1,0 +1,169 @@
+"""The tables of the catalog's database, as SQLAlchemy Core sees them.
+
+Everything that a reader sees is versioned: ``made`` and ``ended`` are write ids of the object that the row belongs to,
+``commit_seq`` is the number of the commit that made it. A row is written, and marked as ended, only inside the database
+transaction of its writer's commit; nothing else is ever updated. A live row has ``ended = NEVER``, which makes "not
+ended by what I see" a range of an index.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+#: The ``ended`` of a live row: above every write id.
+NEVER = (1 << 63) - 1
+
+metadata = MetaData()
+
+_ROW_ID = BigInteger().with_variant(Integer, "sqlite")
+
+#: One row: the number of the newest migration that ran.
+schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True))
+
+#: The newest number of each sequence: ``transaction``, ``object``, ``event``, ``commit``. Taking one locks it.
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+#: ``state`` is ``open``, ``committed`` or ``aborted``; times are seconds since 1970 on the database's clock.
+transactions = Table(
+    "transactions",
+    metadata,
+    Column("transaction_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("state", Text, nullable=False),
+    Column("snapshot_seq", BigInteger, nullable=False),
+    Column("begun_at", Double, nullable=False),
+    Column("heartbeat_at", Double, nullable=False),
+    Column("commit_seq", BigInteger),
+    Index("transactions_by_state", "state", "transaction_id"),
+)
+
+#: Who holds which write id of which object. ``commit_seq`` is null until the holder commits, and for ever if it aborts.
+write_ids = Table(
+    "write_ids",
+    metadata,
+    Column("object_id", BigInteger, nullable=False),
+    Column("write_id", BigInteger, nullable=False),
+    Column("transaction_id", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger),
+    PrimaryKeyConstraint("object_id", "write_id"),
+    Index("write_ids_by_transaction", "transaction_id", "object_id", unique=True),
+    Index("write_ids_by_commit", "object_id", "commit_seq"),
+)
+
+#: Tables, cubes and facts; ``kind`` says which, ``name_key`` is the name in lower case, ``definition`` is JSON.
+objects = Table(
+    "objects",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("object_id", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("name_key", Text, nullable=False),
+    Column("definition", Text, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("objects_by_name", "name_key"),
+    Index("objects_by_kind", "kind", "ended"),
+    Index("objects_by_id", "object_id"),
+)
+
+#: A version of a partition. ``commit_seq`` is the commit that wrote its content last, ``as_of`` the commit up to which
+#: that content knows the others (-1: unknown), ``sources`` a JSON list of the ids of the tables it was computed from.
+#: A row that ended as it was made tells that its content was removed by an OVERWRITE.
+partitions = Table(
+    "partitions",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("partition_values", Text, nullable=False),
+    Column("location", Text),
+    Column("rows", BigInteger),
+    Column("bytes", BigInteger, nullable=False),
+    Column("files", BigInteger, nullable=False),
+    Column("as_of", BigInteger, nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("partitions_by_key", "key", "ended"),
+    Index("partitions_by_commit", "table_id", "commit_seq"),
+)
+
+#: The files of managed tables; ``base`` tells an OVERWRITE's from an INTO's.
+files = Table(
+    "files",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("key", LargeBinary, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("rows", BigInteger),
+    Column("bytes", BigInteger, nullable=False),
+    Column("base", Boolean, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("files_by_key", "key", "ended"),
+)
+
+#: What a timeline's ordinals are: fresh and outdated ones exist; retired ones are base periods that were dropped.
+OUTDATED, FRESH, RETIRED = 0, 1, 2
+
+#: Timelines as maximal ranges of ordinals; ``period`` is the number of the update period, ``time_key`` in lower case.
+timeline_ranges = Table(
+    "timeline_ranges",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("period", Integer, nullable=False),
+    Column("time_key", Text, nullable=False),
+    Column("state", Integer, nullable=False),
+    Column("start_ordinal", BigInteger, nullable=False),
+    Column("end_ordinal", BigInteger, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("timeline_ranges_by_table", "table_id", "ended"),
+)
+
+#: The key ranges that each commit wrote, for judging conflicts: ``exclusive`` ones meet all others.
+written_ranges = Table(
+    "written_ranges",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("start_key", LargeBinary, nullable=False),
+    Column("end_key", LargeBinary, nullable=False),
+    Column("exclusive", Boolean, nullable=False),
+    Index("written_ranges_by_table", "table_id", "commit_seq"),
+)
+
+#: The notification log: one row for each change and one for each commit, numbered without gaps.
+events = Table(
+    "events",
+    metadata,
+    Column("event_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("transaction_id", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("object_id", BigInteger),
+    Column("payload", Text, nullable=False),
+)

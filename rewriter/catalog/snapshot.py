@@ -1,0 +1,181 @@
+"""Snapshots: what a statement sees of the catalog, from its first read to its last."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import TypeVar
+
+from rewriter.catalog import reads, schema
+from rewriter.catalog.codec import Object
+from rewriter.catalog.database import Database
+from rewriter.catalog.keys import KeyRange, merged
+from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table
+from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
+from rewriter.errors import AnalysisError
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.timelines import RangesPartitionTimeline
+
+_Kind = TypeVar("_Kind", Table, Cube, Fact)
+
+_NOT_FOUND = {
+    Table: ("table or view", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
+    Cube: ("cube", "CUBE_NOT_FOUND", "42P01"),
+    Fact: ("fact", "FACT_NOT_FOUND", "42P01"),
+}
+
+
+class Snapshot:
+    """An immutable view. Taking one is one read of the transaction list; rows are read when first asked for.
+
+    Rows are versioned, so a later read under the same snapshot sees the same. Answers are kept. One thread at a time.
+    """
+
+    def __init__(self, database: Database, sequence: int, transactions: ValidTxnList) -> None:
+        self._database = database
+        self._sequence = sequence
+        self._transactions = transactions
+        self._write_ids: dict[int, ValidWriteIdList] = {}
+        self._by_name: dict[str, Object | None] = {}
+        self._by_kind: dict[str, tuple[Object, ...]] = {}
+        self._partitions: dict[tuple[int, tuple[KeyRange, ...] | None], tuple[Partition, ...]] = {}
+        self._timelines: dict[int, dict[reads.TimelineKey, RangesPartitionTimeline]] = {}
+
+    @classmethod
+    def take(cls, database: Database) -> Snapshot:
+        """A view of everything that is committed now. One statement."""
+        with database.read() as connection:
+            return cls(database, *reads.transaction_list(connection))
+
+    @property
+    def sequence(self) -> int:
+        """The number of the newest commit it sees; 0 before the first."""
+        return self._sequence
+
+    @property
+    def transactions(self) -> ValidTxnList:
+        """The transactions that had ended when it was taken."""
+        return self._transactions
+
+    def write_ids(self, object_id: int) -> ValidWriteIdList:
+        """The write ids of a table, cube or fact that it sees; ``table`` in the list is the object's id."""
+        if object_id not in self._write_ids:
+            with self._database.read() as connection:
+                ids = reads.write_id_list(connection, object_id, self._sequence, self._transactions)
+            self._write_ids[object_id] = ids
+        return self._write_ids[object_id]
+
+    def find(self, name: str) -> Object | None:
+        """The table, cube or fact of that name, without case; ``None`` where there is none. One indexed read."""
+        key = name.lower()
+        if key not in self._by_name:
+            with self._database.read() as connection:
+                found = reads.objects(connection, self._sequence, name=key)
+            self._by_name[key] = found[0][0] if found else None
+        return self._by_name[key]
+
+    def table(self, name: str) -> Table:
+        """The table of that name; ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND with the nearest names as hint."""
+        return self._named(Table, name)
+
+    def cube(self, name: str) -> Cube:
+        """The cube of that name; ``AnalysisError`` CUBE_NOT_FOUND."""
+        return self._named(Cube, name)
+
+    def fact(self, name: str) -> Fact:
+        """The fact of that name; ``AnalysisError`` FACT_NOT_FOUND."""
+        return self._named(Fact, name)
+
+    def tables(self) -> tuple[Table, ...]:
+        """All tables by name."""
+        return tuple(thing for thing in self._all("table") if isinstance(thing, Table))
+
+    def cubes(self) -> tuple[Cube, ...]:
+        """All cubes by name."""
+        return tuple(thing for thing in self._all("cube") if isinstance(thing, Cube))
+
+    def facts(self) -> tuple[Fact, ...]:
+        """All facts by name."""
+        return tuple(thing for thing in self._all("fact") if isinstance(thing, Fact))
+
+    def facts_of(self, cube_name: str) -> tuple[Fact, ...]:
+        """The facts of a cube by name."""
+        return tuple(fact for fact in self.facts() if fact.cube.lower() == cube_name.lower())
+
+    def fact_using(self, table_name: str) -> Fact | None:
+        """The fact that a table is a storage table of; a table serves one fact at most."""
+        name = table_name.lower()
+        return next((fact for fact in self.facts() if any(t.table.lower() == name for t in fact.tables)), None)
+
+    def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
+        """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""
+        wanted = None if ranges is None else merged(ranges)
+        if (table.id, wanted) not in self._partitions:
+            ids = self.write_ids(table.id)
+            with self._database.read() as connection:
+                found = tuple(partition for partition, _ in reads.partitions(connection, table, ids, wanted))
+            self._partitions[table.id, wanted] = found
+        return self._partitions[table.id, wanted]
+
+    def files(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[tuple[Partition, DataFile], ...]:
+        """The files of these partitions, in (key, path) order: those of the newest OVERWRITE and the INTOs after it.
+
+        An external table answers none: who reads it lists its directories.
+        """
+        if table.external:
+            return ()
+        by_key = {partition.key: partition for partition in self.partitions(table, ranges)}
+        ids = self.write_ids(table.id)
+        with self._database.read() as connection:
+            return tuple((by_key[key], file) for key, file in reads.files(connection, table, ids, ranges))
+
+    def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        """The periods that exist and are fresh in a storage table; empty where no fact uses the table so.
+
+        All timelines of a table are one read. The answer is shared: do not change it.
+        """
+        return self._timeline(table_name, period, time_dimension, schema.FRESH)
+
+    def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        """The periods that exist in a storage table but are outdated. The answer is shared: do not change it."""
+        return self._timeline(table_name, period, time_dimension, schema.OUTDATED)
+
+    def retired(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        """The base periods of a storage table that were dropped and not written since. Do not change it either."""
+        return self._timeline(table_name, period, time_dimension, schema.RETIRED)
+
+    def _timeline(self, name: str, period: UpdatePeriod, time: str, state: int) -> RangesPartitionTimeline:
+        table_id = self.table(name).id
+        if table_id not in self._timelines:
+            ids = self.write_ids(table_id)
+            with self._database.read() as connection:
+                stored = reads.timelines(connection, table_id, ids)
+            self._timelines[table_id] = {key: RangesPartitionTimeline(ranges) for key, ranges in stored.items()}
+        key = (int(period), time.lower(), state)
+        return self._timelines[table_id].get(key, RangesPartitionTimeline())
+
+    def _all(self, kind: str) -> tuple[Object, ...]:
+        if kind not in self._by_kind:
+            with self._database.read() as connection:
+                found = [thing for thing, _ in reads.objects(connection, self._sequence, kind=kind)]
+            self._by_kind[kind] = tuple(sorted(found, key=lambda thing: (thing.name.lower(), thing.name)))
+        return self._by_kind[kind]
+
+    def _named(self, kind: type[_Kind], name: str) -> _Kind:
+        found = self.find(name)
+        if isinstance(found, kind):
+            return found
+        word, condition, sqlstate = _NOT_FOUND[kind]
+        if found is not None:
+            hint = f"'{found.name}' is a {type(found).__name__.lower()}"
+        else:
+            names = {thing.name.lower(): thing.name for thing in self._all(kind.__name__.lower())}
+            near = difflib.get_close_matches(name.lower(), names, n=3)
+            hint = f"Did you mean {' or '.join(names[n] for n in near)}?" if near else f"SHOW {_shown(kind)} lists all"
+        raise AnalysisError(
+            f"the {word} '{name}' cannot be found", condition=condition, sqlstate=sqlstate, object=name, hint=hint
+        )
+
+
+def _shown(kind: type) -> str:
+    return {Table: "TABLES", Cube: "CUBES", Fact: "FACTS"}[kind]

@@ -1,0 +1,96 @@
+"""The catalog of a warehouse: its database, snapshots, transactions and log."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from rewriter.catalog import schema, transaction
+from rewriter.catalog.database import Database
+from rewriter.catalog.snapshot import Snapshot
+from rewriter.catalog.transaction import Transaction
+from rewriter.errors import OperationalError
+
+#: The catalog's file in the warehouse directory.
+FILE_NAME = "catalog.db"
+
+#: A transaction without a heartbeat for that long is aborted by whoever begins the next one.
+TRANSACTION_TIMEOUT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Event:
+    """An entry of the notification log (seed 001).
+
+    ``kind`` is ``CREATE_TABLE``, ``INSERT``, ``INSERT_OVERWRITE``, ``ADD_PARTITION``, …, and ``COMMIT``, which closes a
+    transaction. ``payload`` holds ``write_ids``: the text of the object's valid write ids, of a commit those of all.
+    """
+
+    sequence: int
+    transaction_id: int
+    commit_sequence: int
+    kind: str
+    object_id: int | None
+    payload: Mapping[str, Any]
+
+
+class Catalog:
+    """Tables, partitions, cubes and facts of one warehouse. Threads may share it; a forked process opens its own."""
+
+    def __init__(self, warehouse: Path, database: Database) -> None:
+        self._warehouse = warehouse
+        self._database = database
+
+    @classmethod
+    def open(cls, warehouse: str | os.PathLike[str]) -> Catalog:
+        """Opens the catalog of a directory; creates both where they are not there, upgrades an older one.
+
+        Raises ``OperationalError``: NOT_A_CATALOG for foreign files, CATALOG_TOO_NEW, CATALOG_UNAVAILABLE.
+        """
+        path = Path(warehouse).expanduser().absolute()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OperationalError(
+                f"the warehouse {path} cannot be made: {error.strerror}",
+                condition="CATALOG_UNAVAILABLE",
+                object=str(path),
+                hint="name a directory that exists or can be made",
+            ) from error
+        return cls(path, Database(path / FILE_NAME))
+
+    @property
+    def warehouse(self) -> Path:
+        """The directory, absolute."""
+        return self._warehouse
+
+    def snapshot(self) -> Snapshot:
+        """Everything that is committed now. One read."""
+        return Snapshot.take(self._database)
+
+    def begin(self, snapshot: Snapshot | None = None) -> Transaction:
+        """Opens a transaction on the given snapshot, or on one taken now. Dead transactions are aborted first."""
+        return Transaction.begin(self._database, snapshot, TRANSACTION_TIMEOUT_SECONDS)
+
+    def abort_dead(self, timeout_seconds: float) -> int:
+        """Aborts the open transactions whose last heartbeat is older than the timeout; how many."""
+        with self._database.write() as connection:
+            return transaction.abort_dead(connection, timeout_seconds)
+
+    def events(self, after: int = 0, limit: int = 1000) -> tuple[Event, ...]:
+        """The notification log after an event's number, oldest first, at most ``limit`` entries."""
+        number = schema.events.c.event_seq
+        query = sa.select(schema.events).where(number > after).order_by(number).limit(limit)
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+        return tuple(Event(e, t, c, kind, object_id, json.loads(text)) for e, t, c, kind, object_id, text in rows)
+
+    def close(self) -> None:
+        """Gives back all connections. Idempotent; snapshots and transactions of it can no longer read."""
+        self._database.close()

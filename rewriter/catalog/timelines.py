@@ -1,0 +1,119 @@
+"""Stored timelines: ranges of ordinals, changed next to what changed only, versioned as all rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from rewriter.catalog import schema
+from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.timelines import OrdinalRange, RangesPartitionTimeline
+
+STATES = (OUTDATED, FRESH, RETIRED)
+
+
+@dataclass
+class TimelineChange:
+    """What one commit does to the timelines of one (table, period, time dimension).
+
+    ``states`` says of single ordinals what they become: ``FRESH``, ``OUTDATED``, ``RETIRED``, or absent (``None``). Of
+    the ranges in ``touched`` everything that is fresh becomes outdated, unless ``states`` says otherwise.
+    """
+
+    states: dict[int, int | None] = field(default_factory=dict)
+    touched: list[OrdinalRange] = field(default_factory=list)
+
+    def apply(self, lines: Mapping[int, RangesPartitionTimeline]) -> None:
+        """Changes the timelines, given by state."""
+        for touched in self.touched:
+            for ordinals in lines[FRESH].covered(touched):
+                lines[FRESH].drop_range(ordinals)
+                lines[OUTDATED].add_range(ordinals)
+        for state in (None, *STATES):
+            for ordinals in ranges_of(o for o, s in self.states.items() if s == state):
+                for line in lines.values():
+                    line.drop_range(ordinals)
+                if state is not None:
+                    lines[state].add_range(ordinals)
+
+    def hull(self) -> OrdinalRange | None:
+        """The least range that holds all that is changed; ``None`` where nothing is."""
+        starts = [*self.states, *(r.start for r in self.touched)]
+        ends = [*(ordinal + 1 for ordinal in self.states), *(r.end for r in self.touched)]
+        return OrdinalRange(min(starts), max(ends)) if starts else None
+
+
+def ranges_of(ordinals: Iterable[int]) -> list[OrdinalRange]:
+    """The ordinals as sorted, maximal ranges. O(n log n)."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for ordinal in sorted(ordinals):
+        if ends and ordinal <= ends[-1]:
+            ends[-1] = max(ends[-1], ordinal + 1)
+        else:
+            starts.append(ordinal)
+            ends.append(ordinal + 1)
+    return list(map(OrdinalRange, starts, ends))
+
+
+def change_timeline(
+    connection: sa.Connection,
+    table_id: int,
+    period: UpdatePeriod,
+    time_key: str,
+    change: TimelineChange,
+    write_id: Callable[[], int],
+    commit_seq: int,
+) -> None:
+    """Applies a change to the live ranges next to it; asks for a ``write_id`` only if a row changes."""
+    hull = change.hull()
+    if hull is None:
+        return
+    row = schema.timeline_ranges
+    stored = connection.execute(
+        sa.select(row.c.row_id, row.c.state, row.c.start_ordinal, row.c.end_ordinal).where(
+            row.c.table_id == table_id,
+            row.c.ended == schema.NEVER,
+            row.c.period == int(period),
+            row.c.time_key == time_key,
+            row.c.end_ordinal >= hull.start,
+            row.c.start_ordinal <= hull.end,
+        )
+    ).all()
+    before = {(state, OrdinalRange(start, end)): row_id for row_id, state, start, end in stored}
+    lines = {state: RangesPartitionTimeline(r for kind, r in before if kind == state) for state in STATES}
+    change.apply(lines)
+    after = {(state, ordinals) for state, line in lines.items() for ordinals in line.ranges()}
+    gone = [row_id for key, row_id in before.items() if key not in after]
+    new = sorted(after - before.keys())
+    if not gone and not new:
+        return
+    made = write_id()
+    end_rows(connection, row, gone, made)
+    if new:
+        common = {"table_id": table_id, "period": int(period), "time_key": time_key}
+        version = {"made": made, "ended": schema.NEVER, "commit_seq": commit_seq}
+        connection.execute(
+            row.insert(),
+            [{**common, **version, "state": s, "start_ordinal": r.start, "end_ordinal": r.end} for s, r in new],
+        )
+
+
+def end_timelines(connection: sa.Connection, table_id: int, write_id: int) -> None:
+    """Ends all live timelines of a table."""
+    row = schema.timeline_ranges
+    connection.execute(
+        sa.update(row).where(row.c.table_id == table_id, row.c.ended == schema.NEVER).values(ended=write_id)
+    )
+
+
+def end_rows(connection: sa.Connection, table: sa.Table, row_ids: Sequence[int], write_id: int) -> None:
+    """Marks rows as ended. One prepared statement, run once for each row."""
+    if row_ids:
+        connection.execute(
+            sa.update(table).where(table.c.row_id == sa.bindparam("gone")).values(ended=write_id),
+            [{"gone": row_id} for row_id in row_ids],
+        )

@@ -1,0 +1,112 @@
+"""Partition values: from what a person typed to canonical text, and from text to a path and back.
+
+A canonical value is the text of a value of the column's type as Spark 4.3 names a partition after it, before escaping:
+INT ``'01'`` is ``1``, DECIMAL(6,2) ``1`` is ``1.00``, DATE ``'2020-1-2'`` is ``2020-01-02``. ``None`` is NULL.
+Where Spark would silently change the value (a DATE with a time of day, a DECIMAL that rounds) we refuse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rewriter.catalog.casts import cast_text, literal_text
+from rewriter.catalog.models import Column, PartitionValues
+from rewriter.catalog.partition_types import partition_type
+from rewriter.errors import AnalysisError, DataError
+
+#: The value that stands for NULL in the name of a partition.
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+_ESCAPED = re.compile("[\x01-\x1f\"#%'*/:=?\\\\\x7f{\\[\\]^]")
+_ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+
+
+def check_partition_column(column: Column) -> None:
+    """Raises ``NotSupportedError`` INVALID_PARTITION_COLUMN_DATA_TYPE where the type cannot partition a table."""
+    partition_type(column.type)
+
+
+def coerce(column: Column, kind: str, text: str) -> str | None:
+    """The canonical value that a literal means for the column.
+
+    ``kind`` and ``text`` are those of ``grammar.statements.Literal`` (``null``, ``string``, ``number``, ``boolean``,
+    ``date``, ``timestamp``). NULL and ``'__HIVE_DEFAULT_PARTITION__'`` answer ``None``. Raises ``DataError`` for what
+    the type cannot hold, ``AnalysisError`` INVALID_PARTITION_SPEC for ``''``, both without a position.
+    """
+    partition_type(column.type)
+    if kind == "null" or (kind == "string" and text == DEFAULT_PARTITION):
+        return None
+    if kind == "string" and not text:
+        raise AnalysisError(
+            f"partition spec is invalid: the value of {column.name} is empty",
+            condition="INVALID_PARTITION_SPEC",
+            sqlstate="42601",
+            object=column.name,
+            hint="write NULL for rows without a value",
+        )
+    return canonical(column, literal_text(kind, text))
+
+
+def canonical(column: Column, text: str | None) -> str | None:
+    """The canonical form of a value given as text, such as one read from a path. ``''`` is NULL, as Spark writes it."""
+    if text is None or text in ("", DEFAULT_PARTITION):
+        return None
+    try:
+        return cast_text(partition_type(column.type), text)
+    except DataError as error:
+        error.object = column.name
+        raise
+
+
+def require_canonical(columns: Sequence[Column], values: Sequence[str | None]) -> None:
+    """Raises ``DataError`` where a value is not in canonical form, or their number is not that of the columns."""
+    if len(columns) != len(values):
+        raise DataError(
+            f"{len(values)} partition values for {len(columns)} partition columns", condition="INVALID_PARTITION_SPEC"
+        )
+    for column, value in zip(columns, values, strict=True):
+        wanted = canonical(column, value)
+        if wanted != value:
+            shown = "NULL" if wanted is None else f"'{wanted}'"
+            raise DataError(
+                f"'{value}' is not the canonical form of a value of {column.name} {column.type}, {shown} is",
+                condition="INVALID_PARTITION_SPEC",
+                object=column.name,
+            )
+
+
+def escape(text: str) -> str:
+    """The text as Spark and Hive write it in a path: control characters and ``"#%'*/:=?\\{[]^`` as ``%XX``."""
+    return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)
+
+
+def unescape(text: str) -> str:
+    """The opposite of ``escape``: every ``%XX`` is the character of that number; other percent signs stay."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+def partition_name(columns: Sequence[Column | str], values: PartitionValues) -> str:
+    """``c=US/d=1``: the partition's name and default path below its table. NULL is ``__HIVE_DEFAULT_PARTITION__``."""
+    names = (column if isinstance(column, str) else column.name for column in columns)
+    return "/".join(
+        f"{escape(name)}={DEFAULT_PARTITION if value is None else escape(value)}"
+        for name, value in zip(names, values, strict=True)
+    )
+
+
+def parse_partition_name(text: str) -> tuple[tuple[str, str | None], ...]:
+    """The (column, value) pairs of a partition's name, unescaped, not yet cast to the columns' types.
+
+    Raises ``DataError`` INVALID_PARTITION_SPEC where a level has no ``=`` or no column.
+    """
+    pairs: list[tuple[str, str | None]] = []
+    for level in text.split("/"):
+        name, equals, value = level.partition("=")
+        if not name or not equals:
+            raise DataError(
+                f"'{text}' is no partition name: '{level}' does not read column=value",
+                condition="INVALID_PARTITION_SPEC",
+            )
+        pairs.append((unescape(name), None if value in ("", DEFAULT_PARTITION) else unescape(value)))
+    return tuple(pairs)

@@ -1,0 +1,210 @@
+"""The command ``rewriter``: results on stdout, warnings and errors on stderr, exit code 1 where something failed."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from rewriter import __version__
+from rewriter.errors import Error, InterfaceError, OperationalError, render
+
+if TYPE_CHECKING:
+    from rewriter.result import Result
+    from rewriter.session import Session
+
+_FAILED, _INTERRUPTED = 1, 130
+_FORMATS = ("table", "csv", "json", "markdown")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command and answers its exit code: 0, 1 where something failed, 2 for wrong usage, 130 for Ctrl-C."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.run is None:
+        parser.print_help()
+        return 0
+    # What sqlglot thinks of a text is said by our errors, or does not matter.
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    try:
+        run: Callable[[argparse.Namespace], int] = arguments.run
+        code = run(arguments)
+        sys.stdout.flush()
+        return code
+    except Error as error:
+        return _failed(error, None)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of stdout has gone; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _FAILED
+    except Exception as error:
+        if arguments.debug:
+            traceback.print_exc()
+        summary = " ".join(str(error).split())[:300]
+        print(f"Error: internal error {type(error).__name__}: {summary}", file=sys.stderr)
+        print("Hint: this is a bug of rewriter; --debug shows where it happened.", file=sys.stderr)
+        return _FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="rewriter", description="SQL over time-partitioned tables, answered from the best partitions."
+    )
+    parser.add_argument("--version", action="version", version=f"rewriter {__version__}")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", help="show the traceback of an internal error")
+    warehouse = argparse.ArgumentParser(add_help=False)
+    warehouse.add_argument(
+        "-w",
+        "--warehouse",
+        metavar="DIR",
+        default=os.environ.get("REWRITER_WAREHOUSE") or "warehouse",
+        help="the warehouse directory (default: $REWRITER_WAREHOUSE, otherwise ./warehouse)",
+    )
+    warehouse.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, such as rewriter.partial_data=true"
+    )
+    _sql_command(commands.add_parser("sql", parents=[common, warehouse], help="run SQL statements"))
+    rewrite = commands.add_parser("rewrite", parents=[common, warehouse], help="print a query as it would be run")
+    rewrite.add_argument("sql", metavar="SQL", help="the query")
+    rewrite.set_defaults(run=_rewrite)
+    demo = commands.add_parser("demo", parents=[common], help="build a warehouse of real flights and query it")
+    demo.add_argument("directory", nargs="?", default="demo", metavar="DIR", help="where to build it (default: demo)")
+    _engine_options(demo)
+    demo.set_defaults(run=_demo)
+    golden = commands.add_parser("golden", parents=[common], help="run golden files")
+    golden.add_argument("path", metavar="PATH", help="a .test file, or a directory of them")
+    golden.add_argument("--rewrite", action="store_true", help="write what came out into the files")
+    golden.set_defaults(run=_golden)
+    return parser
+
+
+def _sql_command(command: argparse.ArgumentParser) -> None:
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("-e", "--execute", metavar="SQL", help="the statements, separated by ;")
+    source.add_argument("-f", "--file", metavar="FILE", help="a file of statements; - is stdin")
+    command.add_argument("--format", choices=_FORMATS, default="table", help="how rows are printed (default: table)")
+    _engine_options(command)
+    command.set_defaults(run=_sql)
+
+
+def _engine_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--engine", choices=("spark", "duckdb"), default="spark", help="what runs queries")
+    command.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
+
+
+def _sql(arguments: argparse.Namespace) -> int:
+    text = arguments.execute if arguments.execute is not None else _read(arguments.file)
+    with _session(arguments, arguments.engine, arguments.master) as session:
+        try:
+            for _, result in session.script(text):
+                _print_result(result, arguments.format)
+        except Error as error:
+            sys.stdout.flush()
+            return _failed(error, text)
+    return 0
+
+
+def _print_result(result: Result, form: str) -> None:
+    from rewriter.shell.rendering import rendered
+
+    if result.kind == "EXPLAIN" and form == "table":
+        for row in result.rows():
+            print(row[0])
+    elif result.columns is not None:
+        for line in rendered([column.name for column in result.columns], result.rows(), form):
+            print(line)
+        result.close()
+    for warning in result.warnings:
+        sys.stdout.flush()
+        print(f"Warning: {warning}", file=sys.stderr)
+
+
+def _rewrite(arguments: argparse.Namespace) -> int:
+    # Most of the time goes into imports, and a tenth of theirs into looking for garbage that is not there.
+    gc.disable()
+    try:
+        return _print_rewritten(arguments)
+    finally:
+        gc.enable()
+
+
+def _print_rewritten(arguments: argparse.Namespace) -> int:
+    from rewriter.catalog.store import FILE_NAME
+
+    # Rewriting only reads: it must not make a warehouse out of a mistyped name.
+    if not os.path.exists(os.path.join(os.path.expanduser(arguments.warehouse), FILE_NAME)):
+        raise OperationalError(
+            f"There is no warehouse in {arguments.warehouse}.",
+            condition="WAREHOUSE_NOT_FOUND",
+            object=arguments.warehouse,
+            hint="Name its directory with -w, or make one by a statement: rewriter sql -w DIR -e 'CREATE TABLE …'.",
+        )
+    with _session(arguments) as session:
+        try:
+            plan = session.plan(arguments.sql)
+        except Error as error:
+            return _failed(error, arguments.sql)
+    print(plan.sql)
+    for warning in plan.warnings:
+        print(f"Warning: {warning}", file=sys.stderr)
+    return 0
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from rewriter.demo import run_demo
+
+    run_demo(arguments.directory, arguments.engine, arguments.master)
+    return 0
+
+
+def _golden(arguments: argparse.Namespace) -> int:
+    from rewriter.golden import run_command
+
+    return run_command(arguments.path, rewrite=arguments.rewrite)
+
+
+def _session(arguments: argparse.Namespace, engine: str = "duckdb", master: str | None = None) -> Session:
+    from rewriter.session import Session
+
+    return Session(arguments.warehouse, engine, master, dict(map(_key_value, arguments.set)))
+
+
+def _key_value(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InterfaceError(
+            f"--set {text} has no value.", object=text, hint="Write --set key=value, as in rewriter.partial_data=true."
+        )
+    return key.strip(), value.strip()
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            return sys.stdin.read()
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise OperationalError(
+            f"The file {path} cannot be read: {reason}.",
+            condition="PATH_NOT_FOUND",
+            object=path,
+            hint="Name a readable text file, or - for stdin.",
+        ) from None
+
+
+def _failed(error: Error, text: str | None) -> int:
+    print(render(error, text), file=sys.stderr)
+    return _FAILED

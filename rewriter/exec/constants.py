@@ -1,0 +1,208 @@
+"""Names, literals, parameters and casts, for the allow-list of ``expressions``."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+from sqlglot import exp
+
+from rewriter.errors import NotSupportedError
+from rewriter.exec.casts import assigned, plain_cast, string_literal, timestamp_sql
+from rewriter.exec.expressions import Expressions, Scope, Translation, Typed, quoted
+from rewriter.exec.sqltypes import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    MAX_PRECISION,
+    STRING,
+    TIMESTAMP,
+    VOID,
+    SqlType,
+    decimal,
+    parse_type,
+)
+
+_TYPES = {
+    exp.DType.TIMESTAMPTZ: TIMESTAMP,
+    exp.DType.TIMESTAMPLTZ: TIMESTAMP,
+    exp.DType.TIMESTAMP: TIMESTAMP,
+    exp.DType.TEXT: STRING,
+}
+_PARAMETER_TYPES: tuple[tuple[type, SqlType], ...] = (
+    (bool, BOOLEAN),
+    (int, INT),
+    (float, DOUBLE),
+    (str, STRING),
+    (dt.date, DATE),
+)
+_DUCKDB_OF = {BOOLEAN: "BOOLEAN", INT: "INTEGER", BIGINT: "BIGINT", DOUBLE: "DOUBLE", STRING: "VARCHAR", DATE: "DATE"}
+
+
+def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "table")
+    name = node.name
+    qualifier = node.args["table"].name if node.args.get("table") else None
+    found = scope.find(name, qualifier)
+    if not found:
+        known = sorted({column.name for source in scope.sources for column in source.columns})
+        e.text.wrong(
+            f"A column with the name {quoted(name, qualifier)} cannot be resolved. "
+            f"The columns are {', '.join(known) or 'none'}.",
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", node, name,
+        )  # fmt: skip
+    if len(found) > 1:
+        e.text.wrong(
+            f"The name {quoted(name, qualifier)} is ambiguous: {len(found)} columns have it.",
+            "AMBIGUOUS_REFERENCE", "42704", node, name,
+        )  # fmt: skip
+    if found[0].type is None:
+        e.refuse(node, f"The type {found[0].spelled} of the column {found[0].name}")
+    return Typed(found[0].sql, found[0].type, name)
+
+
+def _literal(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    if node.args.get("is_string"):
+        value = e.text.string(node)
+        return Typed(string_literal(value), STRING, value, text=value)
+    return number(e, str(node.this), node)
+
+
+def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
+    """A literal number: INT, BIGINT or DECIMAL by its size, DOUBLE with an exponent."""
+    if "e" in digits.lower():
+        return Typed(plain_cast(string_literal(digits), DOUBLE), DOUBLE)
+    if digits.isdigit() and int(digits) < 2**63:
+        value = int(digits)
+        type_ = INT if value < 2**31 else BIGINT
+        return Typed(plain_cast(str(value), type_), type_, str(value), digits=value)
+    return _decimal(e, Decimal(digits), node)
+
+
+def _decimal(e: Expressions, value: Decimal, node: exp.Expr) -> Typed:
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(0, -exponent)
+    precision = max(len(digits) + max(exponent, 0), scale)
+    if precision > MAX_PRECISION:
+        e.refuse(node, f"The number {value}")
+    type_ = decimal(precision, scale)
+    return Typed(plain_cast(string_literal(f"{value:f}"), type_), type_, f"{value:f}")
+
+
+def _boolean(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = "true" if node.this else "false"
+    return Typed(value, BOOLEAN, value)
+
+
+def _null(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    return Typed("NULL", VOID, "NULL")
+
+
+def _parameter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this")
+    name = str(node.this or "")
+    if name not in e.parameters:
+        e.text.wrong(f"The placeholder :{name} has no value.", "UNBOUND_SQL_PARAMETER", "42P02", node, name)
+    value = e.parameters[name]
+    if value is None:
+        return Typed("NULL", VOID, "NULL")
+    if isinstance(value, dt.datetime):
+        zoned = value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+        sql = timestamp_sql(zoned.replace(tzinfo=None))
+        return Typed(sql, TIMESTAMP, sql)
+    if isinstance(value, Decimal):
+        return _decimal(e, value, node)
+    type_ = _parameter_type(e, value, node)
+    e.used[name] = value
+    return Typed(
+        f"CAST(${name} AS {_DUCKDB_OF[type_]})",
+        type_,
+        _shown(value),
+        text=value if isinstance(value, str) else None,
+        digits=value if isinstance(value, int) and not isinstance(value, bool) else None,
+    )
+
+
+def _parameter_type(e: Expressions, value: object, node: exp.Expr) -> SqlType:
+    for kind, type_ in _PARAMETER_TYPES:
+        if isinstance(value, kind):
+            wide = type_ == INT and isinstance(value, int) and not -(2**31) <= value < 2**31
+            return BIGINT if wide else type_
+    return e.refuse(node, f"A parameter of the type {type(value).__name__}")
+
+
+def _shown(value: object) -> str | None:
+    """A parameter's value in a column's name, as Spark puts it there."""
+    if isinstance(value, dt.date):
+        return f"DATE '{value.isoformat()}'"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if isinstance(value, float) and "e" in str(value) else str(value)
+
+
+def _cast(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "to", "safe", "requires_string")
+    target = _target(e, node.args["to"])
+    inner = node.this
+    if isinstance(inner, exp.Literal):
+        return _cast_literal(e, node, inner, target)
+    value = e.translate(inner, scope)
+    tolerant = bool(node.args.get("safe"))
+    name = None
+    if value.name is not None:
+        name = f"{'TRY_CAST' if tolerant else 'CAST'}({value.name} AS {str(target).upper()})"
+        if e.spelled(node) == "to_timestamp":
+            name = f"to_timestamp({value.name})"
+    if value.text is not None and target.is_datetime:
+        return Typed(_instant(e, value.text, target, node), target)
+    return Typed(e.cast(value, target, node, tolerant), target, name)
+
+
+def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: SqlType) -> Typed:
+    """``CAST('…' AS …)``, ``DATE '…'`` and ``1L`` are the same tree."""
+    typed = e.spelled(literal)
+    shown = str(target).upper()
+    if literal.args.get("is_string"):
+        value = _literal(e, literal, Scope())
+        if target.is_datetime:
+            sql = _instant(e, value.text or "", target, node)
+            is_literal = type(node) is exp.Cast and not e.spelled(node)
+            return Typed(sql, target, sql if is_literal else f"CAST({value.text} AS {shown})")
+        tolerant = bool(node.args.get("safe"))
+        # A BD literal is the cast of a string that nobody typed.
+        name = f"{'TRY_CAST' if tolerant else 'CAST'}({value.name} AS {shown})" if typed else None
+        return Typed(e.cast(value, target, node, tolerant), target, name)
+    value = number(e, str(literal.this), literal)
+    sql = plain_cast(string_literal(str(literal.this)), target) if target.is_floating else e.cast(value, target, node)
+    if value.name is None:
+        return Typed(sql, target)
+    return Typed(sql, target, value.name if typed[-1:].isalpha() else f"CAST({value.name} AS {shown})")
+
+
+def _instant(e: Expressions, text: str, target: SqlType, node: exp.Expr) -> str:
+    sql = assigned(text, target)
+    if sql is None:
+        e.refuse(node, f"Reading the string '{text}' as {target}")
+    return sql
+
+
+def _target(e: Expressions, node: exp.Expr) -> SqlType:
+    known = _TYPES.get(node.this) if not node.expressions else None
+    try:
+        return known or parse_type(node.sql(dialect="spark"))
+    except NotSupportedError:
+        return e.text.refuse(f"The type {node.sql(dialect='spark')}", node)
+
+
+TRANSLATIONS: dict[type[exp.Expr] | str, Translation] = {
+    exp.Column: _column,
+    exp.Literal: _literal,
+    exp.Boolean: _boolean,
+    exp.Null: _null,
+    exp.Placeholder: _parameter,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+}

@@ -1,0 +1,200 @@
+"""Expressions: Spark SQL to DuckDB SQL, each with its Spark type and the name that Spark gives its column.
+
+An allow-list: a node is translated only if its class is in ``TRANSLATIONS`` of ``constants``, ``operators`` or
+``functions``, and every argument that it carries is one the translation knows. Differential tests compare each with
+Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from sqlglot import exp
+
+from rewriter.exec.casts import assigned, assigned_type, cast, common_type, plain_cast
+from rewriter.exec.sqltext import SqlText
+from rewriter.exec.sqltypes import BOOLEAN, STRING, VOID, SqlType, decimal
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A translated expression. ``name`` is Spark's name for its column, where we know it. ``text`` is the value of a
+    string constant, which a comparison with a date reads as one; ``digits`` the value of a literal integer.
+    """
+
+    sql: str
+    type: SqlType
+    name: str | None = None
+    text: str | None = None
+    digits: int | None = None
+
+
+@dataclass(frozen=True)
+class SourceColumn:
+    """A column of a relation in FROM. ``type`` is ``None`` where DuckDB does not handle it; ``spelled`` is the type's
+    name then.
+    """
+
+    name: str
+    sql: str
+    type: SqlType | None
+    spelled: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A relation in FROM. ``hidden`` are columns that USING merged into another source's."""
+
+    alias: str | None
+    columns: tuple[SourceColumn, ...]
+    hidden: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where names are looked up; ``outer`` is the scope around a subquery, ``queries`` its common table expressions."""
+
+    sources: tuple[Source, ...] = ()
+    outer: Scope | None = None
+    queries: Mapping[str, object] = field(default_factory=dict)
+
+    def find(self, name: str, qualifier: str | None) -> list[SourceColumn]:
+        """The columns that a name can mean, in the innermost scope that has any."""
+        found = [
+            column
+            for source in self.sources
+            if qualifier is None or (source.alias or "").lower() == qualifier.lower()
+            for column in source.columns
+            if column.name.lower() == name.lower() and (qualifier is not None or name.lower() not in source.hidden)
+        ]
+        return found if found or self.outer is None else self.outer.find(name, qualifier)
+
+
+#: Translates a subquery in a scope; answers its SQL and its columns' types.
+Subquery = Callable[[exp.Expr, Scope], tuple[str, tuple[SqlType, ...]]]
+
+
+class Expressions:
+    """Translates expressions of one query text. ``parameters`` are the values of ``:name``; ``used`` those met."""
+
+    def __init__(self, text: SqlText, parameters: Mapping[str, object], subquery: Subquery) -> None:
+        self.text = text
+        self.parameters = parameters
+        self.used: dict[str, object] = {}
+        self.subquery = subquery
+
+    def translate(self, node: exp.Expr, scope: Scope) -> Typed:
+        """The expression in DuckDB's SQL. Raises ``NotSupportedError`` for what is not on the list."""
+        translation = allow_list().get(type(node))
+        if translation is None and isinstance(node, exp.Anonymous):
+            translation = allow_list().get(str(node.this).lower())
+        return self.refuse(node) if translation is None else translation(self, node, scope)
+
+    def condition(self, node: exp.Expr, scope: Scope) -> Typed:
+        """A boolean. Spark, as we, refuses numbers and strings here."""
+        value = self.translate(node, scope)
+        if value.type == VOID:
+            return Typed("CAST(NULL AS BOOLEAN)", BOOLEAN, value.name)
+        if value.type != BOOLEAN:
+            self.text.wrong(
+                f"A condition is a BOOLEAN, not {value.type}.",
+                "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
+            )  # fmt: skip
+        return value
+
+    def refuse(self, node: exp.Expr, what: str | None = None) -> NoReturn:
+        """Raises the error for a node that is not on the list."""
+        if what is None:
+            if isinstance(node, exp.Anonymous):
+                what = f"The function {str(node.this).lower()}"
+            elif isinstance(node, exp.Func):
+                what = f"The function {self.text.function_name(node)}"
+            else:
+                what = f"{type(node).__name__} in a query"
+        self.text.refuse(what, node)
+
+    def only(self, node: exp.Expr, *known: str) -> None:
+        """Refuses a node that carries an argument which the translation would drop."""
+        for key, value in node.args.items():
+            if value not in (None, False, []) and key not in known and not key.startswith("_"):
+                self.refuse(node, f"{key.strip('_').upper()} in {type(node).__name__}")
+
+    def cast(self, value: Typed, target: SqlType, node: exp.Expr, tolerant: bool = False) -> str:
+        sql = cast(value.sql, value.type, target, tolerant)
+        if sql is None:
+            self.refuse(node, f"The cast from {value.type} to {target}")
+        return sql
+
+    def together(self, values: Sequence[Typed], node: exp.Expr, binary: bool = False) -> tuple[list[str], SqlType]:
+        """The values in their common type. In a comparison (``binary``) a string constant takes the other's type, and a
+        literal integer beside a decimal is as narrow as its digits.
+        """
+        if binary and any(value.type.is_decimal for value in values):
+            values = [narrow(value) for value in values]
+        others = [value.type for value in values if value.text is None and value.type != VOID]
+        target = others[0] if others else (STRING if any(value.text is not None for value in values) else VOID)
+        for type_ in others[1:]:
+            common = common_type(target, type_)
+            if common is None:
+                self.refuse(node, f"{'Comparing' if binary else 'Mixing'} {target} with {type_}")
+            target = common
+        if binary and target.name != "string" and any(value.text is not None for value in values):
+            target = assigned_type(target)
+        out = []
+        for value in values:
+            if value.text is not None and target.name != "string":
+                sql = assigned(value.text, target) if binary else None
+                if sql is None:
+                    self.refuse(node, f"Reading the string '{value.text}' as {target}")
+                out.append(sql)
+            else:
+                out.append(self.cast(value, target, node))
+        return out, target
+
+    def spelled(self, node: exp.Expr) -> str:
+        """What was typed where sqlglot remembers the node: a function's name, a literal. In lower case."""
+        if not node._meta or "start" not in node.meta:
+            return ""
+        return self.text.text[node.meta["start"] : node.meta["end"] + 1].lower()
+
+
+#: Translates nodes of one class.
+Translation = Callable[[Expressions, exp.Expr, Scope], Typed]
+
+
+def allow_list() -> Mapping[type[exp.Expr] | str, Translation]:
+    """All translations, by sqlglot's class or, for functions without one, by name."""
+    if not _ALLOWED:
+        from rewriter.exec import constants, functions, operators, time_functions
+
+        for module in (constants, operators, functions, time_functions):
+            _ALLOWED.update(module.TRANSLATIONS)
+    return _ALLOWED
+
+
+_ALLOWED: dict[type[exp.Expr] | str, Translation] = {}
+
+
+def quoted(name: str, qualifier: str | None = None) -> str:
+    """A name as Spark quotes it in messages."""
+    return f"`{name}`" if qualifier is None else f"`{qualifier}`.`{name}`"
+
+
+def call(function: str, *names: str | None) -> str | None:
+    """Spark's name of a call's column."""
+    return None if any(name is None for name in names) else f"{function}({', '.join(str(name) for name in names)})"
+
+
+def infix(operator: str, left: str | None, right: str | None) -> str | None:
+    """Spark's name of an operator's column."""
+    return None if left is None or right is None else f"({left} {operator} {right})"
+
+
+def narrow(value: Typed) -> Typed:
+    """A literal integer as the decimal of just its digits, which it is beside a decimal."""
+    if value.digits is None:
+        return value
+    type_ = decimal(len(str(abs(value.digits))), 0)
+    return Typed(plain_cast(str(value.digits), type_), type_, value.name)

@@ -1,0 +1,201 @@
+"""What a data file says about itself: names and types of its columns, without any engine, hence alike on all.
+
+Options of CSV: ``delimiter`` (one character, default ``,``). Every CSV column is a string, an empty field NULL: engines
+infer types differently, and a CAST in the query says what is meant. JSON has one object a line; a column is
+BOOLEAN, BIGINT, DOUBLE or STRING, whatever all its values fit. Parquet and ORC name their types themselves.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from rewriter.catalog.models import Column
+from rewriter.errors import EngineError, NotSupportedError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS = ("parquet", "csv", "json", "orc")
+#: Formats whose values are read as text and cast.
+TEXT_FORMATS = ("csv", "json")
+
+
+def check_format(format: str) -> str:
+    """The format in lower case. Raises ``NotSupportedError`` for an unknown one."""
+    if format.lower() not in FORMATS:
+        raise NotSupportedError(
+            f"The file format {format} is not supported.", object=format, hint=f"Use one of {', '.join(FORMATS)}."
+        )
+    return format.lower()
+
+
+def file_columns(format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
+    """Names and types of the columns of ``path``: a file, or the first file of a directory or pattern.
+
+    Costs one footer (parquet, orc), one line (csv) or one reading of the file (json). Raises ``EngineError``.
+    """
+    format = check_format(format)
+    file = _first_file(path)
+    try:
+        if format == "csv":
+            return tuple(Column(name, "string") for name in csv_header(file, delimiter(options or {})))
+        if format == "json":
+            return _json_columns(file)
+        schema = _footer(format, file)
+    except (OSError, ValueError, UnicodeError) as error:
+        raise unreadable(file, error) from None
+    return tuple(Column(field.name, _spark_type(field.type)) for field in schema)
+
+
+def unreadable(path: str, error: object) -> EngineError:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return EngineError(
+        f"The file {path} cannot be read: {lines[0].rstrip('.')}.",
+        condition="FAILED_READ_FILE",
+        sqlstate="KD001",
+        object=path,
+        hint="Check that the file is whole and of the format that the table or query names.",
+    )
+
+
+def delimiter(options: Mapping[str, str]) -> str:
+    """What separates fields of CSV. Raises ``NotSupportedError`` for unknown options."""
+    for name in options:
+        if name.lower() != "delimiter":
+            raise NotSupportedError(f"The file option {name} is not supported.", object=name, hint="Use delimiter.")
+    value = next(iter(options.values()), ",")
+    if len(value) != 1 or value in '"\r\n':
+        raise NotSupportedError("A delimiter is one character, no quote and no line end.", object="delimiter")
+    return value
+
+
+def csv_header(path: str, separator: str) -> tuple[str, ...]:
+    """The names in the first line of a CSV file. Raises ``EngineError`` where they are no names of columns."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            names = tuple(next(csv.reader(file, delimiter=separator), []))
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise unreadable(path, error) from None
+    if not names or any(not name for name in names) or len({name.lower() for name in names}) < len(names):
+        raise unreadable(path, "its first line is no header with a name of its own for each column")
+    return names
+
+
+def common_header(paths: Iterable[str], separator: str) -> tuple[str, ...]:
+    """The header that all these CSV files have. Raises ``EngineError`` naming the first one with another."""
+    header: tuple[str, ...] | None = None
+    for path in paths:
+        found = csv_header(path, separator)
+        if header is not None and found != header:
+            raise unreadable(path, "its header is not that of the other files")
+        header = found
+    return header or ()
+
+
+def _first_file(path: str) -> str:
+    local = "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else os.path.abspath(path)
+    for root in [local] if os.path.exists(local) else sorted(glob.glob(local)):
+        if not os.path.isdir(root):
+            return root
+        for folder, folders, names in os.walk(root):
+            folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+            for name in sorted(names):
+                if not name.startswith((".", "_")):
+                    return os.path.join(folder, name)
+    raise EngineError(
+        f"Path does not exist: {path}.",
+        condition="PATH_NOT_FOUND",
+        sqlstate="42K03",
+        object=path,
+        hint="Name a file, or a directory that has files.",
+    )
+
+
+def _json_columns(path: str) -> tuple[Column, ...]:
+    types: dict[str, str] = {}
+    with open(path, encoding="utf-8-sig") as file:
+        for line in file:
+            if not line.strip():
+                continue
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError("a line is no JSON object")
+            for name, value in row.items():
+                types[name] = _wider(types.get(name, "void"), _json_type(value))
+    return tuple(Column(name, "string" if found == "void" else found) for name, found in types.items())
+
+
+def _json_type(value: object) -> str:
+    if value is None:
+        return "void"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "bigint" if -(2**63) <= value < 2**63 else "double"
+    if isinstance(value, float):
+        return "double"
+    if isinstance(value, str):
+        return "string"
+    raise ValueError("nested JSON values are not supported")
+
+
+def _wider(left: str, right: str) -> str:
+    if left == right or right == "void":
+        return left
+    if left == "void":
+        return right
+    return "double" if {left, right} == {"bigint", "double"} else "string"
+
+
+def _footer(format: str, path: str) -> pa.Schema:
+    if format == "orc":
+        import pyarrow.orc
+
+        return pyarrow.orc.ORCFile(path).schema
+    import pyarrow.parquet
+
+    return pyarrow.parquet.read_schema(path)
+
+
+def _spark_type(type_: pa.DataType) -> str:
+    """Spark's name of an Arrow type. Timestamps without a zone are taken as UTC."""
+    import pyarrow as pa
+
+    plain = {
+        pa.bool_(): "boolean",
+        pa.int8(): "tinyint",
+        pa.int16(): "smallint",
+        pa.int32(): "int",
+        pa.int64(): "bigint",
+        pa.uint8(): "smallint",
+        pa.uint16(): "int",
+        pa.uint32(): "bigint",
+        pa.float32(): "float",
+        pa.float64(): "double",
+        pa.string(): "string",
+        pa.large_string(): "string",
+        pa.binary(): "binary",
+        pa.large_binary(): "binary",
+        pa.date32(): "date",
+        pa.null(): "string",
+    }
+    if type_ in plain:
+        return plain[type_]
+    if pa.types.is_timestamp(type_):
+        return "timestamp"
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
+    if pa.types.is_dictionary(type_):
+        return _spark_type(type_.value_type)
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return f"array<{_spark_type(type_.value_type)}>"
+    if pa.types.is_map(type_):
+        return f"map<{_spark_type(type_.key_type)},{_spark_type(type_.item_type)}>"
+    if pa.types.is_struct(type_):
+        return f"struct<{','.join(f'{field.name}:{_spark_type(field.type)}' for field in type_)}>"
+    raise ValueError(f"its type {type_} has no counterpart in Spark SQL")

@@ -1,0 +1,104 @@
+"""Spark's errors as ours: its condition, SQLSTATE, place and first line; never a Java stack."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rewriter.errors import DataError, EngineError, Error, Span
+
+#: Raised through ``raise_error`` or in a Python worker: ours carry their condition in the message.
+_OURS = re.compile(
+    r"\[(INSERT_WOULD_ROUND|EXCEED_LIMIT_LENGTH|PARTITION_VALUE_TOO_LONG|INVALID_PARTITION_VALUE)\] ([^\n]*)"
+)
+_OUR_STATES = {
+    "INSERT_WOULD_ROUND": "22003",
+    "EXCEED_LIMIT_LENGTH": "54006",
+    "PARTITION_VALUE_TOO_LONG": "22001",
+    "INVALID_PARTITION_VALUE": "22023",
+}
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
+_STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
+
+
+def translated(error: BaseException, sql: str) -> Error:
+    """An exception of PySpark or Py4J that ``sql`` caused, as an ``EngineError``, or as a ``DataError`` where a value
+    is at fault (SQLSTATE class 22).
+    """
+    text = _text(error)
+    ours = _OURS.search(text)
+    if ours:
+        return DataError(ours[2].strip().rstrip("'\""), condition=ours[1], sqlstate=_OUR_STATES[ours[1]])
+    condition, state = _declared(error)
+    match = _CONDITION.search(text)
+    if match and (condition is None or match[1].startswith(condition)):
+        condition = condition or match[1]
+        text = match[2]
+    found_state = _STATE.search(_text(error))
+    state = state or (found_state[1] if found_state else None)
+    message = _first_line(text) or type(error).__name__
+    kind = DataError if (state or "").startswith("22") or condition == "EXCEED_LIMIT_LENGTH" else EngineError
+    return kind(message, condition=condition or "SPARK_ERROR", sqlstate=state, position=_position(error, sql))
+
+
+def _declared(error: BaseException) -> tuple[str | None, str | None]:
+    condition = getattr(error, "getCondition", lambda: None)()
+    state = getattr(error, "getSqlState", lambda: None)()
+    if condition is None and (java := _java_cause(error)) is not None:
+        try:
+            condition, state = java.getCondition(), java.getSqlState()
+        except Exception:
+            return None, None
+    if condition == "FAILED_READ_FILE.NO_HINT" or condition is None:
+        return condition, state
+    return str(condition), None if state is None else str(state)
+
+
+def _java_cause(error: BaseException) -> Any:
+    """The deepest Java exception of Spark's own, where Py4J passed one on."""
+    java = getattr(error, "java_exception", None)
+    found = None
+    for _ in range(20):
+        if java is None:
+            break
+        if hasattr(java, "getCondition") and "spark" in java.getClass().getName().lower():
+            found = java
+        java = java.getCause()
+    return found
+
+
+def _text(error: BaseException) -> str:
+    java = _java_cause(error)
+    if java is not None:
+        return str(java.getMessage())
+    describe = getattr(error, "getMessage", None)
+    text = describe() if describe is not None and hasattr(error, "getCondition") else None
+    return str(text or error)
+
+
+def _first_line(text: str) -> str:
+    for line in text.splitlines():
+        line = _STATE.sub("", line).strip()
+        if line:
+            return line
+    return ""
+
+
+def _position(error: BaseException, sql: str) -> Span | None:
+    """The stretch of ``sql`` that the error's query context names, where it is one of this text."""
+    try:
+        for context in getattr(error, "getQueryContext", list)():
+            start, stop = int(context.startIndex()), int(context.stopIndex()) + 1
+            if 0 <= start < stop <= len(sql) and sql[start:stop] == str(context.fragment()):
+                return Span(start, stop)
+    except Exception:
+        return None
+    place = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
+    if place is None:
+        return None
+    lines = sql.split("\n")
+    line, column = int(place[1]), int(place[2])
+    if line > len(lines):
+        return None
+    start = sum(len(text) + 1 for text in lines[: line - 1]) + column
+    return Span(start, start + 1) if start < len(sql) else None

@@ -1,0 +1,105 @@
+"""Writes a DataFrame as one file per partition through Python workers: a data source of ours.
+
+``DataSourceArrowWriter`` is public, works on classic Spark and Connect, and needs no pandas. Tasks write files straight
+into the write's directory; what counts is the list that the commit leaves, so files of failed attempts are no harm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rewriter.catalog.models import PartitionValues
+from rewriter.catalog.values import DEFAULT_PARTITION
+from rewriter.exec import partition_files
+from rewriter.exec.engine import WrittenFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = "rewriter_partitions"
+
+
+def register(session: SparkSession) -> None:
+    """Makes the data source known to the session. Once for each session."""
+    from pyspark import cloudpickle
+
+    # Workers need not have this package.
+    cloudpickle.register_pickle_by_value(partition_files)
+    session.dataSource.register(_source())
+
+
+@dataclass(frozen=True)
+class PartitionTarget:
+    """Where a frame goes: the first ``data_columns`` columns into files, the rest, texts, into names of directories.
+
+    ``levels`` are the names of all partition columns as a path has them, ``static`` the values of the first of them.
+    """
+
+    directory: str
+    format: str
+    levels: tuple[str, ...]
+    static: PartitionValues
+    data_columns: int
+    escapes: Mapping[str, str]
+
+
+def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) -> tuple[WrittenFile, ...]:
+    """Writes the frame, in which the rows of a partition stand together. ``scratch`` is a directory of ours."""
+    handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
+    os.close(handle)
+    plan = json.dumps({**asdict(target), "null": DEFAULT_PARTITION, "report": report})
+    try:
+        frame.write.format(FORMAT).mode("append").option("plan", plan).save()
+        with open(report, encoding="utf-8") as file:
+            written = json.load(file)
+    finally:
+        os.unlink(report)
+    return tuple(WrittenFile(path, tuple(values), rows, size) for path, values, rows, size in written)
+
+
+def _source() -> Any:
+    """The data source's class, made here so that it travels to the workers by value."""
+    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+
+    file_list, write_sorted, name_of_format = partition_files.FileList, partition_files.write_sorted, FORMAT
+
+    @dataclass
+    class Written(WriterCommitMessage):  # type: ignore[misc]
+        files: list[Any]
+
+    class Writer(DataSourceArrowWriter):  # type: ignore[misc]
+        def __init__(self, plan: dict[str, Any]) -> None:
+            self.plan = plan
+
+        def write(self, iterator: Any) -> Any:
+            plan = self.plan
+            files = file_list(plan["directory"], plan["format"], plan["levels"], plan["escapes"], plan["null"])
+            write_sorted(iterator, plan["data_columns"], files, tuple(plan["static"]))
+            return Written([list(file) for file in files.written])
+
+        def commit(self, messages: Any) -> None:
+            import json
+
+            found = [file for message in messages if message is not None for file in message.files]
+            with open(self.plan["report"], "w", encoding="utf-8") as file:
+                json.dump(found, file)
+
+        def abort(self, messages: Any) -> None:
+            pass
+
+    class Source(DataSource):  # type: ignore[misc]
+        @classmethod
+        def name(cls) -> str:
+            return name_of_format
+
+        def writer(self, schema: Any, overwrite: bool) -> Any:
+            import json
+
+            return Writer(json.loads(self.options["plan"]))
+
+    return Source

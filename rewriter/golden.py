@@ -1,0 +1,279 @@
+"""Golden files: cases of a command, its input, ``----`` and the output that is expected.
+
+    # Anything before a command is a comment.
+    sql
+    SELECT 1 AS one
+    ----
+    one
+    ---
+      1
+
+A case ends at a blank line. Output that holds blank lines stands between ``----`` doubled and ``----`` doubled again.
+Each file runs in a warehouse of its own, which its cases share. Options follow the command: ``sql engine=duckdb``,
+``sql format=csv``; DuckDB is the default engine. Commands:
+
+- ``sql``: runs the statements; shows rows, warnings, and ``OK`` for what answers none. An error fails the case.
+- ``error``: the same, where the last statement must fail; shows the error with its caret.
+- ``rewrite``: a query's rewritten SQL. ``explain``: what EXPLAIN answers (``what=COVER``); both without any engine.
+- ``parse``: the statement as the grammar renders it back.
+
+The warehouse is the working directory, and its path is shown as ``<warehouse>``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewriter.errors import Error, OperationalError, ParseError, render
+from rewriter.grammar.parser import parse
+from rewriter.grammar.render import render as to_sql
+from rewriter.result import Result
+from rewriter.session import Session
+from rewriter.shell.rendering import rendered
+
+SUFFIX = ".test"
+
+_SEPARATOR = "----"
+_OPTIONS = {"sql": ("engine", "format"), "error": ("engine",), "rewrite": (), "explain": ("what",), "parse": ()}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case. ``start`` is the line of its command, from 1; ``before`` are the comment lines above it."""
+
+    start: int
+    before: tuple[str, ...]
+    command: str
+    options: dict[str, str]
+    text: str
+    expected: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case gave. ``failed``: not to be accepted, because ``sql`` met an error, or ``error`` none."""
+
+    case: Case
+    actual: str
+    failed: bool = False
+
+    @property
+    def passed(self) -> bool:
+        return not self.failed and self.actual == self.case.expected
+
+
+@dataclass
+class _Lines:
+    lines: list[str]
+    position: int = 0
+
+    def until(self, *ends: str) -> list[str]:
+        found = []
+        while self.position < len(self.lines) and self.lines[self.position] not in ends:
+            found.append(self.lines[self.position])
+            self.position += 1
+        return found
+
+
+def read_cases(text: str) -> tuple[tuple[Case, ...], tuple[str, ...]]:
+    """The cases of a file, and the comment lines after the last. Raises ``ParseError`` at what is no case."""
+    source = _Lines(text.splitlines())
+    cases: list[Case] = []
+    while True:
+        before: list[str] = []
+        while source.position < len(source.lines) and _is_comment(source.lines[source.position]):
+            before.append(source.lines[source.position])
+            source.position += 1
+        if source.position == len(source.lines):
+            return tuple(cases), tuple(before)
+        cases.append(_read_case(source, tuple(before)))
+
+
+def _is_comment(line: str) -> bool:
+    return not line.strip() or line.startswith("#")
+
+
+def _read_case(source: _Lines, before: tuple[str, ...]) -> Case:
+    start = source.position + 1
+    command, *rest = source.lines[source.position].split()
+    options = dict(word.partition("=")[::2] for word in rest)
+    unknown = sorted(set(options) - set(_OPTIONS.get(command, ())))
+    if command not in _OPTIONS or unknown:
+        raise ParseError(
+            f"Line {start}: there is no {'option ' + unknown[0] if unknown else 'command ' + command}.",
+            condition="INVALID_GOLDEN_FILE",
+            hint=f"Commands are {', '.join(_OPTIONS)}; put # before a comment.",
+        )
+    source.position += 1
+    text = "\n".join(source.until(_SEPARATOR))
+    if source.position == len(source.lines):
+        raise ParseError(
+            f"Line {start}: the case has no {_SEPARATOR}.",
+            condition="INVALID_GOLDEN_FILE",
+            hint=f"Put {_SEPARATOR} on a line of its own between input and output.",
+        )
+    source.position += 1
+    if source.lines[source.position : source.position + 1] == [_SEPARATOR]:
+        source.position += 1
+        expected: list[str] = []
+        while source.position < len(source.lines):
+            if source.lines[source.position : source.position + 2] == [_SEPARATOR, _SEPARATOR]:
+                break
+            expected.append(source.lines[source.position])
+            source.position += 1
+        source.position += 2
+    else:
+        expected = source.until("")
+    return Case(start, before, command, options, text, "\n".join(expected))
+
+
+def write_cases(outcomes: list[Outcome], after: tuple[str, ...]) -> str:
+    """The file's text with the outputs that came out; those of failed cases stay as they were."""
+    lines: list[str] = []
+    for outcome in outcomes:
+        case, output = outcome.case, outcome.case.expected if outcome.failed else outcome.actual
+        options = "".join(f" {key}={value}" for key, value in case.options.items())
+        lines += [*case.before, case.command + options, case.text, _SEPARATOR]
+        if any(not line for line in output.split("\n")[:-1]) or _SEPARATOR in output.split("\n"):
+            lines += [_SEPARATOR, output, _SEPARATOR, _SEPARATOR]
+        elif output:
+            lines.append(output)
+    return "\n".join([*lines, *after]) + "\n"
+
+
+def run_file(path: Path) -> tuple[list[Outcome], tuple[str, ...]]:
+    """Runs all cases of a file, in order, in a fresh warehouse. Also answers the comments after the last case."""
+    cases, after = read_cases(path.read_text(encoding="utf-8"))
+    with (
+        tempfile.TemporaryDirectory(prefix="rewriter-golden-") as folder,
+        contextlib.chdir(folder),
+        _Sessions(os.path.realpath(folder)) as sessions,
+    ):
+        return [_run(case, sessions) for case in cases], after
+
+
+class _Sessions:
+    """One session per engine over one warehouse; SET holds for the cases of that engine."""
+
+    def __init__(self, warehouse: str) -> None:
+        self.warehouse = warehouse
+        self._open: dict[str, Session] = {}
+
+    def __getitem__(self, engine: str) -> Session:
+        if engine not in self._open:
+            self._open[engine] = Session(self.warehouse, engine)
+        return self._open[engine]
+
+    def __enter__(self) -> _Sessions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for session in self._open.values():
+            session.close()
+
+    def hidden(self, text: str) -> str:
+        """The text without what differs from run to run."""
+        return text.replace(self.warehouse, "<warehouse>")
+
+
+def _run(case: Case, sessions: _Sessions) -> Outcome:
+    lines: list[str] = []
+    error: Error | None = None
+    try:
+        lines.extend(_output(case, sessions))
+    except Error as raised:
+        error = raised
+        lines.append(render(raised, case.text))
+    if case.command == "error" and error is None:
+        lines = ["(no error)"]
+    failed = (error is None) == (case.command == "error")
+    shown = "\n".join(re.sub(r"[ \t]+$", "", line) for line in "\n".join(lines).splitlines())
+    return Outcome(case, sessions.hidden(shown), failed)
+
+
+def _output(case: Case, sessions: _Sessions) -> Iterator[str]:
+    text = case.text
+    session = sessions[case.options.get("engine", "duckdb")]
+    if case.command == "parse":
+        yield to_sql(parse(text))
+    elif case.command == "rewrite":
+        yield session.plan(text).sql
+    elif case.command == "explain":
+        result = session.execute(f"EXPLAIN {case.options.get('what', 'ALL')} {text}")
+        yield from (str(row[0]) for row in result.rows())
+    elif case.command == "error":
+        for _, result in session.script(text):
+            list(result.rows())
+    else:
+        for _, result in session.script(text):
+            yield from _shown(result, case.options.get("format", "table"), sessions)
+
+
+def _shown(result: Result, form: str, sessions: _Sessions) -> Iterator[str]:
+    if result.columns is None:
+        yield "OK" if result.rowcount < 0 else f"OK, {result.rowcount} rows"
+    elif result.kind == "EXPLAIN" and form == "table":
+        yield from (str(row[0]) for row in result.rows())
+    else:
+        # Paths are hidden before columns are aligned, because their length differs between machines.
+        rows = ([sessions.hidden(v) if isinstance(v, str) else v for v in row] for row in result.rows())
+        yield from rendered([column.name for column in result.columns], rows, form)
+    for warning in result.warnings:
+        yield f"Warning: {warning}"
+
+
+def differences(path: Path, outcome: Outcome) -> str:
+    """A failed case as a person reads it: where, what was run, and the difference."""
+    case = outcome.case
+    diff = difflib.unified_diff(
+        case.expected.splitlines(), outcome.actual.splitlines(), "expected", "actual", lineterm="", n=2
+    )
+    reason = ""
+    if outcome.failed:
+        reason = "\n(an error was expected)" if case.command == "error" else "\n(an error is never accepted here)"
+    return f"{path}:{case.start}: {case.command}\n{case.text}\n" + "\n".join(diff) + reason
+
+
+def golden_files(path: Path) -> list[Path]:
+    """The golden files that a path names: itself, or all below a directory."""
+    found = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path] if path.is_file() else []
+    if not found:
+        raise OperationalError(
+            f"There is no golden file at {path}.",
+            condition="PATH_NOT_FOUND",
+            object=str(path),
+            hint=f"Name a {SUFFIX} file, or a directory of them.",
+        )
+    return found
+
+
+def accept(path: Path, outcomes: list[Outcome], after: tuple[str, ...]) -> None:
+    """Writes what came out into the file, save for cases that failed outright."""
+    path.write_text(write_cases(outcomes, after), encoding="utf-8")
+
+
+def run_command(path: str, *, rewrite: bool) -> int:
+    """Runs golden files and reports on stdout. Exit code 1 where a case differs, or fails and cannot be accepted."""
+    failures = total = 0
+    for file in golden_files(Path(path)):
+        outcomes, after = run_file(file)
+        total += len(outcomes)
+        bad = [outcome for outcome in outcomes if (outcome.failed if rewrite else not outcome.passed)]
+        failures += len(bad)
+        if rewrite:
+            accept(file, outcomes, after)
+        for outcome in bad:
+            print(differences(file, outcome), end="\n\n")
+    print(f"{total} cases, {failures} failed.")
+    if failures:
+        hint = "Cases that fail outright are not accepted." if rewrite else "--rewrite accepts what came out."
+        print(hint, file=sys.stderr)
+    return 1 if failures else 0

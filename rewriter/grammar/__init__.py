@@ -1,0 +1,1 @@
+"""Text to statements: the lexer, the partition dialect in lark, spans of queries."""

@@ -1,0 +1,224 @@
+"""Feeds our tokens to the lark grammar, and says what was expected where they do not fit.
+
+A word is a keyword only where the grammar wants that keyword, and a name otherwise. Where both would do, the keyword
+is tried first, and the name if the next token does not fit (``DESCRIBE fact`` describes a table of that name).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from copy import copy
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lark import Lark
+from lark import Token as LarkToken
+from lark.exceptions import UnexpectedToken
+from lark.lexer import Lexer
+
+from rewriter.errors import ParseError, Span
+from rewriter.grammar.builder import Builder
+from rewriter.grammar.clauses import Terminal
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value
+from rewriter.grammar.queries import starts_query
+from rewriter.grammar.statements import Statement
+
+_END = "$END"
+_BY_KIND = {TokenKind.IDENTIFIER: "NAME", TokenKind.STRING: "STRING", TokenKind.NUMBER: "NUMBER"}
+_READABLE = {
+    "NAME": "a name",
+    "STRING": "a string",
+    "NUMBER": "a number",
+    "QUERY": "a query",
+    _END: "the end of the statement",
+}
+_SHOWN = 6
+
+
+class SyntaxFailure(Exception):
+    """The token at ``index`` does not fit (``len(tokens)``: the end does not). Never leaves this package."""
+
+    def __init__(self, tokens: Sequence[Token], index: int, error: ParseError) -> None:
+        super().__init__(index)
+        self.tokens = tokens
+        self.index = index
+        self.error = error
+
+
+def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
+    """The statement that the tokens of ``text`` spell, at least one.
+
+    Linear in the number of tokens. Raises ``SyntaxFailure`` where the grammar does not fit, and what the builder
+    raises for what fits the grammar and means nothing.
+    """
+    tokens = _without_parameters(tokens)
+    state = _grammar().lark.parse_interactive()
+    fed: list[Terminal] = []
+    retreat: tuple[int, Terminal] | None = None
+    furthest: SyntaxFailure | None = None
+    index = 0
+    while True:
+        options = _options(tokens, index, text, state.choices())
+        if len(options) > 1:
+            retreat = (index, options[1])
+        fits, statement = _feed(state, options[0]) if options else (False, None)
+        if statement is not None:
+            return statement
+        if fits:
+            fed.append(options[0])
+            index = len(tokens) if options[0].type == "QUERY" else index + 1
+            continue
+        if furthest is None or index > furthest.index:
+            furthest = SyntaxFailure(tokens, index, _syntax_error(tokens, index, fed))
+        if retreat is None:
+            raise furthest
+        (index, name), retreat = retreat, None
+        fed = [*fed[:index], name]
+        state = _grammar().lark.parse_interactive()
+        if not all(_feed(state, terminal)[0] for terminal in fed):
+            raise furthest
+        index += 1
+
+
+def keywords() -> frozenset[str]:
+    """All words that are a keyword somewhere in the grammar, upper case."""
+    return frozenset(spelling for spelling in _grammar().types if spelling.isalpha())
+
+
+class _Grammar(NamedTuple):
+    """The compiled grammar; ``types`` are the terminals by what is typed, ``spellings`` the reverse."""
+
+    lark: Lark
+    types: dict[str, str]
+    spellings: dict[str, str]
+
+
+class _NoLexer(Lexer):  # type: ignore[misc]
+    """Lark wants a lexer; ours has run already."""
+
+    def __init__(self, _conf: object) -> None: ...
+
+    def lex(self, lexer_state: object, parser_state: object) -> Any:
+        raise NotImplementedError
+
+
+@cache
+def _grammar() -> _Grammar:
+    lark = Lark(
+        Path(__file__).with_name("dialect.lark").read_text(encoding="utf-8"),
+        parser="lalr",
+        lexer=_NoLexer,
+        transformer=Builder(),
+        maybe_placeholders=True,
+    )
+    types = {terminal.pattern.value: terminal.name for terminal in lark.terminals if terminal.pattern}
+    return _Grammar(lark, types, {name: spelling for spelling, name in types.items()})
+
+
+def _feed(state: Any, terminal: Terminal) -> tuple[bool, Statement | None]:
+    """Whether the terminal fits, and the statement once the end was fed."""
+    try:
+        return True, state.feed_token(terminal)
+    except UnexpectedToken:
+        return False, None
+
+
+def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> list[Terminal]:
+    """What the token can be in this state of the parser, the likelier first."""
+    if index == len(tokens):
+        end = tokens[-1].end
+        return [Terminal(_END, Token(TokenKind.OPERATOR, "", end, end))]
+    token = tokens[index]
+    # Only INSERT ends in a query; elsewhere the state's lookahead may merely seem to allow one.
+    if (
+        tokens[0].is_word("INSERT")
+        and "QUERY" in choices
+        and starts_query(tokens, index)
+        and not _is_column_list(tokens, index)
+    ):
+        start, end = token.start, tokens[-1].end
+        return [Terminal("QUERY", Token(TokenKind.WORD, text[start:end], start, end))]
+    if token.kind in (TokenKind.WORD, TokenKind.OPERATOR):
+        types = [_grammar().types.get(token.upper, "")]
+    else:
+        types = [_BY_KIND.get(token.kind, "")]
+    if token.kind is TokenKind.WORD:
+        types.append("NAME")
+    return [Terminal(name, token) for name in types if name in choices]
+
+
+def _is_column_list(tokens: Sequence[Token], index: int) -> bool:
+    """Whether the parenthesis after INSERT's head encloses names and is followed by the start of a query."""
+    if not tokens[index].is_operator("("):
+        return False
+    for position in range(index + 1, len(tokens) - 1, 2):
+        token, after = tokens[position], tokens[position + 1]
+        if token.kind not in (TokenKind.WORD, TokenKind.IDENTIFIER) or not after.is_operator(",", ")"):
+            return False
+        if after.text == ")":
+            return starts_query(tokens, position + 2)
+    return False
+
+
+def _without_parameters(tokens: Sequence[Token]) -> tuple[Token, ...]:
+    """The tokens with ``:name`` in two: a struct's field may be typed so (``a :int``), and a parameter fits nowhere."""
+    found: list[Token] = []
+    for token in tokens:
+        if token.kind is TokenKind.PARAMETER and len(token.text) > 1:
+            found.append(Token(TokenKind.OPERATOR, ":", token.start, token.start + 1))
+            found.append(Token(TokenKind.WORD, token.text[1:], token.start + 1, token.end))
+        else:
+            found.append(token)
+    return tuple(found)
+
+
+def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal]) -> ParseError:
+    """The error for a token that does not fit after the terminals ``fed``."""
+    expected = _expected(fed)
+    if index == len(tokens):
+        near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
+    else:
+        near, position = f"'{tokens[index].text}'", tokens[index].span
+    return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected))
+
+
+def _expected(fed: Sequence[Terminal]) -> list[str]:
+    """The terminals that the grammar accepts after ``fed``, the likelier first."""
+    grammar = _grammar()
+    state = grammar.lark.parse_interactive()
+    conf = copy(state.parser_state.parse_conf)
+    conf.callbacks = {}
+    state.parser_state.parse_conf = conf
+    for terminal in fed:
+        state.feed_token(LarkToken(terminal.type, ""))
+    accepted = state.accepts()
+    words = sorted(grammar.spellings, key=lambda name: not grammar.spellings[name].isalpha())
+    return [name for name in (*_READABLE, *words) if name in accepted]
+
+
+def _readable(terminal: str) -> str:
+    spelling = _grammar().spellings.get(terminal, "")
+    return _READABLE.get(terminal) or (spelling if spelling.isalpha() else f"'{spelling}'")
+
+
+def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
+    token = tokens[index] if index < len(tokens) else None
+    names = [_readable(name) for name in expected]
+    if token is not None:
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
+        if token.text == "?" or (token.text == ":" and following is not None and following.start == token.end):
+            return "Parameters stand in queries only; write the value itself."
+        if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and "NULL" in expected and "STRING" in expected:
+            return f"A value is a literal: quote it, '{identifier_value(token)}'."
+        if token.is_operator("-") and index > 0 and tokens[index - 1].kind is TokenKind.NUMBER:
+            return "A value is a single literal: quote a date, '2015-01-31'."
+        if token.kind is TokenKind.WORD:
+            near = difflib.get_close_matches(token.upper, [name for name in names if name.isupper()], 1, 0.75)
+            if near:
+                return f"Did you mean {near[0]}?"
+        if "NAME" in expected and token.kind is TokenKind.STRING:
+            return "Expected a name: names are quoted with backquotes, `…`."
+    shown = names[:_SHOWN] if len(names) <= _SHOWN + 1 else [*names[:_SHOWN], "…"]
+    return f"Expected {', '.join(shown)}."

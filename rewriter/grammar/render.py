@@ -1,0 +1,265 @@
+"""Statements as text again: what ``parse`` reads as an equal statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rewriter.errors import InternalError
+from rewriter.grammar import statements as st
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN_KEY = re.compile(r"[A-Za-z_]\w*(?:[.:-]\w+)*", re.ASCII)
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"}
+_TO_ESCAPE = re.compile(r"[\\'\n\r\t\0]")
+
+
+def render(statement: st.Statement) -> str:
+    """One line of SQL (a query keeps its own lines) without ``;``, such that ``parse(render(s)) == s``.
+
+    The same statement always gives the same text. Names are quoted where they must be, values always by ``quote``.
+    """
+    renderer = _RENDERERS.get(type(statement))
+    if renderer is None:
+        raise InternalError(f"no text is known for the statement {type(statement).__name__}")
+    return renderer(statement)
+
+
+def quote(text: str) -> str:
+    """The text as a string literal of Spark SQL, on one line."""
+    return "'" + _TO_ESCAPE.sub(lambda hit: _ESCAPES[hit.group()], text) + "'"
+
+
+def quote_name(name: str) -> str:
+    """The name, in backquotes unless it is plain and no keyword of the dialect."""
+    if _PLAIN.fullmatch(name) and name.upper() not in _keywords():
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+@cache
+def _keywords() -> frozenset[str]:
+    grammar = Path(__file__).with_name("dialect.lark").read_text(encoding="utf-8")
+    return frozenset(re.findall(r'"([A-Z]+)"', grammar)) | {"SELECT", "VALUES"}
+
+
+def _words(*parts: str | None) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _name(name: st.Name) -> str:
+    return ".".join(map(quote_name, name.parts))
+
+
+def _list(items: Iterable[str]) -> str:
+    return f"({', '.join(items)})"
+
+
+def _names(names: Iterable[str] | None) -> str | None:
+    return None if names is None else _list(map(quote_name, names))
+
+
+def _option(keyword: str, text: str | None) -> str | None:
+    return None if text is None else f"{keyword} {quote(text)}"
+
+
+def _literal(literal: st.Literal) -> str:
+    if literal.kind == "string":
+        return quote(literal.text)
+    if literal.kind in ("date", "timestamp"):
+        return f"{literal.kind.upper()} {quote(literal.text)}"
+    return literal.text.upper() if literal.kind == "boolean" else literal.text or "NULL"
+
+
+def _select(s: st.Select) -> str:
+    return s.query.text
+
+
+def _explain(s: st.Explain) -> str:
+    return f"EXPLAIN {s.what} {s.query.text}"
+
+
+def _column(column: st.ColumnDef) -> str:
+    return _words(quote_name(column.name), column.type, _option("COMMENT", column.comment))
+
+
+def _create_table(s: st.CreateTable) -> str:
+    properties = _list(f"{quote(key)} = {quote(value)}" for key, value in s.properties)
+    return _words(
+        "CREATE EXTERNAL TABLE" if s.external else "CREATE TABLE",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        _name(s.table),
+        _list(map(_column, s.columns)),
+        f"USING {quote_name(s.format)}" if s.format is not None else None,
+        f"PARTITIONED BY {_list(map(_column, s.partitioned_by))}" if s.partitioned_by else None,
+        _option("COMMENT", s.comment),
+        _option("LOCATION", s.location),
+        f"TBLPROPERTIES {properties}" if s.properties else None,
+    )
+
+
+def _drop(kind: str, name: st.Name, if_exists: bool, purge: bool = False) -> str:
+    return _words("DROP", kind, "IF EXISTS" if if_exists else None, _name(name), "PURGE" if purge else None)
+
+
+def _describe(s: st.Describe) -> str:
+    return _words("DESCRIBE", s.kind, "EXTENDED" if s.extended else None, _name(s.name))
+
+
+def _partition(spec: tuple[st.PartitionItem, ...] | None) -> str | None:
+    if spec is None:
+        return None
+    items = (
+        quote_name(item.column) if item.value is None else f"{quote_name(item.column)} = {_literal(item.value)}"
+        for item in spec
+    )
+    return f"PARTITION {_list(items)}"
+
+
+def _insert(s: st.Insert) -> str:
+    return _words(
+        "INSERT OVERWRITE TABLE" if s.overwrite else "INSERT INTO TABLE",
+        _name(s.table),
+        _partition(s.partition),
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        _names(s.columns),
+        s.query.text,
+    )
+
+
+def _add_partitions(s: st.AddPartitions) -> str:
+    return _words(
+        f"ALTER TABLE {_name(s.table)} ADD",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        *(_words(_partition(one.spec), _option("LOCATION", one.location)) for one in s.partitions),
+    )
+
+
+def _drop_partitions(s: st.DropPartitions) -> str:
+    specs = (
+        "PARTITION " + _list(f"{quote_name(one.column)} {one.op} {_literal(one.value)}" for one in spec)
+        for spec in s.specs
+    )
+    return _words(
+        f"ALTER TABLE {_name(s.table)} DROP",
+        "IF EXISTS" if s.if_exists else None,
+        ", ".join(specs),
+        "PURGE" if s.purge else None,
+    )
+
+
+def _cube_column(column: st.CubeColumn) -> str:
+    measure = column.role not in ("DIMENSION", "TIME")
+    return _words(
+        quote_name(column.name),
+        column.type,
+        f"MEASURE {column.role}" if measure else "TIME" if column.role == "TIME" else None,
+        f"COUNTED BY {quote_name(column.counted_by)}" if column.counted_by is not None else None,
+        "NOT NULL" if column.not_null else None,
+    )
+
+
+def _create_cube(s: st.CreateCube) -> str:
+    return _words(
+        "CREATE CUBE",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        _name(s.name),
+        _list(map(_cube_column, s.columns)),
+        _option("TIME ZONE", s.time_zone),
+    )
+
+
+def _layout(time: str, columns: Iterable[st.LayoutColumn]) -> str:
+    parts = (
+        quote_name(column.column) + ("" if column.pattern is None else f" = {quote(column.pattern)}")
+        for column in columns
+    )
+    return f"PARTITIONED BY {quote_name(time)} AS {_list(parts)}"
+
+
+def _complete(rule: st.CompleteWith) -> str:
+    if rule.values is None:
+        return f"COMPLETE WITH ANY {quote_name(rule.column)}"
+    return f"COMPLETE WITH {quote_name(rule.column)} IN {_list(map(_literal, rule.values))}"
+
+
+def _fact_table(table: st.FactTable) -> str:
+    return _words(
+        f"TABLE {_name(table.table)}" if table.table is not None else None,
+        f"PERIOD {table.periods[0]}" if len(table.periods) == 1 else f"PERIODS {_list(table.periods)}",
+        *(_layout(time, columns) for time, columns in table.partitioned_by),
+        *(flag for flag in table.flags if flag != "COMPLETE"),
+        *map(_complete, table.complete),
+    )
+
+
+def _storage(storage: st.FactStorage) -> str:
+    named = storage.name != "default" or storage.cluster is not None
+    return _words(
+        "STORED IN",
+        f"STORAGE {quote_name(storage.name)}" if named else None,
+        f"ON CLUSTER {quote_name(storage.cluster)}" if storage.cluster is not None else None,
+        _list(map(_fact_table, storage.tables)),
+        _option("START", storage.start),
+        _option("END", storage.end),
+    )
+
+
+def _create_fact(s: st.CreateFact) -> str:
+    return _words(
+        "CREATE FACT",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        f"{_name(s.name)} OF CUBE {_name(s.cube)}",
+        _names(s.columns),
+        f"WEIGHT {s.weight}" if s.weight else None,
+        *map(_storage, s.storages),
+    )
+
+
+def _show_timelines(s: st.ShowTimelines) -> str:
+    return _words(
+        f"SHOW TIMELINES OF {_name(s.fact)}",
+        f"STORAGE {quote_name(s.storage)}" if s.storage is not None else None,
+        f"PERIOD {s.period}" if s.period is not None else None,
+    )
+
+
+def _show_coverage(s: st.ShowCoverage) -> str:
+    bounds = f"FROM {_literal(s.start)} TO {_literal(s.end)}" if s.start is not None and s.end is not None else None
+    return _words(f"SHOW COVERAGE OF {_name(s.fact)}", bounds)
+
+
+def _key(key: str) -> str:
+    return key if _PLAIN_KEY.fullmatch(key) else "`" + key.replace("`", "``") + "`"
+
+
+def _set(s: st.SetSetting) -> str:
+    if s.key is None:
+        return "SET"
+    return f"SET {_key(s.key)}" if s.value is None else f"SET {_key(s.key)} = {quote(s.value)}"
+
+
+_RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
+    st.Select: _select,
+    st.Explain: _explain,
+    st.CreateTable: _create_table,
+    st.DropTable: lambda s: _drop("TABLE", s.table, s.if_exists, s.purge),
+    st.ShowTables: lambda s: _words("SHOW TABLES", _option("LIKE", s.like)),
+    st.ShowCubes: lambda s: "SHOW FACTS" if s.facts else "SHOW CUBES",
+    st.Describe: _describe,
+    st.Insert: _insert,
+    st.AddPartitions: _add_partitions,
+    st.DropPartitions: _drop_partitions,
+    st.ShowPartitions: lambda s: _words("SHOW PARTITIONS", _name(s.table), _partition(s.partition)),
+    st.CreateCube: _create_cube,
+    st.CreateFact: _create_fact,
+    st.DropCube: lambda s: _drop("CUBE", s.name, s.if_exists),
+    st.DropFact: lambda s: _drop("FACT", s.name, s.if_exists),
+    st.ShowTimelines: _show_timelines,
+    st.ShowCoverage: _show_coverage,
+    st.SetSetting: _set,
+    st.ResetSetting: lambda s: "RESET" if s.key is None else f"RESET {_key(s.key)}",
+}

@@ -1,0 +1,1 @@
+"""A query to candidates, a cover, rewritten SQL and a scan plan."""

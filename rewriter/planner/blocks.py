@@ -1,0 +1,296 @@
+"""The SELECT blocks of a query and what stands in their FROM: which references are cubes, tables, files, or neither."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlglot import exp
+
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import Cube, Fact, Partition, Table
+from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.planner.text import QueryText
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.timelines import PartitionTimeline
+
+#: What may stand before a path: SELECT … FROM parquet.`path`.
+FILE_FORMATS = ("parquet", "csv", "json", "orc")
+#: The one database that there is.
+DATABASE = "default"
+
+
+class CatalogReader(Protocol):
+    """What planning reads. A ``Snapshot`` of the catalog is one; planning never writes."""
+
+    def find(self, name: str) -> Table | Cube | Fact | None: ...
+    def table(self, name: str) -> Table: ...
+    def cube(self, name: str) -> Cube: ...
+    def facts_of(self, cube_name: str) -> tuple[Fact, ...]: ...
+    def tables(self) -> tuple[Table, ...]: ...
+    def cubes(self) -> tuple[Cube, ...]: ...
+    def facts(self) -> tuple[Fact, ...]: ...
+    def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline: ...
+    def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline: ...
+    def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]: ...
+
+
+@dataclass(frozen=True)
+class CubeSource:
+    """A cube, or one fact of it, in a block's FROM."""
+
+    node: exp.Table
+    alias: str
+    cube: Cube
+    facts: tuple[Fact, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class OtherSource:
+    """A table, file, CTE or derived table in a block's FROM.
+
+    ``columns`` are its columns' types by name in lower case, ``None`` where they are not known here.
+    """
+
+    alias: str
+    columns: Mapping[str, str] | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """One SELECT and its sources, in order."""
+
+    select: exp.Select
+    cubes: tuple[CubeSource, ...]
+    others: tuple[OtherSource, ...]
+
+
+@dataclass(frozen=True)
+class TableReference:
+    """A table or a file that the query names; ``alias`` is added where the user gave none."""
+
+    node: exp.Table
+    table: Table
+    span: Span
+    alias: str | None
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """All that the names in FROM mean."""
+
+    tree: exp.Expr
+    blocks: tuple[Block, ...]
+    tables: tuple[TableReference, ...]
+
+
+def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
+    """Looks up every name that stands where a table can.
+
+    Raises ``AnalysisError``, with position, for an unknown one.
+    """
+    cubes: dict[int, CubeSource] = {}
+    tables: dict[int, TableReference] = {}
+    files = 0
+    for node in query.tree.find_all(exp.Table):
+        if not isinstance(node.this, exp.Identifier) or _is_cte(node) or node.find_ancestor(exp.Hint):
+            continue
+        span = _name_span(query, node)
+        if node.db.lower() in FILE_FORMATS and node.args.get("db") is not None:
+            files += 1
+            tables[id(node)] = TableReference(node, _file(node, -files), span, None)
+            continue
+        found = _find(query, node, span, reader)
+        if isinstance(found, Table):
+            alias = None if node.alias or node.args.get("sample") else node.name
+            tables[id(node)] = TableReference(node, found, span, alias)
+        else:
+            cube = reader.cube(found.cube) if isinstance(found, Fact) else found
+            facts = (found,) if isinstance(found, Fact) else reader.facts_of(cube.name)
+            cubes[id(node)] = CubeSource(node, node.alias or node.name, cube, facts, span)
+    blocks = tuple(_block(select, cubes, tables) for select in query.tree.find_all(exp.Select))
+    placed = {id(source.node) for block in blocks for source in block.cubes}
+    for key, source in cubes.items():
+        if key not in placed:
+            raise NotSupportedError(
+                f"The cube {source.cube.name} stands where only a table can.",
+                position=query.place(source.span),
+                object=source.cube.name,
+                hint="Name a cube in the FROM clause of a SELECT.",
+            )
+    return Resolved(query.tree, blocks, tuple(tables.values()))
+
+
+def own_nodes(select: exp.Select) -> Iterator[exp.Expr]:
+    """All nodes of a block that are evaluated in it: not those of subqueries, nor those below FROM's own relations."""
+    stack: list[exp.Expr] = [select]
+    while stack:
+        node = stack.pop()
+        for child in node.iter_expressions():
+            # A hint is read by itself, and its places are not places of the text.
+            if isinstance(child, exp.With | exp.From | exp.Table | exp.Hint):
+                continue
+            if isinstance(child, exp.Query):
+                continue
+            yield child
+            stack.append(child)
+
+
+def inner_queries(select: exp.Select) -> Iterator[exp.Query]:
+    """The subqueries among a block's expressions (which may be correlated with it), outermost only."""
+    for node in (select, *own_nodes(select)):
+        # What is joined is a relation of its own; what it is joined on is not.
+        children = [node.args.get("on")] if isinstance(node, exp.Join) else node.iter_expressions()
+        for child in children:
+            if isinstance(child, exp.Query):
+                yield child
+
+
+def did_you_mean(name: str, names: list[str]) -> str | None:
+    """A hint with the nearest of ``names``, or ``None``."""
+    lowered = {known.lower(): known for known in names}
+    close = difflib.get_close_matches(name.lower(), list(lowered), n=1)
+    return f"Did you mean {lowered[close[0]]}?" if close else None
+
+
+def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) -> Table | Cube | Fact:
+    database = node.args.get("db")
+    found = reader.find(node.name) if (database is None or node.db.lower() == DATABASE) and not node.catalog else None
+    if found is None:
+        names = [table.name for table in reader.tables()]
+        names += [cube.name for cube in reader.cubes()] + [fact.name for fact in reader.facts()]
+        raise AnalysisError(
+            f"The table, cube or fact {node.sql(dialect='spark', comments=False)} cannot be found.",
+            condition="TABLE_OR_VIEW_NOT_FOUND",
+            sqlstate="42P01",
+            position=query.place(span),
+            object=node.name,
+            hint=did_you_mean(node.name, names) or "SHOW TABLES, SHOW CUBES and SHOW FACTS list what there is.",
+        )
+    return found
+
+
+def _block(select: exp.Select, cubes: dict[int, CubeSource], tables: dict[int, TableReference]) -> Block:
+    mine: list[CubeSource] = []
+    others: list[OtherSource] = []
+    for relation in relations(select):
+        if id(relation) in cubes:
+            mine.append(cubes[id(relation)])
+        elif id(relation) in tables and (columns := tables[id(relation)].table.all_columns) and not renames(relation):
+            types = {column.name.lower(): column.type for column in columns}
+            others.append(OtherSource(relation.alias or relation.name, types))
+        else:
+            others.append(OtherSource(relation.alias or relation.name, None))
+    return Block(select, tuple(mine), tuple(others))
+
+
+def joined(name: exp.Identifier) -> exp.Column:
+    """The column that a name in USING means."""
+    return exp.Column(this=name.copy())
+
+
+def renames(relation: exp.Expr) -> bool:
+    """Whether a relation's columns are not those of its table: ``t AS x (a, b)``, PIVOT, UNPIVOT."""
+    alias = relation.args.get("alias")
+    return bool(relation.args.get("pivots") or (alias is not None and alias.args.get("columns")))
+
+
+def modifiers(select: exp.Select) -> set[str]:
+    """What a block does to its relations besides joining them: ``pivots``, ``sample``, ``laterals``, ``version`` …
+
+    sqlglot hangs the same clause on the SELECT, the join or the relation, by what stands before it.
+    """
+    found = {key for key, value in select.args.items() if value and key not in _CLAUSES}
+    for join in select.args.get("joins") or ():
+        found |= {key for key, value in join.args.items() if value and key not in _JOIN_PARTS}
+    for relation in relations(select):
+        if isinstance(relation, exp.Table | exp.Subquery):
+            found |= {key for key, value in relation.args.items() if value and key not in _RELATION_PARTS}
+        elif isinstance(relation, exp.Lateral):
+            found.add("laterals")
+    return found
+
+
+_CLAUSES = (
+    "with_", "kind", "expressions", "hint", "distinct", "from_", "joins", "where", "group", "having", "windows",
+    "order", "sort", "cluster", "distribute", "limit", "offset", "qualify",
+)  # fmt: skip
+_JOIN_PARTS = ("this", "on", "using", "side", "kind", "method")
+_RELATION_PARTS = ("this", "alias", "db", "catalog", "joins", "with_", "order", "limit", "offset")
+
+
+def relations(select: exp.Select) -> list[exp.Expr]:
+    """What a block selects from, in order: FROM's relation, then the joined ones."""
+    found: list[exp.Expr] = []
+    from_ = select.args.get("from_")
+    if from_ is not None:
+        found.append(from_.this)
+        # A join may hang on the table itself: FROM (a JOIN b).
+        found += [join.this for join in from_.this.args.get("joins") or ()]
+    found += [join.this for join in select.args.get("joins") or ()]
+    return found
+
+
+def _is_cte(node: exp.Table) -> bool:
+    """Whether an unqualified name is that of a CTE in sight."""
+    if node.args.get("db") is not None:
+        return False
+    name, scope = node.name.lower(), node.parent
+    while scope is not None:
+        with_ = scope.args.get("with_")
+        if with_ is not None:
+            for cte in with_.expressions:
+                inside = _within(node, cte)
+                # A CTE sees those before it, and itself only where it is recursive.
+                if inside and not with_.args.get("recursive"):
+                    break
+                if cte.alias.lower() == name:
+                    return True
+                if inside:
+                    break
+        scope = scope.parent
+    return False
+
+
+def _within(node: exp.Expr, ancestor: exp.Expr) -> bool:
+    parent: exp.Expr | None = node
+    while parent is not None:
+        if parent is ancestor:
+            return True
+        parent = parent.parent
+    return False
+
+
+def _name_span(query: QueryText, node: exp.Table) -> Span:
+    parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
+    if not all(isinstance(part, exp.Identifier) and part._meta and "start" in part.meta for part in parts):
+        raise ParseError("A name behind FROM cannot be read.", position=query.place(Span(0, len(query.text))))
+    return Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)
+
+
+def _file(node: exp.Table, number: int) -> Table:
+    name = f"{node.db}.`{node.name.replace('`', '``')}`"
+    return Table(number, name, (), (), format=node.db.lower(), location=node.name, external=True)
+
+
+def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.And):
+        yield from _conjuncts(node.this)
+        yield from _conjuncts(node.expression)
+    else:
+        yield node
+
+
+def filters(select: exp.Select) -> Iterator[exp.Expr]:
+    """The conditions that every row of the block's result fulfils: WHERE, and ON of inner joins."""
+    where = select.args.get("where")
+    if where is not None:
+        yield from _conjuncts(where.this)
+    for join in select.args.get("joins") or ():
+        if not join.args.get("side") and (join.args.get("kind") or "") in ("", "INNER") and join.args.get("on"):
+            yield from _conjuncts(join.args["on"])

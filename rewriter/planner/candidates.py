@@ -1,0 +1,267 @@
+"""From a time range and the rules of a block to the cover: which facts and periods may serve, and which do.
+
+Facts are judged in groups: one group for all facts of the same base period where the block is additive, one for each
+single fact where it is not. The best group is the one that lacks least, then costs fewest partitions, then weighs
+least, then comes first by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rewriter.catalog.models import Fact, Storage, StorageTable, Table
+from rewriter.errors import NotSupportedError
+from rewriter.planner.blocks import CatalogReader
+from rewriter.planner.cover import Candidate, Cover, cover
+from rewriter.planner.plan import Cause, PruneCause, Settings
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a block asks of a cube.
+
+    ``wanted`` are the instants that its predicates let through; ``exact`` says that ``time_range_in`` named them, so
+    they must be whole base periods. ``units`` are the calendar units in which time is used; ``raw`` that it is used
+    as it is. ``columns`` are needed.
+    """
+
+    wanted: RangeSet
+    exact: tuple[TimeRange, ...]
+    columns: tuple[str, ...]
+    units: frozenset[UpdatePeriod]
+    additive: bool
+    raw: bool
+    bounded: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One (storage table, period) that may serve. Compared by identity."""
+
+    fact: Fact
+    storage: Storage
+    storage_table: StorageTable
+    period: UpdatePeriod
+
+    def __str__(self) -> str:
+        return f"{self.fact.name}.{self.storage_table.table} {self.period.name}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen group: its cover, the range that it was asked for, and why others fell out."""
+
+    base: UpdatePeriod | None
+    target: RangeSet
+    cover: Cover
+    outdated: RangeSet
+    facts: tuple[Fact, ...]
+    periods: tuple[UpdatePeriod, ...]
+    causes: tuple[Cause, ...]
+
+
+def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, settings: Settings) -> Choice | None:
+    """The best group's cover, or ``None`` where no fact carries what the block needs (the causes say why; see
+    ``fallen``).
+    """
+    carrying = [fact for fact in facts if not missing_columns(fact, demand)]
+    lacking = tuple(_lacks_columns(fact, demand) for fact in facts if fact not in carrying)
+    groups = _groups(carrying, additive=demand.additive and not demand.raw)
+    choices = [_judge(group, demand, reader, settings) for group in groups]
+    usable = [(choice, sources) for choice, sources in choices if choice.base is not None]
+    if not usable:
+        return None
+    best, best_sources = min(usable, key=lambda pair: _badness(pair[0]))
+    others = tuple(
+        Cause(PruneCause.OTHER_FACT, str(source), "another fact lacks less or costs less")
+        for choice, sources in usable
+        if choice is not best
+        for source in sources
+        if source not in best_sources
+    )
+    causes = tuple(sorted((*lacking, *best.causes, *others), key=lambda cause: (cause.kind, cause.candidate)))
+    return Choice(best.base, best.target, best.cover, best.outdated, best.facts, best.periods, causes)
+
+
+def missing_columns(fact: Fact, demand: Demand) -> list[str]:
+    """The needed columns that a fact does not carry."""
+    if fact.columns is None:
+        return []
+    carried = {name.lower() for name in fact.columns} | {table.time.lower() for table in fact.tables}
+    return [name for name in demand.columns if name.lower() not in carried]
+
+
+def snapped(wanted: RangeSet, base: UpdatePeriod) -> RangeSet:
+    """The base periods that start inside ``wanted``, as ranges: a row's time is the start of its base period."""
+    found = []
+    for one in wanted:
+        start = one.start if one.start <= MIN_INSTANT else base.ceil(one.start)
+        end = one.end if one.end >= MAX_INSTANT else base.ceil(one.end)
+        if start < end:
+            found.append(TimeRange(start, end))
+    return RangeSet.of(*found)
+
+
+def _lacks_columns(fact: Fact, demand: Demand) -> Cause:
+    return Cause(PruneCause.COLUMN_MISSING, fact.name, f"does not carry {', '.join(missing_columns(fact, demand))}")
+
+
+def _groups(facts: Sequence[Fact], *, additive: bool) -> list[list[Fact]]:
+    if not additive:
+        return [[fact] for fact in facts]
+    by_base: dict[UpdatePeriod, list[Fact]] = {}
+    for fact in facts:
+        by_base.setdefault(fact.base_period, []).append(fact)
+    return list(by_base.values())
+
+
+def _judge(
+    facts: list[Fact], demand: Demand, reader: CatalogReader, settings: Settings
+) -> tuple[Choice, tuple[Source, ...]]:
+    base = facts[0].base_period
+    causes: list[Cause] = []
+    sources: list[Source] = []
+    everything = [
+        Source(fact, storage, table, period)
+        for fact in facts
+        for storage in fact.storages
+        for table in storage.tables
+        for period in sorted(table.layouts)
+    ]
+    for source in everything:
+        cause = _excluded(source, base, demand, settings)
+        if cause is None:
+            sources.append(source)
+        else:
+            causes.append(cause)
+    if any(cause.kind is PruneCause.RANGE_UNALIGNED for cause in causes):
+        empty = Cover((), RangeSet.EMPTY)
+        return Choice(None, RangeSet.EMPTY, empty, RangeSet.EMPTY, tuple(facts), (), tuple(causes)), ()
+    fresh = {source: _timeline(reader, source) for source in everything}
+    stale = {source: _outdated(reader, source) for source in everything}
+    target = _closed(snapped(demand.wanted, base), [*_pairs(fresh), *_pairs(stale)])
+    found = cover(target, [_candidate(source, fresh[source]) for source in sources])
+    outdated = RangeSet.EMPTY
+    for source in sources:
+        outdated = outdated | (_instants(source.period, stale[source], found.missing) & found.missing)
+        causes += _nearest_misses(source, stale[source], found.missing, target)
+    periods = tuple(sorted({source.period for source in sources}, reverse=True))
+    return Choice(base, target, found, outdated, tuple(facts), periods, tuple(causes)), tuple(sources)
+
+
+def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Settings) -> Cause | None:
+    period = source.period
+    if period is UpdatePeriod.WEEKLY:
+        raise NotSupportedError("Weekly partitions are not supported yet.", object=source.fact.name)
+    if any(not (base.is_aligned(r.start) and base.is_aligned(r.end)) for r in demand.exact if _closed_range(r)):
+        return Cause(PruneCause.RANGE_UNALIGNED, str(source), f"time_range_in names parts of {base.name} periods")
+    if period is not base:
+        # The base period always serves: its rows are the reference, whatever their time is used for.
+        if demand.raw:
+            return Cause(
+                PruneCause.PERIOD_TOO_COARSE, str(source), "time is used as it is, which needs the base period"
+            )
+        if not demand.additive:
+            return Cause(PruneCause.NOT_ADDITIVE, str(source), "the block is not additive, which needs the base period")
+        coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(unit)]
+        if coarse:
+            return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
+    if settings.periods is not None and period not in settings.periods:
+        return Cause(PruneCause.EXCLUDED_BY_SETTING, str(source), "SET rewriter.periods leaves this period out")
+    return None
+
+
+def _closed_range(one: TimeRange) -> bool:
+    return one.start > MIN_INSTANT or one.end < MAX_INSTANT
+
+
+def _badness(choice: Choice) -> tuple[int, int, int, tuple[str, ...]]:
+    lacking = sum(one.end - one.start for one in choice.cover.missing)
+    partitions = sum(part.partitions for part in choice.cover.parts)
+    return lacking, partitions, min(f.weight for f in choice.facts), tuple(f.name.lower() for f in choice.facts)
+
+
+def _candidate(source: Source, timeline: PartitionTimeline) -> Candidate:
+    return Candidate(
+        source.fact.name, source.storage.name, source.storage_table.table, source.period, timeline, source.fact.weight
+    )
+
+
+def _timeline(reader: CatalogReader, source: Source) -> PartitionTimeline:
+    return reader.timeline(source.storage_table.table, source.period, source.storage_table.time)
+
+
+def _outdated(reader: CatalogReader, source: Source) -> PartitionTimeline:
+    return reader.outdated(source.storage_table.table, source.period, source.storage_table.time)
+
+
+def _pairs(timelines: dict[Source, PartitionTimeline]) -> list[tuple[UpdatePeriod, PartitionTimeline]]:
+    return [(source.period, timeline) for source, timeline in timelines.items()]
+
+
+def _closed(target: RangeSet, timelines: list[tuple[UpdatePeriod, PartitionTimeline]]) -> RangeSet:
+    """``target`` with open ends cut at the extent of all partitions that exist, outdated ones included."""
+    if not any(one.start <= MIN_INSTANT or one.end >= MAX_INSTANT for one in target):
+        return target
+    starts = [period.start(line.first) for period, line in timelines if line.first is not None]
+    ends = [period.end(line.latest) for period, line in timelines if line.latest is not None]
+    if not starts:
+        # Nothing exists: what is open at an end asks for nothing, what is bounded still asks.
+        return RangeSet.of(*(one for one in target if one.start > MIN_INSTANT and one.end < MAX_INSTANT))
+    found = []
+    for one in target:
+        start = max(one.start, min(starts)) if one.start <= MIN_INSTANT else one.start
+        end = min(one.end, max(ends)) if one.end >= MAX_INSTANT else one.end
+        if start < end:
+            found.append(TimeRange(start, end))
+    return RangeSet.of(*found)
+
+
+def _nearest_misses(source: Source, stale: PartitionTimeline, missing: RangeSet, target: RangeSet) -> Iterator[Cause]:
+    """Why one (storage table, period) does not fill what is missing, in its own periods: the least that it lacks."""
+    period = source.period
+    fitting = RangeSet.of(
+        *(
+            TimeRange(start, end)
+            for one in target
+            for gap in missing & RangeSet.of(one)
+            if (start := max(period.ceil(one.start), period.floor(gap.start)))
+            < (end := min(period.floor(one.end), period.ceil(gap.end)))
+        )
+    )
+    outdated = _instants(period, stale, missing) & fitting
+    if missing - fitting:
+        detail = f"no {period.name} period that holds {missing - fitting} lies in what is asked"
+        yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
+    if fitting - outdated:
+        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {fitting - outdated}")
+    if outdated:
+        yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), f"is outdated at {outdated}")
+
+
+def _instants(period: UpdatePeriod, timeline: PartitionTimeline, within: RangeSet) -> RangeSet:
+    """The partitions of a timeline that overlap ``within``, as instants; the cost is that of the ranges."""
+    found = []
+    for one in within:
+        ordinals = OrdinalRange(period.ordinal(one.start), period.ordinal(one.end - 1) + 1)
+        found += [TimeRange(period.start(r.start), period.start(r.end)) for r in timeline.covered(ordinals)]
+    return RangeSet.of(*found)
+
+
+def storage_table_of(facts: Sequence[Fact], fact: str, table: str) -> StorageTable:
+    """The storage table of that name in that fact."""
+    return next(t for f in facts if f.name == fact for t in f.tables if t.table == table)
+
+
+def table_of(reader: CatalogReader, storage_table: StorageTable) -> Table:
+    """The table behind a storage table."""
+    return reader.table(storage_table.table)
+
+
+def nearest_aligned(one: TimeRange, base: UpdatePeriod) -> str:
+    """The aligned range nearest to ``one``, as text for a hint: outward."""
+    return f"[{format_instant(base.floor(one.start))}, {format_instant(base.ceil(one.end))})"

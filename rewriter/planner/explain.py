@@ -1,0 +1,54 @@
+"""A plan in words: the rewritten SQL, and the cover with everything that narrowed the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewriter.planner.plan import CoverPart, Plan, ReferencePlan
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+
+def explain_rewrite(plan: Plan) -> str:
+    """The rewritten SQL over the storage tables' own names."""
+    return plan.sql
+
+
+def explain_cover(plan: Plan) -> str:
+    """For each reference to a cube: range, periods allowed and why, the cover, what is missing, prune causes, edits."""
+    if not plan.coverage.references:
+        return "The query names no cube."
+    return "\n".join(line for reference in plan.coverage.references for line in _lines(reference))
+
+
+def part_ranges(part: CoverPart) -> RangeSet:
+    """The time that a part of a cover answers for."""
+    return RangeSet.of(*(TimeRange(part.period.start(r.start), part.period.start(r.end)) for r in part.ranges))
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 partition``, ``2 partitions``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _lines(reference: ReferencePlan) -> Iterator[str]:
+    named = reference.cube if reference.alias == reference.cube else f"{reference.cube} as {reference.alias}"
+    yield f"{named}: {reference.wanted}"
+    yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
+    for reason in reference.reasons:
+        yield f"    base period only: {reason}"
+    for part in reference.parts:
+        where = f"{part.fact}.{part.table} {part.period.name}"
+        yield f"  {where}: {counted(part.partitions, 'partition')} {part_ranges(part)}"
+    if not reference.parts:
+        yield "  no partitions"
+    total = sum(part.partitions for part in reference.parts)
+    yield f"  total: {counted(total, 'partition')}"
+    yield f"  missing: {reference.missing if reference.missing else 'nothing'}"
+    if reference.outdated:
+        yield f"  of it outdated: {reference.outdated}"
+    for cause in reference.causes:
+        yield f"  pruned: {cause}"
+    for edit in reference.edits:
+        yield f"  edit: {edit}"
+    for warning in reference.warnings:
+        yield f"  warning: {warning}"

@@ -1,0 +1,28 @@
+"""Values as Spark SQL literals. The only place where a value becomes text of a query."""
+
+from __future__ import annotations
+
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import format_instant
+
+
+def string_literal(value: str) -> str:
+    """``value`` as a Spark string literal that also sqlglot reads alike: quotes and backslashes escaped by a
+    backslash.
+    """
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+    return f"'{escaped}'"
+
+
+def timestamp_literal(instant: int) -> str:
+    """An instant (microseconds UTC) as ``TIMESTAMP '2013-01-29 06:00:00'``; the session's zone is UTC."""
+    seconds, micros = divmod(instant, 1_000_000)
+    day = UpdatePeriod.DAILY.floor(instant)
+    clock = seconds - day // 1_000_000
+    text = f"{format_instant(day)} {clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
+    return f"TIMESTAMP '{text}.{micros:06d}'" if micros else f"TIMESTAMP '{text}'"
+
+
+def date_literal(instant: int) -> str:
+    """The day that begins at ``instant`` as ``DATE '2013-01-29'``."""
+    return f"DATE '{format_instant(UpdatePeriod.DAILY.floor(instant))}'"

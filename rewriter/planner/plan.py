@@ -1,0 +1,201 @@
+"""What planning a query answers: rewritten SQL, the scan it needs, and what it covers and lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import PartitionValues, Table
+from rewriter.errors import DataError, Span
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet
+from rewriter.timeline.timelines import OrdinalRange
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a session tells the planner. ``now`` is in microseconds UTC, read once per statement."""
+
+    now: int
+    partial_data: bool = False
+    periods: frozenset[UpdatePeriod] | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The partitions of one period in a table: ordinal ranges under a layout, or those whose time is NULL."""
+
+    layout: TimeLayout
+    ranges: tuple[OrdinalRange, ...]
+    null_time: bool = False
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """A table that the query reads, and which of its partitions: key ranges, or ``None`` for all.
+
+    Where periods share a table, other periods' keys lie inside the ranges, too: ``selections`` name the chosen ones.
+    """
+
+    table: Table
+    ranges: tuple[KeyRange, ...] | None
+    selections: tuple[Selection, ...] = ()
+
+    def keeps(self, values: PartitionValues) -> bool:
+        """Whether a partition found in the ranges is one that the plan reads."""
+        return not self.selections or any(_selected(s, self.table, values) for s in self.selections)
+
+
+def _selected(selection: Selection, table: Table, values: PartitionValues) -> bool:
+    named = dict(zip((column.name.lower() for column in table.partition_columns), values, strict=True))
+    times = [named[column.lower()] for column in selection.layout.columns]
+    if selection.null_time or None in times:
+        return selection.null_time and times[0] is None
+    try:
+        ordinal = selection.layout.ordinal(times)
+    except DataError:
+        return False
+    return any(r.start <= ordinal < r.end for r in selection.ranges)
+
+
+@dataclass(frozen=True)
+class TableToken:
+    """The place of a table's name in a ``SqlTemplate``. ``alias`` is added where the user gave none."""
+
+    table: Table
+    alias: str | None = None
+
+
+@dataclass(frozen=True)
+class SqlTemplate:
+    """SQL text in which the names of tables are still open."""
+
+    parts: tuple[str | TableToken, ...]
+
+    def render(self, name: Callable[[Table], str]) -> str:
+        """The text with every table named by ``name`` (already quoted where it needs to be)."""
+        out: list[str] = []
+        for part in self.parts:
+            if isinstance(part, str):
+                out.append(part)
+            elif part.alias is not None:
+                out.append(f"{name(part.table)} AS {part.alias}")
+            else:
+                out.append(name(part.table))
+        return "".join(out)
+
+
+@dataclass(frozen=True)
+class CoverPart:
+    """What one (storage table, period) contributes to a cover: ordinal ranges of that period."""
+
+    fact: str
+    storage: str
+    table: str
+    period: UpdatePeriod
+    ranges: tuple[OrdinalRange, ...]
+
+    @property
+    def partitions(self) -> int:
+        return sum(len(r) for r in self.ranges)
+
+
+class PruneCause(IntEnum):
+    """Why a candidate does not serve, from the farthest miss to the nearest."""
+
+    COLUMN_MISSING = 1
+    NOT_ADDITIVE = 2
+    PERIOD_TOO_COARSE = 3
+    RANGE_UNALIGNED = 4
+    EXCLUDED_BY_SETTING = 5
+    OTHER_FACT = 6
+    REACHES_BEYOND = 7
+    PARTITIONS_MISSING = 8
+    PARTITIONS_OUTDATED = 9
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a candidate (``fact.table PERIOD``) fell out or lacks a part of the range."""
+
+    kind: PruneCause
+    candidate: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.candidate}: {self.detail} [{self.kind.name}]"
+
+
+@dataclass(frozen=True)
+class ReferencePlan:
+    """How one reference to a cube in the query is answered.
+
+    ``wanted`` is the time range asked for (snapped to the base period), ``parts`` the cover coarse to fine,
+    ``missing`` what no partition covers, ``outdated`` the share of it that exists only outdated. ``reasons`` say why
+    coarser periods were not allowed.
+    """
+
+    cube: str
+    alias: str
+    wanted: RangeSet
+    parts: tuple[CoverPart, ...]
+    missing: RangeSet
+    outdated: RangeSet
+    periods: tuple[UpdatePeriod, ...]
+    causes: tuple[Cause, ...]
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+    edits: tuple[str, ...]
+    position: Span
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The covers of all references of a query. ``complete`` says that nothing is missing."""
+
+    references: tuple[ReferencePlan, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not any(reference.missing for reference in self.references)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The exact missing ranges, compact, in order."""
+        return tuple(str(r) for reference in self.references for r in reference.missing)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables."""
+
+    template: SqlTemplate
+    uses: tuple[TableUse, ...]
+    coverage: Coverage
+    warnings: tuple[str, ...] = ()
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def sql(self) -> str:
+        """The rewritten SQL over the storage tables' own names."""
+        return self.template.render(lambda table: table.name if table.id < 0 else quote_identifier(table.name))
+
+
+def quote_identifier(name: str) -> str:
+    """``name`` as Spark SQL reads it back: bare where it is plain, otherwise in backquotes."""
+    plain = name.isascii() and name.isidentifier() and name.upper() not in _RESERVED
+    return name if plain else "`" + name.replace("`", "``") + "`"
+
+
+_RESERVED = frozenset(
+    """
+    ALL AND ANTI ANY AS AUTHORIZATION BOTH CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS CURRENT_DATE
+    CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DISTINCT ELSE END ESCAPE EXCEPT FALSE FETCH FILTER FOR FOREIGN FROM
+    FULL GRANT GROUP HAVING IN INNER INTERSECT INTO IS JOIN LATERAL LEADING LEFT MINUS NATURAL NOT NULL OFFSET ON ONLY
+    OR ORDER OUTER OVERLAPS PRIMARY REFERENCES RIGHT SELECT SEMI SESSION_USER SOME TABLE THEN TO TRAILING UNION UNIQUE
+    UNKNOWN USER USING WHEN WHERE WITH WITHIN
+    """.split()
+)

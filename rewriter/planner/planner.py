@@ -1,0 +1,166 @@
+"""Planning: a query and a snapshot of the catalog to rewritten SQL, the partitions it reads and what it covers.
+
+``plan_query`` resolves names, plans each reference to a cube in its own SELECT block, and makes all edits of the
+user's text at once. Planning reads timelines only; no partition is enumerated and nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import Table
+from rewriter.errors import Error, MissingDataError, NotSupportedError, Span
+from rewriter.grammar.statements import Query
+from rewriter.planner.blocks import DATABASE, Block, CatalogReader, Resolved, resolve
+from rewriter.planner.constants import Constants
+from rewriter.planner.literals import date_literal, timestamp_literal
+from rewriter.planner.plan import Coverage, Plan, ReferencePlan, Selection, Settings, TableToken, TableUse
+from rewriter.planner.pruning import pruned
+from rewriter.planner.reference import PlannedReference, plan_reference
+from rewriter.planner.text import Edit, QueryText
+from rewriter.planner.verbatim import plan_verbatim
+
+_Use = tuple[Table, tuple[KeyRange, ...] | None, tuple[Selection, ...]]
+
+
+def plan_query(query: Query, reader: CatalogReader, settings: Settings, parameters: Mapping[str, object]) -> Plan:
+    """Plans one query. ``parameters`` are the values of its named parameters (``:name``).
+
+    A query that names no cube keeps its text; only table names become tokens. Raises ``ParseError``,
+    ``AnalysisError``, ``NotSupportedError``, and ``MissingDataError`` where partitions are missing and
+    ``settings.partial_data`` is off. Positions are those of the statement.
+    """
+    text = QueryText(query.text, query.span.start)
+    try:
+        unread = text.unread()
+        if unread is not None:
+            return plan_verbatim(text, reader, unread, dict(parameters))
+        return _plan(text, reader, settings, parameters)
+    except RecursionError:
+        raise NotSupportedError("This query nests too deeply.", hint="Split it with CTEs.") from None
+
+
+def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters: Mapping[str, object]) -> Plan:
+    resolved = resolve(text, reader)
+    constants = Constants(settings.now, parameters)
+    edits = [Edit(one.span, (TableToken(one.table, one.alias),)) for one in resolved.tables]
+    planned: list[PlannedReference] = []
+    for block in resolved.blocks:
+        if block.cubes:
+            planned.append(_placed(text, block, resolved.blocks, reader, settings, constants))
+    for one in planned:
+        edits += one.edits
+    replaced = [edit.span for edit in edits]
+    small = [*_qualifier_edits(resolved), *(_now_edits(text, constants) if planned else ())]
+    # What lies inside a call that is replaced as a whole is gone with it.
+    edits += [e for e in small if not any(r.start <= e.span.start and e.span.end <= r.end for r in replaced)]
+    coverage = Coverage(tuple(one.reference for one in planned))
+    warnings = [warning for one in planned for warning in one.reference.warnings]
+    for reference in coverage.references:
+        if reference.missing:
+            if not settings.partial_data:
+                raise _missing(text, reference)
+            warnings.append(f"partial data: {reference.cube} lacks {reference.missing}")
+    uses = _uses(
+        [
+            *((one.table, pruned(one, resolved.blocks), ()) for one in resolved.tables),
+            *(use for one in planned for use in one.uses),
+        ]
+    )
+    return Plan(text.apply(edits), uses, coverage, tuple(warnings), dict(parameters))
+
+
+def _placed(
+    text: QueryText,
+    block: Block,
+    blocks: Sequence[Block],
+    reader: CatalogReader,
+    settings: Settings,
+    constants: Constants,
+) -> PlannedReference:
+    """Plans a block; an error without a place gets that of the cube's name."""
+    try:
+        return plan_reference(text, block, blocks, reader, settings, constants)
+    except Error as error:
+        raise error.at(text.place(block.cubes[0].span)) from None
+
+
+def _qualifier_edits(resolved: Resolved) -> list[Edit]:
+    """``default.flights.carrier`` becomes ``flights.carrier``: what takes a table's place has no database."""
+    named = [one.node for one in resolved.tables if one.table.id >= 0]
+    named += [source.node for block in resolved.blocks for source in block.cubes]
+    names = {node.name.lower() for node in named if not node.alias}
+    edits = []
+    for column in resolved.tree.find_all(exp.Column):
+        database, table = column.args.get("db"), column.args.get("table")
+        if database is None or table is None or column.args.get("catalog") or column.find_ancestor(exp.Hint):
+            continue
+        if database.name.lower() == DATABASE and table.name.lower() in names:
+            edits.append(Edit(Span(database.meta["start"], table.meta["start"]), ("",)))
+    return edits
+
+
+def _now_edits(text: QueryText, constants: Constants) -> list[Edit]:
+    """``current_timestamp``, ``now()`` and ``current_date`` as the statement's own instant, so that text and cover
+    agree.
+    """
+    edits = []
+    for index, token in enumerate(text.tokens):
+        following = text.tokens[index + 1 : index + 3]
+        called = len(following) == 2 and following[0].is_operator("(") and following[1].is_operator(")")
+        before = text.tokens[index - 1] if index else token
+        if before.is_operator(".", ")") or before.is_word("AS") or (following and following[0].is_operator(".")):
+            continue  # a name
+        if not (token.is_word("CURRENT_TIMESTAMP", "CURRENT_DATE") or (token.is_word("NOW", "CURDATE") and called)):
+            continue
+        today = token.is_word("CURRENT_DATE", "CURDATE")
+        value = date_literal(constants.now) if today else timestamp_literal(constants.now)
+        edits.append(
+            Edit(Span(token.start, following[1].end if called else token.end), (value,), f"{token.text} pinned")
+        )
+    return edits
+
+
+def _uses(found: list[_Use]) -> tuple[TableUse, ...]:
+    """One use per table; a table that is read whole anywhere is read whole."""
+    merged: dict[int, TableUse] = {}
+    for table, ranges, selections in found:
+        old = merged.get(table.id)
+        if old is None:
+            merged[table.id] = TableUse(table, ranges, selections)
+        elif old.ranges is None or ranges is None:
+            merged[table.id] = TableUse(table, None)
+        else:
+            # Whoever reads a range without a selection reads all of it.
+            both = old.selections + selections if old.selections and selections else ()
+            merged[table.id] = TableUse(table, _merged([*old.ranges, *ranges]), both)
+    return tuple(merged.values())
+
+
+def _merged(ranges: list[KeyRange]) -> tuple[KeyRange, ...]:
+    """Sorted and disjoint, so that no key is read twice."""
+    out: list[KeyRange] = []
+    for one in sorted(ranges, key=lambda r: (r.start, r.end)):
+        if out and one.start <= out[-1].end:
+            out[-1] = KeyRange(out[-1].start, max(out[-1].end, one.end))
+        else:
+            out.append(one)
+    return tuple(out)
+
+
+def _missing(text: QueryText, reference: ReferencePlan) -> MissingDataError:
+    ranges = tuple(str(one) for one in reference.missing)
+    shown = ", ".join(ranges[:20]) + (f" and {len(ranges) - 20} more ranges" if len(ranges) > 20 else "")
+    outdated = f" (of it outdated: {reference.outdated})" if reference.outdated else ""
+    return MissingDataError(
+        f"The cube {reference.cube} has no partitions for {shown}{outdated}.",
+        missing=ranges,
+        causes=tuple(str(cause) for cause in reference.causes),
+        position=text.place(reference.position),
+        object=reference.cube,
+        hint="Load the missing partitions, or SET rewriter.partial_data = true to answer from what is there. "
+        "EXPLAIN COVER shows every candidate.",
+    )

@@ -1,0 +1,252 @@
+"""A query's text, its tokens and its tree, and edits of the text.
+
+The tree (sqlglot) is read, never printed: what the plan changes is a list of edits to the user's own text.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+
+from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span
+from rewriter.grammar.lexer import Token, TokenKind, tokens
+from rewriter.planner.plan import SqlTemplate, TableToken
+
+Part = str | TableToken
+_SPARK = Dialect.get_or_raise("spark")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replaces a stretch of the text (an empty one inserts). ``what`` says in a word what for."""
+
+    span: Span
+    parts: tuple[Part, ...]
+    what: str = ""
+
+
+class QueryText:
+    """A query as typed. Offsets are characters of ``text``; ``origin`` is where the text stands in its statement."""
+
+    def __init__(self, text: str, origin: int = 0) -> None:
+        self.text = text
+        self.origin = origin
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """The lexer's tokens, without blanks and comments."""
+        return tokens(self.text)
+
+    @cached_property
+    def tree(self) -> exp.Expr:
+        """The tree, from stock sqlglot. Raises ``ParseError`` at the place where it stopped reading."""
+        try:
+            trees = _SPARK.parser().parse(self._their_tokens, self.text)
+        except SqlglotError as error:
+            raise self._unreadable(error) from None
+        except RecursionError:
+            place = self.place(Span(0, len(self.text)))
+            raise ParseError(
+                "This query nests too deeply to be read.", position=place, hint="Split it with CTEs."
+            ) from None
+        except Exception as error:  # sqlglot stumbles over some texts with errors of any kind
+            place = self.place(Span(0, len(self.text)))
+            raise ParseError(
+                f"This query cannot be read ({type(error).__name__} in the parser).", position=place
+            ) from error
+        if len(trees) != 1 or trees[0] is None:
+            raise ParseError("One query was expected here.", position=Span(self.origin, self.origin + len(self.text)))
+        return trees[0]
+
+    def unread(self) -> Error | None:
+        """Why the text was not understood as a query, or ``None`` where it was."""
+        for token in self.tokens:
+            if token.is_operator("|>"):
+                return NotSupportedError(
+                    "Pipe syntax over a cube is not supported yet.", position=self.place(token.span)
+                )
+        try:
+            tree = self.tree
+        except ParseError as error:
+            return error
+        unlike = self._read_unlike()
+        if unlike is not None:
+            return ParseError(
+                "This text is a comment to one reader and a part of the query to the other.",
+                position=self.place(Span(unlike, unlike + 1)),
+                hint="Write the comments around it more plainly: /* … */, without a backslash at the end of a line.",
+            )
+        place = Span(self.origin, self.origin + len(self.text))
+        if not isinstance(tree, exp.Query | exp.Values):
+            return ParseError("This query cannot be read.", position=place)
+        # sqlglot takes TABLE t and STREAM t for a table of that name with an alias.
+        for table in tree.find_all(exp.Table):
+            bare = isinstance(table.this, exp.Identifier) and not table.this.quoted
+            if bare and table.alias and table.name.upper() in ("TABLE", "STREAM"):
+                return ParseError(f"{table.name.upper()} in FROM cannot be read.", position=place)
+        return None
+
+    @cached_property
+    def _their_tokens(self) -> list[Any]:
+        return _SPARK.tokenize(self.text)
+
+    def _read_unlike(self) -> int | None:
+        """The first character that is part of a token to our lexer and of a comment to sqlglot's, or the reverse."""
+        ours, theirs = bytearray(len(self.text)), bytearray(len(self.text))
+        for token in self.tokens:
+            ours[token.start : token.end] = b"\1" * (token.end - token.start)
+        for token in self._their_tokens:
+            theirs[token.start : token.end + 1] = b"\1" * (token.end + 1 - token.start)
+        if ours == theirs:
+            return None
+        pairs = enumerate(zip(ours, theirs, strict=True))
+        return next((i for i, (one, other) in pairs if one != other and not self.text[i].isspace()), None)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [token.start for token in self.tokens]
+
+    def place(self, span: Span) -> Span:
+        """The stretch in the statement's text."""
+        return span.shifted(self.origin)
+
+    def span_of(self, node: exp.Expr) -> Span | None:
+        """From the first to the last place that sqlglot remembers within the node (parentheses at its ends are not
+        counted).
+        """
+        places = [child.meta for child in node.walk() if child._meta and "start" in child.meta]
+        if not places:
+            return None
+        return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
+
+    def index_at(self, offset: int) -> int:
+        """The index of the token that begins at ``offset``."""
+        index = bisect.bisect_left(self._starts, offset)
+        if index == len(self.tokens) or self.tokens[index].start != offset:
+            raise InternalError(f"no token begins at {offset}")
+        return index
+
+    def call(self, node: exp.Expr) -> tuple[Span, Span]:
+        """The stretch of a function call from its name to its closing parenthesis, and that of what is in the
+        parentheses.
+        """
+        if not node._meta or "start" not in node.meta:
+            raise InternalError(f"sqlglot kept no place of {node.key}")
+        first = self.index_at(node.meta["start"])
+        if first + 1 >= len(self.tokens) or not self.tokens[first + 1].is_operator("("):
+            raise InternalError(f"{node.key} is no call")
+        last = self.closing(first + 1)
+        return (
+            Span(self.tokens[first].start, self.tokens[last].end),
+            Span(self.tokens[first + 1].end, self.tokens[last].start),
+        )
+
+    def closing(self, index: int) -> int:
+        """The index of the parenthesis that closes the one at ``index``."""
+        depth = 0
+        for i in range(index, len(self.tokens)):
+            if self.tokens[i].is_operator("("):
+                depth += 1
+            elif self.tokens[i].is_operator(")"):
+                depth -= 1
+                if depth == 0:
+                    return i
+        raise InternalError("unbalanced parentheses")
+
+    def select_item(self, offset: int) -> Span:
+        """The whole item of the select list in which the token at ``offset`` stands, however deep."""
+        index = self.index_at(offset)
+        first = self._list_start(index)
+        depth, last = 0, first
+        for i in range(first, len(self.tokens)):
+            token, before = self.tokens[i], self.tokens[i - 1]
+            if token.is_operator("(", "["):
+                depth += 1
+            elif token.is_operator(")", "]"):
+                depth -= 1
+            if depth == 0 and i < index and token.is_operator(","):
+                first = i + 1
+            ends = token.is_operator(",", ";") or (token.is_word(*_AFTER_SELECT_LIST) and not before.is_operator("."))
+            # … IS DISTINCT FROM … and … WITHIN GROUP (…) go on.
+            goes_on = (token.is_word("FROM") and before.is_word("DISTINCT")) or before.is_word("WITHIN")
+            if depth < 0 or (i > index and depth == 0 and ends and not goes_on):
+                break
+            last = i
+        return Span(self.tokens[first].start, self.tokens[last].end)
+
+    def _list_start(self, index: int) -> int:
+        """The index of the first token in the select list around the token at ``index``, behind hints and DISTINCT."""
+        first, depth = index, 0
+        while first > 0:
+            token = self.tokens[first - 1]
+            if token.is_operator(")", "]"):
+                depth += 1
+            elif token.is_operator("(", "["):
+                depth = max(0, depth - 1)  # at 0 it is one around the item, or around a part of it
+            elif depth == 0 and token.is_word("SELECT"):
+                break
+            first -= 1
+        while self.tokens[first].is_operator("/*+"):
+            first = next(i for i in range(first, len(self.tokens)) if self.tokens[i].is_operator("*/")) + 1
+        return first + 1 if self.tokens[first].is_word("DISTINCT", "ALL") else first
+
+    def apply(self, edits: Sequence[Edit]) -> SqlTemplate:
+        """The text with all edits made. Edits must not overlap; insertions at one place keep their order."""
+        parts: list[Part] = []
+        position = 0
+        for edit in sorted(edits, key=lambda e: (e.span.start, e.span.end)):
+            if edit.span.start < position:
+                raise InternalError(f"two edits overlap at {edit.span.start}: {edit.what}")
+            parts += [self.text[position : edit.span.start], *edit.parts]
+            position = edit.span.end
+        parts.append(self.text[position:])
+        return SqlTemplate(tuple(_joined(parts)))
+
+    def _unreadable(self, error: SqlglotError) -> ParseError:
+        details = getattr(error, "errors", None) or [{}]
+        line, column = details[0].get("line"), details[0].get("col")
+        position = self.place(Span(0, len(self.text)))
+        if isinstance(line, int) and isinstance(column, int):
+            lines = self.text.split("\n")
+            end = sum(len(text) + 1 for text in lines[: line - 1]) + column
+            word = str(details[0].get("highlight") or " ")
+            start = max(0, min(end, len(self.text)) - len(word))
+            position = self.place(Span(start, start + len(word)))
+        return ParseError(f"This query cannot be read: {parser_words(error)}.", position=position)
+
+
+def parser_words(error: SqlglotError) -> str:
+    """What sqlglot says of a text, without the names of its classes."""
+    details = (getattr(error, "errors", None) or [{}])[0]
+    words = str(details.get("description") or error).strip().rstrip(".")
+    clause = re.fullmatch(r"Required keyword: .*<class '[\w.]*?(\w+)'>", words)
+    return f"{clause[1].upper()} is not complete" if clause else words
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
+    """Neighbouring strings made one, empty ones left out."""
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and out and isinstance(out[-1], str):
+            out[-1] += part
+        elif part != "":
+            out.append(part)
+    return out
+
+
+def is_name(token: Token) -> bool:
+    return token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER)
+
+
+_AFTER_SELECT_LIST = (
+    "FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET",
+    "UNION", "INTERSECT", "EXCEPT", "MINUS", "WINDOW", "LATERAL", "PIVOT", "UNPIVOT",
+)  # fmt: skip

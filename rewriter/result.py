@@ -1,0 +1,171 @@
+"""What executing a statement answers: rows with their columns, and what was read and written on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from rewriter.catalog.models import Column
+from rewriter.planner.plan import Coverage, Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """How much of a table a statement read."""
+
+    table: str
+    partitions: int
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a statement did. Seconds are wall time; ``execution_seconds`` end with the engine's first answer."""
+
+    scans: tuple[Scan, ...] = ()
+    written_partitions: int = 0
+    written_files: int = 0
+    written_bytes: int = 0
+    planning_seconds: float = 0.0
+    execution_seconds: float = 0.0
+
+    @property
+    def partitions(self) -> int:
+        """Partitions read, of all tables."""
+        return sum(scan.partitions for scan in self.scans)
+
+    @property
+    def files(self) -> int:
+        """Files read, of all tables."""
+        return sum(scan.files for scan in self.scans)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the files read, of all tables."""
+        return sum(scan.bytes for scan in self.scans)
+
+
+@dataclass
+class Result:
+    """The answer to one statement.
+
+    ``kind`` names the statement (``SELECT``, ``CREATE TABLE`` …). ``columns`` is ``None`` where a statement answers no
+    rows. Rows come from an engine's ``reader`` as they arrive, or stand in ``data``; they can be taken once, by
+    ``rows`` or by ``arrow_table``. ``rowcount`` is the number of rows written, or of rows where it is known, else -1.
+    """
+
+    kind: str
+    columns: tuple[Column, ...] | None = None
+    data: Sequence[Row] = ()
+    reader: pa.RecordBatchReader | None = None
+    rowcount: int = -1
+    coverage: Coverage = field(default_factory=Coverage)
+    plan: Plan | None = None
+    warnings: tuple[str, ...] = ()
+    stats: Stats = field(default_factory=Stats)
+    _rows: Iterator[Row] | None = field(default=None, init=False, repr=False)
+
+    def rows(self) -> Iterator[Row]:
+        """The rows not taken yet, as Python values; timestamps are aware and in UTC.
+
+        It is one iterator however often it is asked for. From a reader, one batch is held at a time.
+        """
+        if self._rows is None:
+            self._rows = iter(self.data) if self.reader is None else self._from_reader(self.reader)
+        return self._rows
+
+    def _from_reader(self, reader: pa.RecordBatchReader) -> Iterator[Row]:
+        for batch in reader:
+            for start in range(0, batch.num_rows, _SLICE):
+                part = batch.slice(start, _SLICE)
+                columns = [_python_values(column) for column in part.columns]
+                yield from zip(*columns, strict=True) if columns else (() for _ in range(part.num_rows))
+
+    def fetch(self, count: int | None = None) -> list[Row]:
+        """At most ``count`` rows, or all, as a list."""
+        return list(self.rows() if count is None else islice(self.rows(), count))
+
+    def arrow_table(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        if self.reader is not None:
+            return self.reader.read_all()
+        import pyarrow as pa
+
+        columns = self.columns or ()
+        schema = pa.schema([(column.name, _arrow_types().get(column.type, pa.string())) for column in columns])
+        arrays = [pa.array([row[i] for row in self.data], type=one.type) for i, one in enumerate(schema)]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def close(self) -> None:
+        """Lets go of the engine's reader. Idempotent."""
+        if self.reader is not None:
+            self.reader.close()
+
+
+_SLICE = 4096
+
+
+def _arrow_types() -> dict[str, pa.DataType]:
+    import pyarrow as pa
+
+    return {"string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
+
+
+def _python_values(array: pa.Array) -> list[object]:
+    import pyarrow as pa
+
+    values: list[object] = array.to_pylist()
+    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
+        return [value.astimezone(UTC) if isinstance(value, datetime) else value for value in values]
+    return values
+
+
+def spark_type(arrow_type: pa.DataType) -> str:
+    """Spark's spelling of an Arrow type that engines answer."""
+    import pyarrow as pa
+
+    is_, name = pa.types, str(arrow_type)
+    if name in _SPELLING:
+        return _SPELLING[name]
+    if is_.is_timestamp(arrow_type):
+        return "timestamp" if arrow_type.tz is not None else "timestamp_ntz"
+    if is_.is_decimal(arrow_type):
+        return f"decimal({arrow_type.precision},{arrow_type.scale})"
+    if is_.is_map(arrow_type):
+        return f"map<{spark_type(arrow_type.key_type)},{spark_type(arrow_type.item_type)}>"
+    if is_.is_list(arrow_type) or is_.is_large_list(arrow_type):
+        return f"array<{spark_type(arrow_type.value_type)}>"
+    if is_.is_struct(arrow_type):
+        fields = (arrow_type.field(i) for i in range(arrow_type.num_fields))
+        return f"struct<{','.join(f'{one.name}:{spark_type(one.type)}' for one in fields)}>"
+    return name
+
+
+_SPELLING = {
+    "bool": "boolean",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "halffloat": "float",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "large_string": "string",
+    "string_view": "string",
+    "binary": "binary",
+    "large_binary": "binary",
+    "date32[day]": "date",
+    "duration[us]": "interval day to second",
+    "month_interval": "interval year to month",
+    "null": "void",
+}

@@ -1,0 +1,207 @@
+"""The session: the only wiring of grammar, catalog, planner and engines.
+
+A statement is parsed, gets one snapshot and one reading of the clock, and goes to the module that runs its kind:
+``ddl`` (tables and partitions), ``cubes``, ``showing`` and ``coverage`` (what there is), ``reading`` (queries and
+EXPLAIN), ``writing`` (INSERT). The engine starts when a statement first needs one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from rewriter import coverage, cubes, ddl, reading, showing, writing
+from rewriter.catalog.models import Column
+from rewriter.catalog.store import Catalog
+from rewriter.context import Context
+from rewriter.errors import Error, InterfaceError, ProgrammingError, Span
+from rewriter.exec.engine import Engine
+from rewriter.grammar import statements as s
+from rewriter.grammar.lexer import split_statements
+from rewriter.grammar.parser import parse
+from rewriter.parameters import Parameters, bind
+from rewriter.planner.plan import Plan
+from rewriter.planner.planner import plan_query
+from rewriter.result import Result, Row
+from rewriter.settings import SessionSettings
+from rewriter.showing import listing, strings
+
+ENGINES = ("spark", "duckdb")
+
+_RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
+    s.Select: reading.select,
+    s.Explain: reading.explain,
+    s.Insert: writing.insert,
+    s.CreateTable: ddl.create_table,
+    s.DropTable: ddl.drop_table,
+    s.AddPartitions: ddl.add_partitions,
+    s.DropPartitions: ddl.drop_partitions,
+    s.ShowTables: showing.show_tables,
+    s.ShowPartitions: showing.show_partitions,
+    s.ShowCubes: showing.show_cubes,
+    s.Describe: showing.describe,
+    s.CreateCube: cubes.create_cube,
+    s.CreateFact: cubes.create_fact,
+    s.DropCube: cubes.drop_cube,
+    s.DropFact: cubes.drop_fact,
+    s.ShowTimelines: coverage.show_timelines,
+    s.ShowCoverage: coverage.show_coverage,
+}
+
+
+class Session:
+    """A warehouse directory, an engine for it, and settings. One thread at a time; close it, or use ``with``.
+
+    ``engine`` is ``spark``, ``duckdb`` or an ``Engine``, which stays its owner's to close. ``master`` is Spark's
+    master URL. ``settings`` are those of SET, by name.
+    """
+
+    def __init__(
+        self,
+        warehouse: str | os.PathLike[str],
+        engine: str | Engine = "spark",
+        master: str | None = None,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        if isinstance(engine, str) and engine not in ENGINES:
+            raise InterfaceError(f"There is no engine '{engine}'.", object=engine, hint="Use spark or duckdb.")
+        if master is not None and engine != "spark":
+            raise InterfaceError("Only Spark has a master URL.", object="master", hint="Leave master out.")
+        self.settings = SessionSettings()
+        for name, value in (settings or {}).items():
+            self.settings.set(name, _setting_text(value))
+        self._engine_name = engine
+        self._engine: Engine | None = None
+        self._master = master
+        self._serial = itertools.count(1)
+        self._catalog: Catalog | None = Catalog.open(warehouse)
+
+    def execute(self, text: str, parameters: Parameters = None) -> Result:
+        """Runs one statement. Positions in errors are those of ``text``.
+
+        ``parameters`` are a sequence for ``?`` or a mapping for ``:name``. Every error is one of ``rewriter.errors``.
+        """
+        catalog = self.catalog
+        bound = bind(text, parameters)
+        try:
+            statement = parse(bound.text)
+            if isinstance(statement, s.SetSetting | s.ResetSetting):
+                return self._set(statement)
+            context = Context(
+                catalog,
+                catalog.snapshot(),
+                self.settings,
+                self.settings.for_planner(),
+                self._started_engine,
+                self._serial,
+                bound.parameters,
+            )
+            return _RUNNERS[type(statement)](statement, context)
+        except Error as error:
+            error.position = bound.original(error.position)
+            raise
+
+    def script(self, text: str) -> Iterator[tuple[str, Result]]:
+        """Runs the statements of a text one after the other, as they are asked for: each with its own words.
+
+        Positions in errors are those of the whole text.
+        """
+        for span in split_statements(text):
+            statement = text[span.start : span.end]
+            try:
+                result = self.execute(statement)
+            except Error as error:
+                raise shifted(error, span) from None
+            yield statement, result
+
+    def plan(self, text: str, parameters: Parameters = None) -> Plan:
+        """The plan of a query, without any engine. As strict as the query would be."""
+        bound = bind(text, parameters)
+        try:
+            statement = parse(bound.text)
+            if not isinstance(statement, s.Select):
+                raise ProgrammingError(
+                    "Only queries are rewritten.", position=statement.span, hint="Write SELECT … FROM a cube."
+                )
+            return plan_query(statement.query, self.catalog.snapshot(), self.settings.for_planner(), bound.parameters)
+        except Error as error:
+            error.position = bound.original(error.position)
+            raise
+
+    @property
+    def catalog(self) -> Catalog:
+        """The warehouse's catalog. Raises ``InterfaceError`` after ``close``."""
+        if self._catalog is None:
+            raise InterfaceError("The session is closed.", hint="Open a new one.")
+        return self._catalog
+
+    @property
+    def engine_name(self) -> str:
+        """``spark`` or ``duckdb``."""
+        return self._engine_name if isinstance(self._engine_name, str) else self._engine_name.name
+
+    def close(self) -> None:
+        """Closes the catalog, and the engine where the session started it. Idempotent."""
+        engine, self._engine = self._engine, None
+        catalog, self._catalog = self._catalog, None
+        try:
+            if engine is not None and isinstance(self._engine_name, str):
+                engine.close()
+        finally:
+            if catalog is not None:
+                catalog.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _started_engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = _start(self._engine_name, self._master)
+        return self._engine
+
+    def _set(self, statement: s.SetSetting | s.ResetSetting) -> Result:
+        try:
+            if isinstance(statement, s.ResetSetting):
+                self.settings.reset(statement.key)
+                return Result("RESET")
+            rows: list[Row]
+            if statement.key is None:
+                rows = list(self.settings.items())
+                return listing("SET", strings("key", "value", "meaning"), rows)
+            if statement.value is not None:
+                self.settings.set(statement.key, statement.value)
+            rows = [(statement.key, self.settings.get(statement.key))]
+            return Result("SET", (Column("key", "string"), Column("value", "string")), rows, rowcount=1)
+        except Error as error:
+            raise error.at(statement.span) from None
+
+
+def shifted(error: Error, span: Span) -> Error:
+    """An error of a statement that stands at ``span`` of a longer text, with its position in that text."""
+    if error.position is not None:
+        error.position = error.position.shifted(span.start)
+    return error
+
+
+def _start(engine: str | Engine, master: str | None) -> Engine:
+    if not isinstance(engine, str):
+        return engine
+    if engine == "duckdb":
+        from rewriter.exec.duckdb import DuckDBEngine
+
+        return DuckDBEngine()
+    from rewriter.exec.spark import SparkEngine
+
+    return SparkEngine(master)
+
+
+def _setting_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,148 @@
+"""A session's settings: names, checked values, and what they mean to the planner."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
+from rewriter.planner.plan import Settings
+from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.periods import UpdatePeriod
+
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """A setting: its default as text, and a function that answers the text in canonical form or raises."""
+
+    name: str
+    default: str
+    check: Callable[[str], str]
+    meaning: str
+
+
+def _boolean(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in _TRUE:
+        return "true"
+    if lowered in _FALSE:
+        return "false"
+    raise DataError(f"'{text}' is neither true nor false.", hint="Use true or false.")
+
+
+def _instant(text: str) -> str:
+    if text.strip():
+        parse_instant(text.strip())
+    return text.strip()
+
+
+def _periods(text: str) -> str:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    return ",".join(period.name for period in sorted({UpdatePeriod.named(name) for name in names}))
+
+
+def _mode(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in ("static", "dynamic"):
+        return lowered
+    raise DataError(
+        f"'{text}' is no partition overwrite mode.",
+        hint="Use dynamic (only the partitions written are replaced) or static (all under the static prefix go).",
+    )
+
+
+def _positive(text: str) -> str:
+    if text.strip().isascii() and text.strip().isdigit() and int(text) > 0:
+        return str(int(text))
+    raise DataError(f"'{text}' is no positive whole number.", hint="Use a number such as 10000.")
+
+
+_SETTINGS = {
+    setting.name: setting
+    for setting in (
+        _Setting("rewriter.max_dynamic_partitions", "10000", _positive, "most partitions that one INSERT may write"),
+        _Setting("rewriter.now", "", _instant, "pins the present moment; empty is the clock"),
+        _Setting("rewriter.partial_data", "false", _boolean, "answer with what is there, and warn"),
+        _Setting("rewriter.partition_overwrite_mode", "dynamic", _mode, "what INSERT OVERWRITE replaces"),
+        _Setting("rewriter.periods", "", _periods, "the update periods that may be used; empty is all"),
+    )
+}
+_ALIASES = {"spark.sql.sources.partitionoverwritemode": "rewriter.partition_overwrite_mode"}
+
+
+class SessionSettings:
+    """The settings of one session. Names are compared without case; unknown ones are errors with a hint."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+
+    def set(self, name: str, value: str) -> str:
+        """Sets a value and answers it in canonical form. Raises ``AnalysisError`` or ``DataError``."""
+        setting = _setting(name)
+        try:
+            self._values[setting.name] = setting.check(value)
+        except Error as error:
+            error.object = setting.name
+            raise
+        return self._values[setting.name]
+
+    def reset(self, name: str | None = None) -> None:
+        """Puts one setting, or all, back to the default."""
+        if name is None:
+            self._values.clear()
+        else:
+            self._values.pop(_setting(name).name, None)
+
+    def get(self, name: str) -> str:
+        """The value as text."""
+        setting = _setting(name)
+        return self._values.get(setting.name, setting.default)
+
+    def items(self) -> Iterator[tuple[str, str, str]]:
+        """Name, value and meaning of every setting, by name."""
+        for name, setting in sorted(_SETTINGS.items()):
+            yield name, self.get(name), setting.meaning
+
+    @property
+    def static_overwrite(self) -> bool:
+        """Whether INSERT OVERWRITE wipes all partitions under the static prefix, as Spark does by default."""
+        return self.get("rewriter.partition_overwrite_mode") == "static"
+
+    @property
+    def max_dynamic_partitions(self) -> int:
+        return int(self.get("rewriter.max_dynamic_partitions"))
+
+    def for_planner(self) -> Settings:
+        """What the planner is told. Reads the clock: once per statement."""
+        pinned = self.get("rewriter.now")
+        periods = self.get("rewriter.periods")
+        return Settings(
+            now=parse_instant(pinned) if pinned else time.time_ns() // 1000,
+            partial_data=self.get("rewriter.partial_data") == "true",
+            periods=frozenset(UpdatePeriod[name] for name in periods.split(",")) if periods else None,
+        )
+
+
+def _setting(name: str) -> _Setting:
+    lowered = name.lower()
+    setting = _SETTINGS.get(_ALIASES.get(lowered, lowered))
+    if setting is not None:
+        return setting
+    if lowered.startswith("spark."):
+        raise NotSupportedError(
+            f"The engine's setting {name} cannot be set in a session yet.",
+            object=name,
+            hint="Of Spark's settings only spark.sql.sources.partitionOverwriteMode is understood. "
+            "Put others into Spark's own configuration (spark-defaults.conf).",
+        )
+    close = difflib.get_close_matches(lowered, _SETTINGS, n=1, cutoff=0.5)
+    raise AnalysisError(
+        f"There is no setting {name}.",
+        condition="UNKNOWN_SETTING",
+        object=name,
+        hint=(f"Did you mean {close[0]}? " if close else "") + "SET alone lists all settings.",
+    )

@@ -1,0 +1,1 @@
+"""The shell's rendering of results, covers and errors."""

@@ -1,0 +1,78 @@
+"""The cover as a picture for a terminal: a bar per (table, period) over the time asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rewriter.planner.explain import counted, part_ranges
+from rewriter.planner.plan import ReferencePlan
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_NARROWEST, _WIDEST = 30, 60
+#: Room for the columns of period and partitions, and for the blanks between columns.
+_LABELS = 25
+_COLOURS = {
+    UpdatePeriod.MINUTELY: "magenta",
+    UpdatePeriod.HOURLY: "cyan",
+    UpdatePeriod.DAILY: "blue",
+    UpdatePeriod.WEEKLY: "blue",
+    UpdatePeriod.MONTHLY: "green",
+    UpdatePeriod.QUARTERLY: "yellow",
+    UpdatePeriod.YEARLY: "white",
+}
+
+
+def bar(ranges: RangeSet, window: TimeRange, width: int) -> str:
+    """``width`` characters over ``window``: full where the ranges fill a cell, light where they touch it, or a dot."""
+    cells = []
+    for number in range(width):
+        start = window.start + (window.end - window.start) * number // width
+        end = window.start + (window.end - window.start) * (number + 1) // width
+        cell = RangeSet.of(TimeRange(start, max(end, start + 1)))
+        shared = cell & ranges
+        cells.append("·" if not shared else "█" if shared == cell else "▒")
+    return "".join(cells)
+
+
+def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableType:
+    """A table with one bar for each part of the cover, coarse to fine, and one for what is missing.
+
+    It takes at most ``columns`` columns of the terminal, as long as the names leave room for the bars.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    picture = Table(title=f"{reference.cube}: {reference.wanted}", title_justify="left", box=None, pad_edge=False)
+    picture.add_column("period", no_wrap=True)
+    picture.add_column("table", no_wrap=True)
+    picture.add_column("partitions", justify="right", no_wrap=True)
+    window = window_of(reference.wanted)
+    names = max((len(part.table) for part in reference.parts), default=5)
+    width = min(_WIDEST, max(_NARROWEST, columns - names - _LABELS))
+    picture.add_column("" if window is None else axis(window, width), no_wrap=True)
+    if window is None:
+        return picture
+    for part in reference.parts:
+        colour = _COLOURS[part.period]
+        line = Text(bar(part_ranges(part), window, width), style=colour)
+        picture.add_row(Text(part.period.name, style=colour), part.table, f"{part.partitions:,}", line)
+    if reference.missing:
+        line = Text(bar(reference.missing, window, width), style="red")
+        picture.add_row(Text("missing", style="red"), "", counted(len(reference.missing), "range"), line)
+    return picture
+
+
+def window_of(wanted: RangeSet) -> TimeRange | None:
+    """From the first wanted instant to the last; ``None`` where nothing is wanted."""
+    ranges = tuple(wanted)
+    return TimeRange(ranges[0].start, ranges[-1].end) if ranges else None
+
+
+def axis(window: TimeRange, width: int) -> str:
+    """The window's ends, left and right over the bars."""
+    start, end = format_instant(window.start), format_instant(window.end)
+    return start + " " * max(1, width - len(start) - len(end)) + end

@@ -1,0 +1,185 @@
+"""What exists: SHOW TABLES, DESCRIBE, SHOW PARTITIONS, SHOW CUBES, SHOW FACTS, all from the catalog alone."""
+
+from __future__ import annotations
+
+import re
+
+from rewriter.catalog.models import Column, Cube, Fact, Table
+from rewriter.catalog.values import partition_name
+from rewriter.context import Context, single
+from rewriter.errors import Error
+from rewriter.grammar import statements as s
+from rewriter.result import Result, Row
+from rewriter.specs import Spec, key_range, read_spec, require_partitioned
+
+
+def strings(*names: str) -> tuple[Column, ...]:
+    """Columns of the type STRING."""
+    return tuple(Column(name, "string") for name in names)
+
+
+def listing(kind: str, columns: tuple[Column, ...], rows: list[Row]) -> Result:
+    """A result whose rows stand ready."""
+    return Result(kind, columns, rows, rowcount=len(rows))
+
+
+def show_tables(statement: s.ShowTables, context: Context) -> Result:
+    """Rows of (table, type, format, partitioned_by). LIKE takes Spark's patterns: ``*`` any text, ``|`` or."""
+    rows: list[Row] = [
+        (
+            table.name,
+            "EXTERNAL" if table.external else "MANAGED",
+            table.format,
+            ", ".join(column.name for column in table.partition_columns),
+        )
+        for table in context.snapshot.tables()
+        if statement.like is None or _like(statement.like, table.name)
+    ]
+    return listing("SHOW TABLES", strings("table", "type", "format", "partitioned_by"), rows)
+
+
+def _like(pattern: str, name: str) -> bool:
+    return any(
+        re.fullmatch(".*".join(map(re.escape, one.strip().split("*"))), name, re.IGNORECASE)
+        for one in pattern.split("|")
+    )
+
+
+def show_partitions(statement: s.ShowPartitions, context: Context) -> Result:
+    """Names of partitions in order of the escaped name's code points; with a spec, those that agree with it."""
+    table = context.table(statement.table)
+    require_partitioned(table, statement.table.span)
+    static = read_spec(table, statement.partition or ()).static
+    ranges = [key_range(table, Spec(static, frozenset()).leading)]
+    names = sorted(
+        partition_name(table.partition_columns, partition.values)
+        for partition in context.snapshot.partitions(table, ranges)
+        if all(partition.values[index] == value for index, value in static.items())
+    )
+    return listing("SHOW PARTITIONS", strings("partition"), [(name,) for name in names])
+
+
+def describe(statement: s.Describe, context: Context) -> Result:
+    """DESCRIBE of a table as Spark answers it, or of a cube or fact."""
+    if statement.kind == "CUBE":
+        return _describe_cube(named_cube(statement.name, context))
+    if statement.kind == "FACT":
+        return _describe_fact(named_fact(statement.name, context))
+    found = context.snapshot.find(single(statement.name))
+    if isinstance(found, Cube):
+        return _describe_cube(found)
+    if isinstance(found, Fact):
+        return _describe_fact(found)
+    return _describe_table(context.table(statement.name), statement.extended, context)
+
+
+def named_cube(name: s.Name, context: Context) -> Cube:
+    """The cube, or ``AnalysisError`` CUBE_NOT_FOUND at the name."""
+    plain = single(name)
+    try:
+        return context.snapshot.cube(plain)
+    except Error as error:
+        raise error.at(name.span) from None
+
+
+def named_fact(name: s.Name, context: Context) -> Fact:
+    """The fact, or ``AnalysisError`` FACT_NOT_FOUND at the name."""
+    plain = single(name)
+    try:
+        return context.snapshot.fact(plain)
+    except Error as error:
+        raise error.at(name.span) from None
+
+
+def _describe_table(table: Table, extended: bool, context: Context) -> Result:
+    rows: list[Row] = [(column.name, column.type, column.comment) for column in table.all_columns]
+    if table.partition_columns:
+        rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        rows += [(column.name, column.type, column.comment) for column in table.partition_columns]
+    if extended:
+        rows += [("", "", ""), ("# Detailed Table Information", "", "")]
+        rows += [(name, value, "") for name, value in _details(table, context)]
+    return listing("DESCRIBE", strings("col_name", "data_type", "comment"), rows)
+
+
+def _details(table: Table, context: Context) -> list[tuple[str, str]]:
+    partitions = context.snapshot.partitions(table)
+    details = [
+        ("Table", table.name),
+        ("Type", "EXTERNAL" if table.external else "MANAGED"),
+        ("Provider", table.format),
+        ("Location", table.location),
+    ]
+    if table.comment is not None:
+        details.append(("Comment", table.comment))
+    if table.properties:
+        details.append(("Table Properties", ", ".join(f"{k}={v}" for k, v in sorted(table.properties.items()))))
+    fact = context.snapshot.fact_using(table.name)
+    if fact is not None:
+        details.append(("Fact", fact.name))
+    if table.partition_columns:
+        details.append(("Partitions", str(len(partitions))))
+    if not table.external:
+        rows = [partition.rows for partition in partitions]
+        if None not in rows:
+            details.append(("Rows", str(sum(count or 0 for count in rows))))
+        details.append(("Files", str(sum(partition.files for partition in partitions))))
+        details.append(("Bytes", str(sum(partition.bytes for partition in partitions))))
+        details.append(("Valid write ids", str(context.snapshot.write_ids(table.id))))
+    return details
+
+
+def show_cubes(statement: s.ShowCubes, context: Context) -> Result:
+    """Rows of (cube, dimensions, measures, times), or of (fact, cube, base_period, tables, weight)."""
+    if statement.facts:
+        columns = (*strings("fact", "cube", "base_period", "tables"), Column("weight", "bigint"))
+        rows: list[Row] = [
+            (fact.name, fact.cube, fact.base_period.name, ", ".join(t.table for t in fact.tables), fact.weight)
+            for fact in context.snapshot.facts()
+        ]
+        return listing("SHOW FACTS", columns, rows)
+    rows = [
+        (
+            cube.name,
+            ", ".join(column.name for column in cube.dimensions),
+            ", ".join(measure.name for measure in cube.measures),
+            ", ".join(cube.times),
+        )
+        for cube in context.snapshot.cubes()
+    ]
+    return listing("SHOW CUBES", strings("cube", "dimensions", "measures", "times"), rows)
+
+
+def _describe_cube(cube: Cube) -> Result:
+    dimensions = {column.name: column for column in cube.dimensions}
+    measures = {measure.name: measure for measure in cube.measures}
+    rows: list[Row] = []
+    for name in cube.column_order:
+        if name in dimensions:
+            rows.append((name, dimensions[name].type, "DIMENSION", ""))
+        elif name in measures:
+            measure = measures[name]
+            details = [f"COUNTED BY {measure.counted_by}"] if measure.counted_by else []
+            details += ["NOT NULL"] if measure.not_null else []
+            rows.append((name, measure.type, f"MEASURE {measure.aggregate.value}", " ".join(details)))
+        else:
+            rows.append((name, "timestamp", "TIME", ""))
+    return listing("DESCRIBE", strings("column", "type", "role", "details"), rows)
+
+
+def _describe_fact(fact: Fact) -> Result:
+    rows: list[Row] = [
+        (
+            storage.name,
+            table.table,
+            period.name,
+            table.time,
+            ", ".join(f"{part.column} = '{part.pattern}'" for part in table.layouts[period].parts),
+            table.trusted,
+        )
+        for storage in fact.storages
+        for table in storage.tables
+        for period in sorted(table.layouts, reverse=True)
+    ]
+    columns = (*strings("storage", "table", "period", "time", "layout"), Column("trusted", "boolean"))
+    return listing("DESCRIBE", columns, rows)

@@ -1,0 +1,46 @@
+"""Days and civil dates of the proleptic Gregorian calendar, in plain integers.
+
+``datetime`` stops at the end of 9999, whereas an open range ends *at* 10000-01-01; these functions have no such end.
+The method is Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": years start in March, so that the leap
+day is the last.
+"""
+
+from __future__ import annotations
+
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+MIN_YEAR = 1
+MAX_YEAR = 9999
+
+_DAYS_IN_ERA = 146_097  # 400 years
+_EPOCH_FROM_MARCH_OF_YEAR_0 = 719_468
+_MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def days_from_civil(year: int, month: int, day: int) -> int:
+    """Days from 1970-01-01 to the date; ``month`` is 1–12, a ``day`` outside the month counts on from its first."""
+    shifted = year - (month <= 2)
+    era, year_of_era = divmod(shifted, 400)
+    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    day_of_era = year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year
+    return era * _DAYS_IN_ERA + day_of_era - _EPOCH_FROM_MARCH_OF_YEAR_0
+
+
+def civil_from_days(days: int) -> tuple[int, int, int]:
+    """Year, month (1–12) and day (1–31) of the date that lies ``days`` after 1970-01-01."""
+    era, day_of_era = divmod(days + _EPOCH_FROM_MARCH_OF_YEAR_0, _DAYS_IN_ERA)
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    month_from_march = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * month_from_march + 2) // 5 + 1
+    month = month_from_march + 3 if month_from_march < 10 else month_from_march - 9
+    return year_of_era + era * 400 + (month <= 2), month, day
+
+
+def month_length(year: int, month: int) -> int:
+    """Number of days in the month."""
+    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return _MONTH_LENGTHS[month - 1] + leap

@@ -1,0 +1,295 @@
+"""INSERT: into a directory of its own, then one catalog transaction.
+
+Managed tables: until the commit no reader sees anything, after a crash nothing is half there.
+
+External tables are plain directories that others may read. Files are written to a staging directory below the table,
+renamed into their partitions, and new partitions are then registered. That is not atomic: a crash between the renames
+leaves some files in place (and, for OVERWRITE, old beside new); a partition is registered only when it is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from rewriter.catalog.changes import AddPartitions, PartitionWrite, WritePartitions
+from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, Partition, PartitionValues
+from rewriter.catalog.transaction import Transaction
+from rewriter.catalog.values import partition_name
+from rewriter.context import Context
+from rewriter.errors import ConflictError, Error, OperationalError
+from rewriter.exec.engine import EngineQuery, Write, WrittenFile
+from rewriter.files import directory, external_files
+from rewriter.grammar import statements as s
+from rewriter.reading import Prepared, placed, prepare, the_partition
+from rewriter.result import Result, Stats
+from rewriter.specs import key_range
+from rewriter.targets import Target, check_columns, read_target, refuse_static_wipe
+
+_ATTEMPTS = 4
+_HEARTBEAT_SECONDS = 10.0
+
+
+def insert(statement: s.Insert, context: Context) -> Result:
+    """Runs an INSERT. INTO is run anew, over a new snapshot, when another transaction came between; OVERWRITE is not.
+
+    Raises ``ConflictError`` (retryable) after a few attempts, and before any work what is wrong with the statement.
+    """
+    safe = not statement.overwrite or statement.if_not_exists
+    for _ in range(_ATTEMPTS - 1 if safe else 0):
+        try:
+            return _insert(statement, context)
+        except ConflictError:
+            context = context.renewed()
+    return _insert(statement, context)
+
+
+def _insert(statement: s.Insert, context: Context) -> Result:
+    table = context.table(statement.table)
+    target = read_target(statement, table)
+    if context.settings.static_overwrite and statement.overwrite and not target.is_static:
+        refuse_static_wipe(target, statement.table.span)
+    if statement.if_not_exists and _existing(target, context):
+        return Result("INSERT", rowcount=0)
+    prepared = prepare(statement.query, context)
+    query = replace(prepared.query, sql=target.arranged(prepared.query.sql))
+    started = time.perf_counter()
+    try:
+        found = context.engine().columns(prepared.query)
+    except Error as error:
+        raise placed(error, statement.query, prepared.query.sql) from None
+    check_columns(target, found, statement.query.span)
+    write = _write_external if table.external else _write_managed
+    try:
+        files = write(statement, target, query, prepared, context)
+    except Error as error:
+        # What the commit refuses, such as a partition that fits no layout, came out of the query.
+        raise error.at(statement.query.span) from None
+    counts = [file.rows for file in files]
+    return Result(
+        "INSERT",
+        rowcount=-1 if None in counts else sum(count or 0 for count in counts),
+        coverage=prepared.plan.coverage,
+        plan=prepared.plan,
+        warnings=prepared.plan.warnings,
+        stats=Stats(
+            prepared.scans,
+            written_partitions=len({file.values for file in files}),
+            written_files=len(files),
+            written_bytes=sum(file.bytes for file in files),
+            planning_seconds=prepared.planning_seconds,
+            execution_seconds=time.perf_counter() - started,
+        ),
+    )
+
+
+def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
+    """The partition that a static target names, where it exists."""
+    return context.snapshot.partitions(target.table, [key_range(target.table, target.static)])
+
+
+def _write_managed(
+    statement: s.Insert, target: Target, query: EngineQuery, prepared: Prepared, context: Context
+) -> tuple[WrittenFile, ...]:
+    table = target.table
+    with context.catalog.begin(context.snapshot) as transaction:
+        write_id = transaction.write_id(table)
+        folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}")
+        with _removed_on_failure(folder):
+            with _heartbeat(transaction):
+                files = _written(statement, target, query, folder, context)
+            change = _change(statement, target, write_id, files, context)
+        if change is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            return files
+        try:
+            sources = {use.table.id: use.ranges for use in prepared.plan.uses if use.table.id > 0}
+            transaction.commit([change], sources)
+        except Error:
+            # Only an error of ours says surely that nothing was committed; otherwise the files must stay.
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    return files
+
+
+def _written(
+    statement: s.Insert, target: Target, query: EngineQuery, folder: str, context: Context
+) -> tuple[WrittenFile, ...]:
+    """Runs the engine, and judges how many partitions it made. Files without rows are left out."""
+    table = target.table
+    write = Write(folder, table.format, table.columns, table.partition_columns, target.static)
+    try:
+        files = tuple(file for file in context.engine().write(query, write) if file.rows != 0)
+    except Error as error:
+        raise placed(error, statement.query, query.sql) from None
+    limit, count = context.settings.max_dynamic_partitions, len({file.values for file in files})
+    if count > limit:
+        raise OperationalError(
+            f"The INSERT would write {count:,} partitions, more than {limit:,}.",
+            condition="TOO_MANY_DYNAMIC_PARTITIONS",
+            object=table.name,
+            hint=f"Check the partition columns of the query, or SET rewriter.max_dynamic_partitions = {count}.",
+        )
+    return files
+
+
+def _change(
+    statement: s.Insert, target: Target, write_id: int, files: Sequence[WrittenFile], context: Context
+) -> WritePartitions | None:
+    """What the write means to the catalog; ``None`` where it changes nothing."""
+    partitions = _grouped(files)
+    if target.is_static and not partitions:
+        if not statement.overwrite and (_existing(target, context) or not target.table.partition_columns):
+            return None
+        partitions = {target.static: ()}
+    static_wipe = statement.overwrite and context.settings.static_overwrite and not target.is_static
+    if not partitions and not static_wipe:
+        return None
+    return WritePartitions(
+        target.table,
+        write_id,
+        tuple(PartitionWrite(values, files) for values, files in partitions.items()),
+        overwrite=statement.overwrite,
+        wipe=key_range(target.table, target.static) if static_wipe else None,
+        if_not_exists=statement.if_not_exists,
+    )
+
+
+def _grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFile, ...]]:
+    partitions: dict[PartitionValues, list[DataFile]] = {}
+    for file in files:
+        partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes))
+    return {values: tuple(found) for values, found in partitions.items()}
+
+
+def _write_external(
+    statement: s.Insert, target: Target, query: EngineQuery, prepared: Prepared, context: Context
+) -> tuple[WrittenFile, ...]:
+    table = target.table
+    unique = uuid.uuid4().hex
+    staging = os.path.join(table.location, f".rewriter-staging-{unique}")
+    try:
+        os.makedirs(table.location, exist_ok=True)
+        files = _written(statement, target, query, staging, context)
+        partitions = _grouped(files)
+        if target.is_static and (statement.overwrite or table.partition_columns):
+            partitions.setdefault(target.static, ())
+        known = _known(target, context)
+        new = [values for values in partitions if values not in known]
+        _check_layouts(target, new, context)
+        old = _old_files(target, partitions, known) if statement.overwrite else []
+        moved: list[str] = []
+        try:
+            for values, found in partitions.items():
+                place = directory(table, known.get(values) or Partition(b"", values))
+                _move(found, place, unique, moved)
+            _register(target, new, context)
+        except BaseException:
+            for path in moved:
+                os.remove(path)
+            raise
+        for path in old:
+            os.remove(path)
+    except OSError as error:
+        raise OperationalError(
+            f"The external table {table.name} cannot be written: {error}.",
+            condition="EXTERNAL_WRITE_FAILED",
+            object=table.name,
+            hint=f"Look at the directory {table.location}.",
+        ) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return files
+
+
+def _known(target: Target, context: Context) -> dict[PartitionValues, Partition]:
+    """The partitions that the catalog has; an unpartitioned table has one, its location."""
+    table = target.table
+    if not table.partition_columns:
+        return {(): the_partition(table)}
+    ranges = [key_range(table, target.static)]
+    return {partition.values: partition for partition in context.snapshot.partitions(table, ranges)}
+
+
+def _old_files(
+    target: Target, partitions: dict[PartitionValues, tuple[DataFile, ...]], known: dict[PartitionValues, Partition]
+) -> list[str]:
+    """What OVERWRITE replaces, listed before anything new is there. An unregistered directory counts, too."""
+    table = target.table
+    places = tuple(known.get(values) or Partition(b"", values) for values in partitions)
+    return [file.path for _, file in external_files(table, places)]
+
+
+def _move(files: Sequence[DataFile], place: str, unique: str, moved: list[str]) -> None:
+    """Renames the files into ``place`` under unique names, and notes each in ``moved`` as soon as it is there."""
+    os.makedirs(place, exist_ok=True)
+    for number, file in enumerate(files):
+        path = os.path.join(place, f"{unique}-{number:05d}-{os.path.basename(file.path)}")
+        os.rename(file.path, path)
+        moved.append(path)
+
+
+def _register(target: Target, new: Sequence[PartitionValues], context: Context) -> None:
+    if new and target.table.partition_columns:
+        with context.catalog.begin(context.snapshot) as transaction:
+            writes = tuple(PartitionWrite(values) for values in new)
+            transaction.commit([AddPartitions(target.table, writes, if_not_exists=True)])
+
+
+def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Context) -> None:
+    """A storage table's new partitions must fit its layouts: judged before files are moved, as the commit would."""
+    fact = context.snapshot.fact_using(target.table.name)
+    if fact is None:
+        return
+    storage = next(one for one in fact.tables if one.table.lower() == target.table.name.lower())
+    columns = [column.name.lower() for column in target.table.partition_columns]
+    for values in new:
+        errors: list[Error] = []
+        for layout in storage.layouts.values():
+            named = [values[columns.index(column.lower())] for column in layout.columns]
+            try:
+                if None not in named:
+                    layout.ordinal(named)
+                break
+            except Error as error:
+                errors.append(error)
+        else:
+            name = partition_name(target.table.partition_columns, values)
+            raise errors[0] if errors else OperationalError(f"{name} fits no layout.")
+
+
+@contextmanager
+def _removed_on_failure(folder: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _heartbeat(transaction: Transaction) -> Iterator[None]:
+    """Tells the catalog now and then that this writer lives, while its engine works."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(_HEARTBEAT_SECONDS):
+            try:
+                transaction.heartbeat()
+            except Error:
+                # The commit will say the same, in the statement's own thread.
+                return
+
+    thread = threading.Thread(target=beat, name="rewriter-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -1,0 +1,25 @@
+"""Fixtures that several suites share: one Spark and one DuckDB for the whole run, started when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.spark import SparkEngine
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkEngine]:
+    """Spark on two cores. Starting it costs 5 to 30 s, so nobody else should."""
+    engine = SparkEngine("local[2]", {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def duckdb() -> Iterator[DuckDBEngine]:
+    engine = DuckDBEngine()
+    yield engine
+    engine.close()

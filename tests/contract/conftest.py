@@ -1,0 +1,63 @@
+"""Helpers of the engines' contract: relations from values, and each engine in turn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewriter.catalog.models import Column, PartitionValues
+from rewriter.catalog.values import partition_name
+from rewriter.exec.engine import Engine, EngineQuery, Relation, ScanFile
+
+#: Stands for NaN, which equals nothing.
+NAN = "not a number"
+Rows = list[tuple[object, ...]]
+
+
+@pytest.fixture(params=["duckdb", "spark"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    found: Engine = request.getfixturevalue(request.param)
+    return found
+
+
+def columns(*declared: str) -> tuple[Column, ...]:
+    """``columns('a int', 'b string')``."""
+    return tuple(Column(*one.rsplit(" ", 1)) for one in declared)
+
+
+def parquet(path: Path, table: pa.Table | Mapping[str, Sequence[object]]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table if isinstance(table, pa.Table) else pa.table(dict(table)), path)
+    return str(path)
+
+
+def scan_file(path: str, values: PartitionValues = ()) -> ScanFile:
+    return ScanFile(path, values, os.path.getsize(path))
+
+
+def partitioned(
+    root: Path, partition_columns: Sequence[Column], values: Sequence[PartitionValues], name: str = "t"
+) -> Relation:
+    """A relation of one row a partition: ``x`` is the partition's number. Paths spell the values."""
+    files = []
+    for number, value in enumerate(values):
+        path = root / partition_name(partition_columns, value) / f"part-{number}.parquet"
+        files.append(scan_file(parquet(path, {"x": pa.array([number], pa.int64())}), value))
+    return Relation(name, "parquet", columns("x bigint"), tuple(partition_columns), tuple(files))
+
+
+@pytest.fixture
+def rows() -> Callable[..., Rows]:
+    """Runs a query and answers its rows in a fixed order."""
+
+    def run(engine: Engine, sql: str, *relations: Relation, **parameters: object) -> Rows:
+        table = engine.execute(EngineQuery(sql, relations, parameters)).read_all()
+        found = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        return sorted((tuple(NAN if value != value else value for value in row) for row in found), key=repr)
+
+    return run

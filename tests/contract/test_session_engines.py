@@ -1,0 +1,102 @@
+"""The same statements give the same answers on every engine: the way of one insert and one query, end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rewriter.errors import DataError, Error, MissingDataError
+from rewriter.session import Session
+
+
+@pytest.fixture(params=["duckdb", "spark"])
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
+    with Session(tmp_path / "warehouse", request.getfixturevalue(request.param)) as opened:
+        yield opened
+
+
+def rows(session: Session, sql: str) -> list[tuple[object, ...]]:
+    return session.execute(sql).fetch()
+
+
+def test_inserts_of_every_kind(session: Session, tmp_path: Path) -> None:
+    session.execute("CREATE TABLE p (id INT, v STRING) PARTITIONED BY (c STRING, d INT)")
+    session.execute("INSERT INTO p PARTITION (c='x:y', d='01') VALUES (1,'a')")
+    session.execute("INSERT INTO p PARTITION (c, d) VALUES (11,'k',null,6), (12,'l','',7), (13,'é','FR/中',null)")
+    session.execute("INSERT INTO p PARTITION (c, d=9) (v, c, id) VALUES ('o','IT',15) -- the end")
+    session.execute("INSERT INTO p VALUES (?, ?, ?, ?)", [18, "it's", "PT", 1])
+    session.execute("INSERT OVERWRITE p PARTITION (c='PT', d) SELECT id + 1, v, d FROM p WHERE c = 'PT'")
+    session.execute("INSERT INTO p PARTITION (c='emp', d='0007') SELECT 1,'a' WHERE false")
+    assert rows(session, "SELECT * FROM p ORDER BY id") == [
+        (1, "a", "x:y", 1),
+        (11, "k", None, 6),
+        (12, "l", None, 7),
+        (13, "é", "FR/中", None),
+        (15, "o", "IT", 9),
+        (19, "it's", "PT", 1),
+    ]
+    assert len(rows(session, "SHOW PARTITIONS p")) == 7
+    before = set(tmp_path.rglob("*.parquet"))
+    for sql, condition in [
+        ("INSERT INTO p VALUES (1, 'a', 'b')", "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS"),
+        ("INSERT INTO p VALUES (1, 'a', 'b', 'c')", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST"),
+        ("INSERT INTO p SELECT id, nope, c, d FROM p", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+        ("INSERT INTO p SELECT CAST(v AS INT), v, c, d FROM p", "CAST_INVALID_INPUT"),
+    ]:
+        with pytest.raises(Error) as caught:
+            session.execute(sql)
+        assert caught.value.condition == condition
+        assert caught.value.position is not None
+    assert isinstance(caught.value, DataError)
+    assert set(tmp_path.rglob("*.parquet")) == before
+
+
+def test_external_tables_and_files(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("a,b\n1,x\n2,\n")
+    session.execute(f"CREATE EXTERNAL TABLE e (a INT) PARTITIONED BY (p STRING) LOCATION '{tmp_path}/e'")
+    session.execute(f"INSERT INTO e SELECT CAST(a AS INT), b FROM csv.`{tmp_path}/f.csv`")
+    assert rows(session, "SELECT * FROM e ORDER BY a") == [(1, "x"), (2, None)]
+    session.execute("INSERT OVERWRITE e SELECT a + 10, p FROM e WHERE p = 'x'")
+    assert rows(session, "SELECT * FROM e ORDER BY a") == [(2, None), (11, "x")]
+    assert rows(session, f"SELECT a FROM parquet.`{tmp_path}/e/p=x`") == [(11,)]
+
+
+def test_a_cube(session: Session) -> None:
+    columns = "shop STRING, n BIGINT, amount BIGINT, best INT"
+    session.execute(f"CREATE TABLE hours ({columns}) PARTITIONED BY (dt STRING)")
+    session.execute(f"CREATE TABLE days ({columns}) PARTITIONED BY (dt STRING)")
+    session.execute(
+        "CREATE CUBE sales (shop STRING, n BIGINT MEASURE COUNT, amount BIGINT MEASURE SUM, best INT MEASURE MAX, "
+        "sold TIMESTAMP TIME)"
+    )
+    session.execute(
+        "CREATE FACT f OF CUBE sales STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY sold AS (dt), "
+        "TABLE days PERIOD DAILY PARTITIONED BY sold AS (dt))"
+    )
+    values = ", ".join(f"('a', 1, {hour}, {hour}, '2013-01-01-{hour:02d}')" for hour in range(24))
+    session.execute(f"INSERT INTO hours VALUES {values}, ('b', 1, 7, 7, '2013-01-02-00')")
+    session.execute(
+        "INSERT INTO days SELECT shop, SUM(n), SUM(amount), MAX(best), SUBSTR(dt, 1, 10) FROM hours "
+        "WHERE dt < '2013-01-02' GROUP BY shop, SUBSTR(dt, 1, 10)"
+    )
+    query = (
+        "SELECT shop, COUNT(*) AS n, SUM(amount) AS amount, MAX(best) AS best FROM sales "
+        "WHERE time_range_in(sold, '2013-01-01', '2013-01-02T01') GROUP BY shop ORDER BY shop"
+    )
+    answer = [("a", 24, 276, 23), ("b", 1, 7, 7)]
+    result = session.execute(query)
+    assert result.fetch() == answer
+    assert {part.table: part.partitions for part in result.coverage.references[0].parts} == {"days": 1, "hours": 1}
+    assert result.stats.files == 2
+    assert [column.name for column in result.columns or ()] == ["shop", "n", "amount", "best"]
+    assert [column.type for column in result.columns or ()] == ["string", "bigint", "bigint", "int"]
+    session.execute("INSERT OVERWRITE hours PARTITION (dt='2013-01-01-05') VALUES ('a', 1, 5, 5)")
+    result = session.execute(query)
+    assert result.fetch() == answer
+    assert {part.table: part.partitions for part in result.coverage.references[0].parts} == {"hours": 25}
+    session.execute("ALTER TABLE hours DROP PARTITION (dt='2013-01-01-05')")
+    with pytest.raises(MissingDataError) as caught:
+        session.execute(query)
+    assert caught.value.missing == ("[2013-01-01T05, 2013-01-01T06)",)

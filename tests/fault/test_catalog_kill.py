@@ -1,0 +1,228 @@
+"""SIGKILL at every point of a commit, and several processes writing at once: before or after, never between."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rewriter.catalog import Catalog, Snapshot
+from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog.keys import KeyRange, prefix
+from rewriter.catalog.models import Column, Cube, DataFile, Fact, Storage, StorageTable, Table
+from rewriter.errors import ConflictError
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+
+P = UpdatePeriod
+HOURS = [f"2013-01-01-{hour:02d}" for hour in range(24)]
+
+#: A writer that commits batches of 40 hours until it is killed; it says when it has begun.
+WRITER = """
+import sys
+from rewriter.catalog import Catalog
+from rewriter.catalog.changes import PartitionWrite, WritePartitions
+from rewriter.catalog.models import DataFile
+from rewriter.errors import ConflictError
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+
+warehouse, first, batches = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+layout = TimeLayout.of(UpdatePeriod.HOURLY, [("dt", None)])
+catalog = Catalog.open(warehouse)
+table = catalog.snapshot().table("hours")
+print("begun", flush=True)
+for batch in range(first, first + batches):
+    values = [layout.values(batch * 40 + n) for n in range(40)]
+    with catalog.begin() as tx:
+        write_id = tx.write_id(table)
+        parts = tuple(PartitionWrite(v, (DataFile(f"/w/{write_id}/{v[0]}", 1, 1),)) for v in values)
+        shared = PartitionWrite(("2013-06-01-00",), (DataFile(f"/w/{write_id}/shared", 1, 1),))
+        tx.commit([WritePartitions(table, write_id, (*parts, shared), overwrite=False)])
+"""
+
+
+def _warehouse(directory: Path) -> Catalog:
+    """Hours with days over them; the first day is there in both, and fresh."""
+    catalog = Catalog.open(directory)
+    periods = {"hours": P.HOURLY, "days": P.DAILY}
+    with catalog.begin() as tx:
+        tables = [
+            Table(tx.allocate_id(), name, (), (Column("dt", "string"),), "parquet", f"/w/{name}") for name in periods
+        ]
+        storage = Storage(
+            "s", tuple(StorageTable(n, "t", {p: TimeLayout.of(p, [("dt", None)])}) for n, p in periods.items())
+        )
+        cube = Cube(tx.allocate_id(), "c", (), (), ("t",), ("t",))
+        fact = Fact(tx.allocate_id(), "f", "c", (storage,))
+        tx.commit([*map(CreateObject, tables), CreateObject(cube), CreateObject(fact)])
+    _write(catalog, "hours", HOURS[:20])
+    _write(catalog, "days", ["2013-01-01"])
+    return catalog
+
+
+def _write(catalog: Catalog, name: str, values: list[str], *, wipe: bool = False) -> int:
+    table = catalog.snapshot().table(name)
+    with catalog.begin() as tx:
+        write_id = tx.write_id(table)
+        parts = tuple(PartitionWrite((v,), (DataFile(f"/w/{name}/{write_id}/{v}", 1, 1),)) for v in values)
+        everything = KeyRange.of_prefix(prefix(table.id))
+        return tx.commit([WritePartitions(table, write_id, parts, overwrite=wipe, wipe=everything if wipe else None)])
+
+
+def _state(snapshot: Snapshot) -> tuple[object, ...]:
+    """All that a reader can see."""
+    seen: list[object] = [snapshot.sequence, snapshot.tables(), snapshot.facts()]
+    for table in snapshot.tables():
+        seen += [snapshot.partitions(table), snapshot.files(table)]
+        for period in (P.HOURLY, P.DAILY):
+            seen += [line(table.name, period, "t").ranges() for line in (snapshot.timeline, snapshot.outdated)]
+    return tuple(seen)
+
+
+def _check_log(catalog: Catalog) -> None:
+    events = catalog.events(limit=100_000)
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    commits = [event.commit_sequence for event in events if event.kind == "COMMIT"]
+    assert commits == list(range(1, catalog.snapshot().sequence + 1))
+
+
+def _forked(action: Callable[[], None]) -> int:
+    """Runs the action in a child process and answers its wait status."""
+    child = os.fork()
+    if child == 0:
+        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
+        gc.disable()
+        try:
+            action()
+        finally:
+            os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def _killed_at(directory: Path, moment: int) -> bool:
+    """Runs an OVERWRITE in a child that kills itself at the n-th moment, and says whether it came to that.
+
+    Moments are: before each statement of the database, behind it, and before each COMMIT.
+    """
+
+    def run() -> None:
+        seen = 0
+
+        def count(*_: object) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        catalog = Catalog.open(directory)
+        for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
+            sa.event.listen(sa.Engine, name, count)
+        _write(catalog, "hours", HOURS[10:], wipe=True)
+
+    status = _forked(run)
+    assert not os.WIFSIGNALED(status) or os.WTERMSIG(status) == signal.SIGKILL
+    return os.WIFSIGNALED(status)
+
+
+def test_killed_at_every_statement_of_a_write(tmp_path: Path) -> None:
+    catalog = _warehouse(tmp_path)
+    before = _state(catalog.snapshot())
+    catalog.close()
+    moment = 1
+    while _killed_at(tmp_path, moment):
+        assert _state(Catalog.open(tmp_path).snapshot()) == before
+        moment += 1
+    # All statements of begin, write id and commit were tried; the last child lived and committed.
+    assert moment > 60
+    catalog = Catalog.open(tmp_path)
+    assert _is_written(catalog.snapshot())
+    assert len(catalog.snapshot().transactions.open) >= moment // 2
+    _check_log(catalog)
+    # Those that died are open still, and block nobody.
+    _write(catalog, "hours", ["2013-01-02-00"])
+    assert catalog.abort_dead(0.0) >= moment // 2
+    assert not catalog.snapshot().transactions.open
+
+
+def _is_written(snapshot: Snapshot) -> bool:
+    hours = snapshot.table("hours")
+    return (
+        [p.values[0] for p in snapshot.partitions(hours)] == HOURS[10:]
+        and len(snapshot.files(hours)) == 14
+        and snapshot.timeline("hours", P.HOURLY, "t").count == 14
+        and snapshot.outdated("days", P.DAILY, "t").count == 1
+        and snapshot.timeline("days", P.DAILY, "t").is_empty
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_at_random_moments(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    catalog = _warehouse(tmp_path)
+    for attempt in range(2):
+        child = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), str(1000 + 100 * attempt), "100"], stdout=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"begun\n"
+        time.sleep(rng.uniform(0.005, 0.15))
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        _check_batches(catalog, f"seed {seed}")
+    _write(catalog, "hours", ["2014-01-01-00"])
+    _check_log(catalog)
+
+
+def _check_batches(catalog: Catalog, note: str) -> int:
+    """Every batch is there with all of its partitions, files and hours on the timeline, or not at all."""
+    snapshot = catalog.snapshot()
+    layout = TimeLayout.of(P.HOURLY, [("dt", None)])
+    hours = snapshot.table("hours")
+    ordinals = [layout.ordinal(p.values) for p in snapshot.partitions(hours)]
+    batches = [o // 40 for o in ordinals if 1000 <= o // 40 < 2000]
+    assert all(batches.count(batch) == 40 for batch in set(batches)), note
+    line = snapshot.timeline("hours", P.HOURLY, "t")
+    assert sorted(o for r in line.ranges() for o in range(r.start, r.end)) == sorted(ordinals), note
+    shared = [file for partition, file in snapshot.files(hours) if partition.values == ("2013-06-01-00",)]
+    assert len(shared) == len(set(batches)), note
+    assert len(snapshot.files(hours)) == 20 + len(batches) + len(shared), note
+    return len(set(batches))
+
+
+def test_two_processes_write_at_once(tmp_path: Path) -> None:
+    catalog = _warehouse(tmp_path)
+    children = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(first), "25"], stdout=subprocess.DEVNULL)
+        for first in (1000, 1500)
+    ]
+    checks = 0
+    while any(child.poll() is None for child in children):
+        _check_batches(catalog, f"check {checks}")
+        checks += 1
+    assert [child.wait() for child in children] == [0, 0]
+    assert checks > 1
+    assert _check_batches(catalog, "at the end") == 50
+    _check_log(catalog)
+
+
+def test_a_process_that_was_aborted_while_it_slept_cannot_commit(tmp_path: Path) -> None:
+    catalog = _warehouse(tmp_path)
+    table = catalog.snapshot().table("hours")
+    sleeper = catalog.begin()
+    change = WritePartitions(table, sleeper.write_id(table), (PartitionWrite(("2013-01-05-00",)),), overwrite=False)
+    before = _state(catalog.snapshot())
+    assert os.WEXITSTATUS(_forked(lambda: os._exit(Catalog.open(tmp_path).abort_dead(0.0)))) == 1
+    with pytest.raises(ConflictError):
+        sleeper.commit([change])
+    assert _state(catalog.snapshot()) == before

@@ -1,0 +1,187 @@
+"""Who may commit, and the log of those who did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from rewriter.catalog import Transaction
+from rewriter.catalog.changes import AddPartitions, Change, CreateObject, DropObject, DropPartitions, PartitionWrite
+from rewriter.catalog.keys import KeyRange, prefix
+from rewriter.catalog.models import Table
+from rewriter.errors import ConflictError, IntegrityError
+
+from .support import STRING, P, Warehouse, key, names, paths, write
+
+
+def _race(w: Warehouse, first: Callable[[Transaction], Change], second: Callable[[Transaction], Change]) -> None:
+    """Two transactions that do not see each other; the first to commit wins."""
+    one, two = w.catalog.begin(), w.catalog.begin()
+    changes = first(one), second(two)
+    one.commit([changes[0]])
+    with two:
+        two.commit([changes[1]])
+
+
+def _writers(t: Table) -> dict[str, Callable[[Transaction], Change]]:
+    return {
+        "into a": lambda tx: write(tx, t, "a"),
+        "into b": lambda tx: write(tx, t, "b"),
+        "overwrite a": lambda tx: write(tx, t, "a", overwrite=True),
+        "overwrite b": lambda tx: write(tx, t, "b", overwrite=True),
+        "wipe": lambda tx: write(tx, t, overwrite=True, wipe=KeyRange.of_prefix(prefix(t.id))),
+        "drop a": lambda tx: DropPartitions(t, (key(t, "a"),)),
+        "add n": lambda tx: AddPartitions(t, (PartitionWrite(("n",)),)),
+        "into n": lambda tx: write(tx, t, "n"),
+    }
+
+
+@pytest.mark.parametrize("first", ["into a", "overwrite a", "wipe", "drop a", "add n", "into n"])
+@pytest.mark.parametrize(
+    "second", ["into a", "into b", "overwrite a", "overwrite b", "wipe", "drop a", "add n", "into n"]
+)
+def test_who_conflicts_with_whom(w: Warehouse, first: str, second: str) -> None:
+    t = w.create("t")
+    w.into(t, "a", "b")
+    writers = _writers(t)
+    same_key = first[-1] == second[-1] or "wipe" in (first, second)
+    if same_key and not (first.startswith("into") and second.startswith("into")):
+        with pytest.raises(ConflictError) as caught:
+            _race(w, writers[first], writers[second])
+        assert caught.value.retryable
+        assert caught.value.sqlstate == "40001"
+    else:
+        _race(w, writers[first], writers[second])
+
+
+def test_concurrent_intos_of_one_partition_both_count(w: Warehouse) -> None:
+    t = w.create("t")
+    _race(w, lambda tx: write(tx, t, "a"), lambda tx: write(tx, t, "a"))
+    (partition,) = w.catalog.snapshot().partitions(t)
+    assert (partition.rows, partition.files) == (20, 2)
+    assert paths(w.catalog.snapshot(), t) == ["2/a/0", "3/a/0"]
+
+
+def test_a_later_transaction_has_no_conflict(w: Warehouse) -> None:
+    t = w.create("t")
+    w.overwrite(t, "a")
+    w.overwrite(t, "a")
+    assert paths(w.catalog.snapshot(), t) == ["3/a/0"]
+
+
+def test_a_transaction_on_an_old_snapshot_conflicts(w: Warehouse) -> None:
+    t = w.create("t")
+    old = w.catalog.snapshot()
+    w.into(t, "a")
+    with pytest.raises(ConflictError), w.catalog.begin(old) as tx:
+        tx.commit([write(tx, t, "a", overwrite=True)])
+
+
+def test_if_not_exists_is_judged_at_commit(w: Warehouse) -> None:
+    t = w.create("t")
+    w.into(t, "a")
+    with pytest.raises(ConflictError), w.catalog.begin() as tx:
+        tx.commit([write(tx, t, "a", overwrite=True, if_not_exists=True)])
+    assert paths(w.catalog.snapshot(), t) == ["2/a/0"]
+
+
+def test_dropping_a_table_conflicts_with_its_writers(w: Warehouse) -> None:
+    t, u = w.create("t"), w.create("u")
+    writer = w.catalog.begin()
+    change = write(writer, t, "a")
+    w.commit(lambda tx: [DropObject(t)])
+    with pytest.raises(ConflictError, match="dropped"), writer:
+        writer.commit([change])
+    with pytest.raises(ConflictError):
+        _race(w, lambda tx: write(tx, u, "a"), lambda tx: DropObject(u))
+    assert w.catalog.snapshot().table("u") == u
+    with pytest.raises(ConflictError):
+        _race(w, lambda tx: DropObject(u), lambda tx: DropObject(u))
+
+
+def test_creating_the_same_name_at_once_conflicts(w: Warehouse) -> None:
+    def create(tx: Transaction) -> Change:
+        return CreateObject(Table(tx.allocate_id(), "t", (), (), "parquet", "/w/t"))
+
+    with pytest.raises(ConflictError):
+        _race(w, create, create)
+    with pytest.raises(IntegrityError), w.catalog.begin() as tx:
+        tx.commit([create(tx)])
+
+
+def test_freshness_marks_conflict_with_nothing(w: Warehouse, fact: dict[str, Table]) -> None:
+    w.into(fact["hours"], "2013-01-01-00")
+    w.overwrite(fact["days"], "2013-01-01", sources=[fact["hours"]])
+    _race(
+        w,
+        lambda tx: write(tx, fact["hours"], "2013-01-01-00"),
+        lambda tx: write(tx, fact["days"], "2013-01-01", overwrite=True),
+    )
+    assert w.outdated("days", P.DAILY) == ["2013-01-01"]
+
+
+def test_a_zombie_cannot_commit(w: Warehouse) -> None:
+    t = w.create("t")
+    zombie, alive = w.catalog.begin(), w.catalog.begin()
+    change = write(zombie, t, "a")
+    time.sleep(0.06)
+    alive.heartbeat()
+    assert w.catalog.abort_dead(0.05) == 1
+    for action in (lambda: zombie.commit([change]), zombie.heartbeat, lambda: zombie.write_id(w.create("u"))):
+        with pytest.raises(ConflictError) as caught:
+            action()
+        assert caught.value.condition == "TRANSACTION_NOT_OPEN"
+    alive.commit([write(alive, t, "b")])
+    assert names(w.catalog.snapshot(), t) == ["b"]
+
+
+def test_a_commit_that_fails_leaves_nothing(w: Warehouse) -> None:
+    t = w.create("t")
+    w.add(t, "a")
+    before = w.catalog.snapshot()
+    with pytest.raises(IntegrityError), w.catalog.begin() as tx:
+        tx.commit([write(tx, t, "b"), AddPartitions(t, (PartitionWrite(("a",)),))])
+    after = w.catalog.snapshot()
+    assert (after.sequence, names(after, t)) == (before.sequence, ["a"])
+    assert len(w.catalog.events()) == 4
+
+
+def test_changes_of_one_commit_see_each_other(w: Warehouse) -> None:
+    with w.catalog.begin() as tx:
+        t = Table(tx.allocate_id(), "t", (), (STRING,), "parquet", "/w/t")
+        tx.commit(
+            [
+                CreateObject(t),
+                write(tx, t, "a", "b"),
+                DropPartitions(t, (key(t, "a"),)),
+                AddPartitions(t, (PartitionWrite(("a",)),)),
+            ]
+        )
+    assert [(p.values[0], p.files) for p in w.catalog.snapshot().partitions(t)] == [("a", 0), ("b", 1)]
+
+
+def test_the_log_has_no_gaps_and_closes_every_commit(w: Warehouse) -> None:
+    t = w.create("t")
+    with w.catalog.begin() as tx:
+        write(tx, t, "lost")
+    w.into(t, "a")
+    with pytest.raises(IntegrityError):
+        w.add(t, "a")
+    w.drop(t, "a")
+    events = w.catalog.events()
+    assert [event.sequence for event in events] == list(range(1, 7))
+    assert [event.kind for event in events] == [
+        "CREATE_TABLE",
+        "COMMIT",
+        "INSERT",
+        "COMMIT",
+        "DROP_PARTITION",
+        "COMMIT",
+    ]
+    assert [event.commit_sequence for event in events] == [1, 1, 2, 2, 3, 3]
+    assert events[2].object_id == t.id
+    assert events[2].payload["write_ids"] == f"{t.id}:3:4::2"
+    assert events[3].payload["write_ids"] == {str(t.id): f"{t.id}:3:4::2"}
+    assert w.catalog.events(after=4, limit=1) == events[4:5]

@@ -1,0 +1,88 @@
+"""Tables, cubes and facts under their names."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewriter.catalog import Catalog
+from rewriter.catalog.changes import CreateObject, DropObject
+from rewriter.catalog.models import Aggregate, Column, Cube, Fact, Measure, Storage, Table
+from rewriter.errors import AnalysisError, IntegrityError
+
+from .support import STRING, P, Warehouse, names, storage_table
+
+
+def test_objects_come_back_as_they_went_in(w: Warehouse) -> None:
+    with w.catalog.begin() as tx:
+        columns = (Column("a", "decimal(10,2)", "é 'quoted'"), Column("b", "array<int>"))
+        table = Table(tx.allocate_id(), "Mixed", columns, (STRING,), "orc", "/x y", True, "words", {"k": "v"})
+        measures = (Measure("m", "bigint", Aggregate.SUM, "n", True), Measure("n", "bigint", Aggregate.COUNT))
+        cube = Cube(tx.allocate_id(), "c", (Column("d", "string"),), measures, ("t",), ("d", "m", "n", "t"))
+        fact = Fact(tx.allocate_id(), "f", "C", (Storage("s", (storage_table("mixed", [P.DAILY]),)),), ("m",), 7)
+        tx.commit([CreateObject(table), CreateObject(cube), CreateObject(fact)])
+    snapshot = Catalog.open(w.catalog.warehouse).snapshot()
+    assert (snapshot.table("mixed"), snapshot.cube("C"), snapshot.fact("F")) == (table, cube, fact)
+    assert snapshot.find("MIXED") == table
+    assert (snapshot.tables(), snapshot.cubes(), snapshot.facts()) == ((table,), (cube,), (fact,))
+    assert snapshot.facts_of("c") == (fact,) == snapshot.facts_of("C")
+    assert snapshot.fact_using("MIXED") == fact
+    assert snapshot.fact_using("other") is None
+
+
+def test_names_are_one_space_without_case(w: Warehouse) -> None:
+    w.create("Flights")
+    with pytest.raises(IntegrityError) as caught, w.catalog.begin() as tx:
+        tx.commit([CreateObject(Cube(tx.allocate_id(), "fLIGHTS", (), (), (), ()))])
+    assert (caught.value.condition, caught.value.sqlstate) == ("TABLE_OR_VIEW_ALREADY_EXISTS", "42P07")
+    assert w.catalog.snapshot().cubes() == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition"),
+    [("table", "TABLE_OR_VIEW_NOT_FOUND"), ("cube", "CUBE_NOT_FOUND"), ("fact", "FACT_NOT_FOUND")],
+)
+def test_unknown_names(w: Warehouse, kind: str, condition: str) -> None:
+    with pytest.raises(AnalysisError) as caught:
+        getattr(w.catalog.snapshot(), kind)("nosuch")
+    assert (caught.value.condition, caught.value.sqlstate, caught.value.object) == (condition, "42P01", "nosuch")
+    assert caught.value.hint
+
+
+def test_near_names_are_hinted(w: Warehouse) -> None:
+    w.create("Flights_Hourly")
+    with pytest.raises(AnalysisError, match="flight_hourly") as caught:
+        w.catalog.snapshot().table("flight_hourly")
+    assert caught.value.hint == "Did you mean Flights_Hourly?"
+    with pytest.raises(AnalysisError) as caught:
+        w.catalog.snapshot().cube("flights_hourly")
+    assert caught.value.hint == "'Flights_Hourly' is a table"
+
+
+def test_what_is_used_stays(w: Warehouse, fact: dict[str, Table]) -> None:
+    snapshot = w.catalog.snapshot()
+    for thing, condition in [(fact["days"], "TABLE_IN_USE"), (snapshot.cube("c"), "CUBE_IN_USE")]:
+        with pytest.raises(IntegrityError) as caught:
+            w.commit(lambda tx, thing=thing: [DropObject(thing)])
+        assert caught.value.condition == condition
+        assert caught.value.hint == "DROP FACT f first"
+    w.commit(lambda tx: [DropObject(snapshot.fact("f")), DropObject(snapshot.cube("c")), DropObject(fact["days"])])
+    assert [t.name for t in w.catalog.snapshot().tables()] == ["coarse", "hours"]
+
+
+def test_a_recreated_table_has_nothing_of_the_old_one(w: Warehouse) -> None:
+    old = w.create("t")
+    w.into(old, "a")
+    before = w.catalog.snapshot()
+    w.commit(lambda tx: [DropObject(old)])
+    assert w.catalog.snapshot().find("t") is None
+    new = w.create("T")
+    assert new.id > old.id
+    assert names(w.catalog.snapshot(), new) == []
+    assert (before.table("t"), names(before, old)) == (old, ["a"])
+
+
+def test_ids_are_never_given_twice(w: Warehouse) -> None:
+    with w.catalog.begin() as tx:
+        first = tx.allocate_id()
+    with w.catalog.begin() as tx:
+        assert tx.allocate_id() > first

@@ -1,0 +1,98 @@
+"""Opening a catalog: new, older, newer and foreign files."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rewriter.catalog import Catalog, migrations
+from rewriter.catalog.changes import CreateObject
+from rewriter.catalog.database import Database
+from rewriter.catalog.models import Column, Table
+from rewriter.errors import OperationalError
+
+
+def _table(catalog: Catalog, name: str) -> Table:
+    with catalog.begin() as transaction:
+        table = Table(transaction.allocate_id(), name, (Column("x", "int"),), (), "parquet", f"/w/{name}")
+        transaction.commit([CreateObject(table)])
+    return table
+
+
+def test_a_catalog_is_kept(tmp_path: Path) -> None:
+    warehouse = tmp_path / "a" / "b"
+    first = Catalog.open(warehouse)
+    table = _table(first, "t")
+    first.close()
+    first.close()
+    second = Catalog.open(str(warehouse))
+    assert second.warehouse == warehouse
+    assert second.snapshot().table("T") == table
+
+
+def test_an_older_catalog_is_upgraded_at_once_or_not_at_all(tmp_path: Path) -> None:
+    table = _table(Catalog.open(tmp_path), "t")
+
+    def second(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("CREATE TABLE news (x INTEGER)")
+
+    def fails(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("INSERT INTO news VALUES (1)")
+        raise RuntimeError("no power")
+
+    with pytest.raises(RuntimeError):
+        Database(tmp_path / "catalog.db", (*migrations.STEPS, second, fails))
+    # Nothing of the failed upgrade is left, and the file is still of our version.
+    assert Catalog.open(tmp_path).snapshot().table("t") == table
+    Database(tmp_path / "catalog.db", (*migrations.STEPS, second)).close()
+    with sqlite3.connect(tmp_path / "catalog.db") as connection:
+        assert connection.execute("SELECT version FROM schema_version").fetchall() == [(len(migrations.STEPS) + 1,)]
+        assert connection.execute("SELECT count(*) FROM news").fetchall() == [(0,)]
+    with pytest.raises(OperationalError) as caught:
+        Catalog.open(tmp_path)
+    assert caught.value.condition == "CATALOG_TOO_NEW"
+    assert caught.value.hint is not None
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "catalog.db").write_text("Dear diary, this is a text of more than a hundred bytes. " * 9)
+    with pytest.raises(OperationalError) as caught:
+        Catalog.open(tmp_path)
+    assert caught.value.condition == "NOT_A_CATALOG"
+
+
+def test_a_database_of_somebody_else(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "catalog.db") as connection:
+        connection.execute("CREATE TABLE diary (day TEXT)")
+    with pytest.raises(OperationalError) as caught:
+        Catalog.open(tmp_path)
+    assert caught.value.condition == "NOT_A_CATALOG"
+
+
+def test_a_warehouse_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "w").write_text("x")
+    with pytest.raises(OperationalError) as caught:
+        Catalog.open(tmp_path / "w")
+    assert caught.value.condition == "CATALOG_UNAVAILABLE"
+
+
+def test_several_processes_make_the_same_catalog(tmp_path: Path) -> None:
+    code = "import sys; from rewriter.catalog import Catalog; Catalog.open(sys.argv[1]).begin()"
+    runs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(4)]
+    assert [run.wait(60) for run in runs] == [0, 0, 0, 0]
+    assert Catalog.open(tmp_path).begin().id == 5
+
+
+def test_importing_the_catalog_is_cheap() -> None:
+    code = (
+        "import sys, rewriter.catalog, rewriter.catalog.keys; "
+        "heavy = {'pyspark', 'duckdb', 'pyarrow', 'pandas', 'numpy', 'lark', 'sqlglot'}; "
+        "sys.exit(','.join(heavy & set(sys.modules)) or None)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")

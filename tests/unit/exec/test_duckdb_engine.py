@@ -1,0 +1,95 @@
+"""What only DuckDB must be tested for: files are skipped, errors do not leak, Ctrl-C leaves it usable."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewriter.catalog.models import Column
+from rewriter.errors import EngineError, NotSupportedError
+from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.engine import EngineQuery, Relation, ScanFile, Write
+
+
+def hours(root: Path, days: int) -> Relation:
+    files = []
+    for day in range(1, days + 1):
+        for hour in (5, 6):
+            path = root / f"dt=2013-01-{day:02d}" / f"hr={hour:02d}" / "f.parquet"
+            path.parent.mkdir(parents=True)
+            pq.write_table(pa.table({"x": pa.array([day * 100 + hour], pa.int64())}), path)
+            files.append(ScanFile(str(path), (f"2013-01-{day:02d}", f"{hour:02d}"), 1))
+    return Relation(
+        "t", "parquet", (Column("x", "bigint"),), (Column("dt", "string"), Column("hr", "string")), tuple(files)
+    )
+
+
+def test_a_filter_on_partition_columns_skips_files(duckdb: DuckDBEngine, tmp_path: Path) -> None:
+    relation = hours(tmp_path, 3)
+    plan = duckdb.explain(EngineQuery("SELECT sum(x) AS s FROM t WHERE dt = '2013-01-02'", (relation,)))
+    assert "2/6" in plan
+
+
+def test_two_arms_with_times_of_two_shapes(duckdb: DuckDBEngine, tmp_path: Path) -> None:
+    """An arm's format must not meet the other arm's values, even with a filter on time outside."""
+    files = []
+    for number, value in enumerate(["2013-01", "2013-02-01", "2013-02-02"]):
+        path = tmp_path / f"dt={value}" / "f.parquet"
+        path.parent.mkdir()
+        pq.write_table(pa.table({"x": pa.array([number], pa.int64())}), path)
+        files.append(ScanFile(str(path), (value,), 1))
+    relation = Relation("t", "parquet", (Column("x", "bigint"),), (Column("dt", "string"),), tuple(files))
+    sql = (
+        "SELECT date_trunc('month', ts) AS m, sum(x) AS s FROM ("
+        "SELECT to_timestamp(dt, 'yyyy-MM') AS ts, x FROM t WHERE dt = '2013-01' AND dt RLIKE '^[0-9]{4}-[0-9]{2}$' "
+        "UNION ALL SELECT to_timestamp(dt, 'yyyy-MM-dd') AS ts, x FROM t "
+        "WHERE dt >= '2013-02-01' AND dt <= '2013-02-28' AND dt RLIKE '^[0-9]{4}-[0-9]{2}-[0-9]{2}$') f "
+        "WHERE ts >= '2013-01-01' AND ts < '2013-03-01' GROUP BY 1 ORDER BY 1"
+    )
+    for _ in range(20):
+        answer = duckdb.execute(EngineQuery(sql, (relation,))).read_all()
+        assert answer.column("s").to_pylist() == [0, 3]
+
+
+def test_errors_have_no_traces_of_our_translation(duckdb: DuckDBEngine) -> None:
+    with pytest.raises(EngineError) as caught:
+        duckdb.execute(EngineQuery("SELECT a, count(*) FROM (SELECT 1 AS a)"))
+    assert caught.value.condition == "MISSING_AGGREGATION"
+    assert "\n" not in caught.value.message
+
+
+def test_text_whose_case_may_differ_is_refused_when_met(duckdb: DuckDBEngine) -> None:
+    answer = duckdb.execute(EngineQuery("SELECT upper('é中x') AS u, lower('ÀŻ') AS l")).read_all()
+    assert answer.to_pylist() == [{"u": "É中X", "l": "àż"}]
+    with pytest.raises(NotSupportedError):
+        duckdb.execute(EngineQuery("SELECT upper('straße')"))
+
+
+def test_formats_that_are_not_written(duckdb: DuckDBEngine, tmp_path: Path) -> None:
+    with pytest.raises(NotSupportedError):
+        duckdb.write(EngineQuery("SELECT 1"), Write(str(tmp_path / "w"), "json", (Column("a", "int"),), ()))
+
+
+def test_interrupt_stops_the_query_and_leaves_the_engine(duckdb: DuckDBEngine) -> None:
+    numbers = "SELECT 0 AS a" + "".join(f" UNION ALL SELECT {n}" for n in range(1, 100))
+    sql = (
+        f"WITH n AS ({numbers}), m AS (SELECT x.a * y.a + z.a AS a FROM n x CROSS JOIN n y CROSS JOIN n z) "
+        "SELECT sum(a.a * b.a) AS s FROM m a CROSS JOIN m b"
+    )
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    started = time.monotonic()
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            duckdb.execute(EngineQuery(sql))
+    finally:
+        timer.cancel()
+    assert time.monotonic() - started < 10
+    assert duckdb.execute(EngineQuery("SELECT 1 AS a")).read_all().to_pylist() == [{"a": 1}]

@@ -1,0 +1,164 @@
+"""The lexer: what a token is, what a string says, where statements end. Values are those that Spark 4.3 answered."""
+
+import contextlib
+import time
+
+import pytest
+
+from rewriter.errors import ParseError, Span
+from rewriter.grammar.lexer import TokenKind, identifier_value, split_statements, string_value, tokens
+
+
+def texts(text: str) -> list[str]:
+    return [token.text for token in tokens(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a<=>b<=c>=d<>e!=f==g", ["a", "<=>", "b", "<=", "c", ">=", "d", "<>", "e", "!=", "f", "==", "g"]),
+        ("a||b::int", ["a", "||", "b", "::", "int"]),
+        ("x->y=>z", ["x", "->", "y", "=>", "z"]),
+        ("array<array<int>>", ["array", "<", "array", "<", "int", ">", ">"]),
+        ("struct<a:int>", ["struct", "<", "a", ":", "int", ">"]),
+        ("struct<>", ["struct", "<>"]),
+        ("1 1.5 1. .5 1e5 1.5E-3 1L 2S 3Y 1BD 1.5D 2F", "1 1.5 1. .5 1e5 1.5E-3 1L 2S 3Y 1BD 1.5D 2F".split()),
+        ("1a 2015_t t.1a 5.a", ["1a", "2015_t", "t", ".", "1a", "5", ".", "a"]),
+        ("2-1", ["2", "-", "1"]),
+        ("a -- x\n b", ["a", "b"]),
+        ("a -- x \\\n still\n b", ["a", "b"]),
+        ("a -- it's `\r\nb", ["a", "b"]),
+        ("a/*b*/c", ["a", "c"]),
+        ("a /* b /* c */ d */ e", ["a", "e"]),
+        ("a /* /*+ x */ e", ["a", "e"]),
+        ("SELECT /*+ BROADCAST(t) */ 1", ["SELECT", "/*+", "BROADCAST", "(", "t", ")", "*/", "1"]),
+        ("'--' \"/*\" `;`", ["'--'", '"/*"', "`;`"]),
+        ("r'a\\' R\"b\" colr'c'", ["r'a\\'", 'R"b"', "colr", "'c'"]),
+        ("'a' 'b'", ["'a'", "'b'"]),
+        ("WHERE a = ? AND b > :lim", ["WHERE", "a", "=", "?", "AND", "b", ">", ":lim"]),
+        ("v:a.b", ["v", ":", "a", ".", "b"]),
+        ("f(x):b `v`:b", ["f", "(", "x", ")", ":", "b", "`v`", ":", "b"]),
+        (":a::int", [":a", "::", "int"]),
+        ("hdfs://host/a-b--c x", ["hdfs://host/a-b--c", "x"]),
+        ("größe 中文", ["größe", "中文"]),
+        ("\u00a0a\u3000b", ["a", "b"]),
+        ("", []),
+        (" -- nothing", []),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected
+
+
+def test_kinds() -> None:
+    found = tokens("a `b` 'c' \"d\" r'e' 1.5 <= ? :f")
+    assert [token.kind.name for token in found] == [
+        *("WORD", "IDENTIFIER", "STRING", "STRING", "STRING", "NUMBER", "OPERATOR", "PARAMETER", "PARAMETER")
+    ]
+
+
+def test_spans_are_in_characters_of_the_text() -> None:
+    text = "-- é中😀\r\nSELECT '😀'  /* 中 */ FROM\r\n\tt"
+    for token in tokens(text):
+        assert text[token.start : token.end] == token.text
+        assert token.span == Span(token.start, token.end)
+    assert [token.start for token in tokens(text)] == [8, 15, 28, 35]
+
+
+def test_words_compare_without_case_and_only_unquoted() -> None:
+    word, quoted, string = tokens("Select `select` 'select'")
+    assert word.is_word("FROM", "SELECT")
+    assert not quoted.is_word("SELECT")
+    assert not string.is_word("SELECT")
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [
+        ("'it''s'", "it's"),
+        ('"a""b"', 'a"b'),
+        ("'a\"\"b'", 'a""b'),
+        ("\"a''b\"", "a''b"),
+        (r"'a\n\t\r\b\Z\x\\\'q'", "a\n\t\r\b\x1ax\\'q"),
+        (r"'\%\_'", "\\%\\_"),
+        (r"'a''b\'c'", "a'b'c"),
+        (r"'\u00e9\u4e2d'", "é中"),
+        (r"'\ud83d\ude00'", "😀"),
+        (r"'\U0001F600'", "😀"),
+        (r"'\101\1\12x\777\400'", "A112x777400"),
+        (r"'a\0b\012'", "a\0b\n"),
+        (r"r'a\n'", "a\\n"),
+        ('R"a\'b"', "a'b"),
+        ("''", ""),
+        ("'a\nb'", "a\nb"),
+        ("'\\\n'", "\n"),
+    ],
+)
+def test_string_value(literal: str, value: str) -> None:
+    (token,) = tokens(literal)
+    assert token.kind is TokenKind.STRING
+    assert string_value(token) == value
+
+
+@pytest.mark.parametrize("literal", [r"'\ud83d'", r"'\U00110000'", r"'\uDE00\uD83D'"])
+def test_escapes_that_are_no_character_are_refused(literal: str) -> None:
+    (token,) = tokens("x = " + literal)[2:]
+    with pytest.raises(ParseError) as caught:
+        string_value(token)
+    assert caught.value.position == Span(4, 4 + len(literal))
+
+
+def test_identifier_value() -> None:
+    assert [identifier_value(token) for token in tokens("Ab `a``b` `x y`")] == ["Ab", "a`b", "x y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "message", "hint"),
+    [
+        ("SELECT 'a", 7, "string is not closed", "Close it with '"),
+        ("SELECT 'a''", 7, "string is not closed", "Close it with '"),
+        ("SELECT 'a\\'", 7, "string is not closed", "Close it with '"),
+        ('é = "a', 4, "string is not closed", 'Close it with "'),
+        ("a\r\n`b", 3, "quoted identifier is not closed", "Close it with `"),
+        ("r'abc", 1, "string is not closed", "Close it with '"),
+        ("a /* b /* c */", 2, "unclosed bracketed comment", "each /* needs its own */"),
+        ("x = ‘a’", 4, "near '‘'", "SQL wants '"),
+        ("a @ b", 2, "near '@'", "Quote names"),
+        ("a \\ b", 2, "near '\\'", "Quote names"),
+    ],
+)
+def test_unreadable_text(text: str, start: int, message: str, hint: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        tokens(text)
+    assert caught.value.position is not None
+    assert caught.value.position.start == start
+    assert caught.value.sqlstate == "42601"
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("SELECT 1", ["SELECT 1"]),
+        (" SELECT 1 ; ", ["SELECT 1"]),
+        (";; a ;;\r\n-- c;\n ; b", ["a", "b"]),
+        ("a 'x;y' \"p;q\" `z;` /* ; */ b -- ;\n; c", ["a 'x;y' \"p;q\" `z;` /* ; */ b", "c"]),
+        ("-- é\nSELECT '中' -- why\n;/* x */SELECT 2 /* y */", ["SELECT '中'", "SELECT 2"]),
+        ("", []),
+        (" ; -- x", []),
+    ],
+)
+def test_split_statements(text: str, statements: list[str]) -> None:
+    assert [text[span.start : span.end] for span in split_statements(text)] == statements
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["'" + "a" * 200_000, "/*" * 100_000, "1" * 200_000 + "a", "1." * 100_000, "`" + "``" * 100_000, "-" * 200_000],
+)
+def test_hostile_texts_cost_linear_time(text: str) -> None:
+    started = time.perf_counter()
+    with contextlib.suppress(ParseError):
+        tokens(text)
+    assert time.perf_counter() - started < 2

@@ -1,0 +1,213 @@
+"""Errors of the grammar: the class, the exact position, Spark's condition, and a hint that helps.
+
+A case marks the stretch that the error must point at with « and »; they are not part of the statement.
+"""
+
+import pytest
+
+from rewriter.errors import AnalysisError, Error, NotSupportedError, ParseError, Span
+from rewriter.grammar.parser import parse
+
+
+def caught(marked: str) -> tuple[Error, Span]:
+    """The error of the statement, and the stretch that was marked in it."""
+    start, end = marked.index("«"), marked.index("»") - 1
+    with pytest.raises(Error) as info:
+        parse(marked.replace("«", "").replace("»", ""))
+    return info.value, Span(start, end)
+
+
+SYNTAX = [
+    # a token that does not fit
+    ("«SELEC» 1", "near 'SELEC'", "Statements are SELECT"),
+    ("«1»", "near '1'", "Statements are"),
+    ("CREATE «TABL» t (a int)", "near 'TABL'", "Did you mean TABLE?"),
+    ("CREATE TABLE t (a int) «PARTITONED» BY (a)", "near 'PARTITONED'", "Did you mean PARTITIONED?"),
+    ("CREATE TABLE t (a int,«)»", "near ')'", "Expected a name."),
+    ("CREATE TABLE t (a int «int»)", "near 'int'", "Expected"),
+    ("CREATE TABLE t («'a'» int)", "near ''a''", "backquotes"),
+    ("CREATE TABLE t («``» int)", "name is empty", "between the backquotes"),
+    ("CREATE TABLE t («)»", "near ')'", "Expected a name."),
+    ("DROP TABLE IF «EXIST» t", "near 'EXIST'", "Did you mean EXISTS?"),
+    ("SHOW «TABELS»", "near 'TABELS'", "Did you mean TABLES?"),
+    ("SHOW TABLES LIKE «t»", "near 't'", "Expected a string."),
+    ("DESCRIBE t «c»", "near 'c'", "Expected the end of the statement"),
+    ("INSERT «t» SELECT 1", "near 't'", "Expected INTO, OVERWRITE."),
+    ("INSERT INTO t (a«.»b) SELECT 1", "near '.'", "Expected ',', ')'."),
+    ("INSERT OVERWRITE t «IF» NOT EXISTS SELECT 1", "near 'IF'", "Expected a query"),
+    ("INSERT INTO t PARTITION («)» SELECT 1", "near ')'", "Expected a name."),
+    ("CREATE CUBE c (a int MEASURE «AVG»)", "near 'AVG'", "Expected COUNT, MAX, MIN, SUM."),
+    ("CREATE FACT f OF CUBE c STORED IN («)»", "near ')'", "TABLE"),
+    ("SHOW COVERAGE OF f FROM «2015» TO 'x'", "near '2015'", "Expected a string, DATE, TIMESTAMP."),
+    ("EXPLAIN «foo»", "near 'foo'", "Expected REWRITE, COVER"),
+    ("(«1» + 2)", "near '1'", "Expected SELECT"),
+    # the end that comes too early
+    ("DROP TABLE«»", "end of input", "Expected a name"),
+    ("INSERT INTO t (a, b)«» -- why\n;", "end of input", "Expected a query."),
+    ("ALTER TABLE t ADD PARTITION (a=1«»", "end of input", "Expected"),
+    ("EXPLAIN«»", "end of input", "Expected"),
+    ("(«»", "end of input", "Expected SELECT"),
+    # partition values
+    ("ALTER TABLE t ADD PARTITION (c=«abc»)", "near 'abc'", "quote it, 'abc'"),
+    ("ALTER TABLE t ADD PARTITION (c=«`abc`»)", "near '`abc`'", "quote it, 'abc'"),
+    ("ALTER TABLE t ADD PARTITION (c=«upper»('abc'))", "near 'upper'", "literal"),
+    ("ALTER TABLE t ADD PARTITION (c=2020«-»01-01)", "near '-'", "quote a date"),
+    ("ALTER TABLE t ADD PARTITION (c=«+»1)", "near '+'", "Expected"),
+    ("ALTER TABLE t ADD PARTITION (c=-«'1'»)", "near ''1''", "Expected a number"),
+    ("ALTER TABLE t ADD PARTITION (c=«?»)", "near '?'", "Parameters stand in queries only"),
+    ("ALTER TABLE t ADD PARTITION (c=«:»x)", "near ':'", "Parameters stand in queries only"),
+    ("INSERT INTO t PARTITION (dt = «’»2019-8-30’) SELECT 1", "near '’'", "SQL wants '"),
+    # one statement
+    ("SELECT 1«;» SELECT 2", "more than one statement", "one by one"),
+    ("DROP TABLE t«;» DROP TABLE u", "more than one statement", "one by one"),
+    # facts and cubes
+    ("CREATE CUBE c (a int MEASURE MAX «COUNTED» BY b)", "COUNTED BY belongs to", "AVG"),
+    ("CREATE FACT f OF CUBE c STORED IN (TABLE «t» PARTITIONED BY d AS (x))", "lacks PERIOD", "PERIOD DAILY"),
+    ("CREATE FACT f OF CUBE c STORED IN (TABLE «t» PERIOD DAILY)", "lacks PARTITIONED BY", "PARTITIONED BY"),
+    (
+        "CREATE FACT f OF CUBE c WEIGHT «1.5» STORED IN (TABLE t PERIOD DAILY PARTITIONED BY d AS (x))",
+        "whole number",
+        "WEIGHT 10",
+    ),
+    # types
+    ("CREATE TABLE t (a «decimal(5,2,1»))", "a precision and a scale", "decimal(10,2)"),
+    ("CREATE TABLE t (a «decimal(1.5»))", "no whole number", "decimal(10,2)"),
+]
+
+
+@pytest.mark.parametrize(("marked", "message", "hint"), SYNTAX)
+def test_syntax_error(marked: str, message: str, hint: str) -> None:
+    error, span = caught(marked)
+    assert isinstance(error, ParseError)
+    assert message in error.message
+    assert error.position == span
+    assert hint in (error.hint or "")
+    assert error.sqlstate == "42601"
+
+
+@pytest.mark.parametrize("before", ["-- é 'x\r\n", "/* 中 😀 /* ; */ */ ", "\r\n\t\r\n"])
+@pytest.mark.parametrize("marked", [marked for marked, _, _ in SYNTAX if "--" not in marked])
+def test_positions_hold_after_comments_line_ends_and_wide_characters(before: str, marked: str) -> None:
+    error, span = caught(before + marked.replace(" ", "\r\n"))
+    assert error.position == span
+
+
+def test_line_and_column_of_an_error() -> None:
+    sql = "-- 中\r\nCREATE TABLE t (\r\n  `é` INT,\r\n  b FOO)"
+    with pytest.raises(ParseError) as info:
+        parse(sql)
+    assert info.value.position is not None
+    assert info.value.position.line_column(sql) == (4, 5)
+
+
+CONDITIONS = [
+    ("«»", "PARSE_EMPTY_STATEMENT", "42617"),
+    ("-- nothing«»", "PARSE_EMPTY_STATEMENT", "42617"),
+    ("SELECT 1 «/*» x", "UNCLOSED_BRACKETED_COMMENT", "42601"),
+    ("ALTER TABLE t ADD PARTITION (c=1, «C='y'»)", "DUPLICATE_KEY", "23505"),
+    ("INSERT INTO t PARTITION (c, «`C`») SELECT 1", "DUPLICATE_KEY", "23505"),
+    ("CREATE TABLE t (a int) TBLPROPERTIES ('x'='1', «'x'»='2')", "DUPLICATE_KEY", "23505"),
+    ("ALTER TABLE t ADD PARTITION («c», d=1)", "INVALID_SQL_SYNTAX.EMPTY_PARTITION_VALUE", "42000"),
+    ("SHOW PARTITIONS t PARTITION («c»)", "INVALID_SQL_SYNTAX.EMPTY_PARTITION_VALUE", "42000"),
+    ("INSERT INTO t PARTITION (a=1) «IF» NOT EXISTS SELECT 1", "INVALID_STATEMENT_OR_CLAUSE", "42601"),
+    ("INSERT OVERWRITE t PARTITION (a=1, «b») IF NOT EXISTS SELECT 1", "INVALID_STATEMENT_OR_CLAUSE", "42601"),
+    ("CREATE TABLE t (a int) USING a «STORED» AS b", "DUPLICATE_CLAUSES", "42614"),
+    ("CREATE TABLE t (a int) COMMENT 'a' LOCATION 'b' «COMMENT» 'c'", "DUPLICATE_CLAUSES", "42614"),
+    ("DESCRIBE CUBE «FACT» f", "DUPLICATE_CLAUSES", "42614"),
+    ("CREATE CUBE c (a int MEASURE SUM NOT NULL «NOT» NULL)", "DUPLICATE_CLAUSES", "42614"),
+    ("CREATE FACT f OF CUBE c STORED IN (PERIOD DAILY «PERIODS» (DAILY) RAW)", "DUPLICATE_CLAUSES", "42614"),
+    (
+        "CREATE FACT f OF CUBE c STORED IN (PERIODS (DAILY, «daily») PARTITIONED BY t AS (a))",
+        "DUPLICATE_KEY",
+        "23505",
+    ),
+    ("CREATE TABLE t (a «foo»)", "UNSUPPORTED_DATATYPE", "0A000"),
+    ("CREATE TABLE t (a int, b array<map<int, «strng»>>)", "UNSUPPORTED_DATATYPE", "0A000"),
+    ("CREATE TABLE t (a «int(5»))", "UNSUPPORTED_DATATYPE", "0A000"),
+    ("CREATE TABLE t (a «varchar»)", "DATATYPE_MISSING_SIZE", "42K01"),
+    ("CREATE TABLE t (a «array»)", "INCOMPLETE_TYPE_DEFINITION.ARRAY", "42K01"),
+    ("CREATE TABLE t (a «decimal(39»))", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "22003"),
+    ("CREATE TABLE t (a «decimal(5, 7»))", "DECIMAL_SCALE_EXCEEDS_PRECISION", "42K04"),
+    ("SET a.b «c»", "INVALID_SET_SYNTAX", "42000"),
+    ("SET «'a'» = b", "INVALID_SET_SYNTAX", "42000"),
+    ("SET «-»v", "INVALID_SET_SYNTAX", "42000"),
+]
+
+
+@pytest.mark.parametrize(("marked", "condition", "sqlstate"), CONDITIONS)
+def test_condition(marked: str, condition: str, sqlstate: str) -> None:
+    error, span = caught(marked)
+    assert isinstance(error, ParseError)
+    assert (error.condition, error.sqlstate, error.position) == (condition, sqlstate, span)
+    assert error.hint
+
+
+def test_an_unknown_period() -> None:
+    error, span = caught("CREATE FACT f OF CUBE c STORED IN (TABLE t PERIOD «DALY» PARTITIONED BY d AS (x))")
+    assert isinstance(error, AnalysisError)
+    assert (error.condition, error.position) == ("UNKNOWN_UPDATE_PERIOD", span)
+
+
+REFUSED = [
+    ("CREATE TABLE t «AS» SELECT 1", "INSERT INTO t SELECT"),
+    ("CREATE EXTERNAL TABLE t (a int) USING parquet «AS» SELECT 1", "INSERT INTO t SELECT"),
+    ("CREATE TABLE t «LIKE» u", "columns"),
+    ("CREATE TABLE «t» USING parquet", "Declare the columns"),
+    ("CREATE TABLE t (a int «NOT» NULL)", "Leave"),
+    ("CREATE TABLE t (a «time»)", "timestamp"),
+    (
+        "CREATE TABLE pageview(user VARCHAR(100), cnt INT, date VARCHAR(100)) «PARTITION» BY LIST (date) "
+        "(PARTITION day1 values('2019-8-28'))",
+        "PARTITIONED BY",
+    ),
+    ("CREATE TABLE t (a int) «PARTITION» BY RANGE (a)", "PARTITIONED BY"),
+    ("CREATE TABLE t (a int) «PARTITION» BY HASH (a)", "PARTITIONED BY"),
+    ("CREATE TABLE t (a int) «ON» CLUSTER c", "session"),
+    ("CREATE «TEMPORARY» TABLE t (a int)", "without TEMPORARY"),
+    ("CREATE «VIEW» v AS SELECT 1", "WITH"),
+    ("CREATE «OR» REPLACE VIEW v AS SELECT 1", "DROP"),
+    ("CREATE «DATABASE» d", "one database"),
+    ("DROP «VIEW» v", "DROP TABLE"),
+    ("«USE» d", "one database"),
+    ("«USE CLUSTER» c1", "session"),
+    ("ALTER TABLE t «RENAME» TO u", "ADD PARTITION"),
+    ("ALTER TABLE t «PARTITION» (a=1) RENAME TO PARTITION (a=2)", "ADD PARTITION"),
+    ("ALTER TABLE t «EXCHANGE» PARTITION (a=1) WITH TABLE u", "ADD PARTITION"),
+    ("ALTER TABLE t «SET» LOCATION 'x'", "ADD PARTITION"),
+    ("ALTER TABLE t ADD «COLUMNS» (a int)", "ADD PARTITION"),
+    ("ALTER TABLE t DROP PARTITION (a «LIKE» 'x')", "<="),
+    ("«ALTER FACT» f ADD STORAGE cold (TABLE x)", "CREATE FACT"),
+    ("«UPDATE» t SET a = 1", "INSERT OVERWRITE"),
+    ("«DELETE» FROM t", "DROP PARTITION"),
+    ("«MERGE» INTO t USING s ON true", "INSERT OVERWRITE"),
+    ("«MSCK» REPAIR TABLE t", "ADD IF NOT EXISTS PARTITION"),
+    ("«TRUNCATE» TABLE t", "DROP PARTITION"),
+    ("«START» TRANSACTION", "transaction of its own"),
+    ("«COMMIT»", "transaction of its own"),
+    ("«ANALYZE» TABLE t COMPUTE STATISTICS", "statistics"),
+    ("«CACHE» TABLE t", "cached"),
+    ("SHOW «DATABASES»", "SHOW TABLES"),
+    ("SHOW «CREATE» TABLE t", "SHOW TABLES"),
+    ("SHOW TABLES «IN» d", "one database"),
+    ("SHOW PARTITIONS t «WHERE» d > 3", "PARTITION (dt"),
+    ("DESCRIBE t «PARTITION» (a=1)", "DESCRIBE"),
+    ("«INSERT OVERWRITE DIRECTORY» '/x' SELECT 1", "SELECT"),
+    ("INSERT INTO t «BY» NAME SELECT 1", "INSERT INTO t (a, b)"),
+    ("WITH x AS (SELECT 1) «INSERT» INTO t SELECT * FROM x", "INSERT INTO t WITH"),
+    ("WITH x (a) AS (SELECT 1), y AS (SELECT 2) «DELETE» FROM t", "INSERT OVERWRITE"),
+    ("FROM s «INSERT» INTO t SELECT a INSERT INTO u SELECT b", "one statement for each"),
+    ("FROM (SELECT 1) s «INSERT» OVERWRITE TABLE t SELECT a", "one statement for each"),
+    ("INSERT INTO v FROM s «INSERT» INTO t SELECT a", "one statement for each"),
+    ("EXPLAIN «INSERT» INTO t SELECT 1", "query alone"),
+    ("EXPLAIN «FORMATTED» SELECT 1", "EXPLAIN ENGINE"),
+    ("SET «TIME ZONE» 'UTC'", "UTC"),
+]
+
+
+@pytest.mark.parametrize(("marked", "hint"), REFUSED)
+def test_understood_and_refused(marked: str, hint: str) -> None:
+    error, span = caught(marked)
+    assert isinstance(error, NotSupportedError)
+    assert error.position == span
+    assert "not supported" in error.message
+    assert hint in (error.hint or "")

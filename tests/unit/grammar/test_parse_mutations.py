@@ -1,0 +1,85 @@
+"""Whatever is typed, the parser answers a statement or one of our errors, with a position inside the text."""
+
+import random
+
+from test_parse_statements import STATEMENTS
+
+from rewriter.errors import Error, render
+from rewriter.grammar.lexer import tokens
+from rewriter.grammar.parser import parse
+from rewriter.grammar.render import render as render_statement
+
+SEED = 20_260
+ROUNDS = 6_000
+PIECES = [
+    *(
+        "'",
+        '"',
+        "`",
+        "(",
+        ")",
+        ",",
+        ";",
+        "=",
+        "<",
+        ">",
+        "<>",
+        "::",
+        ":x",
+        "?",
+        "/*",
+        "*/",
+        "--",
+        "\r\n",
+        "\\",
+        "é",
+        "😀",
+    ),
+    *("SELECT", "INSERT", "INTO", "TABLE", "PARTITION", "IF", "NOT", "EXISTS", "ARRAY", "STRUCT", "NULL", "DATE", "AS"),
+    *("1", "-1", "1.5e", "''", "'a'", "``", "x", "PERIOD", "STORED", "IN", "FROM", "WITH", "BY", "\0", "’", ".", "SET"),
+]
+
+
+def mutated(sql: str, random_: random.Random) -> str:
+    """The text with up to three tokens or characters dropped, doubled, swapped, cut off or replaced."""
+    for _ in range(random_.randint(1, 3)):
+        try:
+            pieces = [token.text for token in tokens(sql)]
+        except Error:
+            pieces = list(sql)
+        if not pieces:
+            return sql
+        at, kind = random_.randrange(len(pieces)), random_.randrange(6)
+        if kind == 0:
+            del pieces[at]
+        elif kind == 1:
+            pieces.insert(at, random_.choice(PIECES))
+        elif kind == 2:
+            pieces[at] = random_.choice(PIECES)
+        elif kind == 3:
+            other = random_.randrange(len(pieces))
+            pieces[at], pieces[other] = pieces[other], pieces[at]
+        elif kind == 4:
+            del pieces[at:]
+        else:
+            pieces[at] = pieces[at][: random_.randint(0, len(pieces[at]))]
+        sql = random_.choice([" ", "  ", "\r\n"]).join(pieces)
+    return sql
+
+
+def problem(sql: str) -> str | None:
+    """What is wrong with the parser's answer to the text, if anything."""
+    try:
+        statement = parse(sql)
+    except Error as error:
+        if error.position is None or not 0 <= error.position.start <= error.position.end <= len(sql):
+            return f"position {error.position}"
+        return None if error.hint and "Hint:" in render(error, sql) else "no hint"
+    return None if parse(render_statement(statement)) == statement else f"does not come back: {statement}"
+
+
+def test_mutated_statements_never_break_the_parser() -> None:
+    random_ = random.Random(SEED)
+    for number in range(ROUNDS):
+        sql = mutated(random_.choice(STATEMENTS)[0], random_)
+        assert problem(sql) is None, f"seed {SEED}, round {number}: {sql!r}"

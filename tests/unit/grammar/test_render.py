@@ -1,0 +1,205 @@
+"""Statements render to text that parses to themselves: the written ones, and generated ones with any name and value."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from test_parse_statements import STATEMENTS
+
+from rewriter.grammar import statements as st
+from rewriter.grammar.lalr import keywords
+from rewriter.grammar.lexer import tokens
+from rewriter.grammar.parser import parse
+from rewriter.grammar.render import quote, quote_name, render
+
+texts = some.text(max_size=12) | some.sampled_from(
+    ["", "'", "\\", "\\'", "it's", "\\%", "\0" + "12", "\r\n", "é中😀", "--", "*/"]
+)
+names = some.sampled_from(["a", "date", "user", "SELECT", "Table", "values", "1a", "x y", "`", "é", "if", "null"]) | (
+    some.text(min_size=1, max_size=8)
+)
+qualified = some.builds(st.Name, some.lists(names, min_size=1, max_size=3).map(tuple))
+flags = some.booleans()
+numbers = some.from_regex(r"-?[0-9]{1,6}(\.[0-9]{1,3})?(BD|D|F)?|-?[0-9]{1,4}[LSY]|-?1e-?[0-9]", fullmatch=True)
+literals = some.one_of(
+    some.builds(st.Literal, some.sampled_from(["string", "date", "timestamp"]), texts),
+    some.builds(st.Literal, some.just("number"), numbers),
+    some.sampled_from([st.Literal("null", ""), st.Literal("boolean", "true"), st.Literal("boolean", "false")]),
+)
+queries = some.sampled_from(
+    [
+        "SELECT 1",
+        "(SELECT a\r\n-- c\n, b)",
+        "VALUES (1)",
+        "WITH x AS (SELECT 1) SELECT ';'",
+        "FROM t SELECT a",
+        "TABLE t",
+    ]
+).map(st.Query)
+scalars = some.sampled_from(["int", "string", "decimal(10,2)", "varchar(3)", "timestamp_ntz"])
+
+
+def struct(fields: list[tuple[str, str]]) -> str:
+    return "struct<" + ",".join(f"`{name.replace('`', '``')}`:{type_}" for name, type_ in fields) + ">"
+
+
+types = some.recursive(
+    scalars,
+    lambda inner: some.one_of(
+        inner.map(lambda t: f"array<{t}>"),
+        some.tuples(inner, inner).map(lambda pair: f"map<{pair[0]},{pair[1]}>"),
+        some.lists(some.tuples(some.sampled_from(["x y", "a`b", "1"]), inner), max_size=2).map(struct),
+    ),
+    max_leaves=4,
+)
+
+
+def unique(key: str):  # type: ignore[no-untyped-def]
+    """For ``unique_by``: names are compared without case."""
+    return lambda item: getattr(item, key).lower()
+
+
+def tuples(items, key=None, least=1):  # type: ignore[no-untyped-def]
+    return some.lists(items, min_size=least, max_size=3, unique_by=key).map(tuple)
+
+
+def optional(values):  # type: ignore[no-untyped-def]
+    return some.none() | values
+
+
+dynamic = tuples(some.builds(st.PartitionItem, names, optional(literals)), unique("column"))
+static = tuples(some.builds(st.PartitionItem, names, literals), unique("column"))
+columns = some.builds(st.ColumnDef, names, types, optional(texts))
+layouts = tuples(some.builds(st.LayoutColumn, names, optional(texts)), unique("column"))
+periods = some.sampled_from(["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"])
+complete = tuples(some.builds(st.CompleteWith, names, optional(tuples(literals))), unique("column"), least=0)
+fact_tables = some.builds(
+    lambda table, many, by, flags, complete: st.FactTable(
+        table, many, by, (*flags, "COMPLETE") if complete else flags, complete
+    ),
+    optional(qualified),
+    tuples(periods, str),
+    tuples(some.tuples(names, layouts), lambda item: item[0].lower()),
+    some.sampled_from([(), ("RAW",), ("TRUSTED",), ("RAW", "TRUSTED")]),
+    complete,
+)
+storages = some.builds(
+    st.FactStorage, names | some.just("default"), tuples(fact_tables), optional(names), optional(texts), optional(texts)
+)
+cube_columns = some.one_of(
+    some.builds(st.CubeColumn, names, types, some.sampled_from(["DIMENSION", "TIME"])),
+    some.builds(st.CubeColumn, names, types, some.sampled_from(["COUNT", "MIN", "MAX"]), some.none(), flags),
+    some.builds(st.CubeColumn, names, types, some.just("SUM"), optional(names), flags),
+)
+keys = names | some.sampled_from(["a.b", "rewriter.partial_data", "a-b:c.1", "time", "a--b"])
+conditions = some.builds(st.PartitionCondition, names, some.sampled_from(["=", "<>", "<", "<=", ">", ">="]), literals)
+inserts = some.builds(
+    st.Insert,
+    table=qualified,
+    query=queries,
+    overwrite=flags,
+    partition=optional(dynamic),
+    columns=optional(tuples(names)),
+)
+statements = some.one_of(
+    some.builds(st.Select, query=queries),
+    some.builds(st.Explain, what=some.sampled_from(["REWRITE", "COVER", "SCAN", "ENGINE", "ALL"]), query=queries),
+    some.builds(
+        st.CreateTable,
+        table=qualified,
+        columns=tuples(columns),
+        partitioned_by=tuples(columns | some.builds(st.ColumnDef, names, some.none()), least=0),
+        external=flags,
+        if_not_exists=flags,
+        format=optional(some.sampled_from(["parquet", "orc", "x y", "table"])),
+        location=optional(texts),
+        comment=optional(texts),
+        properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
+    ),
+    some.builds(st.DropTable, table=qualified, if_exists=flags, purge=flags),
+    some.builds(st.ShowTables, like=optional(texts)),
+    some.builds(st.ShowCubes, facts=flags),
+    some.builds(st.Describe, name=qualified, kind=some.sampled_from(["TABLE", "CUBE", "FACT"]), extended=flags),
+    inserts,
+    some.builds(
+        st.Insert,
+        table=qualified,
+        query=queries,
+        overwrite=some.just(True),
+        partition=static,
+        if_not_exists=some.just(True),
+        columns=optional(tuples(names)),
+    ),
+    some.builds(
+        st.AddPartitions,
+        table=qualified,
+        partitions=tuples(some.builds(st.PartitionLocation, spec=static, location=optional(texts))),
+        if_not_exists=flags,
+    ),
+    some.builds(st.DropPartitions, table=qualified, specs=tuples(tuples(conditions)), if_exists=flags, purge=flags),
+    some.builds(st.ShowPartitions, table=qualified, partition=optional(static)),
+    some.builds(
+        st.CreateCube, name=qualified, columns=tuples(cube_columns), if_not_exists=flags, time_zone=optional(texts)
+    ),
+    some.builds(
+        st.CreateFact,
+        name=qualified,
+        cube=qualified,
+        storages=tuples(storages, unique("name")),
+        columns=optional(tuples(names)),
+        weight=some.integers(0, 10**6),
+        if_not_exists=flags,
+    ),
+    some.builds(st.DropCube, name=qualified, if_exists=flags),
+    some.builds(st.DropFact, name=qualified, if_exists=flags),
+    some.builds(st.ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
+    some.builds(
+        lambda fact, bounds: st.ShowCoverage(fact=fact, start=bounds[0], end=bounds[1]),
+        qualified,
+        some.sampled_from([(None, None), (st.Literal("string", "2015"), st.Literal("date", "2016-01-01"))]),
+    ),
+    some.just(st.SetSetting()),
+    some.builds(st.SetSetting, key=keys, value=optional(texts)),
+    some.builds(st.ResetSetting, key=optional(keys)),
+)
+
+
+def test_written_statements_come_back() -> None:
+    for _, statement in STATEMENTS:
+        assert parse(render(statement)) == statement
+
+
+@settings(max_examples=400, deadline=None)
+@given(statements)
+def test_generated_statements_come_back(statement: st.Statement) -> None:
+    text = render(statement)
+    assert parse(text) == statement
+    assert render(parse(text)) == text
+
+
+def test_every_statement_is_generated() -> None:
+    def leaves(cls: type) -> set[type]:
+        return {leaf for sub in cls.__subclasses__() for leaf in leaves(sub)} or {cls}
+
+    helpers = {st.PartitionLocation}
+    written = {type(statement) for _, statement in STATEMENTS}
+    assert leaves(st.Statement) - helpers == written
+
+
+@given(texts)
+def test_quoted_text_says_the_same(text: str) -> None:
+    statement = parse(f"SET x = {quote(text)}")
+    assert isinstance(statement, st.SetSetting)
+    assert statement.value == text
+    assert len(tokens(quote(text))) == 1
+
+
+def test_all_keywords_are_quoted_as_names() -> None:
+    assert {word for word in keywords() if quote_name(word.lower()) == word.lower()} == set()
+    assert quote_name("flights") == "flights"
+
+
+def test_rendered_text_is_pleasant() -> None:
+    sql = (
+        "CREATE FACT flights_all OF CUBE flights WEIGHT 10 STORED IN STORAGE hot "
+        "(TABLE flights_daily PERIOD DAILY PARTITIONED BY departed AS (ds = 'yyyy-MM-dd')) START '2013'"
+    )
+    assert render(parse(sql)) == sql

@@ -1,0 +1,151 @@
+"""A catalog in memory for planner tests: one cube of flights, its fact in three tables, and a plain table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import (
+    Aggregate,
+    Column,
+    Cube,
+    Fact,
+    Measure,
+    Partition,
+    Storage,
+    StorageTable,
+    Table,
+)
+from rewriter.errors import Span
+from rewriter.grammar.statements import Query
+from rewriter.planner.plan import Plan, Settings
+from rewriter.planner.planner import plan_query
+from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.timelines import OrdinalRange, RangesPartitionTimeline
+
+P = UpdatePeriod
+
+FLIGHTS = Cube(
+    1,
+    "flights",
+    (Column("origin", "string"), Column("carrier", "string")),
+    (
+        Measure("flights", "bigint", Aggregate.COUNT),
+        Measure("departures", "bigint", Aggregate.COUNT),
+        Measure("distance", "bigint", Aggregate.SUM),
+        Measure("price", "decimal(10,2)", Aggregate.SUM),
+        Measure("delay", "double", Aggregate.SUM, "departures"),
+        Measure("worst", "double", Aggregate.MAX),
+    ),
+    ("departed",),
+    ("origin", "carrier", "flights", "departures", "distance", "price", "delay", "worst", "departed"),
+)
+DATA = tuple(Column(c.name, c.type) for c in (*FLIGHTS.dimensions, *FLIGHTS.measures))
+
+
+def table(number: int, name: str, *time_columns: str) -> Table:
+    columns = tuple(Column(column, "string") for column in time_columns)
+    return Table(number, name, DATA, columns, "parquet", f"/warehouse/{name}")
+
+
+def storage_table(name: str, layouts: Mapping[UpdatePeriod, Sequence[tuple[str, str | None]]]) -> StorageTable:
+    return StorageTable(name, "departed", {p: TimeLayout.of(p, columns) for p, columns in layouts.items()})
+
+
+class FakeReader:
+    """Answers what a snapshot would; ``covered`` and ``stale`` map (table, period) to ranges of time as text pairs."""
+
+    def __init__(
+        self,
+        facts: Sequence[Fact],
+        tables: Sequence[Table],
+        covered: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]],
+        stale: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]] | None = None,
+        null_tables: Sequence[str] = (),
+        cube: Cube = FLIGHTS,
+    ) -> None:
+        self._facts, self._cube = tuple(facts), cube
+        self._tables = {one.name: one for one in tables}
+        self._covered, self._stale = dict(covered), dict(stale or {})
+        self._null_tables = null_tables
+
+    def find(self, name: str) -> Table | Cube | Fact | None:
+        known: dict[str, Table | Cube | Fact] = {**self._tables, self._cube.name: self._cube}
+        known |= {fact.name: fact for fact in self._facts}
+        return known.get(name.lower())
+
+    def table(self, name: str) -> Table:
+        return self._tables[name]
+
+    def cube(self, name: str) -> Cube:
+        return self._cube
+
+    def facts_of(self, cube_name: str) -> tuple[Fact, ...]:
+        return self._facts
+
+    def tables(self) -> tuple[Table, ...]:
+        return tuple(self._tables.values())
+
+    def cubes(self) -> tuple[Cube, ...]:
+        return (self._cube,)
+
+    def facts(self) -> tuple[Fact, ...]:
+        return self._facts
+
+    def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        return _line(period, self._covered.get((table_name, period), ()))
+
+    def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        return _line(period, self._stale.get((table_name, period), ()))
+
+    def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
+        return (Partition(b"", (None,)),) if table.name in self._null_tables else ()
+
+
+def _line(period: UpdatePeriod, ranges: Sequence[tuple[str, str]]) -> RangesPartitionTimeline:
+    bounds = [(period.ordinal(parse_instant(a)), period.ordinal(parse_instant(b))) for a, b in ranges]
+    return RangesPartitionTimeline(OrdinalRange(a, b) for a, b in bounds)
+
+
+FACT = Fact(
+    2,
+    "flights_all",
+    "flights",
+    (
+        Storage(
+            "default",
+            (
+                storage_table("hourly", {P.HOURLY: [("dt", None)]}),
+                storage_table("daily", {P.DAILY: [("ds", None)]}),
+                storage_table("monthly", {P.MONTHLY: [("month", None)]}),
+            ),
+        ),
+    ),
+)
+AIRLINES = Table(20, "airlines", (Column("carrier", "string"), Column("name", "string")), (), "parquet", "/warehouse/a")
+QUARTER = [("2013-01-01", "2013-04-01")]
+
+
+def reader(**changes: object) -> FakeReader:
+    """Hours, days and months of the first quarter of 2013, all there, unless ``changes`` say otherwise."""
+    settings: dict[str, object] = {
+        "facts": (FACT,),
+        "tables": (table(10, "hourly", "dt"), table(11, "daily", "ds"), table(12, "monthly", "month"), AIRLINES),
+        "covered": {("hourly", P.HOURLY): QUARTER, ("daily", P.DAILY): QUARTER, ("monthly", P.MONTHLY): QUARTER},
+    }
+    return FakeReader(**(settings | changes))  # type: ignore[arg-type]
+
+
+def plan(
+    sql: str, catalog: FakeReader | None = None, parameters: Mapping[str, object] | None = None, **settings: object
+) -> Plan:
+    """The plan of ``sql`` with ``now`` at 2013-03-01T06:30."""
+    chosen = Settings(now=parse_instant("2013-03-01T06:30"), **settings)  # type: ignore[arg-type]
+    return plan_query(Query(sql, Span(0, len(sql))), catalog or reader(), chosen, parameters or {})
+
+
+def cover_of(made: Plan, index: int = 0) -> dict[str, int]:
+    """Partitions per table of one reference's cover."""
+    return {part.table: part.partitions for part in made.coverage.references[index].parts}

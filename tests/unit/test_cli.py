@@ -1,0 +1,299 @@
+"""The command line: what goes where, exit codes, carets, and what it costs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from rewriter import cli
+from rewriter.shell.pictures import axis, bar, window_of
+from rewriter.shell.rendering import FORMATS, rendered
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+SETUP = """
+CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
+CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt));
+ALTER TABLE hours ADD PARTITION (dt='2013-01-01-00') PARTITION (dt='2013-01-01-01'); -- the end
+"""
+QUERY = "SELECT SUM(n) FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-01T02')"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    assert cli.main(["sql", "-w", str(tmp_path), "-e", SETUP]) == 0
+    return str(tmp_path)
+
+
+def test_results_go_to_stdout(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sql", "-w", warehouse, "-e", "SHOW TABLES; SHOW CUBES"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.splitlines()[:3] == [
+        "table | type    | format  | partitioned_by",
+        "------+---------+---------+---------------",
+        "hours | MANAGED | parquet | dt",
+    ]
+
+
+def test_errors_go_to_stderr_with_a_caret_into_the_text(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sql", "-w", warehouse, "-e", "SHOW TABLES;\n  SHOW PARTITIONS hour;\nSHOW CUBES"]) == 1
+    captured = capsys.readouterr()
+    assert "hours" in captured.out
+    assert "dimensions" not in captured.out
+    assert captured.err.splitlines() == [
+        "Error: [TABLE_OR_VIEW_NOT_FOUND] the table or view 'hour' cannot be found",
+        "line 2:   SHOW PARTITIONS hour;",
+        "                          ^^^^",
+        "Hint: Did you mean hours?",
+    ]
+
+
+def test_files_and_stdin(
+    warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q.sql").write_text("\ufeffSHOW CUBES;\nFLY", encoding="utf-8")
+    assert cli.main(["sql", "-w", warehouse, "-f", str(tmp_path / "q.sql"), "--format", "csv"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "cube,dimensions,measures,times\nc,,n,t\n"
+    assert "line 2: FLY" in captured.err
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SHOW FACTS"))
+    assert cli.main(["sql", "-w", warehouse, "-f", "-", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "fact": "f", "cube": "c", "base_period": "HOURLY", "tables": "hours", "weight": 0
+    }  # fmt: skip
+    assert cli.main(["sql", "-w", warehouse, "-f", str(tmp_path / "absent.sql")]) == 1
+    (tmp_path / "binary.sql").write_bytes(b"\xff\xfe\x00")
+    assert cli.main(["sql", "-w", warehouse, "-f", str(tmp_path / "binary.sql")]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_rewrite(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["rewrite", "-w", warehouse, QUERY]) == 0
+    captured = capsys.readouterr()
+    assert "FROM hours WHERE dt >= '2013-01-01-00' AND dt <= '2013-01-01-01'" in captured.out
+    assert captured.err == ""
+    assert cli.main(["rewrite", "-w", warehouse, QUERY.replace("T02", "T03")]) == 1
+    assert "[2013-01-01T02, 2013-01-01T03)" in capsys.readouterr().err
+    partial = ["rewrite", "-w", warehouse, "--set", "rewriter.partial_data=true", QUERY.replace("T02", "T03")]
+    assert cli.main(partial) == 0
+    captured = capsys.readouterr()
+    assert "FROM hours" in captured.out
+    assert captured.err.startswith("Warning: ")
+    assert cli.main(["rewrite", "-w", warehouse, "DROP TABLE hours"]) == 1
+
+
+def test_the_environment_names_the_warehouse(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REWRITER_WAREHOUSE", warehouse)
+    assert cli.main(["sql", "-e", "SHOW CUBES"]) == 0
+    assert "c " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sql", "-w", "/dev/null", "-e", "SHOW TABLES"],
+        ["sql", "-w", "{w}", "--set", "rewriter.partial_data", "-e", "SHOW TABLES"],
+        ["sql", "-w", "{w}", "--set", "rewriter.nope=1", "-e", "SHOW TABLES"],
+        ["sql", "-w", "{w}", "-e", "SELECT 'open"],
+        ["sql", "-w", "{w}", "--engine", "duckdb", "--master", "local", "-e", "SHOW TABLES"],
+        ["golden", "{w}/nothing"],
+        ["demo", "{w}"],
+    ],
+)
+def test_mistakes_are_errors_without_traceback(
+    warehouse: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([argument.replace("{w}", warehouse) for argument in arguments]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("Error: [")
+    assert "\nHint: " in err
+    assert "internal" not in err
+
+
+def test_internal_errors_are_one_line(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("oh\nno")
+
+    monkeypatch.setattr("rewriter.session.Session.script", broken)
+    assert cli.main(["sql", "-w", warehouse, "-e", "SHOW TABLES"]) == 1
+    err = capsys.readouterr().err
+    assert err.splitlines()[0] == "Error: internal error RuntimeError: oh no"
+    assert "Traceback" not in err
+    assert cli.main(["sql", "-w", warehouse, "--debug", "-e", "SHOW TABLES"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_help_and_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    assert "rewrite" in capsys.readouterr().out
+    for arguments, code in ((["--version"], 0), (["sql"], 2), (["fly"], 2)):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(arguments)
+        assert caught.value.code == code
+
+
+def run(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "rewriter", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_rewrite_loads_nothing_heavy(warehouse: str) -> None:
+    """What it costs is a figure of ``benchmarks``: under half a second of CPU."""
+    heavy = ("pyspark", "duckdb", "pyarrow", "pandas", "rich", "lark")
+    code = (
+        "import sys; from rewriter.cli import main; code = main(sys.argv[1:]);"
+        f"sys.exit(code or sum(m in sys.modules for m in {heavy!r}))"
+    )
+    command = [sys.executable, "-c", code, "rewrite", "-w", warehouse, QUERY]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    process = run("sql", "-w", str(tmp_path / "w"), "-f", str(fifo))
+    time.sleep(0.6)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_a_closed_pipe_is_quiet(warehouse: str) -> None:
+    sql = "SET;" * 3000
+    process = run("sql", "-w", warehouse, "-e", sql)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.wait(timeout=20)
+
+
+NAMES = ["text", "n", "price", "at"]
+ROWS = [
+    ("plain", 1, Decimal("1.50"), datetime(2013, 1, 29, 6, tzinfo=UTC)),
+    ('a,"b"|c\nd', None, None, date(2013, 1, 29)),
+    ("中", -20, 0.1, datetime(2013, 1, 29, 6, 0, 0, 120000, tzinfo=UTC)),
+]
+
+
+class TestRendering:
+    def test_table(self) -> None:
+        assert list(rendered(NAMES, ROWS, "table")) == [
+            "text       |    n | price | at",
+            "-----------+------+-------+-----------------------",
+            "plain      |    1 |  1.50 | 2013-01-29 06:00:00",
+            'a,"b"|c\\nd | NULL |  NULL | 2013-01-29',
+            # A wide character takes two columns.
+            "中         |  -20 |   0.1 | 2013-01-29 06:00:00.12",
+        ]
+
+    def test_csv_reads_back(self) -> None:
+        text = "\n".join(rendered(NAMES, ROWS, "csv"))
+        assert list(csv.reader(io.StringIO(text))) == [
+            NAMES,
+            ["plain", "1", "1.50", "2013-01-29 06:00:00"],
+            ['a,"b"|c\nd', "", "", "2013-01-29"],
+            ["中", "-20", "0.1", "2013-01-29 06:00:00.12"],
+        ]
+
+    def test_json_has_one_object_a_line(self) -> None:
+        lines = [json.loads(line) for line in rendered(NAMES, ROWS, "json")]
+        assert lines[0] == {"text": "plain", "n": 1, "price": "1.50", "at": "2013-01-29 06:00:00"}
+        assert lines[1]["n"] is None
+        (odd,) = rendered(["a", "a", "b"], [(float("nan"), float("-inf"), [1, {"k": b"\x01"}])], "json")
+        assert json.loads(odd) == {"a": "NaN", "a_2": "-Infinity", "b": [1, {"k": "01"}]}
+
+    def test_markdown(self) -> None:
+        lines = list(rendered(NAMES, ROWS, "markdown"))
+        assert lines[1] == "| --- | ---: | ---: | --- |"
+        assert lines[3] == '| a,"b"\\|c\\nd | NULL | NULL | 2013-01-29 |'
+
+    @pytest.mark.parametrize("form", FORMATS)
+    def test_no_rows(self, form: str) -> None:
+        lines = list(rendered(["a", "b"], [], form))
+        assert (
+            lines
+            == {
+                "table": ["a | b", "--+--"],
+                "csv": ["a,b"],
+                "json": [],
+                "markdown": ["| a | b |", "| --- | --- |"],
+            }[form]
+        )
+
+
+def test_bars() -> None:
+    window = TimeRange(0, 100)
+    assert bar(RangeSet.of(window), window, 10) == "█" * 10
+    assert bar(RangeSet.of(TimeRange(0, 20), TimeRange(55, 57)), window, 10) == "██···▒····"
+    assert bar(RangeSet.EMPTY, window, 3) == "···"
+    assert window_of(RangeSet.of(TimeRange(1, 2), TimeRange(5, 9))) == TimeRange(1, 9)
+    assert window_of(RangeSet.EMPTY) is None
+    assert axis(TimeRange(0, 86_400_000_000), 24) == "1970-01-01    1970-01-02"
+
+
+class TestGoldenFiles:
+    TEXT = (
+        "# A comment.\n\nparse\nshow   tables\n----\nSHOW TABLES\n\n"
+        "sql format=csv\nSET rewriter.periods\n----\nkey,value\nwrong\n\n"
+        "error\nSHOW PARTITIONS nope\n----\n"
+    )
+
+    def test_a_difference_is_shown_and_can_be_accepted(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = tmp_path / "a.test"
+        file.write_text(self.TEXT)
+        assert cli.main(["golden", str(tmp_path)]) == 1
+        captured = capsys.readouterr()
+        assert f"{file}:8: sql" in captured.out
+        assert "-wrong\n+rewriter.periods,\n" in captured.out
+        assert "3 cases, 2 failed." in captured.out
+        assert "--rewrite" in captured.err
+        assert cli.main(["golden", str(file), "--rewrite"]) == 0
+        assert cli.main(["golden", str(file)]) == 0
+        assert file.read_text().startswith(self.TEXT[: self.TEXT.index("wrong")] + "rewriter.periods,\n\nerror\n")
+        assert "TABLE_OR_VIEW_NOT_FOUND" in file.read_text()
+
+    def test_failures_are_never_accepted(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file = tmp_path / "a.test"
+        text = "sql\nSHOW PARTITIONS nope\n----\nas it was\n\nerror\nSHOW TABLES\n----\nas it was, too\n"
+        file.write_text(text)
+        assert cli.main(["golden", str(file), "--rewrite"]) == 1
+        assert file.read_text() == text
+        assert "2 cases, 2 failed." in capsys.readouterr().out
+
+    def test_output_with_blank_lines(self, tmp_path: Path) -> None:
+        file = tmp_path / "a.test"
+        file.write_text("explain\nSELECT 1\n----\n\nparse\nSET a\n----\n\n# The end.\n")
+        assert cli.main(["golden", str(file), "--rewrite"]) == 0
+        once = file.read_text()
+        assert once.count("----\n----\n") == 2
+        assert once.endswith("SET a\n\n# The end.\n")
+        assert cli.main(["golden", str(file), "--rewrite"]) == 0
+        assert file.read_text() == once
+        assert cli.main(["golden", str(file)]) == 0
+
+    @pytest.mark.parametrize("text", ["fly\nx\n----\n", "sql\nSELECT 1\n", "sql colour=red\nSELECT 1\n----\n"])
+    def test_what_is_no_golden_file(self, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "a.test").write_text(text)
+        assert cli.main(["golden", str(tmp_path / "a.test")]) == 1
+        assert "INVALID_GOLDEN_FILE" in capsys.readouterr().err

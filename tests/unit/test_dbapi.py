@@ -1,0 +1,164 @@
+"""PEP 249 over DuckDB: cursors, descriptions, values, closed things."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import rewriter
+from rewriter import dbapi
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[rewriter.dbapi.Connection]:
+    with rewriter.connect(tmp_path, engine="duckdb") as opened:
+        yield opened
+
+
+def test_a_query(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    assert cursor.execute("SELECT a, b FROM (VALUES (1, 'x'), (2, 'y'), (3, 'z')) AS t(a, b) ORDER BY a") is cursor
+    assert cursor.description is not None
+    assert [(column[0], column[1]) for column in cursor.description] == [("a", "int"), ("b", "string")]
+    assert all(len(column) == 7 for column in cursor.description)
+    assert cursor.description[0][1] == dbapi.NUMBER
+    assert cursor.description[1][1] == dbapi.STRING
+    assert cursor.description[1][1] != dbapi.DATETIME
+    assert cursor.fetchone() == (1, "x")
+    assert cursor.fetchmany(1) == [(2, "y")]
+    assert cursor.fetchall() == [(3, "z")]
+    assert cursor.fetchone() is None
+    assert cursor.fetchall() == []
+
+
+def test_fetchmany_takes_arraysize(connection: dbapi.Connection) -> None:
+    cursor = connection.execute("SELECT a FROM (VALUES (1), (2), (3)) AS t(a) ORDER BY a")
+    assert cursor.fetchmany() == [(1,)]
+    cursor.arraysize = 5
+    assert cursor.fetchmany() == [(2,), (3,)]
+    assert list(connection.execute("SELECT 1")) == [(1,)]
+
+
+def test_arrow(connection: dbapi.Connection) -> None:
+    table = connection.execute("SELECT a FROM (VALUES (1), (2)) AS t(a) ORDER BY a").fetch_arrow_table()
+    assert table.to_pydict() == {"a": [1, 2]}
+    assert connection.execute("SHOW TABLES").fetch_arrow_table().num_rows == 0
+
+
+def test_statements_without_rows(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    for sql, count in (("CREATE TABLE t (a INT)", -1), ("INSERT INTO t VALUES (1), (2)", 2)):
+        cursor.execute(sql)
+        assert cursor.description is None
+        assert cursor.rowcount == count
+        for fetch in (cursor.fetchone, cursor.fetchmany, cursor.fetchall, cursor.fetch_arrow_table):
+            with pytest.raises(rewriter.Error):
+                fetch()
+
+
+def test_executemany(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    cursor.execute("CREATE TABLE t (a INT, b STRING)")
+    cursor.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), (2, None)])
+    assert cursor.rowcount == 2
+    assert cursor.execute("SELECT * FROM t ORDER BY a").fetchall() == [(1, "x"), (2, None)]
+    with pytest.raises(rewriter.ProgrammingError):
+        cursor.executemany("SELECT ?", [(1,)])
+
+
+def test_values_come_back_as_they_went(connection: dbapi.Connection) -> None:
+    instant = dt.datetime(2013, 1, 29, 6, 0, 0, 123456, tzinfo=dt.UTC)
+    values = [None, True, 7, 2**40, 1.5, "it's \\ 'ö'", Decimal("12.34"), dt.date(2013, 1, 29), instant]
+    sql = "SELECT " + ", ".join("?" for _ in values)
+    assert connection.execute(sql, values).fetchall() == [tuple(values)]
+    named = {f"v{i}": value for i, value in enumerate(values)}
+    assert connection.execute("SELECT " + ", ".join(f":{n}" for n in named), named).fetchall() == [tuple(values)]
+
+
+def test_instants_are_utc(connection: dbapi.Connection) -> None:
+    kolkata = dt.timezone(dt.timedelta(hours=5, minutes=30))
+    (row,) = connection.execute(
+        "SELECT ?, ?, TIMESTAMP '2013-01-29 06:00:00'",
+        [dt.datetime(2013, 1, 29, 11, 30, tzinfo=kolkata), dt.datetime(2013, 1, 29, 6)],
+    ).fetchall()
+    expected = dt.datetime(2013, 1, 29, 6, tzinfo=dt.UTC)
+    assert row == (expected, expected, expected)
+    assert all(value.utcoffset() == dt.timedelta(0) for value in row)
+
+
+@pytest.mark.parametrize("value", [2**63, Decimal("1E+40"), b"x", [1], object()])
+def test_values_that_do_not_fit(connection: dbapi.Connection, value: object) -> None:
+    with pytest.raises(rewriter.DataError):
+        connection.execute("SELECT ?", [value])
+
+
+def test_what_a_cursor_tells(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    assert (cursor.coverage, cursor.plan, cursor.stats, cursor.warnings) == (None, None, None, [])
+    cursor.execute("CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING)")
+    cursor.execute("CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+    cursor.execute("CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt))")
+    cursor.execute("INSERT INTO hours VALUES (1, '2013-01-01-00'), (2, '2013-01-01-02')")
+    query = "SELECT SUM(n) FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-01T03')"
+    with pytest.raises(rewriter.OperationalError):
+        cursor.execute(query)
+    assert cursor.description is None
+    cursor.execute("SET rewriter.partial_data = true")
+    cursor.execute(query)
+    assert cursor.fetchall() == [(3,)]
+    assert cursor.coverage is not None
+    assert cursor.coverage.missing == ("[2013-01-01T01, 2013-01-01T02)",)
+    assert len(cursor.warnings) == 1
+    assert cursor.plan is not None
+    assert "hours" in cursor.plan.sql
+    assert cursor.stats is not None
+    assert cursor.stats.partitions == 2
+
+
+def test_settings_of_connect(tmp_path: Path) -> None:
+    with rewriter.connect(tmp_path, engine="duckdb", partial_data=True, max_dynamic_partitions=5) as connection:
+        assert connection.execute("SET rewriter.partial_data").fetchall() == [("rewriter.partial_data", "true")]
+    with pytest.raises(rewriter.ProgrammingError):
+        rewriter.connect(tmp_path, engine="duckdb", partial_dat=True)
+
+
+def test_closed_things(connection: dbapi.Connection) -> None:
+    cursor = connection.execute("SELECT 1")
+    cursor.close()
+    cursor.close()
+    for call in (lambda: cursor.execute("SELECT 1"), cursor.fetchone, lambda: cursor.executemany("SELECT 1", [])):
+        with pytest.raises(rewriter.InterfaceError):
+            call()
+    other = connection.cursor()
+    with pytest.raises(rewriter.InterfaceError):
+        other.fetchone()
+    connection.close()
+    connection.close()
+    for call in (
+        connection.cursor().fetchone,
+        connection.commit,
+        connection.rollback,
+        lambda: other.execute("SELECT 1"),
+    ):
+        with pytest.raises(rewriter.InterfaceError):
+            call()
+
+
+def test_transactions(connection: dbapi.Connection) -> None:
+    connection.commit()
+    with pytest.raises(rewriter.NotSupportedError):
+        connection.rollback()
+
+
+def test_constructors() -> None:
+    assert dbapi.TimestampFromTicks(0) == dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    assert dbapi.DateFromTicks(86400) == dt.date(1970, 1, 2)
+    assert dbapi.TimeFromTicks(3600) == dt.time(1)
+    assert dbapi.Date(2013, 1, 1) == dt.date(2013, 1, 1)
+    assert dbapi.NUMBER == "decimal(10,2)"
+    assert dbapi.NUMBER != "string"
+    assert len({dbapi.STRING, dbapi.NUMBER, dbapi.STRING}) == 2

@@ -1,0 +1,53 @@
+"""What users may rely on: the names of ``rewriter`` and ``rewriter.dbapi``, and what PEP 249 asks of them."""
+
+import subprocess
+import sys
+
+import rewriter
+from rewriter import dbapi, errors
+
+EXCEPTIONS = {
+    "DataError",
+    "DatabaseError",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Warning",
+}
+
+
+def test_the_package_exports_what_it_says() -> None:
+    expected = EXCEPTIONS | {"__version__", "apilevel", "connect", "paramstyle", "threadsafety"}
+    assert set(rewriter.__all__) == expected
+    visible = {name for name in vars(rewriter) if not name.startswith("_")}
+    modules = {name.split(".")[1] for name in sys.modules if name.startswith("rewriter.")}
+    assert visible - modules == expected - {"__version__"}
+
+
+def test_pep_249_globals() -> None:
+    assert (rewriter.apilevel, rewriter.threadsafety, rewriter.paramstyle) == ("2.0", 1, "qmark")
+    assert all(getattr(rewriter, name) is getattr(errors, name) for name in EXCEPTIONS - {"Warning"})
+    for name in ("Date", "Time", "Timestamp", "DateFromTicks", "TimeFromTicks", "TimestampFromTicks", "Binary"):
+        assert callable(getattr(dbapi, name))
+    for name in ("STRING", "BINARY", "NUMBER", "DATETIME", "ROWID"):
+        assert isinstance(getattr(dbapi, name), dbapi.DBAPIType)
+
+
+def test_the_tree_of_errors_is_that_of_pep_249() -> None:
+    assert issubclass(rewriter.InterfaceError, rewriter.Error)
+    assert not issubclass(rewriter.InterfaceError, rewriter.DatabaseError)
+    for name in EXCEPTIONS - {"Error", "InterfaceError", "DatabaseError", "Warning"}:
+        assert issubclass(getattr(rewriter, name), rewriter.DatabaseError)
+    assert issubclass(rewriter.Warning, Exception)
+    assert not issubclass(rewriter.Warning, rewriter.Error)
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = ("pyspark", "duckdb", "pyarrow", "pandas", "sqlglot", "sqlalchemy", "lark", "rich")
+    code = f"import sys, rewriter; print([m for m in {heavy!r} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
