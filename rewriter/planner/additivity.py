@@ -14,26 +14,12 @@ from sqlglot import exp
 
 from rewriter.catalog.models import Aggregate, Cube, Measure
 from rewriter.planner.blocks import joined
+from rewriter.planner.scalars import is_scalar
 
 _DECIMALS = ("decimal", "bigdecimal")
 MeasureOf = Callable[[exp.Column], Measure | None]
 TypeOf = Callable[[exp.Column], str | None]
 
-#: Scalar functions and operators whose answer depends on their operands alone.
-_SCALAR = (
-    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Placeholder, exp.DataType,
-    exp.DataTypeParam,    exp.Interval, exp.Var, exp.Alias, exp.Tuple, exp.Star, exp.Ordered, exp.Distinct, exp.Where,
-    exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
-    exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Exists, exp.Escape,
-    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe, exp.SafeDivide,
-    exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least, exp.Cast, exp.TryCast,
-    exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Length, exp.Concat, exp.Left, exp.Right, exp.Replace,
-    exp.RegexpReplace, exp.RegexpExtract, exp.StrPosition, exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Sqrt, exp.Pow,
-    exp.Year, exp.Quarter, exp.Month, exp.Week, exp.WeekOfYear, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear,
-    exp.LastDay, exp.Hour, exp.Minute, exp.Second, exp.Extract, exp.TimestampTrunc, exp.DateTrunc, exp.TsOrDsToDate,
-    exp.TsOrDsAdd, exp.TimeToStr, exp.TimeStrToTime, exp.StrToTime, exp.AddMonths, exp.DateDiff, exp.TimestampFromParts,
-    exp.CurrentTimestamp, exp.CurrentDate,
-)  # fmt: skip
 #: What organises a block without computing anything.
 _STRUCTURE = (
     exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Grouping, exp.GroupingId, exp.Having, exp.Order, exp.Limit,
@@ -103,9 +89,11 @@ def judge(select: exp.Select, nodes: list[exp.Expr], cube: Cube, measure_of: Mea
         elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
             if measure_of(joined(node)) is not None:
                 reasons.append(Reason(f"the measure {node.name} stands in USING", node))
-        elif not isinstance(
-            node, (*_SCALAR, *_STRUCTURE, exp.AggFunc, exp.Column, exp.Star, exp.Window)
-        ) and not _is_ours(node):
+        elif (
+            not isinstance(node, (*_STRUCTURE, exp.AggFunc, exp.Column, exp.Star, exp.Window))
+            and not is_scalar(node)
+            and not _is_ours(node)
+        ):
             reasons.append(Reason(f"{_named(node)} is not known to be a deterministic function of single values", node))
     return Additivity(tuple(reasons), tuple(counts), tuple(averages))
 
