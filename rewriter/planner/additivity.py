@@ -7,13 +7,13 @@ become sums of the measure that counts, on every period, the base included.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from rewriter.catalog.models import Aggregate, Cube, Measure
-from rewriter.planner.blocks import joined
+from rewriter.planner.plan import ReasonKind
 from rewriter.planner.scalars import is_scalar
 
 _DECIMALS = ("decimal", "bigdecimal")
@@ -23,14 +23,20 @@ TypeOf = Callable[[exp.Column], str | None]
 #: What organises a block without computing anything.
 _STRUCTURE = (
     exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Grouping, exp.GroupingId, exp.Having, exp.Order, exp.Limit,
-    exp.Offset, exp.Where, exp.Join, exp.Filter, exp.Subquery, exp.TableAlias,
+    exp.Offset, exp.Where, exp.Join, exp.Filter, exp.Subquery, exp.TableAlias, exp.Lateral, exp.Qualify, exp.WindowSpec,
+    exp.IgnoreNulls, exp.RespectNulls, exp.AggFunc, exp.Window,
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Why a block is not additive, and the node that says so."""
+#: Functions that make several rows of one: free in LATERAL VIEW, where they depend on single values.
+_GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
 
+
+@dataclass(frozen=True)
+class Objection:
+    """Why a reference is not additive, and the node that says so."""
+
+    kind: ReasonKind
     text: str
     node: exp.Expr
 
@@ -49,143 +55,227 @@ class AvgCall:
 
     node: exp.Avg
     measure: Measure
-    column: exp.Column
 
 
 @dataclass(frozen=True)
 class Additivity:
     """What the aggregates of a block allow and want."""
 
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Objection, ...]
     counts: tuple[CountCall, ...]
     averages: tuple[AvgCall, ...]
 
 
-def judge(select: exp.Select, nodes: list[exp.Expr], cube: Cube, measure_of: MeasureOf, type_of: TypeOf) -> Additivity:
-    """Judges one block. ``nodes`` are its own nodes; ``measure_of`` tells which columns are measures of the cube,
-    ``type_of`` the types of all columns where they are known.
+@dataclass(frozen=True)
+class Subject:
+    """The reference that is judged: one cube in a block.
+
+    ``measure_of`` tells which columns are its measures, ``any_measure`` which are measures of any cube in the block,
+    ``type_of`` the types of columns where they are known, ``joined`` what a name in USING stands for, ``shown`` whether
+    ``*`` shows a measure of it. ``tested`` says that only the existence of its rows matters (EXISTS, IN, the right
+    side of a semi join), and ``alone`` that it is the only cube whose rows the block counts.
     """
-    reasons: list[Reason] = []
-    counts: list[CountCall] = []
-    averages: list[AvgCall] = []
-    inside: set[int] = set()
-    aggregated = select.args.get("group") is not None or select.args.get("distinct") is not None
-    for node in nodes:
-        if isinstance(node, exp.Window):
-            reasons.append(Reason("a window function sees single rows", node))
-        if isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId):
-            aggregated = True
-            _judge_aggregate(node, cube, measure_of, type_of, reasons, counts, averages, inside)
-    if not aggregated:
-        reasons.append(Reason("the query answers rows, not aggregates", select))
-    for node in nodes:
-        if isinstance(node, exp.Column) and id(node) not in inside:
-            if isinstance(node.this, exp.Star):
-                reasons.append(Reason("* answers the measures of single rows", node))
-            elif measure_of(node) is not None:
-                reasons.append(Reason(f"the measure {node.name} stands outside an aggregate", node))
-        elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Column | exp.Count):
-            reasons.append(Reason("* answers the measures of single rows", node))
-        elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
-            if measure_of(joined(node)) is not None:
-                reasons.append(Reason(f"the measure {node.name} stands in USING", node))
-        elif (
-            not isinstance(node, (*_STRUCTURE, exp.AggFunc, exp.Column, exp.Star, exp.Window))
-            and not is_scalar(node)
-            and not _is_ours(node)
-        ):
-            reasons.append(Reason(f"{_named(node)} is not known to be a deterministic function of single values", node))
-    return Additivity(tuple(reasons), tuple(counts), tuple(averages))
+
+    cube: Cube
+    measure_of: MeasureOf
+    any_measure: Callable[[exp.Column], bool]
+    type_of: TypeOf
+    joined: Callable[[exp.Identifier], bool]
+    shown: bool
+    tested: bool
+    alone: bool
 
 
-def _judge_aggregate(
-    node: exp.AggFunc,
-    cube: Cube,
-    measure_of: MeasureOf,
-    type_of: TypeOf,
-    reasons: list[Reason],
-    counts: list[CountCall],
-    averages: list[AvgCall],
-    inside: set[int],
-) -> None:
-    """Judges one aggregate; measures that it makes additive are noted in ``inside``."""
-    argument, distinct = node.this, isinstance(node.this, exp.Distinct)
-    if any(isinstance(inner, exp.AggFunc) for inner in node.walk() if inner is not node):
-        reasons.append(Reason("an aggregate stands inside another", node))
-        return
-    measures = [column for column in node.find_all(exp.Column) if measure_of(column) is not None]
-    if isinstance(node, exp.Count) and not distinct:
-        _judge_count(node, cube, measures, reasons, counts)
-    elif isinstance(node, exp.Sum) and not distinct:
-        column = _linear(argument, measure_of, type_of)
-        measure = measure_of(column) if column is not None else None
+def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Additivity:
+    """Judges one reference. ``nodes`` are the block's own nodes and the conditions inlined with the reference."""
+    verdict = _Verdict(subject)
+    over_rows, in_groups = windows(select, nodes)
+    for node in over_rows:
+        verdict.over_rows(node)
+    functions = {id(node) for node in (*over_rows, *in_groups)}
+    for node in nodes:
+        if is_aggregate(node) and id(node) not in functions:
+            verdict.aggregate(node)
+    if not is_aggregated(select, nodes) and not subject.tested:
+        verdict.reason(ReasonKind.ROWS, "the query answers rows, not aggregates", select)
+    for node in nodes:
+        verdict.other(node)
+    return Additivity(tuple(verdict.reasons), tuple(verdict.counts), tuple(verdict.averages))
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node folds several rows into one value."""
+    return isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId)
+
+
+def is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
+    """Whether a block answers groups (or distinct rows), not the rows that it reads."""
+    if select.args.get("group") is not None or select.args.get("distinct") is not None:
+        return True
+    return any(is_aggregate(node) and not _in_window(node) for node in nodes)
+
+
+def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The functions of windows over single rows, and of those over groups, which are free.
+
+    ``SUM(SUM(distance)) OVER (…)`` in a grouped block sees one row per group, after aggregation.
+    """
+    functions = [function for node in nodes if isinstance(node, exp.Window) and (function := _function(node))]
+    inner = {id(found) for function in functions for found in function.find_all(exp.AggFunc) if found is not function}
+    grouped = (
+        select.args.get("group") is not None
+        or bool(inner)
+        or any(is_aggregate(node) and not _in_window(node) for node in nodes)
+    )
+    return ([], functions) if grouped else (functions, [])
+
+
+def _function(window: exp.Window) -> exp.Expr | None:
+    """The function of a window; ``None`` for a definition in WINDOW."""
+    node = window.this
+    while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        node = node.this
+    return node if isinstance(node, exp.Func) else None
+
+
+def _in_window(node: exp.Expr) -> bool:
+    parent = node.parent
+    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        parent = parent.parent
+    return isinstance(parent, exp.Window)
+
+
+class _Verdict:
+    """Collects what the aggregates and the other nodes of a block say about one reference."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self.reasons: list[Objection] = []
+        self.counts: list[CountCall] = []
+        self.averages: list[AvgCall] = []
+        self._inside: set[int] = set()
+
+    def reason(self, kind: ReasonKind, text: str, node: exp.Expr) -> None:
+        self.reasons.append(Objection(kind, text, node))
+
+    def aggregate(self, node: exp.Expr) -> None:
+        """Judges one aggregate; measures that it makes additive are noted."""
+        argument, distinct = node.this, isinstance(node.this, exp.Distinct)
+        if any(is_aggregate(inner) for inner in node.walk() if inner is not node):
+            self._not_additive("an aggregate stands inside another", node)
+        elif isinstance(node, exp.Count) and not distinct:
+            self._count(node)
+        elif isinstance(node, exp.Sum) and not distinct:
+            self._sum(node)
+        elif isinstance(node, exp.Avg) and not distinct:
+            self._average(node)
+        elif isinstance(node, exp.Min | exp.Max):
+            self._extreme(node, argument)
+        elif isinstance(node, exp.Count | exp.LogicalOr | exp.LogicalAnd):
+            if self._measures(node):
+                self._not_additive(f"{_named(node)} of a measure depends on single rows", node)
+        else:
+            self._not_additive(f"{_named(node)} is not known to be additive", node)
+
+    def over_rows(self, node: exp.Expr) -> None:
+        """Judges the function of a window over rows: it needs the base period, and COUNT counts events there, too."""
+        self.reason(ReasonKind.WINDOW, "a window function sees single rows", node)
+        if isinstance(node, exp.Count) and not isinstance(node.this, exp.Distinct):
+            self._count(node)
+        elif isinstance(node, exp.Avg) and not isinstance(node.this, exp.Distinct):
+            self._average(node)
+
+    def _not_additive(self, text: str, node: exp.Expr) -> None:
+        if not self._subject.tested:
+            self.reason(ReasonKind.AGGREGATE, text, node)
+
+    def _measures(self, node: exp.Expr) -> list[exp.Column]:
+        return [column for column in node.find_all(exp.Column) if self._subject.measure_of(column) is not None]
+
+    def _count(self, node: exp.Count) -> None:
+        argument, cube = node.this, self._subject.cube
+        if self._measures(node):
+            self._not_additive("COUNT of a measure counts single rows", node)
+        elif cube.count_measure is None or not self._subject.alone:
+            self._not_additive(f"the cube {cube.name} declares no COUNT measure, so COUNT counts base rows", node)
+        elif isinstance(argument, exp.Star) or (isinstance(argument, exp.Literal) and not node.expressions):
+            self.counts.append(CountCall(node, None))
+        elif node.expressions or argument is None or argument.find(exp.Star):
+            self._not_additive("COUNT of several columns counts single rows", node)
+        else:
+            self.counts.append(CountCall(node, argument))
+
+    def _sum(self, node: exp.Sum) -> None:
+        column = _linear(node.this, self._subject)
+        measure = self._subject.measure_of(column) if column is not None else None
         if measure is not None and measure.aggregate in (Aggregate.SUM, Aggregate.COUNT):
-            inside.add(id(column))
+            self._inside.add(id(column))
         else:
-            reasons.append(Reason("this SUM is not one SUM measure times a coefficient without measures", node))
-    elif isinstance(node, exp.Avg) and not distinct:
-        measure = measure_of(argument) if isinstance(argument, exp.Column) else None
+            self._not_additive("this SUM is not one SUM measure times a coefficient without measures", node)
+
+    def _average(self, node: exp.Avg) -> None:
+        argument = node.this
+        measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) else None
         if measure is not None and measure.counted_by and measure.aggregate is Aggregate.SUM:
-            averages.append(AvgCall(node, measure, argument))
-            inside.add(id(argument))
+            self.averages.append(AvgCall(node, measure))
+            self._inside.add(id(argument))
         else:
-            reasons.append(Reason("AVG is additive only for a measure declared MEASURE SUM COUNTED BY", node))
-    elif isinstance(node, exp.Min | exp.Max):
+            self._not_additive("AVG is additive only for a measure declared MEASURE SUM COUNTED BY", node)
+
+    def _extreme(self, node: exp.Expr, argument: exp.Expr) -> None:
         wanted = Aggregate.MIN if isinstance(node, exp.Min) else Aggregate.MAX
         plain = isinstance(argument, exp.Column) and not node.expressions
-        measure = measure_of(argument) if plain else None
+        measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) and plain else None
         if measure is not None and measure.aggregate is wanted:
-            inside.add(id(argument))
-        elif measures:
-            reasons.append(Reason(f"{wanted.value} is additive only for a measure declared {wanted.value}", node))
+            self._inside.add(id(argument))
+        elif self._measures(node):
+            self._not_additive(f"{wanted.value} is additive only for a measure declared {wanted.value}", node)
         elif node.expressions:
-            reasons.append(Reason(f"{wanted.value} of several values is not known to be additive", node))
-    elif isinstance(node, exp.Count | exp.LogicalOr | exp.LogicalAnd):
-        if measures:
-            reasons.append(Reason(f"{_named(node)} of a measure depends on single rows", node))
-    else:
-        reasons.append(Reason(f"{_named(node)} is not known to be additive", node))
+            self._not_additive(f"{wanted.value} of several values is not known to be additive", node)
+
+    def other(self, node: exp.Expr) -> None:
+        """Judges a node that is no aggregate."""
+        outside, subject = ReasonKind.MEASURE_OUTSIDE_AGGREGATE, self._subject
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            if id(node) not in self._inside and subject.measure_of(node) is not None:
+                self.reason(outside, f"the measure {node.name} stands outside an aggregate", node)
+        elif isinstance(node, exp.Column | exp.Star):
+            if subject.shown and not isinstance(node.parent, exp.Column | exp.Count):
+                self.reason(outside, "* answers the measures of single rows", node)
+        elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
+            if subject.joined(node):
+                self.reason(outside, f"the measure {node.name} stands in USING", node)
+        elif isinstance(node, _GENERATORS):
+            if not isinstance(node.parent, exp.Lateral):
+                self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_named(node)} makes rows of its own", node)
+        elif not (isinstance(node, _STRUCTURE) or is_scalar(node) or _is_ours(node) or _in_window(node)):
+            text = f"{_named(node)} is not known to be a deterministic function of single values"
+            self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
 
 
-def _judge_count(
-    node: exp.Count, cube: Cube, measures: list[exp.Column], reasons: list[Reason], counts: list[CountCall]
-) -> None:
-    argument = node.this
-    if measures:
-        reasons.append(Reason("COUNT of a measure counts single rows", node))
-    elif cube.count_measure is None:
-        reasons.append(Reason(f"the cube {cube.name} declares no COUNT measure, so COUNT counts base rows", node))
-    elif isinstance(argument, exp.Star) or (isinstance(argument, exp.Literal) and not node.expressions):
-        counts.append(CountCall(node, None))
-    elif node.expressions or argument is None or argument.find(exp.Star):
-        reasons.append(Reason("COUNT of several columns counts single rows", node))
-    else:
-        counts.append(CountCall(node, argument))
-
-
-def _linear(node: exp.Expr | None, measure_of: MeasureOf, type_of: TypeOf) -> exp.Column | None:
+def _linear(node: exp.Expr | None, subject: Subject) -> exp.Column | None:
     """The one measure column of ``measure``, ``measure * coefficient``, ``-measure``, ``CASE … THEN measure [ELSE 0]
     END``; else ``None``.
     """
     match node:
         case exp.Paren() | exp.Neg():
-            return _linear(node.this, measure_of, type_of)
+            return _linear(node.this, subject)
         case exp.Column():
-            return node if measure_of(node) is not None else None
+            return node if subject.measure_of(node) is not None else None
         case exp.Mul():
             for one, other in ((node.this, node.expression), (node.expression, node.this)):
-                column = _linear(one, measure_of, type_of)
-                measure = measure_of(column) if column is not None else None
-                if measure is not None and not _has_measure(other, measure_of):
-                    return column if _distributes(measure.type, node, type_of) else None
+                column = _linear(one, subject)
+                measure = subject.measure_of(column) if column is not None else None
+                if measure is not None and not _has_measure(other, subject):
+                    return column if _distributes(measure.type, node, subject.type_of) else None
             return None
-        case exp.Case() if not (node.this and _has_measure(node.this, measure_of)):
+        case exp.Case() if not (node.this and _has_measure(node.this, subject)):
             branches = [branch.args["true"] for branch in node.args["ifs"]]
-            if any(_has_measure(branch.this, measure_of) for branch in node.args["ifs"]):
+            if any(_has_measure(branch.this, subject) for branch in node.args["ifs"]):
                 return None
-            return _one_branch([*branches, node.args.get("default")], measure_of, type_of)
-        case exp.If() if not _has_measure(node.this, measure_of):
-            return _one_branch([node.args["true"], node.args.get("false")], measure_of, type_of)
+            return _one_branch([*branches, node.args.get("default")], subject)
+        case exp.If() if not _has_measure(node.this, subject):
+            return _one_branch([node.args["true"], node.args.get("false")], subject)
     return None
 
 
@@ -212,20 +302,20 @@ def _distributes(measure: str, product: exp.Expr, type_of: TypeOf) -> bool:
     return digits == 0 or (digits <= 17 and product.find(exp.Div) is None)
 
 
-def _one_branch(branches: list[exp.Expr | None], measure_of: MeasureOf, type_of: TypeOf) -> exp.Column | None:
+def _one_branch(branches: list[exp.Expr | None], subject: Subject) -> exp.Column | None:
     found: exp.Column | None = None
     for branch in branches:
         if branch is None or isinstance(branch, exp.Null) or (branch.is_number and branch.name == "0"):
             continue
-        column = _linear(branch, measure_of, type_of)
+        column = _linear(branch, subject)
         if column is None or found is not None:
             return None
         found = column
     return found
 
 
-def _has_measure(node: exp.Expr, measure_of: MeasureOf) -> bool:
-    return any(measure_of(column) is not None for column in node.find_all(exp.Column))
+def _has_measure(node: exp.Expr, subject: Subject) -> bool:
+    return any(subject.any_measure(column) for column in node.find_all(exp.Column))
 
 
 def _is_ours(node: exp.Expr) -> bool:

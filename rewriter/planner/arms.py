@@ -29,17 +29,20 @@ class Arm:
     null_time: bool = False
 
 
-def relation(arms: Sequence[Arm], cube: Cube, columns: Sequence[str]) -> list[Part]:
+def relation(arms: Sequence[Arm], cube: Cube, columns: Sequence[str], events: str | None = None) -> list[Part]:
     """``(SELECT … UNION ALL SELECT …)`` over the arms, with ``columns`` of the cube in that order; without arms an
-    empty relation.
+    empty relation. ``events`` names a further column: the events that a row stands for, 0 where they are NULL.
     """
     if not arms:
-        return [f"({_empty(cube, columns)})"]
+        return [f"({_empty(cube, columns, events)})"]
     parts: list[Part] = ["("]
     for index, arm in enumerate(arms):
         if index:
             parts.append(" UNION ALL ")
-        parts += [f"SELECT {', '.join(_column(arm, name) for name in columns)} FROM ", TableToken(arm.table)]
+        items = [_column(arm, name) for name in columns]
+        if events is not None and cube.count_measure is not None:
+            items.append(f"COALESCE({quote_identifier(cube.count_measure.name)}, 0) AS {quote_identifier(events)}")
+        parts += [f"SELECT {', '.join(items)} FROM ", TableToken(arm.table)]
         parts.append(f" WHERE {_predicate(arm)}")
     return [*parts, ")"]
 
@@ -78,12 +81,14 @@ def _column(arm: Arm, name: str) -> str:
     return f"{'CAST(NULL AS TIMESTAMP)' if arm.null_time else start_expression(arm.layout)} AS {quote_identifier(name)}"
 
 
-def _empty(cube: Cube, columns: Sequence[str]) -> str:
+def _empty(cube: Cube, columns: Sequence[str], events: str | None) -> str:
     types = {column.name.lower(): column.type for column in cube.dimensions}
     types |= {measure.name.lower(): measure.type for measure in cube.measures}
-    items = (
+    items = [
         f"CAST(NULL AS {types.get(name.lower(), 'timestamp').upper()}) AS {quote_identifier(name)}" for name in columns
-    )
+    ]
+    if events is not None:
+        items.append(f"CAST(NULL AS BIGINT) AS {quote_identifier(events)}")
     return f"SELECT {', '.join(items)} WHERE 1 = 0"
 
 

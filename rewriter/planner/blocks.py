@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 from sqlglot import exp
@@ -12,6 +13,9 @@ from sqlglot import exp
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Cube, Fact, Partition, Table
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.planner.inlining import CteReferences, Level, identity, inlined_levels, of_source, shadowed
+from rewriter.planner.joins import relations
+from rewriter.planner.projections import own_nodes, substituted
 from rewriter.planner.text import QueryText
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timelines import PartitionTimeline
@@ -37,15 +41,26 @@ class CatalogReader(Protocol):
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CubeSource:
-    """A cube, or one fact of it, in a block's FROM."""
+    """A cube, or one fact of it, in a block's FROM, directly or through subqueries that only project and filter.
+
+    ``node`` and ``span`` are the cube's name in the text, ``alias`` what the block calls the relation ('' where it has
+    no name), ``index`` its place among the block's relations, ``levels`` the inlined subqueries, innermost first.
+    """
 
     node: exp.Table
     alias: str
     cube: Cube
     facts: tuple[Fact, ...]
     span: Span
+    index: int = 0
+    levels: tuple[Level, ...] = ()
+
+    @cached_property
+    def columns(self) -> Mapping[str, exp.Expr]:
+        """What the block sees of the cube: values over the cube's columns, by name in lower case."""
+        return self.levels[-1].offers if self.levels else identity(self.cube)
 
 
 @dataclass(frozen=True)
@@ -61,9 +76,14 @@ class OtherSource:
 
 @dataclass(frozen=True)
 class Block:
-    """One SELECT and its sources, in order."""
+    """One SELECT and its sources, in order.
+
+    ``effective`` is the SELECT as planning reads it: where subqueries are inlined, a copy in which their columns are
+    replaced by what they stand for. Its nodes keep their places in the text.
+    """
 
     select: exp.Select
+    effective: exp.Select
     cubes: tuple[CubeSource, ...]
     others: tuple[OtherSource, ...]
 
@@ -95,8 +115,9 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
     cubes: dict[int, CubeSource] = {}
     tables: dict[int, TableReference] = {}
     files = 0
+    ctes = CteReferences(query.tree)
     for node in query.tree.find_all(exp.Table):
-        if not isinstance(node.this, exp.Identifier) or _is_cte(node) or node.find_ancestor(exp.Hint):
+        if not isinstance(node.this, exp.Identifier) or ctes.of(node) is not None or node.find_ancestor(exp.Hint):
             continue
         span = _name_span(query, node)
         if node.db.lower() in FILE_FORMATS and node.args.get("db") is not None:
@@ -111,7 +132,7 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
             cube = reader.cube(found.cube) if isinstance(found, Fact) else found
             facts = (found,) if isinstance(found, Fact) else reader.facts_of(cube.name)
             cubes[id(node)] = CubeSource(node, node.alias or node.name, cube, facts, span)
-    blocks = tuple(_block(select, cubes, tables) for select in query.tree.find_all(exp.Select))
+    blocks = _blocks(query, cubes, tables, ctes)
     placed = {id(source.node) for block in blocks for source in block.cubes}
     for key, source in cubes.items():
         if key not in placed:
@@ -122,21 +143,6 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
                 hint="Name a cube in the FROM clause of a SELECT.",
             )
     return Resolved(query.tree, blocks, tuple(tables.values()))
-
-
-def own_nodes(select: exp.Select) -> Iterator[exp.Expr]:
-    """All nodes of a block that are evaluated in it: not those of subqueries, nor those below FROM's own relations."""
-    stack: list[exp.Expr] = [select]
-    while stack:
-        node = stack.pop()
-        for child in node.iter_expressions():
-            # A hint is read by itself, and its places are not places of the text.
-            if isinstance(child, exp.With | exp.From | exp.Table | exp.Hint):
-                continue
-            if isinstance(child, exp.Query):
-                continue
-            yield child
-            stack.append(child)
 
 
 def inner_queries(select: exp.Select) -> Iterator[exp.Query]:
@@ -173,23 +179,64 @@ def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) 
     return found
 
 
-def _block(select: exp.Select, cubes: dict[int, CubeSource], tables: dict[int, TableReference]) -> Block:
-    mine: list[CubeSource] = []
+def _blocks(
+    query: QueryText, cubes: dict[int, CubeSource], tables: dict[int, TableReference], ctes: CteReferences
+) -> tuple[Block, ...]:
+    """The blocks; one that is inlined into another has no cubes of its own."""
+    found: dict[int, tuple[CubeSource, ...]] = {}
+    inlined: set[int] = set()
+    selects = list(query.tree.find_all(exp.Select))
+    for select in selects:
+        mine = []
+        for index, relation in enumerate(relations(select)):
+            source = cubes.get(id(relation))
+            if source is not None:
+                mine.append(replace(source, index=index))
+                continue
+            try:
+                table, levels = inlined_levels(relation, {key: one.cube for key, one in cubes.items()}, ctes)
+            except NotSupportedError as error:
+                raise error.at(query.place(query.span_of(relation) or Span(0, len(query.text)))) from None
+            if table is not None:
+                alias = relation.alias_or_name
+                mine.append(replace(cubes[id(table)], index=index, alias=alias, levels=levels))
+                inlined |= {id(level.select) for level in levels}
+        found[id(select)] = tuple(mine)
+    return tuple(_block(select, () if id(select) in inlined else found[id(select)], tables) for select in selects)
+
+
+def _block(select: exp.Select, cubes: tuple[CubeSource, ...], tables: dict[int, TableReference]) -> Block:
     others: list[OtherSource] = []
-    for relation in relations(select):
-        if id(relation) in cubes:
-            mine.append(cubes[id(relation)])
-        elif id(relation) in tables and (columns := tables[id(relation)].table.all_columns) and not renames(relation):
+    taken = {source.index for source in cubes}
+    for index, relation in enumerate(relations(select)):
+        if index in taken:
+            continue
+        if id(relation) in tables and (columns := tables[id(relation)].table.all_columns) and not renames(relation):
             types = {column.name.lower(): column.type for column in columns}
             others.append(OtherSource(relation.alias or relation.name, types))
         else:
             others.append(OtherSource(relation.alias or relation.name, None))
-    return Block(select, tuple(mine), tuple(others))
+    others += [OtherSource(view.alias, None) for view in select.args.get("laterals") or ()]
+    through = [source for source in cubes if source.levels]
+    return Block(select, effective(select, through) if through else select, cubes, tuple(others))
 
 
-def joined(name: exp.Identifier) -> exp.Column:
-    """The column that a name in USING means."""
-    return exp.Column(this=name.copy())
+def effective(select: exp.Select, sources: Sequence[CubeSource]) -> exp.Select:
+    """A copy of a block in which the columns of inlined sources are what they stand for."""
+
+    def value_of(column: exp.Column) -> exp.Expr | None:
+        if isinstance(column.this, exp.Star) or shadowed(column):
+            return None
+        for source in sources:
+            if column.table.lower() in ("", source.alias.lower()) and (not column.table or source.alias):
+                value = source.columns.get(column.name.lower())
+                if value is not None:
+                    return of_source(value, source.index)
+        return None
+
+    copied = substituted(select, value_of)
+    assert isinstance(copied, exp.Select)
+    return copied
 
 
 def renames(relation: exp.Expr) -> bool:
@@ -216,52 +263,10 @@ def modifiers(select: exp.Select) -> set[str]:
 
 _CLAUSES = (
     "with_", "kind", "expressions", "hint", "distinct", "from_", "joins", "where", "group", "having", "windows",
-    "order", "sort", "cluster", "distribute", "limit", "offset", "qualify",
+    "order", "sort", "cluster", "distribute", "limit", "offset", "qualify", "operation_modifiers",
 )  # fmt: skip
 _JOIN_PARTS = ("this", "on", "using", "side", "kind", "method")
 _RELATION_PARTS = ("this", "alias", "db", "catalog", "joins", "with_", "order", "limit", "offset")
-
-
-def relations(select: exp.Select) -> list[exp.Expr]:
-    """What a block selects from, in order: FROM's relation, then the joined ones."""
-    found: list[exp.Expr] = []
-    from_ = select.args.get("from_")
-    if from_ is not None:
-        found.append(from_.this)
-        # A join may hang on the table itself: FROM (a JOIN b).
-        found += [join.this for join in from_.this.args.get("joins") or ()]
-    found += [join.this for join in select.args.get("joins") or ()]
-    return found
-
-
-def _is_cte(node: exp.Table) -> bool:
-    """Whether an unqualified name is that of a CTE in sight."""
-    if node.args.get("db") is not None:
-        return False
-    name, scope = node.name.lower(), node.parent
-    while scope is not None:
-        with_ = scope.args.get("with_")
-        if with_ is not None:
-            for cte in with_.expressions:
-                inside = _within(node, cte)
-                # A CTE sees those before it, and itself only where it is recursive.
-                if inside and not with_.args.get("recursive"):
-                    break
-                if cte.alias.lower() == name:
-                    return True
-                if inside:
-                    break
-        scope = scope.parent
-    return False
-
-
-def _within(node: exp.Expr, ancestor: exp.Expr) -> bool:
-    parent: exp.Expr | None = node
-    while parent is not None:
-        if parent is ancestor:
-            return True
-        parent = parent.parent
-    return False
 
 
 def _name_span(query: QueryText, node: exp.Table) -> Span:
@@ -274,23 +279,3 @@ def _name_span(query: QueryText, node: exp.Table) -> Span:
 def _file(node: exp.Table, number: int) -> Table:
     name = f"{node.db}.`{node.name.replace('`', '``')}`"
     return Table(number, name, (), (), format=node.db.lower(), location=node.name, external=True)
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    else:
-        yield node
-
-
-def filters(select: exp.Select) -> Iterator[exp.Expr]:
-    """The conditions that every row of the block's result fulfils: WHERE, and ON of inner joins."""
-    where = select.args.get("where")
-    if where is not None:
-        yield from _conjuncts(where.this)
-    for join in select.args.get("joins") or ():
-        if not join.args.get("side") and (join.args.get("kind") or "") in ("", "INNER") and join.args.get("on"):
-            yield from _conjuncts(join.args["on"])

@@ -1,27 +1,27 @@
-"""Which columns of a block are the cube's, and which of them the derived table must offer."""
+"""Which columns of a block are a cube's, and which of them the derived table in its place must offer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
 from rewriter.catalog.models import Measure
 from rewriter.errors import AnalysisError
-from rewriter.planner.additivity import Additivity
-from rewriter.planner.blocks import Block, did_you_mean
+from rewriter.planner.blocks import Block, CubeSource, did_you_mean, inner_queries
+from rewriter.planner.inlining import belongs, is_marked, shadowed
 from rewriter.planner.text import QueryText
 
 
 class Columns:
-    """Resolves the columns of a block with one cube, as Spark would."""
+    """Resolves the columns of a block for one of its cubes, as Spark would."""
 
-    def __init__(self, text: QueryText, block: Block, blocks: Sequence[Block]) -> None:
+    def __init__(self, text: QueryText, block: Block, source: CubeSource, blocks: dict[int, Block]) -> None:
         self._text = text
         self._block = block
-        self._blocks = {id(one.select): one for one in blocks}
-        self._source = block.cubes[0]
-        cube = self._source.cube
+        self._source = source
+        self._blocks = blocks
+        cube = source.cube
         self._measures = {measure.name.lower(): measure for measure in cube.measures}
         self._types = {column.name.lower(): column.type for column in cube.dimensions}
         self._types |= {measure.name.lower(): measure.type for measure in cube.measures}
@@ -30,14 +30,16 @@ class Columns:
         self._aliases = {item.alias.lower() for item in block.select.expressions if isinstance(item, exp.Alias)}
 
     def owned(self, column: exp.Column) -> bool:
-        """Whether a column of the block is the cube's."""
+        """Whether a column of the effective block is the cube's."""
         if isinstance(column.this, exp.Star):
             return not column.table or column.table.lower() == self._source.alias.lower()
+        if self._source.levels or is_marked(column):
+            return belongs(column, self._source.index)
         if column.name.lower() not in self._names:
             return False
         if column.table:
             return column.table.lower() == self._source.alias.lower()
-        return not self._shadowed(column)
+        return not shadowed(column)
 
     def measure(self, column: exp.Column) -> Measure | None:
         """The measure that a column is, or ``None``."""
@@ -50,95 +52,122 @@ class Columns:
             return self._types.get(name, "timestamp")
         mine = (o for o in self._block.others if column.table.lower() in ("", o.alias.lower()))
         found = [other.columns[name] for other in mine if other.columns is not None and name in other.columns]
-        return found[0] if len(found) == 1 else None
+        return found[0] if len(found) == 1 and len(self._block.cubes) == 1 else None
 
     def is_time(self, column: exp.Column) -> bool:
         """Whether a column is the cube's time dimension."""
         return column.name.lower() in self._times and self.owned(column)
 
+    def joined(self, name: exp.Identifier) -> exp.Expr | None:
+        """What a name in USING stands for in this source, or ``None`` where the source does not offer it."""
+        return self._source.columns.get(name.name.lower())
+
+    def seen(self) -> Iterator[exp.Column]:
+        """The cube's columns that ``*`` shows."""
+        for value in self._source.columns.values():
+            yield from (column for column in value.find_all(exp.Column) if is_marked(column))
+
+    def measures_in(self, value: exp.Expr) -> bool:
+        """Whether a value that the source offers (not yet part of the block) reads a measure."""
+        return any(is_marked(c) and c.name.lower() in self._measures for c in value.find_all(exp.Column))
+
+    def times_in(self, value: exp.Expr) -> bool:
+        """Whether a value that the source offers (not yet part of the block) reads the time dimension."""
+        return any(is_marked(c) and c.name.lower() in self._times for c in value.find_all(exp.Column))
+
     def check(self, nodes: Iterable[exp.Expr]) -> None:
         """Raises ``AnalysisError`` UNRESOLVED_COLUMN, with position, for a column that nothing in the block offers."""
-        alone = not self._block.others and self._block.select.parent_select is None
+        lonely = not self._block.others and len(self._block.cubes) == 1 and self._block.select.parent_select is None
         for node in nodes:
-            if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or self.owned(node):
+            if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or is_marked(node):
                 continue
-            mine = node.table.lower() == self._source.alias.lower() if node.table else alone
+            mine = node.table.lower() == self._source.alias.lower() if node.table else lonely
             if (
                 mine
-                and node.name.lower() not in self._names
+                and node.name.lower() not in self._source.columns
                 and not (not node.table and node.name.lower() in self._aliases)
                 and "(" not in node.name  # ORDER BY `count(1)`
             ):
                 span = self._text.span_of(node)
+                known = list(self._source.columns) if self._source.levels else list(self._names.values())
+                where = "subquery" if self._source.levels else f"cube {self._source.cube.name}"
                 raise AnalysisError(
-                    f"The cube {self._source.cube.name} has no column {node.name}.",
+                    f"The {where} has no column {node.name}.",
                     condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
                     sqlstate="42703",
                     position=self._text.place(span) if span else None,
                     object=node.name,
-                    hint=did_you_mean(node.name, list(self._names.values()))
-                    or f"DESCRIBE CUBE {self._source.cube.name} lists its columns.",
+                    hint=did_you_mean(node.name, known) or f"DESCRIBE CUBE {self._source.cube.name} lists its columns.",
                 )
 
-    def correlated(self, queries: Iterator[exp.Query]) -> set[str]:
-        """Names of the cube's columns that subqueries among the block's expressions may read."""
-        columns = (column for query in queries for column in query.find_all(exp.Column))
-        names = {column.name.lower() for column in columns if self._reaches(column)}
-        return {name for name in names if name in self._names}
+    def correlated(self) -> list[tuple[exp.Column, exp.Expr]]:
+        """The columns inside subqueries that may be the cube's, each with what it stands for."""
+        found = [
+            (column, value)
+            for query in inner_queries(self._block.select)
+            for column in query.find_all(exp.Column)
+            if (value := self._outer_value(column, self._source.alias, self._source.columns, self._block.select))
+        ]
+        for level in self._source.levels:
+            found += [
+                (column, value)
+                for query in inner_queries(level.select)
+                for column in query.find_all(exp.Column)
+                if (value := self._outer_value(column, level.alias, level.sees, level.select))
+            ]
+        return found
 
-    def _reaches(self, column: exp.Column) -> bool:
-        """Whether a column inside a subquery may be the outer cube's: no block between offers it for certain."""
+    def _outer_value(self, column: exp.Column, alias: str, columns: object, outer: exp.Select) -> exp.Expr | None:
+        """What a column inside a subquery of ``outer`` stands for there, if no block between offers it for certain."""
+        if not isinstance(columns, dict) or column.name.lower() not in columns:
+            return None
+        if column.table and column.table.lower() != alias.lower():
+            return None
         select = column.parent_select
-        while select is not None and select is not self._block.select:
+        while select is not None and select is not outer:
             inner = self._blocks.get(id(select))
             if inner is not None and _offers(inner, column):
-                return False
+                return None
             select = select.parent_select
-        return not column.table or column.table.lower() == self._source.alias.lower()
+        value: exp.Expr = columns[column.name.lower()]
+        return value
 
-    def needed(self, nodes: Iterable[exp.Expr], additivity: Additivity, correlated: set[str]) -> tuple[str, ...]:
-        """The cube's columns that the derived table must offer, in the cube's order."""
-        wanted = set(correlated)
+    def needed(
+        self, nodes: Iterable[exp.Expr], correlated: Iterable[exp.Expr], extra: Iterable[str]
+    ) -> tuple[str, ...]:
+        """The cube's columns that the derived table must offer, in the cube's order.
+
+        ``nodes`` are those of the effective block and its inlined conditions, ``correlated`` the values that subqueries
+        read, ``extra`` further names.
+        """
+        wanted = {name.lower() for name in extra}
+        for level in self._source.levels:
+            wanted |= {column.name.lower() for column in level.mentioned()}
+        for value in correlated:
+            wanted |= {column.name.lower() for column in value.find_all(exp.Column) if is_marked(column)}
         for node in nodes:
             if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Column):
-                wanted |= set(self._names)
+                wanted |= {column.name.lower() for column in self.seen()}
             elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-                wanted |= set(self._names) if self.owned(node) else set()
-            elif isinstance(node, exp.Column) and (self.owned(node) or not node.table):
+                wanted |= {column.name.lower() for column in self.seen()} if self.owned(node) else set()
+            elif isinstance(node, exp.Column) and (self.owned(node) or not (node.table or is_marked(node))):
                 # Unowned, it means an output column; which one Spark takes depends on what is there.
                 wanted.add(node.name.lower())
             elif isinstance(node, exp.Join):
-                wanted |= {
-                    name.name.lower() for name in node.args.get("using") or () if name.name.lower() in self._names
-                }
+                for name in node.args.get("using") or ():
+                    stands = self.joined(name)
+                    wanted |= {c.name.lower() for c in stands.find_all(exp.Column)} if stands is not None else set()
         hint = self._block.select.args.get("hint")
         wanted |= {column.name.lower() for column in hint.find_all(exp.Column)} if hint is not None else set()
-        count = self._source.cube.count_measure
-        if additivity.counts and count is not None:
-            wanted.add(count.name.lower())
-        wanted |= {call.measure.counted_by.lower() for call in additivity.averages if call.measure.counted_by}
         order = self._source.cube.column_order
         return tuple(name for name in order if name.lower() in wanted) or (order[0],)
-
-    def _shadowed(self, column: exp.Column) -> bool:
-        """Whether an unqualified name in ORDER BY or HAVING means an output column, not the cube's."""
-        if column.name.lower() not in self._aliases:
-            return False
-        node: exp.Expr | None = column.parent
-        while node is not None and node is not self._block.select:
-            if isinstance(node, exp.AggFunc | exp.Window):
-                return False
-            if isinstance(node, exp.Order | exp.Having) and node.parent is self._block.select:
-                return True
-            node = node.parent
-        return False
 
 
 def _offers(block: Block, column: exp.Column) -> bool:
     """Whether a block's own sources surely offer a column."""
     name, qualifier = column.name.lower(), column.table.lower()
     for cube in block.cubes:
-        if qualifier in ("", cube.alias.lower()) and name in (known.lower() for known in cube.cube.column_order):
+        if qualifier in ("", cube.alias.lower()) and name in cube.columns:
             return True
     for other in block.others:
         if qualifier:

@@ -36,6 +36,8 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
     yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
     for reason in reference.reasons:
         yield f"    base period only: {reason}"
+    for unit, words in reference.units:
+        yield f"    must nest in {unit.name}: {words}"
     for part in reference.parts:
         where = f"{part.fact}.{part.table} {part.period.name}"
         yield f"  {where}: {counted(part.partitions, 'partition')} {part_ranges(part)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import PartitionValues, Table
@@ -129,13 +129,36 @@ class Cause:
         return f"{self.candidate}: {self.detail} [{self.kind.name}]"
 
 
+class ReasonKind(Enum):
+    """Why a reference reads the base period of one fact."""
+
+    ROWS = "the query answers rows, not aggregates"
+    MEASURE_OUTSIDE_AGGREGATE = "a measure stands outside an aggregate"
+    AGGREGATE = "an aggregate is not additive"
+    WINDOW = "a window function sees single rows"
+    NOT_DETERMINISTIC = "a function is not known to be deterministic"
+    RAW_TIME = "time is used as it is"
+    CORRELATED = "a subquery depends on single rows"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a reference reads the base period of one fact: the rule, and the words of the query that broke it."""
+
+    kind: ReasonKind
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True)
 class ReferencePlan:
     """How one reference to a cube in the query is answered.
 
     ``wanted`` is the time range asked for (snapped to the base period), ``parts`` the cover coarse to fine,
     ``missing`` what no partition covers, ``outdated`` the share of it that exists only outdated. ``reasons`` say why
-    coarser periods were not allowed.
+    only the base period of one fact is allowed, ``units`` in which calendar units time is used, and by which words.
     """
 
     cube: str
@@ -146,7 +169,8 @@ class ReferencePlan:
     outdated: RangeSet
     periods: tuple[UpdatePeriod, ...]
     causes: tuple[Cause, ...]
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+    units: tuple[tuple[UpdatePeriod, str], ...]
     warnings: tuple[str, ...]
     edits: tuple[str, ...]
     position: Span

@@ -14,13 +14,14 @@ from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Table
 from rewriter.errors import Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.statements import Query
-from rewriter.planner.blocks import DATABASE, Block, CatalogReader, Resolved, resolve
+from rewriter.planner.blocks import DATABASE, Block, CatalogReader, CubeSource, Resolved, resolve
 from rewriter.planner.constants import Constants
 from rewriter.planner.literals import date_literal, timestamp_literal
 from rewriter.planner.plan import Coverage, Plan, ReferencePlan, Selection, Settings, TableToken, TableUse
 from rewriter.planner.pruning import pruned
 from rewriter.planner.reference import PlannedReference, plan_reference
 from rewriter.planner.text import Edit, QueryText
+from rewriter.planner.timeuse import bad_call
 from rewriter.planner.verbatim import plan_verbatim
 
 _Use = tuple[Table, tuple[KeyRange, ...] | None, tuple[Selection, ...]]
@@ -48,15 +49,14 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
     constants = Constants(settings.now, parameters)
     edits = [Edit(one.span, (TableToken(one.table, one.alias),)) for one in resolved.tables]
     planned: list[PlannedReference] = []
+    blocks = {id(block.select): block for block in resolved.blocks}
     for block in resolved.blocks:
-        if block.cubes:
-            planned.append(_placed(text, block, resolved.blocks, reader, settings, constants))
+        for source in block.cubes:
+            planned.append(_placed(text, block, source, blocks, reader, settings, constants))
     for one in planned:
         edits += one.edits
-    replaced = [edit.span for edit in edits]
-    small = [*_qualifier_edits(resolved), *(_now_edits(text, constants) if planned else ())]
-    # What lies inside a call that is replaced as a whole is gone with it.
-    edits += [e for e in small if not any(r.start <= e.span.start and e.span.end <= r.end for r in replaced)]
+    _check_calls(text, resolved.tree, edits)
+    edits += [*_qualifier_edits(resolved), *(_now_edits(text, constants) if planned else ())]
     coverage = Coverage(tuple(one.reference for one in planned))
     warnings = [warning for one in planned for warning in one.reference.warnings]
     for reference in coverage.references:
@@ -76,16 +76,25 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
 def _placed(
     text: QueryText,
     block: Block,
-    blocks: Sequence[Block],
+    source: CubeSource,
+    blocks: dict[int, Block],
     reader: CatalogReader,
     settings: Settings,
     constants: Constants,
 ) -> PlannedReference:
-    """Plans a block; an error without a place gets that of the cube's name."""
+    """Plans a reference; an error without a place gets that of the cube's name."""
     try:
-        return plan_reference(text, block, blocks, reader, settings, constants)
+        return plan_reference(text, block, source, blocks, reader, settings, constants)
     except Error as error:
-        raise error.at(text.place(block.cubes[0].span)) from None
+        raise error.at(text.place(source.span)) from None
+
+
+def _check_calls(text: QueryText, tree: exp.Expr, edits: Sequence[Edit]) -> None:
+    """Refuses a ``time_range_in`` that belongs to no cube: no engine knows the function."""
+    edited = {edit.span for edit in edits}
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.upper() == "TIME_RANGE_IN" and text.call(call)[0] not in edited:
+            raise bad_call(text, call)
 
 
 def _qualifier_edits(resolved: Resolved) -> list[Edit]:

@@ -15,7 +15,8 @@ from sqlglot import exp
 from rewriter.catalog import keys
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Table
-from rewriter.planner.blocks import Block, TableReference, filters, modifiers, relations, renames
+from rewriter.planner.blocks import Block, TableReference, modifiers, renames
+from rewriter.planner.joins import filters, relations
 
 
 def pruned(reference: TableReference, blocks: Iterable[Block]) -> tuple[KeyRange, ...] | None:
@@ -25,14 +26,17 @@ def pruned(reference: TableReference, blocks: Iterable[Block]) -> tuple[KeyRange
         return None
     for block in blocks:
         found = relations(block.select)
-        if any(relation is reference.node for relation in found):
+        index = next((i for i, relation in enumerate(found) if relation is reference.node), None)
+        if index is not None:
             if modifiers(block.select) or any(renames(relation) for relation in found):
                 return None
-            return _of_block(block.select, reference.node, table, alone=len(found) == 1)
+            return _of_block(block.select, index, reference.node, table, alone=len(found) == 1)
     return None
 
 
-def _of_block(select: exp.Select, node: exp.Table, table: Table, *, alone: bool) -> tuple[KeyRange, ...] | None:
+def _of_block(
+    select: exp.Select, index: int, node: exp.Table, table: Table, *, alone: bool
+) -> tuple[KeyRange, ...] | None:
     alias, column = (node.alias or node.name).lower(), table.partition_columns[0].name.lower()
 
     def is_column(candidate: exp.Expr | None) -> bool:
@@ -41,8 +45,9 @@ def _of_block(select: exp.Select, node: exp.Table, table: Table, *, alone: bool)
         return candidate.table.lower() == alias if candidate.table else alone
 
     chosen: list[KeyRange] | None = None
-    for conjunct in filters(select):
-        ranges = _ranges(conjunct, is_column, table)
+    # A comparison with a text is never true of NULL: it restricts a table that an outer join may leave absent, too.
+    for condition in filters(select, index):
+        ranges = _ranges(condition.node, is_column, table)
         if ranges is not None:
             chosen = ranges if chosen is None else _common(chosen, ranges)
     return None if chosen is None else tuple(_sorted(chosen))

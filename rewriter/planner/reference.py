@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,19 +10,12 @@ from sqlglot import exp
 
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Table
-from rewriter.errors import AnalysisError, DataError, InternalError, Span
+from rewriter.errors import AnalysisError, InternalError, NotSupportedError, Span
 from rewriter.planner import arms as arms_module
-from rewriter.planner.additivity import Additivity, judge
-from rewriter.planner.aggregates import aggregate_edits, column_text
+from rewriter.planner.additivity import Objection, Subject, is_aggregate, judge
+from rewriter.planner.aggregates import aggregate_edits
 from rewriter.planner.arms import Arm
-from rewriter.planner.blocks import (
-    Block,
-    CatalogReader,
-    filters,
-    inner_queries,
-    joined,
-    own_nodes,
-)
+from rewriter.planner.blocks import Block, CatalogReader, CubeSource
 from rewriter.planner.candidates import (
     Choice,
     Demand,
@@ -33,14 +26,16 @@ from rewriter.planner.candidates import (
     table_of,
 )
 from rewriter.planner.columns import Columns
-from rewriter.planner.constants import Constants, Kind
-from rewriter.planner.literals import timestamp_literal
-from rewriter.planner.plan import ReferencePlan, Selection, Settings, quote_identifier
-from rewriter.planner.predicates import ranges_of
-from rewriter.planner.shapes import check_unit, refuse_shapes
+from rewriter.planner.constants import Constants
+from rewriter.planner.counters import Counters
+from rewriter.planner.inlining import of_source
+from rewriter.planner.joins import Condition, contributes, filters, nullable
+from rewriter.planner.plan import Reason, ReasonKind, ReferencePlan, Selection, Settings, quote_identifier
+from rewriter.planner.projections import descend, own_nodes
+from rewriter.planner.scalars import is_scalar
+from rewriter.planner.shapes import refuse_shapes
 from rewriter.planner.text import Edit, Part, QueryText
-from rewriter.planner.units import used_unit
-from rewriter.timeline.bounds import resolve_bound
+from rewriter.planner.timeuse import TimeUse, range_edits, time_use
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -54,29 +49,17 @@ class PlannedReference:
     uses: tuple[tuple[Table, tuple[KeyRange, ...], tuple[Selection, ...]], ...]
 
 
-@dataclass
-class _TimeUse:
-    """What the block's predicates and expressions say about time."""
-
-    wanted: RangeSet
-    exact: list[TimeRange]
-    units: set[UpdatePeriod]
-    raw: list[exp.Expr]
-    bounded: bool
-    calls: list[tuple[exp.Anonymous, RangeSet]]
-
-
 def plan_reference(
     text: QueryText,
     block: Block,
-    blocks: Sequence[Block],
+    source: CubeSource,
+    blocks: dict[int, Block],
     reader: CatalogReader,
     settings: Settings,
     constants: Constants,
 ) -> PlannedReference:
-    """Plans the one cube of a block. Shapes that are not understood yet are refused."""
+    """Plans one cube of a block. Shapes that are not understood are refused."""
     refuse_shapes(text, block)
-    source = block.cubes[0]
     if not source.facts:
         raise AnalysisError(
             f"The cube {source.cube.name} has no fact.",
@@ -84,34 +67,55 @@ def plan_reference(
             object=source.cube.name,
             hint=f"CREATE FACT … OF CUBE {source.cube.name} says where its partitions are.",
         )
-    columns = Columns(text, block, blocks)
-    nodes = list(own_nodes(block.select))
+    columns = Columns(text, block, source, blocks)
+    select, index = block.effective, source.index
+    inlined = [of_source(node, index) for level in source.levels for node in level.filters()]
+    nodes = [*own_nodes(select), *(inner for node in inlined for inner in (node, *descend(node)))]
     columns.check(nodes)
-    time = _time_use(text, block, nodes, columns, constants)
-    additivity = judge(block.select, nodes, source.cube, columns.measure, columns.type_of)
-    correlated = columns.correlated(inner_queries(block.select))
-    needed = columns.needed(nodes, additivity, correlated)
-    reasons = [f"{reason.text}: {_words(text, reason.node)}" for reason in additivity.reasons]
-    reasons += [f"time is used as it is: {_words(text, node)}" for node in time.raw]
-    if correlated:
-        reasons.append("a correlated subquery reads the cube's columns")
+    conditions = [*(Condition(node, absent=False) for node in inlined), *filters(select, index)]
+    time = time_use(text, source, conditions, nodes, columns, constants)
+    # EXISTS shows nothing of what its subquery selects.
+    visible = contributes(select, index) and not isinstance(block.select.parent, exp.Exists)
+    stars = any(_is_star(node, columns) for node in nodes) and visible
+    if stars and any(columns.times_in(value) for value in source.columns.values()):
+        time.raw.append(select)
+    shared = _natural(block, source)
+    time.raw += [select for name in shared if columns.times_in(source.columns[name])]
+    additivity = judge(select, nodes, _subject(block, source, columns, blocks, text, shown=visible))
+    correlated = columns.correlated()
+    objections = [*additivity.reasons, *_correlated(correlated, columns, time)]
+    objections += [
+        Objection(ReasonKind.MEASURE_OUTSIDE_AGGREGATE, f"the measure {name} is joined by NATURAL JOIN", select)
+        for name in shared
+        if columns.measures_in(source.columns[name])
+    ]
+    reasons = [Reason(one.kind, f"{one.text}: {_words(text, one.node)}") for one in objections]
+    reasons += [Reason(ReasonKind.RAW_TIME, f"time is used as it is: {_words(text, node)}") for node in time.raw]
+    counters = Counters(text, block, source, absent=nullable(select, index))
+    edits = [*aggregate_edits(text, select, additivity, counters), *range_edits(text, time), *counters.edits]
+    shown = nodes if visible else [node for node in nodes if not _is_star(node, columns)]
+    natural = source.cube.column_order if _is_natural(select) else ()
+    needed = columns.needed(shown, (value for _, value in correlated), (*counters.used, *natural))
     demand = Demand(
         time.wanted,
         tuple(time.exact),
         needed,
         frozenset(time.units),
-        additive=not additivity.reasons and not correlated,
+        additive=not objections,
         raw=bool(time.raw),
         bounded=time.bounded,
     )
     choice = choose(demand, source.facts, reader, settings)
     if choice is None:
-        raise _no_candidate(text, block, demand, time)
+        raise _no_candidate(text, source, demand, time)
     arms = _arms(choice, reader, demand)
-    edits, notes = _edits(text, block, additivity, time, arms, needed)
+    parts: list[Part] = [*arms_module.relation(arms, source.cube, needed, counters.marks)]
+    if not source.node.alias:
+        parts.append(f" AS {quote_identifier(source.node.name)}")
+    edits.insert(0, Edit(source.span, tuple(parts), f"{source.cube.name} becomes {_counted(len(arms))}"))
     reference = ReferencePlan(
         cube=source.cube.name,
-        alias=source.alias,
+        alias=source.alias or source.node.alias_or_name,
         wanted=choice.target,
         parts=choice.cover.parts,
         missing=choice.cover.missing,
@@ -119,8 +123,9 @@ def plan_reference(
         periods=choice.periods,
         causes=choice.causes,
         reasons=tuple(dict.fromkeys(reasons)),
+        units=tuple((unit, _words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
         warnings=tuple(_inside_warnings(time.wanted, choice.base, source.cube.name)),
-        edits=tuple(notes),
+        edits=tuple(edit.what for edit in edits if edit.what),
         position=source.span,
     )
     uses = tuple(
@@ -129,103 +134,105 @@ def plan_reference(
     return PlannedReference(reference, tuple(edits), uses)
 
 
-def _time_use(text: QueryText, block: Block, nodes: list[exp.Expr], columns: Columns, constants: Constants) -> _TimeUse:
-    use = _TimeUse(RangeSet.ALL, [], set(), [], bounded=False, calls=[])
-    known: dict[int, RangeSet] = {}
-
-    def bounds_of(call: exp.Anonymous) -> RangeSet | None:
-        if (
-            not call.expressions
-            or not isinstance(call.expressions[0], exp.Column)
-            or not columns.is_time(call.expressions[0])
-        ):
-            return None
-        if id(call) not in known:
-            known[id(call)] = _time_range_in(text, call, constants)
-            use.calls.append((call, known[id(call)]))
-            use.exact.extend(known[id(call)])
-        return known[id(call)]
-
-    consumed: set[int] = set()
-    for conjunct in filters(block.select):
-        ranges = ranges_of(conjunct, columns.is_time, constants, bounds_of)
-        if ranges is not None:
-            use.wanted = use.wanted & ranges
-            use.bounded = True
-            consumed |= {id(node) for node in conjunct.walk()}
-    for node in nodes:
-        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
-            check_unit(text, node)
-        if isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join) and columns.is_time(joined(node)):
-            use.raw.append(node)  # USING (t)
-        if isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN" and id(node) not in consumed:
-            _check_call(text, node, columns)
-            if bounds_of(node) is None:
-                raise _bad_call(text, node)
-            consumed |= {id(inner) for inner in node.walk()}
-            use.raw.append(node)
-        elif isinstance(node, exp.Column) and id(node) not in consumed and columns.is_time(node):
-            unit, outermost = used_unit(node)
-            if unit is None:
-                use.raw.append(outermost)
-            else:
-                use.units.add(unit)
-    return use
-
-
-def _check_call(text: QueryText, call: exp.Anonymous, columns: Columns) -> None:
-    first = call.expressions[0] if call.expressions else None
-    if not isinstance(first, exp.Column) or not columns.is_time(first):
-        raise _bad_call(text, call)
-
-
-def _bad_call(text: QueryText, call: exp.Anonymous) -> AnalysisError:
-    return AnalysisError(
-        "time_range_in needs a time dimension of a cube in this FROM clause.",
-        position=text.place(text.call(call)[0]),
-        object="time_range_in",
-        hint="Write time_range_in(time_dimension, 'from'[, 'to']).",
+def _subject(
+    block: Block, source: CubeSource, columns: Columns, blocks: dict[int, Block], text: QueryText, *, shown: bool
+) -> Subject:
+    select = block.effective
+    all_columns = [columns if one is source else Columns(text, block, one, blocks) for one in block.cubes]
+    counted = [one for one in block.cubes if contributes(select, one.index)]
+    tested = not contributes(select, source.index) or _only_tested(block.select)
+    if len(counted) > 1 and not tested:
+        _refuse_counts(text, select, counted)
+    return Subject(
+        cube=source.cube,
+        measure_of=columns.measure,
+        any_measure=lambda column: any(one.measure(column) is not None for one in all_columns),
+        type_of=columns.type_of,
+        joined=lambda name: (value := columns.joined(name)) is not None and columns.measures_in(value),
+        shown=shown and any(columns.measures_in(value) for value in source.columns.values()),
+        tested=tested,
+        alone=not tested and len(counted) == 1,
     )
 
 
-def _time_range_in(text: QueryText, call: exp.Anonymous, constants: Constants) -> RangeSet:
-    place = text.place(text.call(call)[0])
-    if len(call.expressions) not in (2, 3):
-        raise _bad_call(text, call)
-    bounds = []
-    for argument in call.expressions[1:]:
-        span = text.span_of(argument)
-        folded = constants.fold(argument)
-        if folded is None:
-            raise DataError(
-                "A bound of time_range_in must be a constant.",
-                condition="INVALID_TIME_BOUND",
-                position=text.place(span) if span else place,
-                hint="Write '2013-01-29T06' or 'now.day - 7 days'.",
+def _only_tested(select: exp.Select) -> bool:
+    """Whether a block answers rows of which only the existence matters: EXISTS (…), x IN (…)."""
+    grouped = any(select.args.get(key) for key in ("group", "having", "qualify", "offset"))
+    if grouped or any(is_aggregate(node) or isinstance(node, exp.Window) for node in own_nodes(select)):
+        return False
+    if isinstance(select.parent, exp.Exists):
+        return True
+    inside = isinstance(select.parent, exp.Subquery) and isinstance(select.parent.parent, exp.In)
+    return inside and not select.args.get("limit")
+
+
+def _refuse_counts(text: QueryText, select: exp.Select, counted: list[CubeSource]) -> None:
+    """COUNT beside two cubes: neither's events are what its rows are."""
+    counting = next((one for one in counted if one.cube.count_measure is not None), None)
+    if counting is None:
+        return
+    for node in own_nodes(select):
+        if isinstance(node, exp.Count) and not isinstance(node.this, exp.Distinct):
+            raise NotSupportedError(
+                "COUNT over two cubes in one FROM clause does not say whose events it counts.",
+                condition="AMBIGUOUS_COUNT",
+                position=text.place(text.call(node)[0]),
+                object=counting.cube.name,
+                hint="Aggregate one of them in a subquery of its own, or sum the measure that counts.",
             )
-        if folded.kind in (Kind.INTEGER, Kind.INTERVAL):
-            raise DataError(
-                "A bound of time_range_in must be a text or a time.",
-                condition="INVALID_TIME_BOUND",
-                position=text.place(span) if span else place,
-                hint="Write '2013-01-29T06' or 'now.day - 7 days'.",
-            )
-        if folded.kind is Kind.STRING:
-            try:
-                bounds.append(resolve_bound(folded.text, constants.now))
-            except DataError as error:
-                raise error.at(text.place(span) if span else place) from None
-        else:
-            bounds.append(folded.number)
-    start, end = bounds[0], bounds[1] if len(bounds) == 2 else constants.now
-    if start > end:
-        raise DataError(
-            "The range of time_range_in ends before it begins.",
-            condition="INVALID_TIME_RANGE",
-            position=place,
-            hint="The first bound is the start (included), the second the end (excluded).",
-        )
-    return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+
+
+def _correlated(found: list[tuple[exp.Column, exp.Expr]], columns: Columns, time: TimeUse) -> Iterator[Objection]:
+    """What subqueries that read columns of the cube demand: as functions of dimensions they are free."""
+    for column, value in found:
+        if columns.measures_in(value):
+            yield Objection(ReasonKind.CORRELATED, "a correlated subquery reads a measure", column)
+        elif columns.times_in(value):
+            if isinstance(value, exp.Column):
+                time.used(column)
+            else:
+                time.raw.append(column)
+        if not _is_function(column):
+            yield Objection(ReasonKind.CORRELATED, "a correlated subquery is not known to be deterministic", column)
+
+
+def _is_function(column: exp.Column) -> bool:
+    """Whether the subqueries around a column answer the same for the same outer row."""
+    select = column.parent_select
+    while select is not None:
+        if any(select.args.get(key) for key in ("limit", "offset", "qualify", "laterals", "windows")):
+            return False
+        for node in own_nodes(select):
+            known = is_scalar(node) or isinstance(node, exp.Sum | exp.Count | exp.Min | exp.Max | exp.Avg)
+            if isinstance(node, exp.Window | exp.TableSample) or (isinstance(node, exp.Func) and not known):
+                return False
+        parent = select.parent
+        if isinstance(parent, exp.Exists) or (
+            isinstance(parent, exp.Subquery) and not isinstance(parent.parent, exp.From | exp.Join)
+        ):
+            return True
+        select = select.parent_select
+    return False
+
+
+def _is_star(node: exp.Expr, columns: Columns) -> bool:
+    """Whether a node is ``*`` or ``alias.*`` of the source."""
+    if isinstance(node, exp.Column):
+        return isinstance(node.this, exp.Star) and columns.owned(node)
+    return isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Column)
+
+
+def _is_natural(select: exp.Select) -> bool:
+    return any(str(join.args.get("method") or "").upper() == "NATURAL" for join in select.args.get("joins") or ())
+
+
+def _natural(block: Block, source: CubeSource) -> list[str]:
+    """The names, in lower case, that NATURAL JOIN may join a source by; it joins by all that both sides have."""
+    if not _is_natural(block.select):
+        return []
+    others = {name for other in block.others for name in other.columns or ()}
+    others |= {name for one in block.cubes if one is not source for name in one.columns}
+    return [name for name in source.columns if name in others]
 
 
 def _arms(choice: Choice, reader: CatalogReader, demand: Demand) -> list[Arm]:
@@ -253,38 +260,8 @@ def _null_arms(choice: Choice, reader: CatalogReader) -> list[Arm]:
     return []
 
 
-def _edits(
-    text: QueryText,
-    block: Block,
-    additivity: Additivity,
-    time: _TimeUse,
-    arms: list[Arm],
-    needed: tuple[str, ...],
-) -> tuple[list[Edit], list[str]]:
-    source = block.cubes[0]
-    parts: list[Part] = arms_module.relation(arms, source.cube, needed)
-    if not source.node.alias:
-        parts.append(f" AS {quote_identifier(source.node.name)}")
-    edits = [Edit(source.span, tuple(parts), f"{source.cube.name} becomes {_counted(len(arms))}")]
-    for call, ranges in time.calls:
-        edits.append(_range_edit(text, call, ranges))
-    edits += aggregate_edits(text, block, additivity)
-    return edits, [edit.what for edit in edits if edit.what]
-
-
 def _counted(arms: int) -> str:
     return {0: "an empty relation", 1: "one arm"}.get(arms, f"a union of {arms} arms")
-
-
-def _range_edit(text: QueryText, call: exp.Anonymous, ranges: RangeSet) -> Edit:
-    span, _ = text.call(call)
-    name = column_text(call.expressions[0])
-    if not ranges:
-        predicate = "(1 = 0)"
-    else:
-        one = ranges.ranges[0]
-        predicate = f"({name} >= {timestamp_literal(one.start)} AND {name} < {timestamp_literal(one.end)})"
-    return Edit(span, (predicate,), "time_range_in becomes a range")
 
 
 def _inside_warnings(wanted: RangeSet, base: UpdatePeriod | None, cube: str) -> Iterator[str]:
@@ -305,8 +282,7 @@ def _inside_warnings(wanted: RangeSet, base: UpdatePeriod | None, cube: str) -> 
                 )
 
 
-def _no_candidate(text: QueryText, block: Block, demand: Demand, time: _TimeUse) -> AnalysisError:
-    source = block.cubes[0]
+def _no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: TimeUse) -> AnalysisError:
     lacking = {fact.name: missing_columns(fact, demand) for fact in source.facts}
     if all(lacking.values()):
         listed = "; ".join(f"{name} lacks {', '.join(columns)}" for name, columns in lacking.items())

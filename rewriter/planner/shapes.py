@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from rewriter.errors import NotSupportedError
 from rewriter.grammar.lexer import TokenKind
-from rewriter.planner.blocks import Block, modifiers, relations
+from rewriter.planner.blocks import Block, modifiers
+from rewriter.planner.joins import relations
 from rewriter.planner.text import QueryText
 from rewriter.planner.units import unit_named
 
@@ -27,24 +28,19 @@ def check_unit(text: QueryText, call: exp.Expr) -> None:
 
 
 def refuse_shapes(text: QueryText, block: Block) -> None:
-    """Raises ``NotSupportedError``, at the cube's name, for a FROM in which a cube cannot be planned yet."""
+    """Raises ``NotSupportedError``, at the first cube's name, for a FROM in which a cube cannot be planned."""
     select, source = block.select, block.cubes[0]
-    joins = select.args.get("joins") or ()
     refused = None
     if any(relation.args.get("joins") for relation in relations(select)):
         refused = "Joins in parentheses beside a cube are"
-    elif len(block.cubes) > 1:
-        refused = "Two cubes in one FROM clause are"
-    elif found := modifiers(select):
+    elif found := _modifiers(select):
         shape = next((_MODIFIERS[key] for key in sorted(found) if key in _MODIFIERS), "This form of FROM with")
         refused = f"{shape} a cube is"
-    elif (alias := source.node.args.get("alias")) is not None and alias.args.get("columns"):
+    elif any(_has_column_list(one.node) for one in block.cubes):
         refused = "A column list behind a cube's alias is"
-    elif select.args.get("qualify") is not None:
-        refused = "QUALIFY over a cube is"
     else:
-        for join in joins:
-            refused = refused or _refused_join(join, source.node)
+        for join in select.args.get("joins") or ():
+            refused = refused or _refused_join(join, block)
     if refused:
         raise NotSupportedError(
             f"{refused} not supported yet.",
@@ -60,14 +56,27 @@ _MODIFIERS = {
 }  # fmt: skip
 
 
-def _refused_join(join: exp.Join, cube: exp.Table) -> str | None:
-    side, kind, method = (join.args.get(key) or "" for key in ("side", "kind", "method"))
+def _modifiers(select: exp.Select) -> set[str]:
+    """What a block does to its relations that is not understood; LATERAL VIEW only multiplies rows."""
+    views = select.args.get("laterals") or ()
+    plain = all(view.args.get("view") for view in views) and not any(
+        isinstance(relation, exp.Lateral) for relation in relations(select)
+    )
+    return modifiers(select) - ({"laterals"} if plain else set())
+
+
+def _has_column_list(node: exp.Table) -> bool:
+    alias = node.args.get("alias")
+    return alias is not None and bool(alias.args.get("columns"))
+
+
+def _refused_join(join: exp.Join, block: Block) -> str | None:
+    kind, method = (str(join.args.get(key) or "").upper() for key in ("kind", "method"))
+    if method == "NATURAL":
+        known = all(other.columns is not None for other in block.others) and not any(one.levels for one in block.cubes)
+        return None if known else "NATURAL JOIN of a cube with a relation whose columns are not known here is"
     if method:
         return f"{method} JOIN with a cube is"
-    if side in ("RIGHT", "FULL"):
-        return f"{side} JOIN with a cube is"
-    if join.this is cube and (side == "LEFT" or kind not in ("", "INNER", "CROSS")):
-        return f"A cube on the right of a {' '.join(filter(None, (side, kind)))} JOIN is"
     if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
         return f"{kind} JOIN with a cube is"
     return None

@@ -20,7 +20,15 @@ from rewriter.errors import Error, InternalError, NotSupportedError, ParseError,
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.planner.plan import SqlTemplate, TableToken
 
-Part = str | TableToken
+
+@dataclass(frozen=True)
+class Copied:
+    """In an edit's parts: a stretch of the text, with the edits inside it made."""
+
+    span: Span
+
+
+Part = str | TableToken | Copied
 _SPARK = Dialect.get_or_raise("spark")
 
 
@@ -63,7 +71,7 @@ class QueryText:
                 f"This query cannot be read ({type(error).__name__} in the parser).", position=place
             ) from error
         if len(trees) != 1 or trees[0] is None:
-            raise ParseError("One query was expected here.", position=Span(self.origin, self.origin + len(self.text)))
+            raise ParseError("One query was expected here.", position=self.place(Span(0, len(self.text))))
         return trees[0]
 
     def unread(self) -> Error | None:
@@ -84,7 +92,7 @@ class QueryText:
                 position=self.place(Span(unlike, unlike + 1)),
                 hint="Write the comments around it more plainly: /* … */, without a backslash at the end of a line.",
             )
-        place = Span(self.origin, self.origin + len(self.text))
+        place = self.place(Span(0, len(self.text)))
         if not isinstance(tree, exp.Query | exp.Values):
             return ParseError("This query cannot be read.", position=place)
         # sqlglot takes TABLE t and STREAM t for a table of that name with an alias.
@@ -161,6 +169,18 @@ class QueryText:
                     return i
         raise InternalError("unbalanced parentheses")
 
+    def comma(self, index: int) -> int:
+        """The index of the first comma from ``index`` on that stands in no parentheses, or of what closes the list."""
+        depth = 0
+        for i in range(index, len(self.tokens)):
+            if self.tokens[i].is_operator("(", "["):
+                depth += 1
+            elif self.tokens[i].is_operator(")", "]"):
+                depth -= 1
+            if depth < 0 or (depth == 0 and self.tokens[i].is_operator(",")):
+                return i
+        raise InternalError("unbalanced parentheses")
+
     def select_item(self, offset: int) -> Span:
         """The whole item of the select list in which the token at ``offset`` stands, however deep."""
         index = self.index_at(offset)
@@ -182,6 +202,16 @@ class QueryText:
             last = i
         return Span(self.tokens[first].start, self.tokens[last].end)
 
+    def select_list(self, select: exp.Select) -> int:
+        """Where the select list of a SELECT begins, behind hints and DISTINCT."""
+        stack: list[exp.Expr] = list(select.expressions)
+        while stack:
+            node = stack.pop()
+            if node._meta and "start" in node.meta:
+                return self.tokens[self._list_start(self.index_at(node.meta["start"]))].start
+            stack += [child for child in node.iter_expressions() if not isinstance(child, exp.Query)]
+        raise InternalError("sqlglot kept no place of a select list")
+
     def _list_start(self, index: int) -> int:
         """The index of the first token in the select list around the token at ``index``, behind hints and DISTINCT."""
         first, depth = index, 0
@@ -199,16 +229,36 @@ class QueryText:
         return first + 1 if self.tokens[first].is_word("DISTINCT", "ALL") else first
 
     def apply(self, edits: Sequence[Edit]) -> SqlTemplate:
-        """The text with all edits made. Edits must not overlap; insertions at one place keep their order."""
-        parts: list[Part] = []
-        position = 0
-        for edit in sorted(edits, key=lambda e: (e.span.start, e.span.end)):
-            if edit.span.start < position:
+        """The text with all edits made. Edits must not overlap; insertions at one place keep their order.
+
+        An edit inside a stretch that another one replaces is made where that one copies the stretch (``Copied``).
+        """
+        ordered = sorted(edits, key=lambda e: (e.span.start, e.span.start < e.span.end, -e.span.end))
+        return SqlTemplate(tuple(_joined(self._edited(Span(0, len(self.text)), ordered))))
+
+    def _edited(self, within: Span, edits: Sequence[Edit]) -> list[str | TableToken]:
+        """A stretch of the text with the edits inside it made; they come in order, outer ones first."""
+        parts: list[str | TableToken] = []
+        position, index = within.start, 0
+        while index < len(edits):
+            edit, index = edits[index], index + 1
+            inner: list[Edit] = []
+            while index < len(edits) and edits[index].span.start < edit.span.end:
+                inner.append(edits[index])
+                index += 1
+            if edit.span.start < position or any(e.span.end > edit.span.end or e.span == edit.span for e in inner):
                 raise InternalError(f"two edits overlap at {edit.span.start}: {edit.what}")
-            parts += [self.text[position : edit.span.start], *edit.parts]
+            parts.append(self.text[position : edit.span.start])
+            for part in edit.parts:
+                if isinstance(part, Copied):
+                    copied = part.span
+                    mine = [e for e in inner if copied.start <= e.span.start and e.span.end <= copied.end]
+                    parts += self._edited(copied, mine)
+                else:
+                    parts.append(part)
             position = edit.span.end
-        parts.append(self.text[position:])
-        return SqlTemplate(tuple(_joined(parts)))
+        parts.append(self.text[position : within.end])
+        return parts
 
     def _unreadable(self, error: SqlglotError) -> ParseError:
         details = getattr(error, "errors", None) or [{}]
@@ -231,9 +281,9 @@ def parser_words(error: SqlglotError) -> str:
     return f"{clause[1].upper()} is not complete" if clause else words
 
 
-def _joined(parts: Sequence[Part]) -> list[Part]:
+def _joined(parts: Sequence[str | TableToken]) -> list[str | TableToken]:
     """Neighbouring strings made one, empty ones left out."""
-    out: list[Part] = []
+    out: list[str | TableToken] = []
     for part in parts:
         if isinstance(part, str) and out and isinstance(out[-1], str):
             out[-1] += part

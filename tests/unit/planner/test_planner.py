@@ -106,7 +106,7 @@ def test_additive_aggregates_use_rollups(select: str, rest: str) -> None:
 def test_what_is_not_additive_reads_the_base_period(select: str, reason: str) -> None:
     made = plan(f"SELECT {select} FROM flights WHERE {RANGE}")
     assert cover_of(made) == {"hourly": 744}
-    assert any(reason in text for text in made.coverage.references[0].reasons)
+    assert any(reason in str(text) for text in made.coverage.references[0].reasons)
 
 
 def test_a_measure_in_where_group_by_or_join_condition_reads_the_base_period() -> None:
@@ -151,7 +151,7 @@ def test_periods_must_nest_in_every_unit_asked_for(unit: str, tables: dict[str, 
 def test_time_that_is_no_range_is_raw_use() -> None:
     made = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE} AND (departed < '2013-02-01' OR carrier = 'UA')")
     assert cover_of(made) == {"hourly": 744}
-    assert any("time is used as it is" in text for text in made.coverage.references[0].reasons)
+    assert any("time is used as it is" in str(text) for text in made.coverage.references[0].reasons)
 
 
 def test_a_missing_day_falls_back_to_its_hours_and_nothing_else_changes() -> None:
@@ -273,11 +273,8 @@ def test_an_end_inside_the_base_period_warns_but_not_its_last_second() -> None:
             "time_range_in",
         ),
         ("SELECT SUM(distance) FROM flights WHERE time_range_in(departed, carrier, '2014')", DataError, "carrier,"),
-        ("SELECT 1 FROM flights a JOIN flights b ON a.carrier = b.carrier", NotSupportedError, "flights a"),
-        ("SELECT 1 FROM airlines a LEFT JOIN flights b ON a.carrier = b.carrier", NotSupportedError, "flights b"),
-        ("SELECT 1 FROM flights a FULL JOIN airlines b ON a.carrier = b.carrier", NotSupportedError, "flights a"),
+        ("SELECT COUNT(*) FROM flights a JOIN flights b USING (carrier)", NotSupportedError, "COUNT"),
         ("SELECT 1 FROM flights TABLESAMPLE (10 PERCENT)", NotSupportedError, "flights"),
-        ("SELECT COUNT(*) OVER () FROM flights", NotSupportedError, "COUNT"),
         ("SELECT carrier FROM flights |> LIMIT 3", NotSupportedError, "|>"),
         ("SELECT SUM(distance FROM flights", ParseError, "FROM"),
         ("SELECT window(departed, '1 day') FROM flights GROUP BY window(departed, '1 day')", ParseError, ""),
@@ -319,19 +316,6 @@ def test_blocks_are_planned_each_in_its_own_scope() -> None:
     )
     covers = [cover_of(made, i) for i in range(len(made.coverage.references))]
     assert sorted(covers, key=str) == sorted([BEST, {"hourly": 1}, {"daily": 1}], key=str)
-
-
-def test_a_correlated_subquery_over_the_cube_reads_the_base_period() -> None:
-    made = plan(
-        f"SELECT carrier, SUM(distance) FROM flights WHERE {RANGE} AND EXISTS "
-        "(SELECT 1 FROM airlines WHERE airlines.name = flights.carrier) GROUP BY carrier"
-    )
-    assert cover_of(made) == {"hourly": 744}
-    made = plan(
-        f"SELECT carrier, SUM(distance) FROM flights WHERE {RANGE} AND carrier IN "
-        "(SELECT carrier FROM airlines WHERE name = 'x') GROUP BY carrier"
-    )
-    assert cover_of(made) == BEST
 
 
 def test_joins_with_plain_tables_stay_additive() -> None:

@@ -1,0 +1,110 @@
+"""What the joins of a block mean for each relation: which conditions restrict it, and whether it may be absent.
+
+Relations are counted as ``relations`` lists them: FROM's first one is 0, join ``k`` (from 1) brings relation ``k``.
+Joins are taken from left to right, as Spark does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that every row of a relation fulfils, or the row does not reach the block's answer.
+
+    ``absent`` says that the condition is also asked of rows in which the relation is absent (NULLs of an outer join);
+    it then restricts the relation only if NULLs do not pass it.
+    """
+
+    node: exp.Expr
+    absent: bool
+
+
+def relations(select: exp.Select) -> list[exp.Expr]:
+    """What a block selects from, in order: FROM's relation, then the joined ones."""
+    from_ = select.args.get("from_")
+    first = [] if from_ is None else [from_.this]
+    # A join may hang on the relation itself: FROM (a JOIN b).
+    nested = [join.this for one in first for join in one.args.get("joins") or ()]
+    return [*first, *nested, *(join.this for join in select.args.get("joins") or ())]
+
+
+def contributes(select: exp.Select, index: int) -> bool:
+    """Whether rows of a relation are in the answer: those on the right of SEMI and ANTI only decide about others."""
+    join = _join(select, index)
+    return join is None or _kind(join) not in ("SEMI", "ANTI")
+
+
+def nullable(select: exp.Select, index: int) -> bool:
+    """Whether the block may hold rows in which a relation is absent and NULL stands for it."""
+    own = _join(select, index)
+    if own is not None and _kind(own) not in ("SEMI", "ANTI") and _side(own) in ("LEFT", "FULL"):
+        return True
+    return any(_side(join) in ("RIGHT", "FULL") for join in _later(select, index))
+
+
+def filters(select: exp.Select, index: int) -> Iterator[Condition]:
+    """The conditions that restrict a relation, whatever else the block joins to it.
+
+    Conditions stay where they are; a relation may besides be read without the rows that fail them:
+
+    - WHERE restricts every relation, and one that may be absent only if NULLs do not pass.
+    - ON of an inner or semi join restricts both sides.
+    - ON of an outer or anti join restricts only the side that need not match, never the one that is kept.
+    """
+    where = select.args.get("where")
+    if where is not None and contributes(select, index):
+        yield from (Condition(node, nullable(select, index)) for node in conjuncts(where.this))
+    own = _join(select, index)
+    if own is not None and own.args.get("on") and _side(own) not in ("RIGHT", "FULL"):
+        # INNER, LEFT, SEMI, ANTI: a row of the right side that fails ON matches nothing.
+        yield from (Condition(node, False) for node in conjuncts(own.args["on"]))
+    for number, join in enumerate(select.args.get("joins") or (), start=1):
+        if number <= index or not join.args.get("on") or not contributes(select, index):
+            continue
+        # As the left side: kept by LEFT, FULL and ANTI, restricted by the others.
+        if _side(join) == "RIGHT" or (_kind(join) != "ANTI" and (_kind(join) == "SEMI" or not _side(join))):
+            absent = _absent_before(select, index, number)
+            yield from (Condition(node, absent) for node in conjuncts(join.args["on"]))
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The parts of a condition that AND joins."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.And):
+        yield from conjuncts(node.this)
+        yield from conjuncts(node.expression)
+    else:
+        yield node
+
+
+def _absent_before(select: exp.Select, index: int, number: int) -> bool:
+    """Whether a relation may be absent already in what the join ``number`` takes as its left side."""
+    own = _join(select, index)
+    joins = list(select.args.get("joins") or ())
+    later = joins[index : number - 1]
+    return (own is not None and _side(own) in ("LEFT", "FULL")) or any(_side(one) in ("RIGHT", "FULL") for one in later)
+
+
+def _join(select: exp.Select, index: int) -> exp.Join | None:
+    """The join that brings a relation; ``None`` for FROM's first one."""
+    joins: list[exp.Join] = list(select.args.get("joins") or ())
+    return joins[index - 1] if 1 <= index <= len(joins) else None
+
+
+def _later(select: exp.Select, index: int) -> list[exp.Join]:
+    joins: list[exp.Join] = list(select.args.get("joins") or ())
+    return joins[index:]
+
+
+def _side(join: exp.Join) -> str:
+    return str(join.args.get("side") or "").upper()
+
+
+def _kind(join: exp.Join) -> str:
+    return str(join.args.get("kind") or "").upper()

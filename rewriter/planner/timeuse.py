@@ -1,0 +1,193 @@
+"""What a block says about a cube's time dimension: the range that it asks for, and the units in which it uses time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rewriter.errors import AnalysisError, DataError, Span
+from rewriter.planner.blocks import CubeSource
+from rewriter.planner.columns import Columns
+from rewriter.planner.constants import Constants, Kind
+from rewriter.planner.joins import Condition
+from rewriter.planner.literals import timestamp_literal
+from rewriter.planner.predicates import ranges_of
+from rewriter.planner.projections import substituted
+from rewriter.planner.shapes import check_unit
+from rewriter.planner.text import Copied, Edit, QueryText
+from rewriter.planner.units import used_unit
+from rewriter.timeline.bounds import resolve_bound
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+
+@dataclass
+class TimeUse:
+    """``wanted`` are the instants that the block lets through (``bounded`` by any predicate), ``exact`` those ranges
+    that ``time_range_in`` names; ``units`` the units in which time is used and the nodes that do, ``raw`` other uses.
+    """
+
+    wanted: RangeSet = RangeSet.ALL
+    bounded: bool = False
+    exact: list[TimeRange] = field(default_factory=list)
+    units: dict[UpdatePeriod, exp.Expr] = field(default_factory=dict)
+    raw: list[exp.Expr] = field(default_factory=list)
+    calls: list[tuple[exp.Anonymous, RangeSet]] = field(default_factory=list)
+
+    def used(self, column: exp.Column) -> None:
+        """Notes an occurrence of the time dimension that is no range."""
+        unit, outermost = used_unit(column)
+        if unit is None:
+            self.raw.append(outermost)
+        else:
+            self.units.setdefault(unit, outermost)
+
+
+def time_use(
+    text: QueryText,
+    source: CubeSource,
+    conditions: Iterable[Condition],
+    nodes: Sequence[exp.Expr],
+    columns: Columns,
+    constants: Constants,
+) -> TimeUse:
+    """Reads the ranges from ``conditions`` and the units from ``nodes``, the block's own nodes and those inlined.
+
+    Raises ``DataError`` and ``AnalysisError``, with position, for a ``time_range_in`` that cannot be read.
+    """
+    use = TimeUse()
+    known: dict[int, RangeSet] = {}
+
+    def bounds_of(call: exp.Anonymous) -> RangeSet | None:
+        if not _is_call_of(call, columns):
+            return None
+        if id(call) not in known:
+            known[id(call)] = _time_range_in(text, call, constants)
+            use.calls.append((call, known[id(call)]))
+            use.exact.extend(known[id(call)])
+        return known[id(call)]
+
+    consumed: set[int] = set()
+    for condition in conditions:
+        if condition.absent and not rejects_null(condition.node, columns):
+            continue
+        ranges = ranges_of(condition.node, columns.is_time, constants, bounds_of)
+        if ranges is not None:
+            use.wanted = use.wanted & ranges
+            use.bounded = True
+            consumed |= {id(node) for node in condition.node.walk()}
+    for node in nodes:
+        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+            check_unit(text, node)
+        if isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
+            value = columns.joined(node)
+            if value is not None and columns.times_in(value):
+                use.raw.append(node)  # USING (t)
+        if _is_time_range_in(node) and id(node) not in consumed:
+            assert isinstance(node, exp.Anonymous)
+            if not any(columns.is_time(column) for column in node.find_all(exp.Column)):
+                continue  # another cube's
+            if bounds_of(node) is None:
+                raise bad_call(text, node)
+            consumed |= {id(inner) for inner in node.walk()}
+            use.raw.append(node)
+        elif isinstance(node, exp.Column) and id(node) not in consumed and columns.is_time(node):
+            use.used(node)
+    for level in source.levels:
+        for item in level.select.expressions:
+            # Calls in a select list that nothing outside reads are edited all the same.
+            for call in substituted(item, level.value_of).find_all(exp.Anonymous):
+                if _is_time_range_in(call) and call.expressions:
+                    use.calls.append((call, _time_range_in(text, call, constants)))
+    return use
+
+
+def rejects_null(node: exp.Expr, columns: Columns) -> bool:
+    """Whether a condition is surely not true where the time dimension is NULL: each comparison in it reads time, and
+    nothing in it asks for NULL.
+    """
+    if isinstance(node, exp.And | exp.Or):
+        return rejects_null(node.this, columns) and rejects_null(node.expression, columns)
+    if isinstance(node, exp.Not | exp.Paren):
+        return rejects_null(node.this, columns)
+    if any(isinstance(inner, _NULL_AWARE) for inner in node.walk()):
+        return False
+    return any(columns.is_time(column) for column in node.find_all(exp.Column))
+
+
+_NULL_AWARE = (exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Coalesce, exp.Case, exp.If, exp.Nvl2, exp.Boolean, exp.Null)
+
+
+def range_edits(text: QueryText, use: TimeUse) -> list[Edit]:
+    """``time_range_in`` calls as plain ranges of what the user named."""
+    edits: dict[Span, Edit] = {}
+    for call, ranges in use.calls:
+        span, _ = text.call(call)
+        first = text.index_at(call.meta["start"]) + 2
+        comma = text.comma(first)
+        name = Copied(Span(text.tokens[first].start, text.tokens[comma - 1].end))
+        if ranges:
+            start, end = ranges.ranges[0].start, ranges.ranges[-1].end
+            between = (" >= ", timestamp_literal(start), " AND ", name, " < ", timestamp_literal(end))
+            edits[span] = Edit(span, ("(", name, *between, ")"), "time_range_in becomes a range")
+        else:
+            edits[span] = Edit(span, ("(1 = 0)",), "time_range_in becomes a range")
+    return list(edits.values())
+
+
+def bad_call(text: QueryText, call: exp.Anonymous) -> AnalysisError:
+    """The error for a ``time_range_in`` that names no time dimension of a cube."""
+    return AnalysisError(
+        "time_range_in needs a time dimension of a cube in this FROM clause.",
+        position=text.place(text.call(call)[0]),
+        object="time_range_in",
+        hint="Write time_range_in(time_dimension, 'from'[, 'to']).",
+    )
+
+
+def _is_time_range_in(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
+
+
+def _is_call_of(call: exp.Anonymous, columns: Columns) -> bool:
+    first = call.expressions[0] if call.expressions else None
+    return isinstance(first, exp.Column) and columns.is_time(first)
+
+
+def _time_range_in(text: QueryText, call: exp.Anonymous, constants: Constants) -> RangeSet:
+    place = text.place(text.call(call)[0])
+    if len(call.expressions) not in (2, 3):
+        raise bad_call(text, call)
+    bounds = [_bound(text, argument, place, constants) for argument in call.expressions[1:]]
+    start, end = bounds[0], bounds[1] if len(bounds) == 2 else constants.now
+    if start > end:
+        raise DataError(
+            "The range of time_range_in ends before it begins.",
+            condition="INVALID_TIME_RANGE",
+            position=place,
+            hint="The first bound is the start (included), the second the end (excluded).",
+        )
+    return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+
+
+def _bound(text: QueryText, argument: exp.Expr, call: Span, constants: Constants) -> int:
+    """An instant in microseconds."""
+    span = text.span_of(argument)
+    place = text.place(span) if span else call
+    folded = constants.fold(argument)
+    if folded is None or folded.kind not in (Kind.STRING, Kind.TIMESTAMP, Kind.DATE):
+        what = "a constant" if folded is None else "a text or a time"
+        raise DataError(
+            f"A bound of time_range_in must be {what}.",
+            condition="INVALID_TIME_BOUND",
+            position=place,
+            hint="Write '2013-01-29T06' or 'now.day - 7 days'.",
+        )
+    if folded.kind is not Kind.STRING:
+        return folded.number
+    try:
+        return resolve_bound(folded.text, constants.now)
+    except DataError as error:
+        raise error.at(place) from None
