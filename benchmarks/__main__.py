@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import inserting, planning, querying, scanning
+from benchmarks import goldens, inserting, planning, querying, scanning
 from benchmarks.timing import Table, markdown
 
 
@@ -18,6 +18,7 @@ def main(chosen: set[str]) -> None:
 
     if not chosen or "planning" in chosen:
         show(planning.measure())
+        show(goldens.measure())
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights

@@ -16,6 +16,8 @@ from rewriter.catalog.models import Aggregate, Cube, Measure
 from rewriter.planner.plan import ReasonKind
 from rewriter.planner.scalars import is_scalar
 
+#: Types whose rows may be added before or after they are summed: decimals would round, INT overflow.
+_ADDED = ("bigint", "double", "float")
 _DECIMALS = ("decimal", "bigdecimal")
 MeasureOf = Callable[[exp.Column], Measure | None]
 TypeOf = Callable[[exp.Column], str | None]
@@ -206,12 +208,16 @@ class _Verdict:
             self.counts.append(CountCall(node, argument))
 
     def _sum(self, node: exp.Sum) -> None:
-        column = _linear(node.this, self._subject)
-        measure = self._subject.measure_of(column) if column is not None else None
-        if measure is not None and measure.aggregate in (Aggregate.SUM, Aggregate.COUNT):
-            self._inside.add(id(column))
-        else:
+        columns = _combined(node.this, self._subject)
+        measures = [measure for column in columns or () if (measure := self._subject.measure_of(column)) is not None]
+        additive = all(measure.aggregate in (Aggregate.SUM, Aggregate.COUNT) for measure in measures)
+        if columns is None or not additive:
             self._not_additive("this SUM is not one SUM measure times a coefficient without measures", node)
+        elif len(measures) > 1 and not all(measure.not_null and measure.type in _ADDED for measure in measures):
+            # NULL + 1 is NULL in a row; in a rollup, the NULL may have been summed away.
+            self._not_additive("a SUM of several measures is additive only where all are declared NOT NULL", node)
+        else:
+            self._inside |= {id(column) for column in columns}
 
     def _average(self, node: exp.Avg) -> None:
         argument = node.this
@@ -251,6 +257,17 @@ class _Verdict:
         elif not (isinstance(node, _STRUCTURE) or is_scalar(node) or _is_ours(node) or _in_window(node)):
             text = f"{_named(node)} is not known to be a deterministic function of single values"
             self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
+
+
+def _combined(node: exp.Expr, subject: Subject) -> list[exp.Column] | None:
+    """The measure columns of ``a``, ``a + 2 * b``, ``a - b``, one for each term; ``None`` for anything else."""
+    if isinstance(node, exp.Paren):
+        return _combined(node.this, subject)
+    if isinstance(node, exp.Add | exp.Sub):
+        left, right = _combined(node.this, subject), _combined(node.expression, subject)
+        return None if left is None or right is None else left + right
+    column = _linear(node, subject)
+    return None if column is None else [column]
 
 
 def _linear(node: exp.Expr | None, subject: Subject) -> exp.Column | None:

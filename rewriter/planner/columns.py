@@ -87,6 +87,7 @@ class Columns:
                 and node.name.lower() not in self._source.columns
                 and not (not node.table and node.name.lower() in self._aliases)
                 and "(" not in node.name  # ORDER BY `count(1)`
+                and node.name.lower() != "window"  # what GROUP BY window(t, '1 day') makes
             ):
                 span = self._text.span_of(node)
                 known = list(self._source.columns) if self._source.levels else list(self._names.values())

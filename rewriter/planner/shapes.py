@@ -46,7 +46,7 @@ def refuse_shapes(text: QueryText, block: Block) -> None:
             f"{refused} not supported yet.",
             position=text.place(source.span),
             object=source.cube.name,
-            hint="Aggregate the cube in a subquery of its own, and use that.",
+            hint="Select or aggregate the cube in a subquery, with its time range, and use that: FROM (SELECT …) x …",
         )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
@@ -57,7 +57,7 @@ class QueryText:
     def tree(self) -> exp.Expr:
         """The tree, from stock sqlglot. Raises ``ParseError`` at the place where it stopped reading."""
         try:
-            trees = _SPARK.parser().parse(self._their_tokens, self.text)
+            trees = _SPARK.parser().parse(self._parsed_tokens(), self.text)
         except SqlglotError as error:
             raise self._unreadable(error) from None
         except RecursionError:
@@ -105,6 +105,21 @@ class QueryText:
     @cached_property
     def _their_tokens(self) -> list[Any]:
         return _SPARK.tokenize(self.text)
+
+    def _parsed_tokens(self) -> list[Any]:
+        """sqlglot's tokens, with two things put right that it reads otherwise than Spark."""
+        found: list[Any] = []
+        for token in self._their_tokens:
+            before = found[-1] if found else None
+            bare = before is not None and before.token_type in (TokenType.VAR, TokenType.PARTITION)
+            if bare and token.text.upper() == "BY" and before.text.upper() in _BY:
+                # GROUP BY is one token to it, unless a comment stands between.
+                before.token_type = _BY[before.text.upper()]
+                continue
+            if before is not None and before.token_type is TokenType.WINDOW and token.token_type is TokenType.L_PAREN:
+                before.token_type = TokenType.VAR  # the function window(t, '1 day'), not the clause
+            found.append(token)
+        return found
 
     def _read_unlike(self) -> int | None:
         """The first character that is part of a token to our lexer and of a comment to sqlglot's, or the reverse."""
@@ -296,6 +311,10 @@ def is_name(token: Token) -> bool:
     return token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER)
 
 
+_BY = {
+    "GROUP": TokenType.GROUP_BY, "ORDER": TokenType.ORDER_BY, "PARTITION": TokenType.PARTITION_BY,
+    "SORT": TokenType.SORT_BY, "CLUSTER": TokenType.CLUSTER_BY, "DISTRIBUTE": TokenType.DISTRIBUTE_BY,
+}  # fmt: skip
 _AFTER_SELECT_LIST = (
     "FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET",
     "UNION", "INTERSECT", "EXCEPT", "MINUS", "WINDOW", "LATERAL", "PIVOT", "UNPIVOT",

@@ -277,7 +277,6 @@ def test_an_end_inside_the_base_period_warns_but_not_its_last_second() -> None:
         ("SELECT 1 FROM flights TABLESAMPLE (10 PERCENT)", NotSupportedError, "flights"),
         ("SELECT carrier FROM flights |> LIMIT 3", NotSupportedError, "|>"),
         ("SELECT SUM(distance FROM flights", ParseError, "FROM"),
-        ("SELECT window(departed, '1 day') FROM flights GROUP BY window(departed, '1 day')", ParseError, ""),
     ],
 )
 def test_what_is_not_understood_is_refused_at_its_place(sql: str, error: type[Error], at: str) -> None:
