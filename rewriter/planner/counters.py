@@ -92,7 +92,7 @@ class Counters:
                 position=self._text.place(Span(place, place)),
                 hint="Name the columns inside the subquery, with AS.",
             )
-        fresh = f"rw_{name.lower()}"
+        fresh = name if name.startswith("rw_") else f"rw_{name.lower()}"
         while fresh in level.offers:
             fresh += "_"
         written = f"{quote_identifier(level.alias)}." if level.alias else ""

@@ -87,10 +87,16 @@ def substituted(root: exp.Expr, value_of: Callable[[exp.Column], exp.Expr | None
 
 
 def _placed(value: exp.Expr | None, column: exp.Column) -> exp.Expr | None:
-    """A copy of a column's value; a bare column stands in the text where the replaced one does."""
+    """A copy of a column's value; a bare column stands in the text where the replaced one does.
+
+    Anything else is put in parentheses: ``COUNT(one)`` over ``1 AS one`` is no COUNT(1) where an outer join may put
+    NULL in its place.
+    """
     if value is None:
         return None
     copied = value.copy()
-    if isinstance(copied, exp.Column) and column.this._meta:
+    if not isinstance(copied, exp.Column):
+        return exp.Paren(this=copied)
+    if column.this._meta:
         copied.this.meta.update(column.this.meta)
     return copied

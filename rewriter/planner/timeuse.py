@@ -25,8 +25,8 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 
 @dataclass
 class TimeUse:
-    """``wanted`` are the instants that the block lets through (``bounded`` by any predicate), ``exact`` those ranges
-    that ``time_range_in`` names; ``units`` the units in which time is used and the nodes that do, ``raw`` other uses.
+    """``wanted`` are the instants that the block lets through (``bounded``: not NULL), ``exact`` those ranges that
+    ``time_range_in`` names; ``units`` the units in which time is used and the nodes that do, ``raw`` other uses.
     """
 
     wanted: RangeSet = RangeSet.ALL
@@ -71,12 +71,14 @@ def time_use(
 
     consumed: set[int] = set()
     for condition in conditions:
-        if condition.absent and not rejects_null(condition.node, columns):
+        rejects = rejects_null(condition.node, columns)
+        timed = any(columns.is_time(column) for column in condition.node.find_all(exp.Column))
+        if not timed or (condition.absent and not rejects):
             continue
         ranges = ranges_of(condition.node, columns.is_time, constants, bounds_of)
         if ranges is not None:
             use.wanted = use.wanted & ranges
-            use.bounded = True
+            use.bounded = use.bounded or rejects
             consumed |= {id(node) for node in condition.node.walk()}
     for node in nodes:
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):

@@ -15,6 +15,7 @@ from rewriter.catalog.models import (
     Storage,
     StorageTable,
     Table,
+    View,
 )
 from rewriter.errors import Span
 from rewriter.grammar.statements import Query
@@ -75,6 +76,12 @@ class FakeReader:
         known: dict[str, Table | Cube | Fact] = {**self._tables, self._cube.name: self._cube}
         known |= {fact.name: fact for fact in self._facts}
         return known.get(name.lower())
+
+    def find_view(self, name: str) -> View | None:
+        return None
+
+    def views(self) -> tuple[View, ...]:
+        return ()
 
     def table(self, name: str) -> Table:
         return self._tables[name]

@@ -7,7 +7,7 @@ import pytest
 from rewriter.errors import AnalysisError, NotSupportedError
 from rewriter.planner.plan import Plan, ReasonKind
 
-from .fakes import plan
+from .fakes import plan, reader
 
 BEST = {"monthly": 1, "daily": 2, "hourly": 24}
 BASE = {"hourly": 744}
@@ -65,7 +65,7 @@ def test_a_range_outside_finds_the_cube_two_levels_inside_and_the_text_keeps_its
         "i ) o WHERE time_range_in(o.t, '2013-02', '2013-03') GROUP BY c"
     )
     assert made.sql == (
-        "SELECT c, COALESCE(SUM(rw_rw_flights), 0) AS n FROM ( -- outer\n  SELECT i.rw_flights AS rw_rw_flights, k AS c, t "
+        "SELECT c, COALESCE(SUM(rw_flights), 0) AS n FROM ( -- outer\n  SELECT i.rw_flights AS rw_flights, k AS c, t "
         "FROM (SELECT flights.flights AS rw_flights, carrier AS k, departed AS t FROM (SELECT carrier, flights, "
         "to_timestamp(month, 'yyyy-MM') AS departed FROM monthly WHERE month = '2013-02') AS flights) "
         "i ) o WHERE (o.t >= TIMESTAMP '2013-02-01 00:00:00' AND o.t < TIMESTAMP '2013-03-01 00:00:00') GROUP BY c"
@@ -116,6 +116,21 @@ def test_a_cube_that_may_be_absent_counts_one() -> None:
         "FROM monthly WHERE month = '2013-02') f "
         "ON f.carrier = a.carrier AND f.departed >= '2013-02-01' AND f.departed < '2013-03-01' GROUP BY a.name"
     )
+
+
+def test_a_constant_of_a_subquery_that_may_be_absent_is_no_count_of_rows() -> None:
+    made = plan(
+        "SELECT COUNT(f.one) AS n FROM airlines a LEFT JOIN (SELECT carrier, 1 AS one FROM flights "
+        "WHERE time_range_in(departed, '2013-02', '2013-03')) f ON a.carrier = f.carrier"
+    )
+    assert "SUM(CASE WHEN (f.one) IS NOT NULL THEN COALESCE(f.rw_events, 1) END)" in made.sql
+
+
+@pytest.mark.parametrize("where", ["1 = 1", "departed >= '2013-01-01' OR TRUE", "departed IS NULL"])
+def test_rows_without_a_time_are_read_unless_a_predicate_excludes_them(where: str) -> None:
+    catalog = reader(null_tables=("hourly",))
+    assert "dt IS NULL" in plan(f"SELECT SUM(distance) FROM flights WHERE {where}", catalog).sql
+    assert "dt IS NULL" not in plan("SELECT SUM(distance) FROM flights WHERE departed >= '2013-01-01'", catalog).sql
 
 
 @pytest.mark.parametrize(
