@@ -41,7 +41,8 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
         if _defines_cte(text.tokens, words, table.name.lower()):
             raise reason
         following = text.tokens[index + 1] if index + 1 < len(text.tokens) else None
-        aliased = following is not None and _is_alias(following)
+        # TABLE t takes no alias.
+        aliased = text.tokens[index - 1].is_word("TABLE") or (following is not None and _is_alias(following))
         edits.append(Edit(token.span, (TableToken(table, None if aliased else quote_identifier(table.name)),)))
         used[table.id] = table
     uses = tuple(TableUse(table, None) for table in used.values())
