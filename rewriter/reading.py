@@ -77,7 +77,7 @@ def explain(statement: s.Explain, context: Context) -> Result:
 
     REWRITE and ENGINE are as strict as the query itself; COVER, SCAN and ALL show what is missing instead of failing.
     """
-    tolerant = replace(context, planning=replace(context.planning, partial_data=True))
+    tolerant = replace(context, planning=replace(context.planning, partial_data=True, explain=True))
     query = statement.query
     if statement.what == "ENGINE":
         prepared = prepare(query, context)

@@ -177,7 +177,7 @@ class _Verdict:
             if self._measures(node):
                 self._not_additive(f"{_named(node)} of a measure depends on single rows", node)
         else:
-            self._not_additive(f"{_named(node)} is not known to be additive", node)
+            self._not_additive("this aggregate is not known to be additive", node)
 
     def over_rows(self, node: exp.Expr) -> None:
         """Judges the function of a window over rows: it needs the base period, and COUNT counts events there, too."""
@@ -188,6 +188,7 @@ class _Verdict:
             self._average(node)
 
     def _not_additive(self, text: str, node: exp.Expr) -> None:
+        self._inside |= {id(column) for column in self._measures(node)}
         if not self._subject.tested:
             self.reason(ReasonKind.AGGREGATE, text, node)
 
@@ -211,7 +212,13 @@ class _Verdict:
         columns = _combined(node.this, self._subject)
         measures = [measure for column in columns or () if (measure := self._subject.measure_of(column)) is not None]
         additive = all(measure.aggregate in (Aggregate.SUM, Aggregate.COUNT) for measure in measures)
-        if columns is None or not additive:
+        if (
+            columns is None
+            and any(self._subject.any_measure(c) for c in node.find_all(exp.Column))
+            and not self._measures(node)
+        ):
+            self._not_additive("a measure of another cube is summed over the joined rows", node)
+        elif columns is None or not additive:
             self._not_additive("this SUM is not one SUM measure times a coefficient without measures", node)
         elif len(measures) > 1 and not all(measure.not_null and measure.type in _ADDED for measure in measures):
             # NULL + 1 is NULL in a row; in a rollup, the NULL may have been summed away.
@@ -255,7 +262,7 @@ class _Verdict:
             if not isinstance(node.parent, exp.Lateral):
                 self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_named(node)} makes rows of its own", node)
         elif not (isinstance(node, _STRUCTURE) or is_scalar(node) or _is_ours(node) or _in_window(node)):
-            text = f"{_named(node)} is not known to be a deterministic function of single values"
+            text = "this is not known to be a deterministic function of single values"
             self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
 
 

@@ -94,7 +94,7 @@ def _alias_edit(text: QueryText, item: exp.Expr, whole: Span) -> Edit:
         typed = "count(1)"
     elif isinstance(item, exp.Count | exp.Avg) and _bare_column(text, item):
         typed = f"{item.key}({identifier_value(text.tokens[text.index_at(text.call(item)[0].end - 1) - 1])})"
-    return Edit(Span(whole.end, whole.end), (f" AS {quote_identifier(typed)}",))
+    return Edit(Span(whole.end, whole.end), (f" AS {quote_identifier(typed)}",), f"the column keeps its name {typed}")
 
 
 def _bare_column(text: QueryText, call: exp.Expr) -> bool:

@@ -11,7 +11,6 @@ from rewriter.catalog.models import Cube, StorageTable, Table
 from rewriter.errors import NotSupportedError
 from rewriter.planner.literals import string_literal
 from rewriter.planner.plan import TableToken, quote_identifier
-from rewriter.planner.text import Part
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -29,13 +28,15 @@ class Arm:
     null_time: bool = False
 
 
-def relation(arms: Sequence[Arm], cube: Cube, columns: Sequence[str], events: str | None = None) -> list[Part]:
+def relation(
+    arms: Sequence[Arm], cube: Cube, columns: Sequence[str], events: str | None = None
+) -> list[str | TableToken]:
     """``(SELECT … UNION ALL SELECT …)`` over the arms, with ``columns`` of the cube in that order; without arms an
     empty relation. ``events`` names a further column: the events that a row stands for, 0 where they are NULL.
     """
     if not arms:
         return [f"({_empty(cube, columns, events)})"]
-    parts: list[Part] = ["("]
+    parts: list[str | TableToken] = ["("]
     for index, arm in enumerate(arms):
         if index:
             parts.append(" UNION ALL ")

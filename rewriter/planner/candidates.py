@@ -147,8 +147,11 @@ def _judge(
     found = cover(target, [_candidate(source, fresh[source]) for source in sources])
     outdated = RangeSet.EMPTY
     for source in sources:
-        outdated = outdated | (_instants(source.period, stale[source], found.missing) & found.missing)
+        outdated = outdated | (_instants(source.period, stale[source], _fitting(source.period, found.missing, target)))
         causes += _nearest_misses(source, stale[source], found.missing, target)
+        if settings.explain and source.period is not base:
+            causes += _left_to_finer(source, fresh[source], stale[source], target - found.missing)
+    outdated = outdated & found.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     return Choice(base, target, found, outdated, tuple(facts), periods, tuple(causes)), tuple(sources)
 
@@ -221,18 +224,23 @@ def _closed(target: RangeSet, timelines: list[tuple[UpdatePeriod, PartitionTimel
     return RangeSet.of(*found)
 
 
-def _nearest_misses(source: Source, stale: PartitionTimeline, missing: RangeSet, target: RangeSet) -> Iterator[Cause]:
-    """Why one (storage table, period) does not fill what is missing, in its own periods: the least that it lacks."""
-    period = source.period
-    fitting = RangeSet.of(
+def _fitting(period: UpdatePeriod, wanted: RangeSet, target: RangeSet) -> RangeSet:
+    """The whole periods around what is wanted that lie inside the target."""
+    return RangeSet.of(
         *(
             TimeRange(start, end)
             for one in target
-            for gap in missing & RangeSet.of(one)
+            for gap in wanted & RangeSet.of(one)
             if (start := max(period.ceil(one.start), period.floor(gap.start)))
             < (end := min(period.floor(one.end), period.ceil(gap.end)))
         )
     )
+
+
+def _nearest_misses(source: Source, stale: PartitionTimeline, missing: RangeSet, target: RangeSet) -> Iterator[Cause]:
+    """Why one (storage table, period) does not fill what is missing, in its own periods: the least that it lacks."""
+    period = source.period
+    fitting = _fitting(period, missing, target)
     outdated = _instants(period, stale, missing) & fitting
     if missing - fitting:
         detail = f"no {period.name} period that holds {missing - fitting} lies in what is asked"
@@ -241,6 +249,20 @@ def _nearest_misses(source: Source, stale: PartitionTimeline, missing: RangeSet,
         yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {fitting - outdated}")
     if outdated:
         yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), f"is outdated at {outdated}")
+
+
+def _left_to_finer(
+    source: Source, fresh: PartitionTimeline, stale: PartitionTimeline, covered: RangeSet
+) -> Iterator[Cause]:
+    """Where finer periods serve what this one could serve if all of its partitions were there and fresh."""
+    whole = _fitting(source.period, covered, covered)
+    outdated = _instants(source.period, stale, whole) & whole
+    lacking = whole - _instants(source.period, fresh, whole) - outdated
+    if lacking:
+        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {lacking}, which other periods serve")
+    if outdated:
+        detail = f"is outdated at {outdated}, which other periods serve"
+        yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), detail)
 
 
 def _instants(period: UpdatePeriod, timeline: PartitionTimeline, within: RangeSet) -> RangeSet:

@@ -12,6 +12,7 @@ from rewriter.errors import InternalError, NotSupportedError, Span
 from rewriter.planner.blocks import Block, CubeSource
 from rewriter.planner.inlining import Level
 from rewriter.planner.plan import quote_identifier
+from rewriter.planner.projections import own_nodes
 from rewriter.planner.text import Edit, QueryText
 
 #: The column of a relation that counts events and is never NULL, so that NULL says that the relation is absent.
@@ -72,17 +73,34 @@ class Counters:
 
     def _visible(self, name: str) -> str:
         """The name under which the block sees a column of the cube; select lists that hide it are extended."""
-        edits: list[Edit] = []
+        added = [] if name != self.present else [name]
         for level in self._source.levels:
-            if level.passes_all:
+            if level.passes_all and not _names(level, name):
                 continue
-            passed = _passed(level, name)
+            passed = None if level.passes_all else _passed(level, name)
             if passed is None:
                 passed, edit = self._added(level, name)
-                edits.append(edit)
+                self.edits.append(edit)
+                added.append(passed)
             name = passed
-        self.edits += edits
+        if added and self._shown_by_star():
+            raise NotSupportedError(
+                "COUNT and AVG beside * are not supported over a subquery or an outer join of a cube.",
+                position=self._text.place(self._source.span),
+                object=self._source.cube.name,
+                hint="Name the columns instead of *.",
+            )
         return name
+
+    def _shown_by_star(self) -> bool:
+        """Whether a ``*`` of the block would show what is added."""
+        for node in own_nodes(self._block.select):
+            if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+                if node.table.lower() == self._source.alias.lower():
+                    return True
+            elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Column):
+                return True
+        return False
 
     def _added(self, level: Level, name: str) -> tuple[str, Edit]:
         place = self._text.select_list(level.select)
@@ -96,7 +114,13 @@ class Counters:
         while fresh in level.offers:
             fresh += "_"
         written = f"{quote_identifier(level.alias)}." if level.alias else ""
-        return fresh, Edit(Span(place, place), (f"{written}{quote_identifier(name)} AS {quote_identifier(fresh)}, ",))
+        item = f"{written}{quote_identifier(name)} AS {quote_identifier(fresh)}"
+        return fresh, Edit(Span(place, place), (f"{item}, ",), f"a subquery also selects {item}")
+
+
+def _names(level: Level, name: str) -> bool:
+    """Whether a subquery gives the name to a column of its own, beside ``*``."""
+    return any(item.alias_or_name.lower() == name.lower() for item in level.select.expressions)
 
 
 def _passed(level: Level, name: str) -> str | None:

@@ -17,7 +17,8 @@ def explain_cover(plan: Plan) -> str:
     """For each reference to a cube: range, periods allowed and why, the cover, what is missing, prune causes, edits."""
     if not plan.coverage.references:
         return "The query names no cube."
-    return "\n".join(line for reference in plan.coverage.references for line in _lines(reference))
+    lines = [line for reference in plan.coverage.references for line in _lines(reference)]
+    return "\n".join([*lines, *(f"edit: {edit}" for edit in plan.edits)])
 
 
 def part_ranges(part: CoverPart) -> RangeSet:
@@ -34,6 +35,8 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
     named = reference.cube if reference.alias == reference.cube else f"{reference.cube} as {reference.alias}"
     yield f"{named}: {reference.wanted}"
     yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
+    if not reference.reasons and not reference.units:
+        yield "    why: the answer adds up over periods, and time is only a range"
     for reason in reference.reasons:
         yield f"    base period only: {reason}"
     for unit, words in reference.units:

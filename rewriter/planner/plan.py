@@ -17,11 +17,15 @@ from rewriter.timeline.timelines import OrdinalRange
 
 @dataclass(frozen=True)
 class Settings:
-    """What a session tells the planner. ``now`` is in microseconds UTC, read once per statement."""
+    """What a session tells the planner. ``now`` is in microseconds UTC, read once per statement.
+
+    ``explain`` asks for causes, too, why coarser periods serve only a part of what could be read from them.
+    """
 
     now: int
     partial_data: bool = False
     periods: frozenset[UpdatePeriod] | None = None
+    explain: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,12 +198,16 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Plan:
-    """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables."""
+    """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables.
+
+    ``edits`` are those of the text that belong to no reference.
+    """
 
     template: SqlTemplate
     uses: tuple[TableUse, ...]
     coverage: Coverage
     warnings: tuple[str, ...] = ()
+    edits: tuple[str, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property

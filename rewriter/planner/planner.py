@@ -56,7 +56,8 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
     for one in planned:
         edits += one.edits
     _check_calls(text, resolved.tree, edits)
-    edits += [*_qualifier_edits(resolved), *(_now_edits(text, constants) if planned else ())]
+    others = [*_qualifier_edits(resolved), *(_now_edits(text, constants) if planned else ())]
+    edits += others
     coverage = Coverage(tuple(one.reference for one in planned))
     warnings = [warning for one in planned for warning in one.reference.warnings]
     for reference in coverage.references:
@@ -70,7 +71,8 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
             *(use for one in planned for use in one.uses),
         ]
     )
-    return Plan(text.apply(edits), uses, coverage, tuple(warnings), dict(parameters))
+    notes = tuple(dict.fromkeys(edit.what for edit in others))
+    return Plan(text.apply(edits), uses, coverage, tuple(warnings), notes, dict(parameters))
 
 
 def _placed(
@@ -108,7 +110,8 @@ def _qualifier_edits(resolved: Resolved) -> list[Edit]:
         if database is None or table is None or column.args.get("catalog") or column.find_ancestor(exp.Hint):
             continue
         if database.name.lower() == DATABASE and table.name.lower() in names:
-            edits.append(Edit(Span(database.meta["start"], table.meta["start"]), ("",)))
+            what = f"{database.name}.{table.name} becomes {table.name}"
+            edits.append(Edit(Span(database.meta["start"], table.meta["start"]), ("",), what))
     return edits
 
 
@@ -128,7 +131,9 @@ def _now_edits(text: QueryText, constants: Constants) -> list[Edit]:
         today = token.is_word("CURRENT_DATE", "CURDATE")
         value = date_literal(constants.now) if today else timestamp_literal(constants.now)
         edits.append(
-            Edit(Span(token.start, following[1].end if called else token.end), (value,), f"{token.text} pinned")
+            Edit(
+                Span(token.start, following[1].end if called else token.end), (value,), f"{token.text} becomes {value}"
+            )
         )
     return edits
 

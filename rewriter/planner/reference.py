@@ -37,7 +37,7 @@ from rewriter.planner.shapes import refuse_shapes
 from rewriter.planner.text import Edit, Part, QueryText
 from rewriter.planner.timeuse import TimeUse, range_edits, time_use
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
-from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.ranges import RangeSet, format_instant
 
 
 @dataclass(frozen=True)
@@ -270,14 +270,16 @@ def _inside_warnings(wanted: RangeSet, base: UpdatePeriod | None, cube: str) -> 
     """
     if base is None:
         return
+    article = "an" if base is UpdatePeriod.HOURLY else "a"
+    warned: set[int] = set()
     for one in wanted:
         for bound in (one.start, one.end):
-            # An inclusive bound on an edge (``<= '05:00'``) has become the microsecond behind it.
-            typed = bound - 1 if base.is_aligned(bound - 1) else bound
-            if MIN_INSTANT < bound < MAX_INSTANT and base.ceil(typed) - typed > 1_000_000:
-                shown = TimeRange(bound, bound + 1)
+            # An inclusive bound (``<= '05:00'``, ``= '05:30'``) has become the microsecond behind it.
+            typed = bound - 1 if base.is_aligned(bound - 1) or bound - 1 in warned else bound
+            if MIN_INSTANT < bound < MAX_INSTANT and base.ceil(typed) - typed > 1_000_000 and typed not in warned:
+                warned.add(typed)
                 yield (
-                    f"{str(shown).split(',')[0][1:]} lies inside a {base.name} period of {cube}: "
+                    f"{format_instant(typed)} lies inside {article} {base.name} period of {cube}: "
                     "a row's time is the start of its period"
                 )
 
@@ -305,12 +307,16 @@ def _no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: Tim
 
 def _words(text: QueryText, node: exp.Expr) -> str:
     """The user's own words for a node, shortened."""
+    while isinstance(node, exp.Paren):
+        node = node.this
     if isinstance(node, exp.Select):
         return "SELECT …"
     span: Span | None = text.span_of(node)
     if span is None:
         return node.key.upper()
-    if isinstance(node, exp.Func) and node._meta and "start" in node.meta:
+    if isinstance(node, exp.Func | exp.Cast | exp.Extract) and not (node._meta and "start" in node.meta):
+        span = text.enclosing_call(span) or span
+    elif isinstance(node, exp.Func):
         with suppress(InternalError):  # a function without parentheses
             span = text.call(node)[0]
     words = " ".join(text.text[span.start : span.end].split())

@@ -110,14 +110,13 @@ class QueryText:
         """sqlglot's tokens, with two things put right that it reads otherwise than Spark."""
         found: list[Any] = []
         for token in self._their_tokens:
-            before = found[-1] if found else None
-            bare = before is not None and before.token_type in (TokenType.VAR, TokenType.PARTITION)
-            if bare and token.text.upper() == "BY" and before.text.upper() in _BY:
+            if found and token.text.upper() == "BY" and found[-1].token_type in (TokenType.VAR, TokenType.PARTITION):
                 # GROUP BY is one token to it, unless a comment stands between.
-                before.token_type = _BY[before.text.upper()]
-                continue
-            if before is not None and before.token_type is TokenType.WINDOW and token.token_type is TokenType.L_PAREN:
-                before.token_type = TokenType.VAR  # the function window(t, '1 day'), not the clause
+                found[-1].token_type = _BY.get(found[-1].text.upper(), found[-1].token_type)
+                if found[-1].token_type in _BY.values():
+                    continue
+            elif found and found[-1].token_type is TokenType.WINDOW and token.token_type is TokenType.L_PAREN:
+                found[-1].token_type = TokenType.VAR  # the function window(t, '1 day'), not the clause
             found.append(token)
         return found
 
@@ -171,6 +170,18 @@ class QueryText:
             Span(self.tokens[first].start, self.tokens[last].end),
             Span(self.tokens[first + 1].end, self.tokens[last].start),
         )
+
+    def enclosing_call(self, span: Span) -> Span | None:
+        """The innermost call ``name(…)`` around a stretch, or ``None``."""
+        depth = 0
+        for i in range(self.index_at(span.start) - 1, 0, -1):
+            if self.tokens[i].is_operator(")", "]"):
+                depth += 1
+            elif self.tokens[i].is_operator("(", "["):
+                depth -= 1
+                if depth < 0:
+                    return Span(self.tokens[i - 1].start, self.tokens[self.closing(i)].end)
+        return None
 
     def closing(self, index: int) -> int:
         """The index of the parenthesis that closes the one at ``index``."""

@@ -73,10 +73,14 @@ def time_use(
     for condition in conditions:
         rejects = rejects_null(condition.node, columns)
         timed = any(columns.is_time(column) for column in condition.node.find_all(exp.Column))
-        if not timed or (condition.absent and not rejects):
+        if condition.absent and timed and not rejects:
             continue
         ranges = ranges_of(condition.node, columns.is_time, constants, bounds_of)
-        if ranges is not None:
+        if ranges is not None and not timed:
+            # WHERE 1 = 0: a constant that is not true lets nothing through; one that is true says nothing.
+            use.wanted = use.wanted if ranges else RangeSet.EMPTY
+            use.bounded = use.bounded or not ranges
+        elif ranges is not None:
             use.wanted = use.wanted & ranges
             use.bounded = use.bounded or rejects
             consumed |= {id(node) for node in condition.node.walk()}
@@ -94,7 +98,11 @@ def time_use(
             if bounds_of(node) is None:
                 raise bad_call(text, node)
             consumed |= {id(inner) for inner in node.walk()}
-            use.raw.append(node)
+            unit = _edges(known[id(node)])
+            if unit is None:
+                use.raw.append(node)
+            else:
+                use.units.setdefault(unit, node)
         elif isinstance(node, exp.Column) and id(node) not in consumed and columns.is_time(node):
             use.used(node)
     for level in source.levels:
@@ -104,6 +112,15 @@ def time_use(
                 if _is_time_range_in(call) and call.expressions:
                     use.calls.append((call, _time_range_in(text, call, constants)))
     return use
+
+
+def _edges(ranges: RangeSet) -> UpdatePeriod | None:
+    """The coarsest period whose edges both ends of a range are: inside one, the range is true or false throughout."""
+    bounds = [bound for one in ranges for bound in (one.start, one.end)]
+    for period in sorted(UpdatePeriod, reverse=True):
+        if period is not UpdatePeriod.WEEKLY and all(period.is_aligned(bound) for bound in bounds):
+            return period
+    return None
 
 
 def rejects_null(node: exp.Expr, columns: Columns) -> bool:
@@ -135,7 +152,8 @@ def range_edits(text: QueryText, use: TimeUse) -> list[Edit]:
             between = (" >= ", timestamp_literal(start), " AND ", name, " < ", timestamp_literal(end))
             edits[span] = Edit(span, ("(", name, *between, ")"), "time_range_in becomes a range")
         else:
-            edits[span] = Edit(span, ("(1 = 0)",), "time_range_in becomes a range")
+            # Never true, and NULL of NULL as any range is.
+            edits[span] = Edit(span, ("(", name, " < ", name, ")"), "time_range_in becomes an empty range")
     return list(edits.values())
 
 

@@ -1,4 +1,6 @@
-"""Scope: what is planned where, through subqueries, joins of all kinds and correlated subqueries (semantics, rule 4)."""
+"""Scope: what is planned where, through subqueries, joins and correlated subqueries (semantics, rule 4)."""
+
+# ruff: noqa: E501 -- a query of a table stays on its line
 
 from __future__ import annotations
 
@@ -126,6 +128,24 @@ def test_a_constant_of_a_subquery_that_may_be_absent_is_no_count_of_rows() -> No
     assert "SUM(CASE WHEN (f.one) IS NOT NULL THEN COALESCE(f.rw_events, 1) END)" in made.sql
 
 
+def test_a_counting_measure_behind_another_column_of_its_name_is_found() -> None:
+    made = plan("SELECT COUNT(*) AS n FROM (SELECT 1 AS flights, * FROM flights) x")
+    assert made.sql.startswith(
+        "SELECT COALESCE(SUM(rw_flights), 0) AS n FROM (SELECT flights.flights AS rw_flights, 1 AS flights, * FROM ("
+    )
+
+
+def test_a_constant_that_is_not_true_reads_nothing() -> None:
+    assert covers(plan("SELECT carrier, SUM(distance) FROM flights WHERE 1 = 0 GROUP BY carrier")) == [{}]
+
+
+def test_time_range_in_outside_of_the_range_is_a_unit_of_its_edges() -> None:
+    made = plan("SELECT SUM(CASE WHEN time_range_in(departed, '2013-02', '2013-03') THEN distance END) FROM flights")
+    assert covers(made) == [ALL]
+    made = plan("SELECT SUM(distance) FILTER (WHERE NOT time_range_in(departed, '2013-02', '2013-02')) FROM flights")
+    assert "NOT (departed < departed)" in made.sql
+
+
 @pytest.mark.parametrize("where", ["1 = 1", "departed >= '2013-01-01' OR TRUE", "departed IS NULL"])
 def test_rows_without_a_time_are_read_unless_a_predicate_excludes_them(where: str) -> None:
     catalog = reader(null_tables=("hourly",))
@@ -238,6 +258,10 @@ def test_count_and_avg_as_windows_over_rows_count_events() -> None:
         ("SELECT COUNT(*) FROM (SELECT carrier FROM flights) AS x (c)", NotSupportedError),
         ("SELECT COUNT(*) FROM (SELECT * FROM flights) AS x (a, b, c)", NotSupportedError),
         ("SELECT 1 FROM flights f NATURAL JOIN (SELECT 1 AS x) y", NotSupportedError),
+        # What is added for COUNT must not show.
+        ("SELECT x.*, COUNT(*) OVER () AS c FROM (SELECT carrier FROM flights) x", NotSupportedError),
+        ("SELECT * FROM (SELECT carrier FROM flights) x GROUP BY ALL HAVING COUNT(*) > 2", NotSupportedError),
+        ("SELECT *, COUNT(*) OVER () FROM airlines a LEFT JOIN flights f ON a.carrier = f.carrier", NotSupportedError),
         ("SELECT SUM(distanze) FROM (SELECT distance FROM flights)", AnalysisError),
         ("SELECT SUM(d) FROM (SELECT distanze AS d FROM flights)", AnalysisError),
         ("SELECT MAX(d) FROM (SELECT MAX(departed) AS d FROM flights) WHERE time_range_in(d, '2013', '2014')", AnalysisError),
