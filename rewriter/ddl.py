@@ -35,16 +35,7 @@ _PLAIN_NAME = re.compile(r"\w+")
 
 def create_table(statement: s.CreateTable, context: Context) -> Result:
     """CREATE [EXTERNAL] TABLE. Raises Spark's conditions for columns that do not fit together."""
-    name = single(statement.table)
-    if not _PLAIN_NAME.fullmatch(name):
-        raise AnalysisError(
-            f"'{name}' is no name for a table.",
-            condition="INVALID_SCHEMA_OR_RELATION_NAME",
-            sqlstate="42602",
-            position=statement.table.span,
-            object=name,
-            hint="Use letters, digits and underscores.",
-        )
+    name = plain_name(statement.table, "table")
     columns, partition_columns = _columns(statement)
     file_format = _format(statement)
     if _taken(statement.table, statement.if_not_exists, context):
@@ -66,10 +57,25 @@ def create_table(statement: s.CreateTable, context: Context) -> Result:
     return Result("CREATE TABLE")
 
 
+def plain_name(name: s.Name, kind: str) -> str:
+    """The name of a new object of a kind; ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME unless it is plain."""
+    plain = single(name)
+    if _PLAIN_NAME.fullmatch(plain):
+        return plain
+    raise AnalysisError(
+        f"'{plain}' is no name for a {kind}.",
+        condition="INVALID_SCHEMA_OR_RELATION_NAME",
+        sqlstate="42602",
+        position=name.span,
+        object=plain,
+        hint="Use letters, digits and underscores.",
+    )
+
+
 def drop_table(statement: s.DropTable, context: Context) -> Result:
     """DROP TABLE. Files stay: those of a managed table until VACUUM, those of an external one are their owner's."""
     name = single(statement.table)
-    if statement.if_exists and context.snapshot.find(name) is None:
+    if statement.if_exists and context.snapshot.named(name) is None:
         return Result("DROP TABLE")
     table = context.table(statement.table)
     with context.catalog.begin(context.snapshot) as transaction:
@@ -125,7 +131,7 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
 
 
 def _taken(name: s.Name, if_not_exists: bool, context: Context) -> bool:
-    found = context.snapshot.find(single(name))
+    found = context.snapshot.named(single(name))
     if found is None:
         return False
     if if_not_exists:
@@ -134,7 +140,7 @@ def _taken(name: s.Name, if_not_exists: bool, context: Context) -> bool:
 
 
 def already_exists(name: s.Name) -> IntegrityError:
-    """The error for a name that a table, cube or fact has already."""
+    """The error for a name that a table, view, cube or fact has already."""
     return IntegrityError(
         f"Cannot create {name.last} because it already exists.",
         condition="TABLE_OR_VIEW_ALREADY_EXISTS",

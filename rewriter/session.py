@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from rewriter import coverage, cubes, ddl, reading, showing, writing
+from rewriter import checking, coverage, cubes, ddl, facts, reading, refreshing, showing, views, writing
 from rewriter.catalog.models import Column
 from rewriter.catalog.store import Catalog
 from rewriter.context import Context
@@ -39,16 +39,21 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.DropTable: ddl.drop_table,
     s.AddPartitions: ddl.add_partitions,
     s.DropPartitions: ddl.drop_partitions,
+    s.CreateView: views.create_view,
+    s.DropView: views.drop_view,
+    s.ShowViews: showing.show_views,
     s.ShowTables: showing.show_tables,
     s.ShowPartitions: showing.show_partitions,
     s.ShowCubes: showing.show_cubes,
     s.Describe: showing.describe,
     s.CreateCube: cubes.create_cube,
-    s.CreateFact: cubes.create_fact,
+    s.CreateFact: facts.create_fact,
     s.DropCube: cubes.drop_cube,
     s.DropFact: cubes.drop_fact,
     s.ShowTimelines: coverage.show_timelines,
     s.ShowCoverage: coverage.show_coverage,
+    s.CheckFact: checking.check_fact,
+    s.RefreshFact: refreshing.refresh_fact,
 }
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
-from rewriter.catalog.models import Column, Cube, Fact, Table
+from rewriter.catalog.models import Column, Cube, Fact, Table, View
 from rewriter.catalog.values import partition_name
 from rewriter.context import Context, single
 from rewriter.errors import Error
 from rewriter.grammar import statements as s
+from rewriter.planner.expand import expand
+from rewriter.planner.offers import Offers, renamed
+from rewriter.planner.text import QueryText
 from rewriter.result import Result, Row
 from rewriter.specs import Spec, key_range, read_spec, require_partitioned
 
@@ -24,7 +27,10 @@ def listing(kind: str, columns: tuple[Column, ...], rows: list[Row]) -> Result:
 
 
 def show_tables(statement: s.ShowTables, context: Context) -> Result:
-    """Rows of (table, type, format, partitioned_by). LIKE takes Spark's patterns: ``*`` any text, ``|`` or."""
+    """Rows of (table, type, format, partitioned_by); views are listed, too, with nothing but their type.
+
+    LIKE takes Spark's patterns: ``*`` any text, ``|`` or.
+    """
     rows: list[Row] = [
         (
             table.name,
@@ -35,7 +41,19 @@ def show_tables(statement: s.ShowTables, context: Context) -> Result:
         for table in context.snapshot.tables()
         if statement.like is None or _like(statement.like, table.name)
     ]
+    rows += [(view.name, "VIEW", "", "") for view in _views(statement.like, context)]
+    rows.sort(key=lambda row: str(row[0]).lower())
     return listing("SHOW TABLES", strings("table", "type", "format", "partitioned_by"), rows)
+
+
+def show_views(statement: s.ShowViews, context: Context) -> Result:
+    """Rows of (view, comment)."""
+    rows: list[Row] = [(view.name, view.comment) for view in _views(statement.like, context)]
+    return listing("SHOW VIEWS", strings("view", "comment"), rows)
+
+
+def _views(like: str | None, context: Context) -> list[View]:
+    return [view for view in context.snapshot.views() if like is None or _like(like, view.name)]
 
 
 def _like(pattern: str, name: str) -> bool:
@@ -60,12 +78,14 @@ def show_partitions(statement: s.ShowPartitions, context: Context) -> Result:
 
 
 def describe(statement: s.Describe, context: Context) -> Result:
-    """DESCRIBE of a table as Spark answers it, or of a cube or fact."""
+    """DESCRIBE of a table as Spark answers it, or of a view, cube or fact."""
     if statement.kind == "CUBE":
         return _describe_cube(named_cube(statement.name, context))
     if statement.kind == "FACT":
         return _describe_fact(named_fact(statement.name, context))
-    found = context.snapshot.find(single(statement.name))
+    found = context.snapshot.named(single(statement.name))
+    if isinstance(found, View):
+        return _describe_view(found, statement.extended, context)
     if isinstance(found, Cube):
         return _describe_cube(found)
     if isinstance(found, Fact):
@@ -100,6 +120,36 @@ def _describe_table(table: Table, extended: bool, context: Context) -> Result:
         rows += [("", "", ""), ("# Detailed Table Information", "", "")]
         rows += [(name, value, "") for name, value in _details(table, context)]
     return listing("DESCRIBE", strings("col_name", "data_type", "comment"), rows)
+
+
+def _describe_view(view: View, extended: bool, context: Context) -> Result:
+    """Columns where all of them are known without an engine, each with its type where that is known, too.
+
+    Where they are not, or with EXTENDED, the text of the view.
+    """
+    columns = _view_columns(view, context)
+    comments = dict(view.columns)
+    rows: list[Row] = [(column.name, column.type or None, comments.get(column.name)) for column in columns]
+    if extended or not columns:
+        rows += [("", "", "")] if columns else []
+        rows += [("# Detailed View Information", "", ""), ("View", view.name, ""), ("Type", "VIEW", "")]
+        rows += [("Comment", view.comment, "")] if view.comment is not None else []
+        if view.properties:
+            rows.append(("View Properties", ", ".join(f"{k}={v}" for k, v in sorted(view.properties.items())), ""))
+        rows.append(("View Text", view.query, ""))
+    return listing("DESCRIBE", strings("col_name", "data_type", "comment"), rows)
+
+
+def _view_columns(view: View, context: Context) -> tuple[Column, ...]:
+    """The columns of a view; none where they are not known, as when something that it reads was dropped."""
+    try:
+        tree = expand(QueryText(view.query), context.snapshot, within=view.name).tree
+    except Error:
+        return ()
+    offered = Offers(tree, context.snapshot).answered(tree)
+    if view.columns:
+        offered = renamed(offered, [name for name, _ in view.columns])
+    return tuple(column for column in offered if column) if all(one and one.name for one in offered) else ()
 
 
 def _details(table: Table, context: Context) -> list[tuple[str, str]]:

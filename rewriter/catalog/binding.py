@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rewriter.catalog.models import Fact, StorageTable, Table
+from rewriter.catalog.keys import KeyRange, prefix_of, successor
+from rewriter.catalog.models import Fact, PartitionValues, StorageTable, Table
 from rewriter.catalog.values import partition_name
 from rewriter.errors import AnalysisError, DataError, IntegrityError, NotSupportedError
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.timelines import OrdinalRange
 
 
 @dataclass(frozen=True, order=True)
@@ -66,14 +69,58 @@ class TimeBinding:
             return ()
         return tuple(sorted(period for period in self.storage_table.layouts if period != self.base_period))
 
+    @property
+    def parted(self) -> bool:
+        """Whether a period consists of several partitions, because there are partition columns that name no time."""
+        return bool(self.storage_table.complete)
+
+    @cached_property
+    def further(self) -> tuple[str, ...]:
+        """The partition columns that name no time, in lower case and in the table's order."""
+        return tuple(self._names[place] for place in self._further)
+
+    def combination(self, values: PartitionValues) -> PartitionValues:
+        """The values of the further partition columns among those of a partition."""
+        return tuple(values[place] for place in self._further)
+
+    def is_whole(self, combinations: Collection[PartitionValues]) -> bool:
+        """Whether a period with partitions for these combinations is whole, as COMPLETE WITH says. O(combinations)."""
+        listed = {one.column.lower(): set(one.values) for one in self.storage_table.complete if one.values is not None}
+        places = [(place, listed[name]) for place, name in enumerate(self.further) if name in listed]
+        found = {
+            tuple(combination[place] for place, _ in places)
+            for combination in combinations
+            if all(combination[place] in wanted for place, wanted in places)
+        }
+        return bool(combinations) and len(found) == math.prod(len(wanted) for _, wanted in places)
+
+    def shared(self, other: TimeBinding) -> tuple[tuple[int, int], ...]:
+        """The further partition columns that both tables have: their places in the combinations of each."""
+        theirs = {name: place for place, name in enumerate(other.further)}
+        return tuple((place, theirs[name]) for place, name in enumerate(self.further) if name in theirs)
+
+    def key_range(self, period: UpdatePeriod, ordinals: OrdinalRange) -> KeyRange:
+        """Keys among which all partitions of these periods are. The time columns must be the first ones."""
+        layout, types = self.storage_table.layouts[period], [column.type for column in self.table.partition_columns]
+        first = prefix_of(self.table.id, types, layout.values(ordinals.start))
+        return KeyRange(first, successor(prefix_of(self.table.id, types, layout.values(ordinals.end - 1))))
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(column.name.lower() for column in self.table.partition_columns)
+
+    @cached_property
+    def _further(self) -> tuple[int, ...]:
+        timed = {column.lower() for layout in self.storage_table.layouts.values() for column in layout.columns}
+        return tuple(place for place, name in enumerate(self._names) if name not in timed)
+
     @cached_property
     def _readers(
         self,
     ) -> tuple[tuple[UpdatePeriod, TimeLayout, Callable[[Sequence[str | None]], list[str | None]]], ...]:
-        names = [column.name.lower() for column in self.table.partition_columns]
         readers = []
         for period, layout in sorted(self.storage_table.layouts.items()):
-            places = [names.index(column.lower()) for column in layout.columns]
+            places = [self._names.index(column.lower()) for column in layout.columns]
             readers.append((period, layout, lambda values, places=places: [values[place] for place in places]))
         return tuple(readers)
 
@@ -82,7 +129,7 @@ class TimeBinding:
 
         Raises ``DataError`` INVALID_TIME_PARTITION where they fit no layout of the table, or more than one.
         """
-        if self.has_base and all(value is None for value in values):
+        if self.has_base and all(v is None for place, v in enumerate(values) if place not in self._further):
             return None
         slots: list[Slot] = []
         first: DataError | None = None
@@ -117,8 +164,9 @@ class TimeBinding:
 def bind(fact: Fact, find: Callable[[str], object]) -> tuple[TimeBinding, ...]:
     """The bindings of a new fact's tables, in its order; ``find`` answers the object of a name, or ``None``.
 
-    Raises ``AnalysisError`` where a table is not there, ``IntegrityError`` where one is named twice, and
-    ``NotSupportedError`` where the time layouts leave partition columns over.
+    Raises ``AnalysisError`` where a table is not there, ``IntegrityError`` where one is named twice,
+    ``NotSupportedError`` where the time layouts leave partition columns over of which COMPLETE WITH says nothing, and
+    where such columns stand before those of time.
     """
     bindings: dict[int, TimeBinding] = {}
     for storage_table in fact.tables:
@@ -144,21 +192,40 @@ def bind(fact: Fact, find: Callable[[str], object]) -> tuple[TimeBinding, ...]:
 
 
 def _check_columns(table: Table, storage_table: StorageTable) -> None:
-    names = {column.name.lower() for column in table.partition_columns}
+    columns = [column.name.lower() for column in table.partition_columns]
+    names, complete = set(columns), {one.column.lower() for one in storage_table.complete}
     for period, layout in storage_table.layouts.items():
-        wanted = {column.lower() for column in layout.columns}
-        if wanted - names:
+        timed = [column.lower() for column in layout.columns]
+        if set(timed) - names:
             raise AnalysisError(
-                f"'{sorted(wanted - names)[0]}' of the {period.name} layout is no partition column of '{table.name}'",
+                f"'{sorted(set(timed) - names)[0]}' of the {period.name} layout is no partition column of "
+                f"'{table.name}'",
                 condition="INVALID_TIME_LAYOUT",
                 object=table.name,
                 hint=f"its partition columns are {', '.join(c.name for c in table.partition_columns) or 'none'}",
             )
-        if names - wanted:
+        further = names - set(timed)
+        if further - complete:
+            column = sorted(further - complete)[0]
             raise NotSupportedError(
-                f"the {period.name} layout of '{table.name}' leaves the partition column '{sorted(names - wanted)[0]}' "
-                "over, so a period could exist because a part of it landed",
+                f"the {period.name} layout of '{table.name}' leaves the partition column '{column}' over, so a period "
+                "could exist because a part of it landed",
                 condition="INCOMPLETE_TIME_LAYOUT",
                 object=table.name,
-                hint="partition the storage table by time alone",
+                hint=f"say when a period is whole: COMPLETE WITH {column} IN (…), or COMPLETE WITH ANY {column}",
+            )
+        if complete - further:
+            raise AnalysisError(
+                f"'{sorted(complete - further)[0]}' is no partition column of '{table.name}' beside those of time",
+                condition="INVALID_FACT",
+                object=table.name,
+                hint="COMPLETE WITH names the partition columns that name no time",
+            )
+        if complete and columns[: len(timed)] != timed:
+            raise NotSupportedError(
+                f"'{table.name}' has partition columns before those of time, or these in another order than "
+                f"its {period.name} layout",
+                condition="INVALID_TIME_LAYOUT",
+                object=table.name,
+                hint="PARTITIONED BY (time columns, coarse to fine, then the others)",
             )

@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Cube, DataFile, Fact, PartitionValues, Table
+from rewriter.catalog.models import Cube, DataFile, Fact, PartitionValues, Table, View
 
 
 @dataclass(frozen=True)
 class CreateObject:
-    """A new table, cube or fact, whose id comes from ``Transaction.allocate_id``.
+    """A new table, view, cube or fact, whose id comes from ``Transaction.allocate_id``.
 
     A fact takes over its storage tables: each of their partitions must be named as one of its layouts says, and their
     timelines are built from what exists, outdated rollups included.
     """
 
-    object: Table | Cube | Fact
+    object: Table | View | Cube | Fact
 
 
 @dataclass(frozen=True)
 class DropObject:
-    """The end of a table that no fact uses, a cube without facts, or a fact (whose tables stay)."""
+    """The end of a table that no fact uses, a view, a cube without facts, or a fact (whose tables stay)."""
 
-    object: Table | Cube | Fact
+    object: Table | View | Cube | Fact
 
 
 @dataclass(frozen=True)

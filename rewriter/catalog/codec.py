@@ -1,4 +1,4 @@
-"""Tables, cubes and facts as JSON text, and back."""
+"""Tables, views, cubes and facts as JSON text, and back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from rewriter.catalog.models import Aggregate, Column, Cube, Fact, Measure, Storage, StorageTable, Table
+from rewriter.catalog.models import (
+    Aggregate,
+    Column,
+    Completeness,
+    Cube,
+    Fact,
+    Measure,
+    Storage,
+    StorageTable,
+    Table,
+    View,
+)
 from rewriter.timeline.layouts import TimeLayout
 
-Object = Table | Cube | Fact
+Object = Table | View | Cube | Fact
 
-_KINDS: Mapping[type, str] = {Table: "table", Cube: "cube", Fact: "fact"}
+_KINDS: Mapping[type, str] = {Table: "table", View: "view", Cube: "cube", Fact: "fact"}
 
 
 def kind_of(thing: Object) -> str:
-    """``table``, ``cube`` or ``fact``."""
+    """``table``, ``view``, ``cube`` or ``fact``."""
     return _KINDS[type(thing)]
 
 
@@ -24,6 +35,8 @@ def to_text(thing: Object) -> str:
     """The definition without id and name, which have columns of their own."""
     if isinstance(thing, Table):
         data = _table_data(thing)
+    elif isinstance(thing, View):
+        data = _view_data(thing)
     elif isinstance(thing, Cube):
         data = _cube_data(thing)
     else:
@@ -37,6 +50,8 @@ def decoded(kind: str, id: int, name: str, text: str) -> Object:
     data = json.loads(text)
     if kind == "table":
         return _table(id, name, data)
+    if kind == "view":
+        return _view(id, name, data)
     return _cube(id, name, data) if kind == "cube" else _fact(id, name, data)
 
 
@@ -63,6 +78,20 @@ def _table_data(table: Table) -> dict[str, Any]:
 def _table(id: int, name: str, data: dict[str, Any]) -> Table:
     columns, partition_columns = _columns(data.pop("columns")), _columns(data.pop("partition_columns"))
     return Table(id, name, columns, partition_columns, **data)
+
+
+def _view_data(view: View) -> dict[str, Any]:
+    return {
+        "query": view.query,
+        "columns": view.columns,
+        "comment": view.comment,
+        "properties": dict(view.properties),
+    }
+
+
+def _view(id: int, name: str, data: dict[str, Any]) -> View:
+    columns = tuple((column, comment) for column, comment in data.pop("columns"))
+    return View(id, name, columns=columns, **data)
 
 
 def _cube_data(cube: Cube) -> dict[str, Any]:
@@ -97,9 +126,20 @@ def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
 
 def _storage_table_data(table: StorageTable) -> dict[str, Any]:
     layouts = [layout.to_json() for layout in table.layouts.values()]
-    return {"table": table.table, "time": table.time, "trusted": table.trusted, "layouts": layouts}
+    complete = [[one.column, one.values] for one in table.complete]
+    return {
+        "table": table.table,
+        "time": table.time,
+        "trusted": table.trusted,
+        "layouts": layouts,
+        "complete": complete,
+    }
 
 
 def _storage_table(data: dict[str, Any]) -> StorageTable:
     layouts = {layout.period: layout for layout in map(TimeLayout.from_json, data["layouts"])}
-    return StorageTable(data["table"], data["time"], layouts, data["trusted"])
+    # Facts of the first schema have no such entry.
+    complete = tuple(
+        Completeness(column, None if values is None else tuple(values)) for column, values in data.get("complete", ())
+    )
+    return StorageTable(data["table"], data["time"], layouts, data["trusted"], complete)

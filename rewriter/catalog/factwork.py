@@ -13,7 +13,8 @@ from rewriter.catalog.context import CommitContext
 from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance, overlapped
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Fact, Table
-from rewriter.catalog.timelines import TimelineChange, change_timeline, end_timelines, ranges_of
+from rewriter.catalog.timelines import ABSENT, States, TimelineChange, change_timeline, end_timelines, ranges_of
+from rewriter.catalog.wholeness import PeriodParts
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -26,9 +27,12 @@ class FactWork:
         self._context = context
         self._bindings = {binding.table.id: binding for binding in bindings}
         self._provenance = Provenance(context.database, context.snapshot, context.sources, bindings, made_by)
-        #: By table: what slots become, and the ``as_of`` of rollup slots that are judged at the end.
-        self._states: dict[int, dict[Slot, int | None]] = {}
+        self._parts = PeriodParts(context.connection, bindings, made_by)
+        #: By table: what slots become; the ``as_of`` of rollup slots that are judged at the end; and the slots of
+        #: several partitions, which are judged at the end by all of these.
+        self._states: dict[int, dict[Slot, States]] = {}
         self._as_of: dict[int, dict[Slot, int]] = {}
+        self._parted: dict[int, set[Slot]] = {}
         #: By time dimension: the slots whose base content changed; ``None`` is the partition of NULL time.
         self._base_changes: dict[str, list[Slot | None]] = {}
 
@@ -51,37 +55,44 @@ class FactWork:
     def wrote(self, table: Table, slot: Slot | None, as_of: int) -> None:
         """A partition has new content, or was registered (``REGISTERED``)."""
         binding = self._bindings[table.id]
-        if slot is not None and slot.period in binding.rollup_periods:
+        if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
             self._states.get(table.id, {}).pop(slot, None)
             self._as_of.setdefault(table.id, {})[slot] = as_of
         else:
-            self._become(table, slot, schema.FRESH)
+            self._become(table, slot, frozenset({schema.FRESH}))
         if as_of != REGISTERED:
             self._note_base_change(binding, slot)
 
     def dropped(self, table: Table, slot: Slot | None) -> None:
         """A partition was dropped. Of a base table that is retention, and its timeline remembers it."""
         is_base = slot is not None and slot.period == self._bindings[table.id].base_period
-        self._become(table, slot, schema.RETIRED if is_base else None)
+        self._become(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
 
     def wiped(self, table: Table, slot: Slot | None) -> None:
         """A partition was removed by an OVERWRITE that had no rows for it: its content is known to be nothing."""
-        self._become(table, slot, None)
+        self._become(table, slot, ABSENT)
         self._note_base_change(self._bindings[table.id], slot)
 
     def finish(self) -> None:
         """Judges the rollups written and changes the timelines next to what happened."""
-        known = [as_of for judged in self._as_of.values() for as_of in judged.values() if as_of != UNKNOWN]
-        content = BaseContent(
-            self._context.connection, list(self._bindings.values()), min(known, default=self._context.sequence)
-        )
+        parts = {table_id: self._parts.of(self._bindings[table_id], slots) for table_id, slots in self._parted.items()}
+        known = [as_of for written in self._as_of.values() for as_of in written.values()]
+        known += [part.as_of for found in parts.values() for one in found.values() for part in one]
+        least = min((as_of for as_of in known if as_of != UNKNOWN), default=self._context.sequence)
+        content = BaseContent(self._context.connection, list(self._bindings.values()), least)
         for table_id, binding in self._bindings.items():
             changes = {period: TimelineChange() for period in binding.storage_table.layouts}
-            for slot, state in self._states.get(table_id, {}).items():
-                changes[slot.period].states[slot.ordinal] = state
+            for slot, states in self._states.get(table_id, {}).items():
+                changes[slot.period].states[slot.ordinal] = states
             for slot, as_of in self._as_of.get(table_id, {}).items():
-                fresh = content.is_fresh(binding.time_key, slot, as_of)
-                changes[slot.period].states[slot.ordinal] = schema.FRESH if fresh else schema.OUTDATED
+                judged = schema.FRESH if content.is_fresh(binding, slot, as_of) else schema.OUTDATED
+                changes[slot.period].states[slot.ordinal] = frozenset({judged})
+            for slot, found in parts.get(table_id, {}).items():
+                changes[slot.period].states[slot.ordinal] = (
+                    self._parts.base_states(binding, found)
+                    if slot.period == binding.base_period
+                    else self._parts.rollup_states(binding, slot, found, content)
+                )
             for period in binding.rollup_periods:
                 changes[period].touched += self._touched(binding, period)
             self._change(binding, changes)
@@ -94,10 +105,10 @@ class FactWork:
                 slot = binding.locate(values)
                 # What an earlier rollup was outdated by is not known any more.
                 proven = rollup_tables.isdisjoint(sources)
-                if slot is not None and slot.period in binding.rollup_periods:
+                if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
                     self._as_of.setdefault(table_id, {})[slot] = as_of if proven else UNKNOWN
                 else:
-                    self._become(binding.table, slot, schema.FRESH)
+                    self._become(binding.table, slot, frozenset({schema.FRESH}))
         self.finish()
 
     def end(self) -> None:
@@ -105,10 +116,15 @@ class FactWork:
         for table_id in self._bindings:
             end_timelines(self._context.connection, table_id, self._context.write_id(table_id))
 
-    def _become(self, table: Table, slot: Slot | None, state: int | None) -> None:
-        if slot is not None:
-            self._as_of.get(table.id, {}).pop(slot, None)
-            self._states.setdefault(table.id, {})[slot] = state
+    def _become(self, table: Table, slot: Slot | None, states: States) -> None:
+        """What the slot of a partition becomes; one of several partitions is judged at the end instead."""
+        if slot is None:
+            return
+        if self._bindings[table.id].parted:
+            self._parted.setdefault(table.id, set()).add(slot)
+            return
+        self._as_of.get(table.id, {}).pop(slot, None)
+        self._states.setdefault(table.id, {})[slot] = states
 
     def _note_base_change(self, binding: TimeBinding, slot: Slot | None) -> None:
         if self.is_base(binding.table, slot) and not binding.table.external:

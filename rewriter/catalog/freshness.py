@@ -16,6 +16,7 @@ from rewriter.catalog import reads, schema
 from rewriter.catalog.binding import Slot, TimeBinding
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.errors import DataError
 from rewriter.timeline.periods import UpdatePeriod
@@ -42,13 +43,12 @@ class BaseContent:
 
     def __init__(self, connection: sa.Connection, bindings: Sequence[TimeBinding], after: int) -> None:
         """Reads the events with commit numbers above ``after``: one indexed statement for each base table."""
-        self._events: list[tuple[str, Slot | None, int]] = []
+        self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
+        self._events: dict[int, list[tuple[Slot | None, PartitionValues, int]]] = {}
         self._newest_by_time: dict[str, int] = {}
-        self._by_period: dict[tuple[str, UpdatePeriod], dict[int, int]] = {}
+        self._by_period: dict[tuple[int, int, UpdatePeriod], dict[tuple[int, PartitionValues], int]] = {}
         row = schema.partitions
-        for binding in bindings:
-            if not binding.has_base or binding.table.external:
-                continue
+        for binding in self._bases:
             query = sa.select(row.c.partition_values, row.c.commit_seq)
             news = (row.c.table_id == binding.table.id, row.c.commit_seq > after, row.c.as_of != REGISTERED)
             written = connection.execute(query.where(*news))
@@ -61,32 +61,43 @@ class BaseContent:
         except DataError:
             return  # A partition that is gone, from before the fact: no timeline ever held it.
         if slot is None or slot.period == binding.base_period:
+            self._events.setdefault(binding.table.id, []).append((slot, binding.combination(values), commit))
             key = binding.time_key
-            self._events.append((key, slot, commit))
             self._newest_by_time[key] = max(commit, self._newest_by_time.get(key, UNKNOWN))
 
-    def newest(self, time_key: str, slot: Slot) -> int:
+    def newest(self, binding: TimeBinding, slot: Slot, combination: PartitionValues = ()) -> int:
         """The newest event that may concern a rollup partition; ``UNKNOWN`` where there is none.
 
-        Base partitions that name another time dimension may hold rows of any time, so each of them counts.
+        ``combination`` are its values in the further partition columns: base partitions with another value in a column
+        that both tables have do not concern it. Base partitions that name another time dimension may hold rows of any
+        time, so each of them counts.
         """
-        index = self._by_period.get((time_key, slot.period))
-        if index is None:
-            index = self._by_period[time_key, slot.period] = self._index(time_key, slot.period)
-        others = (commit for key, commit in self._newest_by_time.items() if key != time_key)
-        return max(index.get(slot.ordinal, UNKNOWN), *others, UNKNOWN)
+        found = [commit for key, commit in self._newest_by_time.items() if key != binding.time_key]
+        for base in self._bases:
+            if base.time_key == binding.time_key:
+                mine = tuple(combination[place] for place, _ in binding.shared(base))
+                found.append(self._index(binding, base, slot.period).get((slot.ordinal, mine), UNKNOWN))
+        return max(found, default=UNKNOWN)
 
-    def _index(self, time_key: str, period: UpdatePeriod) -> dict[int, int]:
-        newest: dict[int, int] = {}
-        for key, slot, commit in self._events:
-            if key == time_key and slot is not None:
+    def _index(
+        self, binding: TimeBinding, base: TimeBinding, period: UpdatePeriod
+    ) -> dict[tuple[int, PartitionValues], int]:
+        """The newest events of one base table by ordinal of a rollup period and the values of the shared columns."""
+        known = self._by_period.get((binding.table.id, base.table.id, period))
+        if known is not None:
+            return known
+        newest = self._by_period[binding.table.id, base.table.id, period] = {}
+        shared = [theirs for _, theirs in binding.shared(base)]
+        for slot, combination, commit in self._events.get(base.table.id, ()):
+            if slot is not None:
+                values = tuple(combination[place] for place in shared)
                 for ordinal in overlapped(slot, period):
-                    newest[ordinal] = max(commit, newest.get(ordinal, UNKNOWN))
+                    newest[ordinal, values] = max(commit, newest.get((ordinal, values), UNKNOWN))
         return newest
 
-    def is_fresh(self, time_key: str, slot: Slot, as_of: int) -> bool:
+    def is_fresh(self, binding: TimeBinding, slot: Slot, as_of: int, combination: PartitionValues = ()) -> bool:
         """Whether a rollup partition with this ``as_of`` is fresh."""
-        return as_of != UNKNOWN and self.newest(time_key, slot) <= as_of
+        return as_of != UNKNOWN and self.newest(binding, slot, combination) <= as_of
 
 
 class Provenance:
@@ -107,26 +118,22 @@ class Provenance:
         self._used = [b for b in bindings if b.table.id in self._sources]
         self._bindings = bindings
         self._fact_is_news = fact_commit > snapshot.sequence
-        self._read: tuple[list[tuple[Slot, int]], RangeSet] | None = None
-        self._lacking: RangeSet | None = None
-        self._least: dict[UpdatePeriod, dict[int, int]] = {}
+        self._unproven: RangeSet | None = None
 
     def as_of(self, binding: TimeBinding, slot: Slot) -> int:
-        """The commit up to which the partition knows its base: that of the snapshot, or of the oldest rollup read.
+        """The commit up to which the partition knows its base: that of the snapshot.
 
-        ``UNKNOWN`` where an outdated rollup was read, or where a base partition inside the slot was neither read nor
-        stood in a rollup that was; base partitions that retention dropped count, as they cannot be read any more.
+        A rollup that was fresh in the snapshot says what the base said in it, whenever it was written. ``UNKNOWN``
+        where one was read that was not, or where a base partition inside the slot was neither read nor stood in a
+        rollup that was; base partitions that retention dropped count, as they cannot be read any more.
         """
         if not self._used:
             return self._snapshot.sequence
         if self._fact_is_news or any(b.time_key != binding.time_key for b in self._bindings):
             return self._snapshot.sequence if self._all_bases_whole() else UNKNOWN
-        if self._what_is_lacking() & RangeSet.of(TimeRange(slot.start, slot.end)):
+        if self._what_is_unproven() & RangeSet.of(TimeRange(slot.start, slot.end)):
             return UNKNOWN
-        least = self._least.get(slot.period)
-        if least is None:
-            least = self._least[slot.period] = _least_by_ordinal(self._what_was_read()[0], slot.period)
-        return min(least.get(slot.ordinal, self._snapshot.sequence), self._snapshot.sequence)
+        return self._snapshot.sequence
 
     def _is_whole_base(self, binding: TimeBinding) -> bool:
         """Whether a table was read whole that holds base partitions, and no rollups that may be outdated."""
@@ -137,50 +144,52 @@ class Provenance:
         bases = [b for b in self._bindings if b.has_base]
         if any(b.table.id not in self._sources for b in bases) or not all(map(self._is_whole_base, self._used)):
             return False
-        return self._fact_is_news or all(self._base_line(b, retired=True).is_empty for b in bases)
+        return self._fact_is_news or not any(self._retired(b) for b in bases)
 
-    def _base_line(self, binding: TimeBinding, *, retired: bool = False) -> RangesPartitionTimeline:
-        line = self._snapshot.retired if retired else self._snapshot.timeline
-        return line(binding.table.name, binding.base_period, binding.time_key)
+    def _fresh(self, binding: TimeBinding, period: UpdatePeriod) -> RangesPartitionTimeline:
+        return self._snapshot.timeline(binding.table.name, period, binding.time_key)
 
-    def _what_was_read(self) -> tuple[list[tuple[Slot, int]], RangeSet]:
-        """The rollup partitions read, each with its ``as_of``, and all the time that was read."""
-        if self._read is None:
-            rollups: list[tuple[Slot, int]] = []
-            times: list[TimeRange] = []
+    def _retired(self, binding: TimeBinding) -> RangeSet:
+        """The time of base periods that were dropped, or of which a partition was."""
+        line = self._snapshot.retired(binding.table.name, binding.base_period, binding.time_key)
+        return _times(binding.base_period, line)
+
+    def _what_is_unproven(self) -> RangeSet:
+        """The time of rollups read that were not fresh, and of base partitions that were not read in any form."""
+        if self._unproven is None:
+            stale, read, needed = RangeSet.EMPTY, RangeSet.EMPTY, RangeSet.EMPTY
             for binding in self._used:
-                self._read_table(binding, rollups, times)
-            self._read = rollups, RangeSet(times)
-        return self._read
+                stale_here, read_here = self._read_table(binding)
+                stale, read = stale | stale_here, read | read_here
+            for binding in self._bindings:
+                if binding.has_base:
+                    needed |= _times(binding.base_period, self._fresh(binding, binding.base_period))
+                    needed |= self._retired(binding)
+            self._unproven = stale | (needed - read)
+        return self._unproven
 
-    def _read_table(self, binding: TimeBinding, rollups: list[tuple[Slot, int]], times: list[TimeRange]) -> None:
+    def _read_table(self, binding: TimeBinding) -> tuple[RangeSet, RangeSet]:
+        """The time of what was read of a table: of rollups that were not fresh, and of all that was whole."""
+        retired = self._retired(binding) if binding.has_base else RangeSet.EMPTY
         if self._is_whole_base(binding) and len(binding.storage_table.layouts) == 1:
-            times += _times(binding.base_period, self._base_line(binding))
-            return
-        table, key_ranges, snapshot = binding.table, self._sources[binding.table.id], self._snapshot
-        outdated = {
-            period: snapshot.outdated(table.name, period, binding.time_key) for period in binding.rollup_periods
-        }
+            return RangeSet.EMPTY, _times(binding.base_period, self._fresh(binding, binding.base_period)) - retired
+        table, snapshot = binding.table, self._snapshot
+        fresh = {period: self._fresh(binding, period) for period in binding.storage_table.layouts}
+        stale: list[TimeRange] = []
+        base: list[TimeRange] = []
+        rollups: list[TimeRange] = []
         with self._database.read() as connection:
             ids = snapshot.write_ids(table.id)
-            for partition, as_of in reads.partitions(connection, table, ids, key_ranges):
+            for partition, _ in reads.partitions(connection, table, ids, self._sources[table.id]):
                 slot = binding.locate(partition.values)
                 if slot is None:
                     continue
-                times.append(TimeRange(slot.start, slot.end))
-                if slot.period in outdated:
-                    rollups.append((slot, UNKNOWN if outdated[slot.period].exists(slot.ordinal) else as_of))
-
-    def _what_is_lacking(self) -> RangeSet:
-        """The time of base partitions, retired ones included, that the transaction did not read in any form."""
-        if self._lacking is None:
-            needed: list[TimeRange] = []
-            for binding in self._bindings:
-                if binding.has_base:
-                    needed += _times(binding.base_period, self._base_line(binding))
-                    needed += _times(binding.base_period, self._base_line(binding, retired=True))
-            self._lacking = RangeSet(needed) - self._what_was_read()[1]
-        return self._lacking
+                time = TimeRange(slot.start, slot.end)
+                if fresh[slot.period].exists(slot.ordinal):
+                    (base if slot.period == binding.base_period else rollups).append(time)
+                elif slot.period in binding.rollup_periods:
+                    stale.append(time)
+        return RangeSet(stale), (RangeSet(base) - retired) | RangeSet(rollups)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:
@@ -188,13 +197,5 @@ def as_sources(sources: Collection[int] | Sources) -> Sources:
     return sources if isinstance(sources, Mapping) else dict.fromkeys(sources)
 
 
-def _times(period: UpdatePeriod, line: RangesPartitionTimeline) -> list[TimeRange]:
-    return [TimeRange(period.start(r.start), period.start(r.end)) for r in line.ranges()]
-
-
-def _least_by_ordinal(rollups: Sequence[tuple[Slot, int]], period: UpdatePeriod) -> dict[int, int]:
-    least: dict[int, int] = {}
-    for slot, as_of in rollups:
-        for ordinal in overlapped(slot, period):
-            least[ordinal] = min(as_of, least.get(ordinal, as_of))
-    return least
+def _times(period: UpdatePeriod, line: RangesPartitionTimeline) -> RangeSet:
+    return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in line.ranges())

@@ -1,4 +1,4 @@
-"""What the catalog holds, as values: tables, partitions, files, cubes, facts.
+"""What the catalog holds, as values: tables, partitions, files, views, cubes, facts.
 
 Names are kept as they were declared and compared without case. A column type is Spark's spelling in lower
 case (``string``, ``bigint``, ``decimal(10,2)``). A partition value is the text that stands in the partition's
@@ -73,6 +73,21 @@ class DataFile:
     bytes: int
 
 
+@dataclass(frozen=True)
+class View:
+    """A query under a name, in its author's words. ``columns`` rename what it answers; empty where they do not.
+
+    ``columns`` are pairs of a name and a comment. The query is read anew, under the names of then, whenever it is used.
+    """
+
+    id: int
+    name: str
+    query: str
+    columns: tuple[tuple[str, str | None], ...] = ()
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
 class Aggregate(Enum):
     """How a measure rolls up."""
 
@@ -113,13 +128,26 @@ class Cube:
 
 
 @dataclass(frozen=True)
+class Completeness:
+    """``COMPLETE WITH``: the values of a further partition column that a period needs; ``None`` is any one."""
+
+    column: str
+    values: tuple[str | None, ...] | None
+
+
+@dataclass(frozen=True)
 class StorageTable:
-    """A table that holds one or more periods of a fact; ``layouts`` says how each period's partitions name time."""
+    """A table that holds one or more periods of a fact; ``layouts`` says how each period's partitions name time.
+
+    ``complete`` has one entry for each partition column that names no time. A period exists when every combination of
+    the values listed there has a partition.
+    """
 
     table: str
     time: str
     layouts: Mapping[UpdatePeriod, TimeLayout]
     trusted: bool = False
+    complete: tuple[Completeness, ...] = ()
 
 
 @dataclass(frozen=True)

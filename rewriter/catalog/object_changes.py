@@ -1,4 +1,4 @@
-"""CREATE and DROP of tables, cubes and facts, as part of a commit."""
+"""CREATE and DROP of tables, views, cubes and facts, as part of a commit."""
 
 from __future__ import annotations
 

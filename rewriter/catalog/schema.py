@@ -66,7 +66,7 @@ write_ids = Table(
     Index("write_ids_by_commit", "object_id", "commit_seq"),
 )
 
-#: Tables, cubes and facts; ``kind`` says which, ``name_key`` is the name in lower case, ``definition`` is JSON.
+#: Tables, views, cubes and facts; ``kind`` says which, ``name_key`` is the name in lower case, ``definition`` is JSON.
 objects = Table(
     "objects",
     metadata,
@@ -123,7 +123,8 @@ files = Table(
     Index("files_by_key", "key", "ended"),
 )
 
-#: What a timeline's ordinals are: fresh and outdated ones exist; retired ones are base periods that were dropped.
+#: What a timeline's ordinals are: fresh and outdated ones exist; retired ones are base periods that were dropped, or of
+#: which a partition was (such a period may be fresh, too).
 OUTDATED, FRESH, RETIRED = 0, 1, 2
 
 #: Timelines as maximal ranges of ordinals; ``period`` is the number of the update period, ``time_key`` in lower case.

@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from rewriter.catalog import reads, schema
-from rewriter.catalog.codec import Object
+from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange, merged
-from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table
+from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timelines import RangesPartitionTimeline
 
-_Kind = TypeVar("_Kind", Table, Cube, Fact)
+_Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 
 _NOT_FOUND = {
     Table: ("table or view", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
+    View: ("view", "VIEW_NOT_FOUND", "42P01"),
     Cube: ("cube", "CUBE_NOT_FOUND", "42P01"),
     Fact: ("fact", "FACT_NOT_FOUND", "42P01"),
 }
@@ -58,15 +59,25 @@ class Snapshot:
         return self._transactions
 
     def write_ids(self, object_id: int) -> ValidWriteIdList:
-        """The write ids of a table, cube or fact that it sees; ``table`` in the list is the object's id."""
+        """The write ids of a table, view, cube or fact that it sees; ``table`` in the list is the object's id."""
         if object_id not in self._write_ids:
             with self._database.read() as connection:
                 ids = reads.write_id_list(connection, object_id, self._sequence, self._transactions)
             self._write_ids[object_id] = ids
         return self._write_ids[object_id]
 
-    def find(self, name: str) -> Object | None:
+    def find(self, name: str) -> Table | Cube | Fact | None:
         """The table, cube or fact of that name, without case; ``None`` where there is none. One indexed read."""
+        found = self.named(name)
+        return None if isinstance(found, View) else found
+
+    def find_view(self, name: str) -> View | None:
+        """The view of that name, without case; ``None`` where there is none. One indexed read, shared with ``find``."""
+        found = self.named(name)
+        return found if isinstance(found, View) else None
+
+    def named(self, name: str) -> Object | None:
+        """Whatever has that name: tables, views, cubes and facts share one space of names. One indexed read."""
         key = name.lower()
         if key not in self._by_name:
             with self._database.read() as connection:
@@ -77,6 +88,10 @@ class Snapshot:
     def table(self, name: str) -> Table:
         """The table of that name; ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND with the nearest names as hint."""
         return self._named(Table, name)
+
+    def view(self, name: str) -> View:
+        """The view of that name; ``AnalysisError`` VIEW_NOT_FOUND."""
+        return self._named(View, name)
 
     def cube(self, name: str) -> Cube:
         """The cube of that name; ``AnalysisError`` CUBE_NOT_FOUND."""
@@ -89,6 +104,10 @@ class Snapshot:
     def tables(self) -> tuple[Table, ...]:
         """All tables by name."""
         return tuple(thing for thing in self._all("table") if isinstance(thing, Table))
+
+    def views(self) -> tuple[View, ...]:
+        """All views by name."""
+        return tuple(thing for thing in self._all("view") if isinstance(thing, View))
 
     def cubes(self) -> tuple[Cube, ...]:
         """All cubes by name."""
@@ -162,12 +181,20 @@ class Snapshot:
         return self._by_kind[kind]
 
     def _named(self, kind: type[_Kind], name: str) -> _Kind:
-        found = self.find(name)
+        found = self.named(name)
         if isinstance(found, kind):
             return found
+        if kind is Table and isinstance(found, View):
+            raise AnalysisError(
+                f"'{found.name}' is a view, and a table is expected here",
+                condition="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
+                sqlstate="42809",
+                object=found.name,
+                hint="Name the table that the view reads; CREATE OR REPLACE VIEW and DROP VIEW change a view.",
+            )
         word, condition, sqlstate = _NOT_FOUND[kind]
         if found is not None:
-            hint = f"'{found.name}' is a {type(found).__name__.lower()}"
+            hint = f"'{found.name}' is a {kind_of(found)}"
         else:
             names = {thing.name.lower(): thing.name for thing in self._all(kind.__name__.lower())}
             near = difflib.get_close_matches(name.lower(), names, n=3)
@@ -178,4 +205,4 @@ class Snapshot:
 
 
 def _shown(kind: type) -> str:
-    return {Table: "TABLES", Cube: "CUBES", Fact: "FACTS"}[kind]
+    return {Table: "TABLES", View: "VIEWS", Cube: "CUBES", Fact: "FACTS"}[kind]

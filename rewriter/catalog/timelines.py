@@ -13,17 +13,20 @@ from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timelines import OrdinalRange, RangesPartitionTimeline
 
 STATES = (OUTDATED, FRESH, RETIRED)
+States = frozenset[int]
+ABSENT: States = frozenset()
 
 
 @dataclass
 class TimelineChange:
     """What one commit does to the timelines of one (table, period, time dimension).
 
-    ``states`` says of single ordinals what they become: ``FRESH``, ``OUTDATED``, ``RETIRED``, or absent (``None``). Of
-    the ranges in ``touched`` everything that is fresh becomes outdated, unless ``states`` says otherwise.
+    ``states`` says of single ordinals what they become: ``FRESH``, ``OUTDATED``, ``RETIRED``, none of them, or both
+    fresh and retired. Of the ranges in ``touched`` everything that is fresh becomes outdated, unless ``states`` says
+    otherwise.
     """
 
-    states: dict[int, int | None] = field(default_factory=dict)
+    states: dict[int, States] = field(default_factory=dict)
     touched: list[OrdinalRange] = field(default_factory=list)
 
     def apply(self, lines: Mapping[int, RangesPartitionTimeline]) -> None:
@@ -32,12 +35,12 @@ class TimelineChange:
             for ordinals in lines[FRESH].covered(touched):
                 lines[FRESH].drop_range(ordinals)
                 lines[OUTDATED].add_range(ordinals)
-        for state in (None, *STATES):
-            for ordinals in ranges_of(o for o, s in self.states.items() if s == state):
-                for line in lines.values():
-                    line.drop_range(ordinals)
-                if state is not None:
-                    lines[state].add_range(ordinals)
+        for ordinals in ranges_of(self.states):
+            for line in lines.values():
+                line.drop_range(ordinals)
+        for state in STATES:
+            for ordinals in ranges_of(o for o, states in self.states.items() if state in states):
+                lines[state].add_range(ordinals)
 
     def hull(self) -> OrdinalRange | None:
         """The least range that holds all that is changed; ``None`` where nothing is."""

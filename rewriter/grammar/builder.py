@@ -160,6 +160,52 @@ class Builder(Transformer):  # type: ignore[misc]
         found = once(Clause(group, option.type, option.span) for group, option in zip(groups, options, strict=True))
         return st.Describe(name=name, kind=found.get("kind", "TABLE"), extended="detail" in found)
 
+    # ---- views
+
+    def create_view(
+        self,
+        or_replace: bool | None,
+        if_not_exists: bool | None,
+        view: st.Name,
+        columns: tuple[st.ColumnDef, ...] | None,
+        *rest: Any,
+    ) -> st.CreateView:
+        *clauses, query = rest
+        found = once(clauses)
+        if or_replace and if_not_exists:
+            raise ParseError(
+                "CREATE VIEW with both IF NOT EXISTS and OR REPLACE is not allowed.",
+                condition="CREATE_VIEW_WITH_IF_NOT_EXISTS_AND_REPLACE",
+                sqlstate="42601",
+                position=view.span,
+                object=view.last,
+                hint="Leave one of them out.",
+            )
+        return st.CreateView(
+            view=view,
+            query=st.Query(query.token.text, query.span),
+            columns=columns,
+            or_replace=bool(or_replace),
+            if_not_exists=bool(if_not_exists),
+            comment=found.get("COMMENT"),
+            properties=found.get("TBLPROPERTIES", ()),
+        )
+
+    def or_replace(self) -> bool:
+        return True
+
+    def view_columns(self, *columns: st.ColumnDef) -> tuple[st.ColumnDef, ...]:
+        return columns
+
+    def view_column(self, name: Terminal, comment: Terminal | None) -> st.ColumnDef:
+        return st.ColumnDef(name.name, None, comment.string if comment else None, name.span)
+
+    def drop_view(self, if_exists: bool | None, view: st.Name) -> st.DropView:
+        return st.DropView(view=view, if_exists=bool(if_exists))
+
+    def show_views(self, pattern: Terminal | None) -> st.ShowViews:
+        return st.ShowViews(like=pattern.string if pattern else None)
+
     # ---- partitions
 
     def insert(
@@ -338,3 +384,11 @@ class Builder(Transformer):  # type: ignore[misc]
 
     def show_coverage(self, fact: st.Name, start: st.Literal | None, end: st.Literal | None) -> st.ShowCoverage:
         return st.ShowCoverage(fact=fact, start=start, end=end)
+
+    def check_fact(self, fact: st.Name, start: st.Literal | None, end: st.Literal | None) -> st.CheckFact:
+        return st.CheckFact(fact=fact, start=start, end=end)
+
+    def refresh_fact(
+        self, fact: st.Name, start: st.Literal | None, end: st.Literal | None, dry: Terminal | None
+    ) -> st.RefreshFact:
+        return st.RefreshFact(fact=fact, start=start, end=end, dry_run=dry is not None)

@@ -131,9 +131,9 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
         end = tokens[-1].end
         return [Terminal(_END, Token(TokenKind.OPERATOR, "", end, end))]
     token = tokens[index]
-    # Only INSERT ends in a query; elsewhere the state's lookahead may merely seem to allow one.
+    # Only INSERT and CREATE VIEW … AS end in a query; elsewhere the state's lookahead may merely seem to allow one.
     if (
-        tokens[0].is_word("INSERT")
+        (tokens[0].is_word("INSERT") or tokens[index - 1].is_word("AS"))
         and "QUERY" in choices
         and starts_query(tokens, index)
         and not _is_column_list(tokens, index)

@@ -16,13 +16,16 @@ _FORMAT = "Name the format: USING parquet"
 _ONE_DATABASE = "There is one database, the warehouse directory. Open a session on another directory for another one."
 _ALTER = "ALTER TABLE t ADD PARTITION (…) and ALTER TABLE t DROP PARTITION (…) serve; for all else make a new table."
 _MSCK = "Register partitions by name: ALTER TABLE t ADD IF NOT EXISTS PARTITION (…)"
-_SHOW = "SHOW TABLES, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW TIMELINES OF f and SHOW COVERAGE OF f serve."
+_SHOW = (
+    "SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW TIMELINES OF f and SHOW COVERAGE OF f "
+    "serve."
+)
 _DESCRIBE = "DESCRIBE [EXTENDED] t, DESCRIBE CUBE c and DESCRIBE FACT f serve."
 _ATOMIC = "Every statement is a transaction of its own: it happens as a whole or not at all."
 _CLUSTER = "The engine is chosen where the session is opened."
 _AUTOMATIC = "Nothing needs to be analysed or cached: statistics come with every INSERT."
 _FILES = "Read files where they are: INSERT INTO t SELECT … FROM parquet.`path`"
-_VIEW = "Name the query with WITH x AS (SELECT …) in the statement that uses it."
+_VIEW = "CREATE OR REPLACE VIEW v AS SELECT … makes it anew."
 _DROP_CREATE = "DROP it, then CREATE it."
 _ACCESS = "Access is that of the warehouse directory."
 _OUTPUT = "Read the answer with SELECT and write it where it belongs."
@@ -59,13 +62,13 @@ def _tables(head: str) -> tuple[_Refusal, ...]:
 _REFUSALS = (
     *_tables("CREATE TABLE"),
     *_tables("CREATE EXTERNAL TABLE"),
-    _refuse("CREATE", "Create the table without TEMPORARY, and DROP it when it has served.", "TEMPORARY TEMP"),
-    _refuse("CREATE", _VIEW, "VIEW GLOBAL MATERIALIZED"),
+    _refuse("CREATE", "Create it without TEMPORARY, and DROP it when it has served.", "TEMPORARY TEMP"),
+    _refuse("CREATE", "CREATE VIEW v AS SELECT … keeps a query under a name.", "GLOBAL MATERIALIZED"),
     _refuse("CREATE", _ONE_DATABASE, "DATABASE SCHEMA NAMESPACE CATALOG"),
-    _refuse("CREATE", _DROP_CREATE, "OR"),
+    _refuse("CREATE OR REPLACE", _DROP_CREATE, "TABLE EXTERNAL CUBE FACT"),
     _refuse("CREATE", "Statements about tables, cubes and facts serve.", "FUNCTION INDEX ROLE USER VARIABLE STREAMING"),
     _refuse("CREATE CUBE", _LEAVE_OUT, "COMMENT"),
-    _refuse("DROP", "DROP TABLE, DROP CUBE and DROP FACT serve.", "VIEW FUNCTION INDEX ROLE TEMPORARY VARIABLE"),
+    _refuse("DROP", "DROP TABLE, DROP VIEW, DROP CUBE and DROP FACT serve.", "FUNCTION INDEX ROLE TEMPORARY VARIABLE"),
     _refuse("DROP", _ONE_DATABASE, "DATABASE SCHEMA NAMESPACE"),
     _refuse("ALTER TABLE", "Write = <> < <= > or >=, with a comma for AND.", "LIKE RLIKE IN BETWEEN IS NOT"),
     _refuse(
@@ -84,11 +87,12 @@ _REFUSALS = (
     _refuse("INSERT", _OVERWRITE, "REPLACE"),
     _refuse("INSERT", "Write INSERT INTO t VALUES (…)", "DEFAULT"),
     _refuse("SHOW TABLES", _ONE_DATABASE, "IN FROM"),
+    _refuse("SHOW VIEWS", _ONE_DATABASE, "IN FROM"),
     _refuse("SHOW PARTITIONS", "Narrow it with SHOW PARTITIONS t PARTITION (dt = '…')", "WHERE ORDER LIMIT AS"),
     _refuse(
         "SHOW",
         _SHOW,
-        "CREATE COLUMNS DATABASES SCHEMAS NAMESPACES FUNCTIONS USER ALL SYSTEM VIEWS TBLPROPERTIES TABLE CATALOGS "
+        "CREATE COLUMNS DATABASES SCHEMAS NAMESPACES FUNCTIONS USER ALL SYSTEM TBLPROPERTIES TABLE CATALOGS "
         "CLUSTERS CACHE STREAMS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
     ),
     _refuse("DESC", _DESCRIBE, "PARTITION AS DATABASE SCHEMA NAMESPACE FUNCTION QUERY SELECT"),
@@ -103,8 +107,8 @@ _REFUSALS = (
     _refuse("USE", _ONE_DATABASE),
     *(_refuse(word, _ATOMIC) for word in ("START", "BEGIN", "COMMIT", "ROLLBACK", "LOCK", "UNLOCK")),
     *(_refuse(word, _AUTOMATIC) for word in ("ANALYZE", "CACHE", "UNCACHE", "CLEAR")),
-    _refuse("REFRESH", "Drop the outdated partitions of the rollup and insert them anew."),
-    _refuse("CHECK", "Compare by hand: the same SELECT over the fact and over its base table."),
+    _refuse("REFRESH", _AUTOMATIC, "TABLE FUNCTION"),
+    _refuse("REFRESH", "Timelines change with their partitions, in the same transaction.", "TIMELINES"),
     _refuse("REPLICATE", _CLUSTER),
     _refuse("VACUUM", "Files that nothing refers to do no harm to any answer."),
     _refuse("OPTIMIZE", _OVERWRITE),

@@ -87,7 +87,6 @@ def _column(column: st.ColumnDef) -> str:
 
 
 def _create_table(s: st.CreateTable) -> str:
-    properties = _list(f"{quote(key)} = {quote(value)}" for key, value in s.properties)
     return _words(
         "CREATE EXTERNAL TABLE" if s.external else "CREATE TABLE",
         "IF NOT EXISTS" if s.if_not_exists else None,
@@ -97,7 +96,26 @@ def _create_table(s: st.CreateTable) -> str:
         f"PARTITIONED BY {_list(map(_column, s.partitioned_by))}" if s.partitioned_by else None,
         _option("COMMENT", s.comment),
         _option("LOCATION", s.location),
-        f"TBLPROPERTIES {properties}" if s.properties else None,
+        _properties(s.properties),
+    )
+
+
+def _properties(properties: tuple[tuple[str, str], ...]) -> str | None:
+    if not properties:
+        return None
+    return "TBLPROPERTIES " + _list(f"{quote(key)} = {quote(value)}" for key, value in properties)
+
+
+def _create_view(s: st.CreateView) -> str:
+    columns = [_words(quote_name(column.name), _option("COMMENT", column.comment)) for column in s.columns or ()]
+    return _words(
+        "CREATE OR REPLACE VIEW" if s.or_replace else "CREATE VIEW",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        _name(s.view),
+        _list(columns) if columns else None,
+        _option("COMMENT", s.comment),
+        _properties(s.properties),
+        f"AS {s.query.text}",
     )
 
 
@@ -228,8 +246,15 @@ def _show_timelines(s: st.ShowTimelines) -> str:
 
 
 def _show_coverage(s: st.ShowCoverage) -> str:
-    bounds = f"FROM {_literal(s.start)} TO {_literal(s.end)}" if s.start is not None and s.end is not None else None
-    return _words(f"SHOW COVERAGE OF {_name(s.fact)}", bounds)
+    return _words(f"SHOW COVERAGE OF {_name(s.fact)}", _bounds(s))
+
+
+def _bounds(s: st.ShowCoverage | st.CheckFact | st.RefreshFact) -> str | None:
+    return f"FROM {_literal(s.start)} TO {_literal(s.end)}" if s.start is not None and s.end is not None else None
+
+
+def _refresh_fact(s: st.RefreshFact) -> str:
+    return _words(f"REFRESH FACT {_name(s.fact)}", _bounds(s), "DRY RUN" if s.dry_run else None)
 
 
 def _key(key: str) -> str:
@@ -248,6 +273,9 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.CreateTable: _create_table,
     st.DropTable: lambda s: _drop("TABLE", s.table, s.if_exists, s.purge),
     st.ShowTables: lambda s: _words("SHOW TABLES", _option("LIKE", s.like)),
+    st.CreateView: _create_view,
+    st.DropView: lambda s: _drop("VIEW", s.view, s.if_exists),
+    st.ShowViews: lambda s: _words("SHOW VIEWS", _option("LIKE", s.like)),
     st.ShowCubes: lambda s: "SHOW FACTS" if s.facts else "SHOW CUBES",
     st.Describe: _describe,
     st.Insert: _insert,
@@ -260,6 +288,8 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.DropFact: lambda s: _drop("FACT", s.name, s.if_exists),
     st.ShowTimelines: _show_timelines,
     st.ShowCoverage: _show_coverage,
+    st.CheckFact: lambda s: _words(f"CHECK FACT {_name(s.fact)}", _bounds(s)),
+    st.RefreshFact: _refresh_fact,
     st.SetSetting: _set,
     st.ResetSetting: lambda s: "RESET" if s.key is None else f"RESET {_key(s.key)}",
 }

@@ -57,7 +57,7 @@ class PartitionCondition:
 
 @dataclass(frozen=True)
 class ColumnDef:
-    """A column of CREATE TABLE.
+    """A column of CREATE TABLE, or of CREATE VIEW, where it has no type.
 
     ``type`` is Spark's spelling in lower case, without blanks (a struct's fields keep their case); ``None`` refers to
     a declared column.
@@ -136,6 +136,30 @@ class Describe(Statement):
     name: Name
     kind: str = "TABLE"
     extended: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateView(Statement):
+    """``CREATE [OR REPLACE] VIEW v [(columns)] … AS query``. ``columns`` is ``None`` without the list."""
+
+    view: Name
+    query: Query
+    columns: tuple[ColumnDef, ...] | None = None
+    or_replace: bool = False
+    if_not_exists: bool = False
+    comment: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropView(Statement):
+    view: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowViews(Statement):
+    like: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,6 +313,25 @@ class ShowCoverage(Statement):
     fact: Name
     start: Literal | None = None
     end: Literal | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckFact(Statement):
+    """``CHECK FACT f [FROM a TO b]``; bounds as in ``ShowCoverage``."""
+
+    fact: Name
+    start: Literal | None = None
+    end: Literal | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshFact(Statement):
+    """``REFRESH FACT f [FROM a TO b] [DRY RUN]``; bounds as in ``ShowCoverage``."""
+
+    fact: Name
+    start: Literal | None = None
+    end: Literal | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,17 @@ from typing import Protocol
 from sqlglot import exp
 
 from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Cube, Fact, Partition, Table
+from rewriter.catalog.models import Cube, Fact, Partition, Table, View
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
-from rewriter.planner.inlining import CteReferences, Level, identity, inlined_levels, of_source, shadowed
+from rewriter.planner.inlining import (
+    CteReferences,
+    Level,
+    identity,
+    inlined_levels,
+    of_source,
+    refuse_counting,
+    shadowed,
+)
 from rewriter.planner.joins import relations
 from rewriter.planner.projections import own_nodes, substituted
 from rewriter.planner.text import QueryText
@@ -36,6 +44,8 @@ class CatalogReader(Protocol):
     def tables(self) -> tuple[Table, ...]: ...
     def cubes(self) -> tuple[Cube, ...]: ...
     def facts(self) -> tuple[Fact, ...]: ...
+    def find_view(self, name: str) -> View | None: ...
+    def views(self) -> tuple[View, ...]: ...
     def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline: ...
     def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline: ...
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]: ...
@@ -168,6 +178,7 @@ def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) 
     if found is None:
         names = [table.name for table in reader.tables()]
         names += [cube.name for cube in reader.cubes()] + [fact.name for fact in reader.facts()]
+        names += [view.name for view in reader.views()]
         raise AnalysisError(
             f"The table, cube or fact {node.sql(dialect='spark', comments=False)} cannot be found.",
             condition="TABLE_OR_VIEW_NOT_FOUND",
@@ -193,8 +204,11 @@ def _blocks(
             if source is not None:
                 mine.append(replace(source, index=index))
                 continue
+            known = {key: one.cube for key, one in cubes.items()}
             try:
-                table, levels = inlined_levels(relation, {key: one.cube for key, one in cubes.items()}, ctes)
+                table, levels = inlined_levels(relation, known, ctes)
+                if table is None:
+                    refuse_counting(relation, select, known, ctes)
             except NotSupportedError as error:
                 raise error.at(query.place(query.span_of(relation) or Span(0, len(query.text)))) from None
             if table is not None:

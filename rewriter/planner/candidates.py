@@ -14,7 +14,7 @@ from rewriter.catalog.models import Fact, Storage, StorageTable, Table
 from rewriter.errors import NotSupportedError
 from rewriter.planner.blocks import CatalogReader
 from rewriter.planner.cover import Candidate, Cover, cover
-from rewriter.planner.plan import Cause, PruneCause, Settings
+from rewriter.planner.plan import Cause, CoverPart, PruneCause, Settings
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
@@ -150,7 +150,8 @@ def _judge(
         outdated = outdated | (_instants(source.period, stale[source], _fitting(source.period, found.missing, target)))
         causes += _nearest_misses(source, stale[source], found.missing, target)
         if settings.explain and source.period is not base:
-            causes += _left_to_finer(source, fresh[source], stale[source], target - found.missing)
+            finer = RangeSet.of(*(one for part in found.parts if part.period < source.period for one in _times(part)))
+            causes += _left_to_finer(source, fresh[source], stale[source], finer)
     outdated = outdated & found.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     return Choice(base, target, found, outdated, tuple(facts), periods, tuple(causes)), tuple(sources)
@@ -251,17 +252,21 @@ def _nearest_misses(source: Source, stale: PartitionTimeline, missing: RangeSet,
         yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), f"is outdated at {outdated}")
 
 
+def _times(part: CoverPart) -> Iterator[TimeRange]:
+    return (TimeRange(part.period.start(one.start), part.period.start(one.end)) for one in part.ranges)
+
+
 def _left_to_finer(
-    source: Source, fresh: PartitionTimeline, stale: PartitionTimeline, covered: RangeSet
+    source: Source, fresh: PartitionTimeline, stale: PartitionTimeline, finer: RangeSet
 ) -> Iterator[Cause]:
-    """Where finer periods serve what this one could serve if all of its partitions were there and fresh."""
-    whole = _fitting(source.period, covered, covered)
+    """Where finer periods (``finer`` is their time) serve what this one would, were its partitions there and fresh."""
+    whole = _fitting(source.period, finer, finer)
     outdated = _instants(source.period, stale, whole) & whole
     lacking = whole - _instants(source.period, fresh, whole) - outdated
     if lacking:
-        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {lacking}, which other periods serve")
+        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {lacking}, which finer periods serve")
     if outdated:
-        detail = f"is outdated at {outdated}, which other periods serve"
+        detail = f"is outdated at {outdated}, which finer periods serve"
         yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), detail)
 
 

@@ -14,10 +14,10 @@ from enum import Enum
 
 from sqlglot import exp
 
-from rewriter.errors import DataError
-from rewriter.planner.units import unit_named
-from rewriter.timeline.bounds import parse_instant
-from rewriter.timeline.civil import civil_from_days, days_from_civil, month_length
+from rewriter.planner.intervals import Interval, interval_literal, unit_interval
+from rewriter.planner.timefields import unit_named
+from rewriter.planner.timetexts import date_text, has_zone, timestamp_text
+from rewriter.timeline.civil import DAY, civil_from_days, days_from_civil, month_length
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 
 
@@ -47,36 +47,55 @@ class Constants:
     parameters: Mapping[str, object]
 
     def fold(self, node: exp.Expr) -> Constant | None:
-        """The value of a constant expression, or ``None`` where it is not constant or not certain."""
+        """The value of a constant expression, or ``None`` where it is not constant, NULL, or not certain."""
         match node:
             case exp.Paren():
                 return self.fold(node.this)
             case exp.Literal() if node.is_string:
                 return Constant(Kind.STRING, text=node.this)
             case exp.Literal():
-                return Constant(Kind.INTEGER, int(node.this)) if re.fullmatch(r"[0-9]{1,18}", node.this) else None
+                return _integer(int(node.this)) if re.fullmatch(r"[0-9]{1,18}", node.this) else None
             case exp.Neg():
-                value = self.fold(node.this)
-                return Constant(Kind.INTEGER, -value.number) if value and value.kind is Kind.INTEGER else None
+                return _negative(self.fold(node.this))
             case exp.Placeholder():
                 return self._parameter(node)
-            case exp.CurrentTimestamp():
+            case exp.CurrentTimestamp() if not node.this:
                 return Constant(Kind.TIMESTAMP, self.now)
-            case exp.CurrentDate():
-                return Constant(Kind.DATE, UpdatePeriod.DAILY.floor(self.now))
-            case exp.Anonymous() if node.name.upper() == "NOW" and not node.expressions:
-                return Constant(Kind.TIMESTAMP, self.now)
+            case exp.CurrentDate() if not node.this:
+                return _day_of(self.now)
+            case exp.Anonymous():
+                return self._named(node)
             case exp.Cast() | exp.TryCast():
                 return self._cast(node)
-            case exp.TsOrDsToDate() if not node.args.get("format"):
-                return as_date(self.fold(node.this))
-            case exp.TimestampTrunc() | exp.DateTrunc():
-                return self._truncated(node)
             case exp.Interval():
-                return self._interval(node)
+                found = interval_literal(node)
+                return Constant(Kind.INTERVAL, found.micros, months=found.months) if found else None
             case exp.Add() | exp.Sub():
                 return self._sum(node)
-        return None
+            case exp.Mul():
+                return _product(self.fold(node.this), self.fold(node.expression))
+            case exp.TimestampFromParts():
+                parts = [node.args.get(key) for key in ("year", "month", "day", "hour", "min", "sec")]
+                return None if node.args.get("zone") else self._made(Kind.TIMESTAMP, parts)
+        return self._function(node)
+
+    def is_null(self, node: exp.Expr) -> bool:
+        """Whether a constant is certainly NULL: the literal, a parameter without a value, a cast of one."""
+        match node:
+            case exp.Null():
+                return True
+            case exp.Paren() | exp.Cast() | exp.TryCast():
+                return self.is_null(node.this)
+            case exp.Placeholder():
+                return node.name in self.parameters and self.parameters[node.name] is None
+        return False
+
+    def truth(self, node: exp.Expr) -> bool | None:
+        """The value of TRUE, FALSE or a parameter that is a bool; ``None`` for all else."""
+        value = node.this if isinstance(node, exp.Boolean) else None
+        if isinstance(node, exp.Placeholder):
+            value = self.parameters.get(node.name)
+        return value if isinstance(value, bool) else None
 
     def _parameter(self, node: exp.Placeholder) -> Constant | None:
         value = self.parameters.get(node.name)
@@ -84,22 +103,84 @@ class Constants:
             case bool() | None:
                 return None
             case int():
-                return Constant(Kind.INTEGER, value)
+                return _integer(value)
             case str():
                 return Constant(Kind.STRING, text=value)
             case datetime():
-                return Constant(Kind.TIMESTAMP, instant_of(value))
+                return _within(Constant(Kind.TIMESTAMP, instant_of(value)))
             case date():
-                return Constant(Kind.DATE, (value.toordinal() - _EPOCH_DAY) * _DAY)
+                return Constant(Kind.DATE, (value.toordinal() - _EPOCH_DAY) * DAY)
         return None
 
-    def _cast(self, node: exp.Expr) -> Constant | None:
-        value = self.fold(node.this)
-        if node.args["to"].is_type("date"):
-            return as_date(value)
-        if node.args["to"].is_type("timestamp", "timestamptz", "timestampltz"):
-            return as_timestamp(value)
+    def _named(self, node: exp.Anonymous) -> Constant | None:
+        match node.name.upper():
+            case "NOW" if not node.expressions:
+                return Constant(Kind.TIMESTAMP, self.now)
+            case "MAKE_DATE" if len(node.expressions) == 3:
+                return self._made(Kind.DATE, node.expressions)
         return None
+
+    def _made(self, kind: Kind, parts: list[exp.Expr | None]) -> Constant | None:
+        """make_date and make_timestamp, of plain integers; what Spark refuses is not folded."""
+        folded = [self.fold(part) if part is not None else None for part in parts]
+        numbers = [one.number for one in folded if one is not None and one.kind is Kind.INTEGER]
+        if len(numbers) != len(parts) or not 1 <= numbers[0] <= 9999 or not all(0 <= n <= 99 for n in numbers[1:]):
+            return None
+        year, *rest = numbers
+        text = f"{year:04d}-" + ":".join(f"{number:02d}" for number in rest).replace(":", "-", 1).replace(":", " ", 1)
+        instant = timestamp_text(text)
+        return Constant(kind, instant) if instant is not None else None
+
+    def _cast(self, node: exp.Expr) -> Constant | None:
+        value, kind = self.fold(node.this), node.args["to"]
+        if value is None or node.args.get("format"):
+            return None
+        if kind.is_type("date"):
+            return as_date(value)
+        if kind.is_type("timestamp", "timestamptz", "timestampltz"):
+            return as_timestamp(value)
+        if kind.is_type("timestampntz"):
+            # Without a time zone, a zone in the text is ignored; in UTC all else is the same instant.
+            return None if value.kind is Kind.STRING and has_zone(value.text) else as_timestamp(value)
+        if kind.is_type("int", "bigint"):
+            return value if value.kind is Kind.INTEGER else None
+        return value if kind.is_type("text") and value.kind is Kind.STRING else None
+
+    def _function(self, node: exp.Expr) -> Constant | None:
+        match node:
+            case exp.TsOrDsToDate():
+                return self._to_date(node)
+            case exp.TimestampTrunc() | exp.DateTrunc():
+                return self._truncated(node)
+            case exp.LastDay() if not node.args.get("unit"):
+                value = as_date(self.fold(node.this))
+                month = UpdatePeriod.MONTHLY
+                return Constant(Kind.DATE, month.end(month.ordinal(value.number)) - DAY) if value else None
+            case exp.AddMonths() | exp.TsOrDsAdd() | exp.TimestampAdd():
+                value, step = self.fold(node.this), self.step(node)
+                time = as_timestamp(value) if isinstance(node, exp.TimestampAdd) else as_date(value)
+                return moved(time, step) if time is not None and step is not None else None
+        return None
+
+    def step(self, node: exp.Expr) -> Interval | None:
+        """The interval that ``timestampadd(unit, n, …)``, ``date_add(…, n)`` or ``add_months(…, n)`` adds, or ``None``
+        where it is not constant.
+        """
+        count = self.fold(node.expression)
+        unit = "MONTH" if isinstance(node, exp.AddMonths) else node.text("unit").upper()
+        if count is None or count.kind is not Kind.INTEGER or (isinstance(node, exp.TsOrDsAdd) and unit != "DAY"):
+            return None
+        if unit == "QUARTER":
+            return Interval(months=3 * count.number)
+        return unit_interval(str(count.number), unit)
+
+    def _to_date(self, node: exp.TsOrDsToDate) -> Constant | None:
+        value, pattern = self.fold(node.this), node.args.get("format")
+        if value is not None and value.kind is Kind.STRING and pattern is not None:
+            shape = _DATE_PATTERNS.get(pattern.name)
+            digits = shape.fullmatch(value.text) if shape is not None else None
+            return as_date(Constant(Kind.STRING, text="-".join(digits.groups()))) if digits else None
+        return as_date(value)
 
     def _truncated(self, node: exp.Expr) -> Constant | None:
         value, unit = as_timestamp(self.fold(node.this)), node.args.get("unit")
@@ -109,32 +190,25 @@ class Constants:
         kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIMESTAMP
         if kind is Kind.DATE and period < UpdatePeriod.WEEKLY:
             return None  # TRUNC answers NULL for units finer than a week
-        return Constant(kind, period.floor(value.number))
-
-    def _interval(self, node: exp.Interval) -> Constant | None:
-        amount, unit = node.this, node.args.get("unit")
-        if not isinstance(amount, exp.Literal) or not isinstance(unit, exp.Var):
-            return None
-        if not re.fullmatch(r"\s*[+-]?[0-9]{1,9}\s*", amount.name):
-            return None
-        count, name = int(amount.name), unit.name.upper().removesuffix("S")
-        if name in _MONTHS:
-            return Constant(Kind.INTERVAL, months=count * _MONTHS[name])
-        if name in _MICROS:
-            return Constant(Kind.INTERVAL, count * _MICROS[name])
-        return None
+        return _within(Constant(kind, period.floor(value.number)))
 
     def _sum(self, node: exp.Expr) -> Constant | None:
         left, right = self.fold(node.this), self.fold(node.expression)
-        if isinstance(node, exp.Add) and left and left.kind is Kind.INTERVAL:
+        if isinstance(node, exp.Sub):
+            right = _negative(right)
+        elif left is not None and right is not None and right.kind in (Kind.DATE, Kind.TIMESTAMP):
             left, right = right, left
-        if left is None or right is None or right.kind is not Kind.INTERVAL:
+        if left is None or right is None:
             return None
-        sign = -1 if isinstance(node, exp.Sub) else 1
-        # A date plus whole days stays a date in Spark; as an instant it is the same midnight.
-        if left.kind in (Kind.TIMESTAMP, Kind.DATE):
-            moved = _moved(left.number, sign * right.months) + sign * right.number
-            return _within(Constant(Kind.TIMESTAMP, moved))
+        match left.kind, right.kind:
+            case Kind.INTEGER, Kind.INTEGER:
+                return _integer(left.number + right.number)
+            case Kind.INTERVAL, Kind.INTERVAL:
+                return _interval(left.months + right.months, left.number + right.number)
+            case Kind.DATE, Kind.INTEGER:
+                return moved(left, Interval(micros=right.number * DAY))
+            case ((Kind.DATE | Kind.TIMESTAMP), Kind.INTERVAL):
+                return moved(left, Interval(right.months, right.number))
         return None
 
 
@@ -150,9 +224,8 @@ def as_timestamp(value: Constant | None) -> Constant | None:
         return value
     if value.kind is Kind.DATE:
         return Constant(Kind.TIMESTAMP, value.number)
-    if value.kind is Kind.STRING and _TIMESTAMP_TEXT.fullmatch(value.text):
-        return _parsed(value.text, Kind.TIMESTAMP)
-    return None
+    instant = timestamp_text(value.text) if value.kind is Kind.STRING else None
+    return Constant(Kind.TIMESTAMP, instant) if instant is not None else None
 
 
 def as_date(value: Constant | None) -> Constant | None:
@@ -160,40 +233,66 @@ def as_date(value: Constant | None) -> Constant | None:
     if value is None or value.kind is Kind.DATE:
         return value
     if value.kind is Kind.TIMESTAMP:
-        return Constant(Kind.DATE, UpdatePeriod.DAILY.floor(value.number))
-    if value.kind is Kind.STRING and _DATE_TEXT.fullmatch(value.text):
-        return _parsed(value.text, Kind.DATE)
+        return _day_of(value.number)
+    instant = date_text(value.text) if value.kind is Kind.STRING else None
+    return Constant(Kind.DATE, instant) if instant is not None else None
+
+
+def moved(value: Constant, by: Interval) -> Constant | None:
+    """A time some months or microseconds later, the day of the month clamped as Spark does; ``None`` beyond the years
+    1 to 9999. A DATE stays one where it moves by whole days.
+    """
+    instant = value.number + by.micros
+    if by.months:
+        days, clock = divmod(instant, DAY)
+        year, month, day = civil_from_days(days)
+        year, month = divmod(year * 12 + month - 1 + by.months, 12)
+        if not 1 <= year <= 9999:
+            return None
+        instant = days_from_civil(year, month + 1, min(day, month_length(year, month + 1))) * DAY + clock
+    kind = value.kind if by.micros % DAY == 0 else Kind.TIMESTAMP
+    return _within(Constant(kind, instant))
+
+
+def _day_of(instant: int) -> Constant:
+    return Constant(Kind.DATE, UpdatePeriod.DAILY.floor(instant))
+
+
+def _negative(value: Constant | None) -> Constant | None:
+    if value is None or value.kind not in (Kind.INTEGER, Kind.INTERVAL):
+        return None
+    return Constant(value.kind, -value.number, months=-value.months)
+
+
+def _product(left: Constant | None, right: Constant | None) -> Constant | None:
+    if left is not None and left.kind is Kind.INTEGER:
+        left, right = right, left
+    if left is None or right is None or right.kind is not Kind.INTEGER:
+        return None
+    if left.kind is Kind.INTEGER:
+        return _integer(left.number * right.number)
+    if left.kind is Kind.INTERVAL:
+        return _interval(left.months * right.number, left.number * right.number)
     return None
 
 
-def _parsed(text: str, kind: Kind) -> Constant | None:
-    try:
-        return Constant(kind, parse_instant(text))
-    except DataError:
-        return None
+def _integer(number: int) -> Constant | None:
+    """An INT; beyond it Spark's arithmetic overflows, or its type is another one."""
+    return Constant(Kind.INTEGER, number) if -(2**31) <= number < 2**31 else None
 
 
-def _moved(instant: int, months: int) -> int:
-    """``instant`` some calendar months later; the day of the month is clamped, as Spark does."""
-    if not months:
-        return instant
-    days, clock = divmod(instant, _DAY)
-    year, month, day = civil_from_days(days)
-    total = year * 12 + month - 1 + months
-    year, month = total // 12, total % 12 + 1
-    if not 1 <= year <= 9999:
-        return MAX_INSTANT
-    return days_from_civil(year, month, min(day, month_length(year, month))) * _DAY + clock
+def _interval(months: int, micros: int) -> Constant | None:
+    return None if months and micros else Constant(Kind.INTERVAL, micros, months=months)
 
 
 def _within(value: Constant) -> Constant | None:
     return value if MIN_INSTANT <= value.number < MAX_INSTANT else None
 
 
-_DAY = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
-_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
-_MICROS = {"WEEK": 7 * _DAY, "DAY": _DAY, "HOUR": _DAY // 24, "MINUTE": 60_000_000, "SECOND": 1_000_000}
-_DATE_TEXT = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?", re.ASCII)
-_TIMESTAMP_TEXT = re.compile(r"\d{4}(-\d{2}(-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?)?)?)?", re.ASCII)
+#: Patterns of to_date, as sqlglot translated them, and the texts that every spelling of the pattern reads alike.
+_DATE_PATTERNS = {
+    "%Y-%mstrict-%dstrict": re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII),
+    "%Y%mstrict%dstrict": re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})", re.ASCII),
+}

@@ -36,7 +36,7 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
     yield f"{named}: {reference.wanted}"
     yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
     if not reference.reasons and not reference.units:
-        yield "    why: the answer adds up over periods, and time is only a range"
+        yield "    why: nothing needs single rows, and time is only a range"
     for reason in reference.reasons:
         yield f"    base period only: {reason}"
     for unit, words in reference.units:

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from rewriter.catalog.models import Cube
 from rewriter.errors import NotSupportedError
-from rewriter.planner.joins import conjuncts, relations
-from rewriter.planner.projections import projection_of, substituted
+from rewriter.planner.joins import conjuncts, contributes, relations
+from rewriter.planner.projections import own_nodes, projection_of, substituted
 
 #: Where a column of a tree says which source of its block it belongs to.
 _MARK = "rewriter_source"
@@ -102,6 +102,50 @@ def belongs(column: exp.Column, index: int | None) -> bool:
 def is_marked(column: exp.Column) -> bool:
     """Whether inlining has put a column there."""
     return belongs(column, None)
+
+
+def refuse_counting(relation: exp.Expr, select: exp.Select, cubes: Mapping[int, Cube], ctes: CteReferences) -> None:
+    """Refuses COUNT and AVG over a relation that answers single rows of a cube and is not inlined: they would count
+    base rows, where everywhere else they count events. (LIMIT and DISTINCT answer rows that are counted as such.)
+    """
+    for node in own_nodes(select):
+        if not isinstance(node, exp.Count | exp.Avg) or isinstance(node.this, exp.Distinct):
+            continue
+        for cube in _rows_of(relation, cubes, ctes):
+            counted = cube.count_measure is not None
+            if counted if isinstance(node, exp.Count) else any(m.counted_by for m in cube.measures):
+                raise NotSupportedError(
+                    f"{node.key.upper()} over a subquery of the cube {cube.name} that does more than project and "
+                    "filter it, or is a CTE named more than once, would count rows, not events.",
+                    condition="AMBIGUOUS_COUNT",
+                    object=cube.name,
+                    hint="Aggregate inside the subquery, or sum the measure that counts.",
+                )
+
+
+def _rows_of(node: exp.Expr | None, cubes: Mapping[int, Cube], ctes: CteReferences) -> Iterator[Cube]:
+    """The cubes of which a relation answers single rows."""
+    if isinstance(node, exp.Table):
+        if id(node) in cubes:
+            yield cubes[id(node)]
+        elif (cte := ctes.of(node)) is not None and not (cte.parent and cte.parent.args.get("recursive")):
+            yield from _rows_of(cte.this, cubes, ctes)
+    elif isinstance(node, exp.Subquery):
+        yield from _rows_of(node.this, cubes, ctes)
+    elif isinstance(node, exp.Union) and not node.args.get("distinct"):
+        yield from _rows_of(node.this, cubes, ctes)
+        yield from _rows_of(node.expression, cubes, ctes)
+    elif isinstance(node, exp.Select) and not _folds(node):
+        for index, inner in enumerate(relations(node)):
+            if contributes(node, index):
+                yield from _rows_of(inner, cubes, ctes)
+
+
+def _folds(select: exp.Select) -> bool:
+    """Whether a SELECT answers something else than the single rows that it reads."""
+    if any(select.args.get(key) for key in ("group", "distinct", "limit", "offset", "having")):
+        return True
+    return any(isinstance(one, exp.AggFunc) and not isinstance(one.parent, exp.Window) for one in own_nodes(select))
 
 
 def inlined_levels(

@@ -16,6 +16,8 @@ from rewriter.errors import Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.statements import Query
 from rewriter.planner.blocks import DATABASE, Block, CatalogReader, CubeSource, Resolved, resolve
 from rewriter.planner.constants import Constants
+from rewriter.planner.derived import in_view
+from rewriter.planner.expand import expand
 from rewriter.planner.literals import date_literal, timestamp_literal
 from rewriter.planner.plan import Coverage, Plan, ReferencePlan, Selection, Settings, TableToken, TableUse
 from rewriter.planner.pruning import pruned
@@ -39,7 +41,11 @@ def plan_query(query: Query, reader: CatalogReader, settings: Settings, paramete
         unread = text.unread()
         if unread is not None:
             return plan_verbatim(text, reader, unread, dict(parameters))
+        text = expand(text, reader)
         return _plan(text, reader, settings, parameters)
+    except Error as error:
+        in_view(error, text)
+        raise
     except RecursionError:
         raise NotSupportedError("This query nests too deeply.", hint="Split it with CTEs.") from None
 

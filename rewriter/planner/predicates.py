@@ -1,140 +1,211 @@
 """Which instants a predicate on a time dimension lets through.
 
 ``ranges_of`` answers an exact set of half-open ranges, in microseconds, or ``None`` where the predicate does not
-reduce to one: then it is ordinary use of the time dimension and stays a row filter. A comparison on
-``date_trunc('day', t)``, ``to_date(t)`` or ``year(t)`` is a range too, because these functions order as time does.
+reduce to one: then it is ordinary use of the time dimension and stays a row filter. SQL has three truth values, and
+NOT turns only two of them: so it is followed where a predicate is true and where it is false, apart from where it is
+NULL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from rewriter.planner.constants import Constant, Constants, Kind, as_date, as_timestamp
-from rewriter.planner.units import truncation
-from rewriter.timeline.civil import days_from_civil
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
-from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.planner.operands import Operand, compare, operand_of
+from rewriter.timeline.ranges import RangeSet
 
 IsTime = Callable[[exp.Column], bool]
 BoundsOf = Callable[[exp.Anonymous], RangeSet | None]
 
 
 @dataclass(frozen=True)
-class Operand:
-    """``t`` itself (no unit) or a function of it that answers the start of the unit, or the year's number."""
+class Truth:
+    """The instants for which a predicate is true, those for which it is false, and what it says of a NULL time."""
 
-    unit: UpdatePeriod | None
-    date: bool = False
-    year: bool = False
+    true: RangeSet
+    false: RangeSet
+    at_null: bool | None = None
+
+    def negated(self) -> Truth:
+        return Truth(self.false, self.true, None if self.at_null is None else not self.at_null)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads predicates over one time dimension; every method answers ``None`` for what is not understood."""
+
+    is_time: IsTime
+    constants: Constants
+    bounds_of: BoundsOf
+
+    def truth(self, node: exp.Expr) -> Truth | None:
+        """Where the predicate ``node`` is true and false. Linear in its nodes and the ranges."""
+        match node:
+            case exp.Paren():
+                return self.truth(node.this)
+            case exp.And() | exp.Or():
+                return self._connected(node)
+            case exp.Not():
+                inner = self.truth(node.this)
+                return inner.negated() if inner is not None else None
+            case exp.Is():
+                return self._is(node)
+            case exp.Between() if not node.args.get("symmetric"):
+                low = self._compared(exp.GTE, node.this, node.args["low"])
+                high = self._compared(exp.LTE, node.this, node.args["high"])
+                return _all([low, high]) if low is not None and high is not None else None
+            case exp.In():
+                return self._in(node)
+            case exp.NullSafeEQ() | exp.NullSafeNEQ():
+                found = self._null_safe(node.this, node.expression) or self._null_safe(node.expression, node.this)
+                return found.negated() if found is not None and isinstance(node, exp.NullSafeNEQ) else found
+            case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+                left, right = node.this, node.expression
+                found = self._compared(type(node), left, right)
+                return found if found is not None else self._compared(_FLIPPED[type(node)], right, left)
+            case exp.Anonymous():
+                return self._call(node)
+        value = self.constants.truth(node)
+        if value is not None:
+            return _constant(value)
+        return _UNKNOWN if self.constants.is_null(node) else None
+
+    def _connected(self, node: exp.Expr) -> Truth | None:
+        # A chain of a thousand ORs is a tree as deep.
+        found = [self.truth(part) for part in node.flatten()]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        if isinstance(node, exp.And):
+            return _all(known)
+        return _all([one.negated() for one in known]).negated()
+
+    def _is(self, node: exp.Is) -> Truth | None:
+        if isinstance(node.expression, exp.Null):
+            if self._operand(node.this) is not None:
+                return _IS_NULL
+            inner = self.truth(node.this)
+            known = inner.true | inner.false if inner is not None else RangeSet.EMPTY
+            return Truth(RangeSet.ALL - known, known, inner.at_null is None) if inner is not None else None
+        inner, wanted = self.truth(node.this), self.constants.truth(node.expression)
+        if inner is None or wanted is None:
+            return None
+        found = inner.true if wanted else inner.false
+        return Truth(found, RangeSet.ALL - found, inner.at_null is wanted)
+
+    def _compared(self, op: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> Truth | None:
+        """``left op right``, where the left side is a function of time and the right side a constant, or both are
+        whole numbers.
+        """
+        if op is exp.NEQ:
+            equal = self._compared(exp.EQ, left, right)
+            return equal.negated() if equal is not None else None
+        operand = self._operand(left)
+        if operand is None:
+            one, other = self.constants.fold(left), self.constants.fold(right)
+            if one is None or other is None or not one.kind is other.kind is Kind.INTEGER:
+                return None
+            return _constant(_NUMBERS[op](one.number, other.number))
+        if self.constants.is_null(right):
+            return _UNKNOWN
+        value = self.constants.fold(right)
+        found = compare(op, operand, value) if value is not None else None
+        return Truth(found, RangeSet.ALL - found) if found is not None else None
+
+    def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Truth | None:
+        if self._operand(left) is None:
+            return None
+        if self.constants.is_null(right):
+            return _IS_NULL
+        found = self._compared(exp.EQ, left, right)
+        return Truth(found.true, found.false, at_null=False) if found is not None else None
+
+    def _in(self, node: exp.In) -> Truth | None:
+        operand, items = self._operand(node.this), node.expressions
+        if operand is None or not items or any(node.args.get(key) for key in ("query", "unnest", "field")):
+            return None
+        nulls = [self.constants.is_null(item) for item in items]
+        values = [self.constants.fold(item) for item, null in zip(items, nulls, strict=True) if not null]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values) or not _alike(operand, known):
+            return None
+        found = [compare(exp.EQ, operand, value) for value in known]
+        sets = [one for one in found if one is not None]
+        if len(sets) < len(found):
+            return None
+        true = _union(sets)
+        return Truth(true, RangeSet.EMPTY if any(nulls) else RangeSet.ALL - true)
+
+    def _call(self, node: exp.Anonymous) -> Truth | None:
+        name = node.name.upper()
+        if name == "TIME_RANGE_IN":
+            found = self.bounds_of(node)
+            return Truth(found, RangeSet.ALL - found) if found is not None else None
+        if name in ("ISNULL", "ISNOTNULL") and len(node.expressions) == 1:
+            if self._operand(node.expressions[0]) is None:
+                return None
+            return _IS_NULL if name == "ISNULL" else _IS_NULL.negated()
+        return None
+
+    def _operand(self, node: exp.Expr) -> Operand | None:
+        columns = list(node.find_all(exp.Column))
+        if len(columns) != 1 or not self.is_time(columns[0]):
+            return None
+        return operand_of(node, columns[0], self.constants)
 
 
 def ranges_of(node: exp.Expr, is_time: IsTime, constants: Constants, bounds_of: BoundsOf) -> RangeSet | None:
-    """The instants for which ``node`` is true, or ``None`` where it is no range predicate of this time dimension.
+    """The instants for which ``node`` is true, or ``None`` where it is no range predicate of this time dimension, as
+    is one that rows without a time satisfy: a set of instants cannot say that.
 
     ``bounds_of`` reads a ``time_range_in`` call of this dimension (it raises for unreadable bounds).
     """
-    match node:
-        case exp.Paren():
-            return ranges_of(node.this, is_time, constants, bounds_of)
-        case exp.And() | exp.Or():
-            left = ranges_of(node.this, is_time, constants, bounds_of)
-            right = ranges_of(node.expression, is_time, constants, bounds_of)
-            if left is None or right is None:
-                return None
-            return left & right if isinstance(node, exp.And) else left | right
-        case exp.Not():
-            inner = ranges_of(node.this, is_time, constants, bounds_of)
-            # NULL stays NULL under NOT, and a time of a partition is never NULL inside a range.
-            return None if inner is None else RangeSet.ALL - inner
-        case exp.Between() if not node.args.get("symmetric"):
-            operand = _operand(node.this, is_time)
-            low = _compare(exp.GTE, operand, constants.fold(node.args["low"]))
-            high = _compare(exp.LTE, operand, constants.fold(node.args["high"]))
-            return None if low is None or high is None else low & high
-        case exp.In() if node.expressions and not node.args.get("query"):
-            operand = _operand(node.this, is_time)
-            found = RangeSet.EMPTY
-            for item in node.expressions:
-                one = _compare(exp.EQ, operand, constants.fold(item))
-                if one is None:
-                    return None
-                found = found | one
-            return found
-        case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-            operand, value = _operand(node.this, is_time), constants.fold(node.expression)
-            if operand is not None:
-                return _compare(type(node), operand, value)
-            operand, value = _operand(node.expression, is_time), constants.fold(node.this)
-            return _compare(_FLIPPED[type(node)], operand, value)
-        case exp.Anonymous() if node.name.upper() == "TIME_RANGE_IN":
-            return bounds_of(node)
-    return None
+    truth = Reader(is_time, constants, bounds_of).truth(node)
+    return None if truth is None or truth.at_null else truth.true
 
 
-def _operand(node: exp.Expr, is_time: IsTime) -> Operand | None:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.Column):
-        return Operand(None) if is_time(node) else None
-    if isinstance(node, exp.Year) and isinstance(node.this, exp.TsOrDsToDate):
-        inner = _operand(node.this.this, is_time)
-        return Operand(UpdatePeriod.YEARLY, year=True) if inner == Operand(None) else None
-    child = node.this if isinstance(node.this, exp.Expr) else None
-    unit = truncation(node, child) if child is not None else None
-    if unit is None or child is None:
-        return None
-    inner = _operand(child, is_time)
-    if inner is None or inner.year or (inner.unit is not None and not inner.unit.nests_in(unit)):
-        return None
-    return Operand(unit, date=not isinstance(node, exp.TimestampTrunc))
+def _all(parts: Iterable[Truth]) -> Truth:
+    """The conjunction: true where all are, false where any is."""
+    parts = list(parts)
+    at_null = {part.at_null for part in parts}
+    return Truth(
+        RangeSet.ALL - _union(RangeSet.ALL - part.true for part in parts),
+        _union(part.false for part in parts),
+        False if False in at_null else None if None in at_null else True,
+    )
 
 
-def _compare(op: type[exp.Expr], operand: Operand | None, value: Constant | None) -> RangeSet | None:
-    """The instants t with ``operand(t) op value``; ``operand`` answers the start of its unit."""
-    if operand is None or value is None:
-        return None
-    bound = _bound(operand, value)
-    if bound is None:
-        return None
-    unit = operand.unit
-    # f(t) >= c ⟺ t >= ceil(c), and f(t) > c ⟺ t >= the first unit that starts after c; without a unit the step is 1 µs.
-    at_least = unit.ceil(bound) if unit else bound
-    above = (unit.end(unit.ordinal(bound)) if unit else bound + 1) if bound < MAX_INSTANT else MAX_INSTANT
-    if op is exp.GTE:
-        return _between(at_least, MAX_INSTANT)
-    if op is exp.GT:
-        return _between(above, MAX_INSTANT)
-    if op is exp.LT:
-        return _between(MIN_INSTANT, at_least)
-    if op is exp.LTE:
-        return _between(MIN_INSTANT, above)
-    equal = _between(at_least, above) if at_least == bound else RangeSet.EMPTY
-    return equal if op is exp.EQ else RangeSet.ALL - equal
+def _union(sets: Iterable[RangeSet]) -> RangeSet:
+    return RangeSet(one for ranges in sets for one in ranges)
 
 
-def _bound(operand: Operand, value: Constant) -> int | None:
-    """The constant as an instant, coerced as Spark does for the operand's type."""
-    if operand.year:
-        if value.kind is not Kind.INTEGER or not 1 <= value.number <= 9999:
-            return None
-        return days_from_civil(value.number, 1, 1) * 86_400_000_000
-    if value.kind is Kind.INTEGER or value.kind is Kind.INTERVAL:
-        return None
-    if operand.date and value.kind is Kind.STRING:
-        folded = as_date(value)
-    else:
-        folded = as_timestamp(value)
-    return folded.number if folded else None
+def _alike(operand: Operand, values: list[Constant]) -> bool:
+    """Whether all items of a list are cast as each of them would be alone; Spark takes one type for all of them."""
+    kinds = {value.kind for value in values}
+    if not operand.view.date or len(kinds) < 2:
+        return len(kinds) < 2 or kinds <= {Kind.STRING, Kind.DATE, Kind.TIMESTAMP}
+    # Beside a TIMESTAMP a text is no DATE any more.
+    return all(_midnight(value) for value in values)
 
 
-def _between(start: int, end: int) -> RangeSet:
-    start, end = max(start, MIN_INSTANT), min(end, MAX_INSTANT)
-    return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+def _midnight(value: Constant) -> bool:
+    return value.kind is not Kind.STRING or as_timestamp(as_date(value)) == as_timestamp(value)
 
 
+def _constant(value: bool) -> Truth:
+    return _TRUE if value else _TRUE.negated()
+
+
+_TRUE = Truth(RangeSet.ALL, RangeSet.EMPTY, at_null=True)
+_UNKNOWN = Truth(RangeSet.EMPTY, RangeSet.EMPTY, at_null=None)
+_IS_NULL = Truth(RangeSet.EMPTY, RangeSet.ALL, at_null=True)
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.NEQ: exp.NEQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
+}  # fmt: skip
+_NUMBERS: dict[type[exp.Expr], Callable[[int, int], bool]] = {
+    exp.EQ: operator.eq, exp.LT: operator.lt, exp.LTE: operator.le, exp.GT: operator.gt, exp.GTE: operator.ge,
 }  # fmt: skip

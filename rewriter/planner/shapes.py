@@ -13,17 +13,20 @@ from rewriter.planner.units import unit_named
 
 
 def check_unit(text: QueryText, call: exp.Expr) -> None:
-    """Refuses a unit that is no literal: sqlglot reads ``date_trunc(month, t)`` as if it were, Spark as a column."""
+    """Refuses a unit that sqlglot does not read as Spark does: ``date_trunc(month, t)``, where Spark reads a column, and
+    ``trunc(t, 'q')``, where Spark answers NULL.
+    """
     if unit_named(call.text("unit")) is None:
         return
     span, inside = text.call(call)
     found = [token for token in text.tokens if inside.start <= token.start < inside.end]
-    literal = [token.kind is TokenKind.STRING for token in (found[0], found[-1])]
-    if not literal[0 if isinstance(call, exp.TimestampTrunc) else 1]:
+    unit = found[0] if isinstance(call, exp.TimestampTrunc) else found[-1]
+    if unit.kind is not TokenKind.STRING or unit_named(unit.text[1:-1]) is None:
         raise NotSupportedError(
-            "The unit of a truncation must be a literal beside a cube.",
+            "The unit of a truncation must be a literal that Spark knows beside a cube.",
             position=text.place(span),
-            hint="Write it in quotes: date_trunc('month', t).",
+            object=unit.text,
+            hint="Write it in quotes and in full: date_trunc('month', t).",
         )
 
 

@@ -275,16 +275,31 @@ class QueryText:
             if edit.span.start < position or any(e.span.end > edit.span.end or e.span == edit.span for e in inner):
                 raise InternalError(f"two edits overlap at {edit.span.start}: {edit.what}")
             parts.append(self.text[position : edit.span.start])
+            made: list[str | TableToken] = []
             for part in edit.parts:
                 if isinstance(part, Copied):
                     copied = part.span
                     mine = [e for e in inner if copied.start <= e.span.start and e.span.end <= copied.end]
-                    parts += self._edited(copied, mine)
-                else:
-                    parts.append(part)
+                    made += self._edited(copied, mine)
+                elif part:
+                    made.append(part)
+            parts += self._apart(made, edit.span)
             position = edit.span.end
         parts.append(self.text[position : within.end])
         return parts
+
+    def _apart(self, made: list[str | TableToken], span: Span) -> list[str | TableToken]:
+        """What takes the place of a stretch, with blanks where it would grow together with a word beside it:
+        ``FROM`hours`JOIN``.
+        """
+        if not made:
+            return []
+        first, last = made[0], made[-1]
+        before = self.text[span.start - 1 : span.start]
+        after = self.text[span.end : span.end + 1]
+        left = " " if _in_word(before) and (not isinstance(first, str) or _in_word(first[:1])) else ""
+        right = " " if _in_word(after) and (not isinstance(last, str) or _in_word(last[-1:])) else ""
+        return [left, *made, right]
 
     def _unreadable(self, error: SqlglotError) -> ParseError:
         details = getattr(error, "errors", None) or [{}]
@@ -316,6 +331,10 @@ def _joined(parts: Sequence[str | TableToken]) -> list[str | TableToken]:
         elif part != "":
             out.append(part)
     return out
+
+
+def _in_word(character: str) -> bool:
+    return character in ("_", "`") or character.isalnum()
 
 
 def is_name(token: Token) -> bool:

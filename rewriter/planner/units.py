@@ -2,102 +2,123 @@
 
 ``date_trunc('day', t)``, ``to_date(t)`` and ``dayofweek(t)`` depend only on t's day: they give every instant of a day
 the same value. So a period answers a query that uses them if it nests in the day (``semantics.md``, rule 2). A
-function that is not listed here is raw use of t, which only the base period serves.
+function that is not known here is raw use of t, which only the base period serves.
 """
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
 
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.planner.constants import Constants, Kind
+from rewriter.planner.predicates import Reader
+from rewriter.planner.scalars import is_qualified
+from rewriter.planner.timefields import field_unit, pattern_unit, unit_named
+from rewriter.planner.views import climb, truncation
+from rewriter.timeline.civil import DAY, HOUR, MINUTE
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+
+__all__ = ["truncation", "unit_named", "used_unit", "value_unit"]
 
 _P = UpdatePeriod
-_NAMES = {
-    "MINUTE": _P.MINUTELY, "HOUR": _P.HOURLY,
-    "DAY": _P.DAILY, "DD": _P.DAILY, "WEEK": _P.WEEKLY,
-    "MONTH": _P.MONTHLY, "MM": _P.MONTHLY, "MON": _P.MONTHLY,
-    "QUARTER": _P.QUARTERLY, "YEAR": _P.YEARLY, "YYYY": _P.YEARLY, "YY": _P.YEARLY,
-}  # fmt: skip
-_FUNCTIONS: dict[type[exp.Expr], UpdatePeriod] = {
-    exp.Year: _P.YEARLY, exp.Quarter: _P.QUARTERLY, exp.Month: _P.MONTHLY, exp.WeekOfYear: _P.WEEKLY,
+#: Functions that answer a value which is no time, or a time that does not stay in its unit.
+_VALUES: dict[type[exp.Expr], UpdatePeriod] = {
+    exp.Year: _P.YEARLY, exp.Quarter: _P.QUARTERLY, exp.Month: _P.MONTHLY, exp.Monthname: _P.MONTHLY,
+    exp.WeekOfYear: _P.WEEKLY,
     exp.Day: _P.DAILY, exp.DayOfMonth: _P.DAILY, exp.DayOfWeek: _P.DAILY, exp.DayOfYear: _P.DAILY,
-    exp.LastDay: _P.MONTHLY,
+    exp.Dayname: _P.DAILY, exp.UnixDate: _P.DAILY,
+    # The next Monday depends on the week alone, any other day on which day it is.
+    exp.NextDay: _P.DAILY,
     exp.Hour: _P.HOURLY, exp.Minute: _P.MINUTELY,
 }  # fmt: skip
-#: What parses as a wrapper around t but has no text of its own and changes nothing.
-_TRANSPARENT = (exp.TimeStrToTime, exp.Paren)
-_STRFTIME = {
-    "%Y": _P.YEARLY, "%m": _P.MONTHLY, "%d": _P.DAILY, "%H": _P.HOURLY, "%M": _P.MINUTELY,
-}  # fmt: skip
+_LENGTHS = ((_P.DAILY, DAY), (_P.HOURLY, HOUR), (_P.MINUTELY, MINUTE))
+_MONTHS = ((_P.YEARLY, 12), (_P.QUARTERLY, 3), (_P.MONTHLY, 1))
+_COMPARISONS = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Is,
+)  # fmt: skip
+#: Literals alone: comparing with the present or with a parameter is raw use.
+_LITERALS = Constants(0, {})
 
 
-def unit_named(name: str) -> UpdatePeriod | None:
-    """The period that a unit of date_trunc, trunc or extract names, or ``None``."""
-    return _NAMES.get(name.upper())
+def value_unit(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
+    """The unit that ``node`` depends on, as a function of ``operand`` alone, or ``None`` for a function not known."""
+    match node:
+        case exp.Extract():
+            return field_unit(node.name) if node.expression is operand else None
+        case exp.TimeToStr():
+            return pattern_unit(node.text("format")) if node.this is operand else None
+        case exp.Anonymous():
+            return _named_unit(node, operand)
+    extra = any(value for key, value in node.args.items() if key not in ("this", "safe", "expression"))
+    return _VALUES.get(type(node)) if node.this is operand and not extra else None
 
 
-def truncation(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
-    """The unit U where ``node`` answers the start of the operand's U (so it orders as time does), or ``None``."""
-    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) and node.this is operand:
-        unit = node.args.get("unit")
-        period = unit_named(unit.name) if unit is not None and not node.args.get("zone") else None
-        # TRUNC answers NULL for units finer than a week.
-        return None if period and isinstance(node, exp.DateTrunc) and period < _P.WEEKLY else period
-    if isinstance(node, exp.TsOrDsToDate) and node.this is operand and not node.args.get("format"):
-        # DATEDIFF(HOUR, …) is parsed with dates around its operands, too, and takes none.
-        return None if isinstance(node.parent, exp.DateDiff) and node.parent.args.get("unit") else _P.DAILY
-    if isinstance(node, exp.Cast | exp.TryCast) and node.this is operand and node.to.is_type("date"):
+def _named_unit(node: exp.Anonymous, operand: exp.Expr) -> UpdatePeriod | None:
+    """Functions that sqlglot does not know."""
+    name, arguments = "" if is_qualified(node) else node.name.upper(), node.expressions
+    if name == "WEEKDAY" and arguments == [operand]:
         return _P.DAILY
+    if len(arguments) != 2:
+        return None
+    first, second = arguments
+    match name:
+        case "DATE_PART" | "DATEPART" if second is operand and first.is_string:
+            return field_unit(first.name)
+        case "WINDOW" if first is operand and second.is_string:
+            # Windows and buckets are counted from 1970-01-01, so seven days are no ISO week.
+            return _bucket_unit(exp.Interval(this=exp.Literal.string(second.name)))
+        case "TIME_BUCKET" if second is operand:
+            return _bucket_unit(first)
     return None
 
 
-def unit_of(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
-    """The unit that ``node`` depends on, as a function of ``operand`` alone, or ``None`` for a function not known."""
-    truncated = truncation(node, operand)
-    if truncated is not None:
-        return truncated
-    if isinstance(node, exp.Extract) and node.expression is operand:
-        # EXTRACT counts weeks by ISO and years by the calendar; only the plain units are taken.
-        return (
-            unit_named(node.name)
-            if node.name.upper() in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE")
-            else None
-        )
-    if isinstance(node, exp.TimeToStr) and node.this is operand:
-        return _format_unit(node.text("format"))
-    unit = _FUNCTIONS.get(type(node))
-    extra = any(value for key, value in node.args.items() if key not in ("this", "safe"))
-    return unit if unit is not None and node.this is operand and not extra else None
-
-
-def _format_unit(strftime: str) -> UpdatePeriod | None:
-    """The finest unit in a format as sqlglot translated it; ``None`` where any letter is not understood."""
-    plain = strftime.replace("strict", "")
-    units = [_STRFTIME.get(found) for found in re.findall(r"%.", plain)]
-    rest = re.sub(r"%.", "", plain)
-    if not units or None in units or re.search(r"[A-Za-z%]", rest):
+def _bucket_unit(length: exp.Expr) -> UpdatePeriod | None:
+    """The coarsest unit of which buckets of that length consist."""
+    folded = _LITERALS.fold(length)
+    if folded is None or folded.kind is not Kind.INTERVAL:
         return None
-    return min(unit for unit in units if unit is not None)
+    sizes, size = (_MONTHS, folded.months) if folded.months else (_LENGTHS, folded.number)
+    return next((unit for unit, whole in sizes if size > 0 and size % whole == 0), None)
 
 
 def used_unit(column: exp.Column) -> tuple[UpdatePeriod | None, exp.Expr]:
     """The unit in which an occurrence of t is used, and the outermost function that says so.
 
-    ``None`` is raw use. ``year(to_date(t))`` depends on the year alone, because days nest in years.
+    ``None`` is raw use. ``year(to_date(t))`` depends on the year alone, because days nest in years;
+    ``CASE WHEN t >= '2013-02-01' …`` on the month, because a month begins there.
     """
-    unit: UpdatePeriod | None = None
-    node: exp.Expr = column
-    while node.parent is not None:
-        parent = node.parent
-        if isinstance(parent, _TRANSPARENT):
-            node = parent
-            continue
-        outer = unit_of(parent, node)
-        if outer is None:
-            break
-        # The value depends on the inner unit in any case; on the outer one where the inner nests in it.
-        unit = outer if unit is None or unit.nests_in(outer) else unit
-        node = parent
-    return unit, node
+    view, node = climb(column, _LITERALS)
+    unit, parent = view.depends, node.parent
+    outer = value_unit(parent, node) if parent is not None else None
+    if outer is not None and parent is not None:
+        unit, node = view.seen(outer), parent
+    compared = _compared_unit(column, node)
+    if compared is not None and (unit is None or unit.nests_in(compared)):
+        return compared, node
+    return unit, node if unit is not None else column
+
+
+def _compared_unit(column: exp.Column, operand: exp.Expr) -> UpdatePeriod | None:
+    """The coarsest unit whose starts are all the instants where a comparison of ``operand`` with literals changes."""
+    comparison = operand.parent
+    if not isinstance(comparison, _COMPARISONS) or _in_condition(comparison) or _reads_now(comparison):
+        return None
+    truth = Reader(lambda one: one is column, _LITERALS, lambda call: None).truth(comparison)
+    if truth is None:
+        return None
+    edges = {edge for one in truth.true for edge in (one.start, one.end)} - {MIN_INSTANT, MAX_INSTANT}
+    edges |= {edge for one in truth.false for edge in (one.start, one.end)} - {MIN_INSTANT, MAX_INSTANT}
+    return next((unit for unit in reversed(_P) if all(unit.is_aligned(edge) for edge in edges)), None)
+
+
+def _in_condition(node: exp.Expr) -> bool:
+    """Whether a node stands in WHERE or ON, where it is a range that the caller has read, or raw use by definition."""
+    found = node.find_ancestor(exp.Where, exp.Join, exp.Select)
+    return isinstance(found, exp.Where | exp.Join) and not isinstance(found.parent, exp.Filter)
+
+
+def _reads_now(node: exp.Expr) -> bool:
+    return any(
+        isinstance(inner, exp.CurrentTimestamp | exp.CurrentDate)
+        or (isinstance(inner, exp.Anonymous) and inner.name.upper() == "NOW")
+        for inner in node.walk()
+    )

@@ -29,6 +29,7 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
     """
     tables = {table.name.lower(): table for table in reader.tables()}
     cubes = {cube.name.lower() for cube in reader.cubes()} | {fact.name.lower() for fact in reader.facts()}
+    cubes |= {view.name.lower() for view in reader.views()}
     words = [_value(token) for token in text.tokens]
     if any(word in cubes for word in words):
         raise reason

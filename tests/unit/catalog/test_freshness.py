@@ -145,6 +145,15 @@ def test_a_rollup_knows_the_base_no_later_than_the_rollup_it_came_from(w: Wareho
     assert w.outdated("coarse", P.MONTHLY) == ["2013-01"]
 
 
+def test_a_rollup_of_rollups_that_were_written_one_after_the_other_is_fresh(w: Warehouse, fact: Tables) -> None:
+    hours, days, coarse = fact["hours"], fact["days"], fact["coarse"]
+    for day in ("2013-01-01", "2013-01-02"):
+        w.into(hours, f"{day}-00")
+        w.overwrite(days, day, sources=[hours])
+    w.overwrite(coarse, "2013-01", sources=[days])
+    assert w.fresh("coarse", P.MONTHLY) == ["2013-01"]
+
+
 def test_a_rollup_of_rollups_that_lack_a_part_is_outdated(w: Warehouse, fact: Tables) -> None:
     hours, days, coarse = fact["hours"], fact["days"], fact["coarse"]
     w.into(hours, "2013-01-01-00", "2013-01-02-00")

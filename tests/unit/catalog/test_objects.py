@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.catalog import Catalog
-from rewriter.catalog.changes import CreateObject, DropObject
-from rewriter.catalog.models import Aggregate, Column, Cube, Fact, Measure, Storage, Table
-from rewriter.errors import AnalysisError, IntegrityError
+from rewriter.catalog import Catalog, Transaction
+from rewriter.catalog.changes import Change, CreateObject, DropObject
+from rewriter.catalog.models import Aggregate, Column, Cube, Fact, Measure, Storage, Table, View
+from rewriter.errors import AnalysisError, ConflictError, IntegrityError
 
 from .support import STRING, P, Warehouse, names, storage_table
 
@@ -29,6 +29,49 @@ def test_objects_come_back_as_they_went_in(w: Warehouse) -> None:
     assert snapshot.fact_using("other") is None
 
 
+def test_views_come_back_as_they_went_in(w: Warehouse) -> None:
+    with w.catalog.begin() as tx:
+        query = "SELECT 'é' AS a,\r\n b FROM t"
+        view = View(tx.allocate_id(), "V", query, (("x", "first"), ("y", None)), "words", {"k": "v"})
+        tx.commit([CreateObject(view)])
+    snapshot = Catalog.open(w.catalog.warehouse).snapshot()
+    assert (snapshot.view("v"), snapshot.find_view("v"), snapshot.named("v")) == (view, view, view)
+    assert snapshot.views() == (view,)
+    assert snapshot.find("v") is None
+    assert snapshot.tables() == ()
+    with pytest.raises(AnalysisError) as caught:
+        snapshot.table("v")
+    assert (caught.value.condition, caught.value.sqlstate) == ("EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE", "42809")
+
+
+def test_a_snapshot_keeps_its_version_of_a_view(w: Warehouse) -> None:
+    def make(tx: Transaction, query: str) -> list[Change]:
+        return [CreateObject(View(tx.allocate_id(), "v", query))]
+
+    w.commit(lambda tx: make(tx, "SELECT 1 AS a"))
+    before = w.catalog.snapshot()
+    old = before.view("v")
+    unread = w.catalog.snapshot()
+    w.commit(lambda tx: [DropObject(old), *make(tx, "SELECT 2 AS a")])
+    assert [one.view("v").query for one in (before, unread, w.catalog.snapshot())] == [
+        "SELECT 1 AS a",
+        "SELECT 1 AS a",
+        "SELECT 2 AS a",
+    ]
+    w.commit(lambda tx: [DropObject(w.catalog.snapshot().view("v"))])
+    assert (w.catalog.snapshot().views(), unread.views()) == ((), (old,))
+
+
+def test_of_two_who_replace_a_view_one_wins(w: Warehouse) -> None:
+    w.commit(lambda tx: [CreateObject(View(tx.allocate_id(), "v", "SELECT 1 AS a"))])
+    old = w.catalog.snapshot().view("v")
+    with w.catalog.begin() as first, w.catalog.begin() as second:
+        first.commit([DropObject(old), CreateObject(View(first.allocate_id(), "v", "SELECT 2 AS a"))])
+        with pytest.raises(ConflictError):
+            second.commit([DropObject(old), CreateObject(View(second.allocate_id(), "v", "SELECT 3 AS a"))])
+    assert w.catalog.snapshot().view("v").query == "SELECT 2 AS a"
+
+
 def test_names_are_one_space_without_case(w: Warehouse) -> None:
     w.create("Flights")
     with pytest.raises(IntegrityError) as caught, w.catalog.begin() as tx:
@@ -39,7 +82,12 @@ def test_names_are_one_space_without_case(w: Warehouse) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "condition"),
-    [("table", "TABLE_OR_VIEW_NOT_FOUND"), ("cube", "CUBE_NOT_FOUND"), ("fact", "FACT_NOT_FOUND")],
+    [
+        ("table", "TABLE_OR_VIEW_NOT_FOUND"),
+        ("view", "VIEW_NOT_FOUND"),
+        ("cube", "CUBE_NOT_FOUND"),
+        ("fact", "FACT_NOT_FOUND"),
+    ],
 )
 def test_unknown_names(w: Warehouse, kind: str, condition: str) -> None:
     with pytest.raises(AnalysisError) as caught:

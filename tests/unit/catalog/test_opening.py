@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from rewriter.catalog import Catalog, migrations
 from rewriter.catalog.changes import CreateObject
 from rewriter.catalog.database import Database
-from rewriter.catalog.models import Column, Table
+from rewriter.catalog.models import Column, Table, View
 from rewriter.errors import OperationalError
 
 
@@ -57,6 +57,17 @@ def test_an_older_catalog_is_upgraded_at_once_or_not_at_all(tmp_path: Path) -> N
         Catalog.open(tmp_path)
     assert caught.value.condition == "CATALOG_TOO_NEW"
     assert caught.value.hint is not None
+
+
+def test_a_catalog_from_before_views_is_upgraded(tmp_path: Path) -> None:
+    Database(tmp_path / "catalog.db", migrations.STEPS[:1]).close()
+    catalog = Catalog.open(tmp_path)
+    with catalog.begin() as transaction:
+        transaction.commit([CreateObject(View(transaction.allocate_id(), "v", "SELECT 1 AS a"))])
+    # A release that does not know views must not read one as something else.
+    with pytest.raises(OperationalError) as caught:
+        Database(tmp_path / "catalog.db", migrations.STEPS[:1])
+    assert caught.value.condition == "CATALOG_TOO_NEW"
 
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:

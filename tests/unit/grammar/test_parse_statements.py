@@ -10,17 +10,20 @@ from rewriter.errors import Span
 from rewriter.grammar.parser import parse
 from rewriter.grammar.statements import (
     AddPartitions,
+    CheckFact,
     ColumnDef,
     CompleteWith,
     CreateCube,
     CreateFact,
     CreateTable,
+    CreateView,
     CubeColumn,
     Describe,
     DropCube,
     DropFact,
     DropPartitions,
     DropTable,
+    DropView,
     Explain,
     FactStorage,
     FactTable,
@@ -32,6 +35,7 @@ from rewriter.grammar.statements import (
     PartitionItem,
     PartitionLocation,
     Query,
+    RefreshFact,
     ResetSetting,
     Select,
     SetSetting,
@@ -40,6 +44,7 @@ from rewriter.grammar.statements import (
     ShowPartitions,
     ShowTables,
     ShowTimelines,
+    ShowViews,
     Statement,
 )
 
@@ -86,6 +91,35 @@ STATEMENTS: list[tuple[str, Statement]] = [
             partitioned_by=(ColumnDef("date", "string"), ColumnDef("country", "string")),
         ),
     ),
+    # Views
+    ("CREATE VIEW v AS SELECT 1 -- end", CreateView(view=name("v"), query=Query("SELECT 1"))),
+    (
+        "CREATE OR REPLACE VIEW default.v (a COMMENT 'é', `b c`) COMMENT 'x' TBLPROPERTIES ('k' = 'v') AS "
+        "WITH t AS (SELECT 1) SELECT * FROM t",
+        CreateView(
+            view=name("default", "v"),
+            query=Query("WITH t AS (SELECT 1) SELECT * FROM t"),
+            columns=(ColumnDef("a", None, "é"), ColumnDef("b c", None)),
+            or_replace=True,
+            comment="x",
+            properties=(("k", "v"),),
+        ),
+    ),
+    (
+        "CREATE VIEW IF NOT EXISTS view (as) AS (SELECT a FROM t)",
+        CreateView(
+            view=name("view"),
+            query=Query("(SELECT a FROM t)"),
+            columns=(ColumnDef("as", None),),
+            if_not_exists=True,
+        ),
+    ),
+    ("CREATE VIEW v AS FROM t SELECT a;", CreateView(view=name("v"), query=Query("FROM t SELECT a"))),
+    ("DROP VIEW v", DropView(view=name("v"))),
+    ("DROP VIEW IF EXISTS default.`v`", DropView(view=name("default", "v"), if_exists=True)),
+    ("SHOW VIEWS", ShowViews()),
+    ("SHOW VIEWS 'a*|b'", ShowViews(like="a*|b")),
+    ("SHOW VIEWS LIKE 'a*'", ShowViews(like="a*")),
     # Seed 003, INSERT
     (
         "INSERT INTO TABLE country_page_view PARTITION (date='2019-8-30', country='china') SELECT user, cnt FROM s;",
@@ -371,6 +405,17 @@ STATEMENTS: list[tuple[str, Statement]] = [
     (
         "SHOW COVERAGE OF f FROM DATE '2015-01-01' TO 'now'",
         ShowCoverage(fact=name("f"), start=Literal("date", "2015-01-01"), end=text("now")),
+    ),
+    ("CHECK FACT f", CheckFact(fact=name("f"))),
+    (
+        "check fact f FROM '2015' TO TIMESTAMP '2016-01-01'",
+        CheckFact(fact=name("f"), start=text("2015"), end=Literal("timestamp", "2016-01-01")),
+    ),
+    ("REFRESH FACT f", RefreshFact(fact=name("f"))),
+    ("REFRESH FACT f DRY RUN", RefreshFact(fact=name("f"), dry_run=True)),
+    (
+        "REFRESH FACT f FROM '2015' TO 'now' dry run",
+        RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
     ),
     # settings
     ("SET", SetSetting()),

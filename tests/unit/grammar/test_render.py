@@ -1,5 +1,7 @@
 """Statements render to text that parses to themselves: the written ones, and generated ones with any name and value."""
 
+from functools import partial
+
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from test_parse_statements import STATEMENTS
@@ -115,6 +117,17 @@ statements = some.one_of(
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
     ),
     some.builds(st.DropTable, table=qualified, if_exists=flags, purge=flags),
+    some.builds(
+        lambda how, **parts: st.CreateView(or_replace=how == "REPLACE", if_not_exists=how == "IF NOT EXISTS", **parts),
+        some.sampled_from(["", "REPLACE", "IF NOT EXISTS"]),
+        view=qualified,
+        query=queries,
+        columns=optional(tuples(some.builds(st.ColumnDef, names, some.none(), optional(texts)), unique("name"))),
+        comment=optional(texts),
+        properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
+    ),
+    some.builds(st.DropView, view=qualified, if_exists=flags),
+    some.builds(st.ShowViews, like=optional(texts)),
     some.builds(st.ShowTables, like=optional(texts)),
     some.builds(st.ShowCubes, facts=flags),
     some.builds(st.Describe, name=qualified, kind=some.sampled_from(["TABLE", "CUBE", "FACT"]), extended=flags),
@@ -152,7 +165,8 @@ statements = some.one_of(
     some.builds(st.DropFact, name=qualified, if_exists=flags),
     some.builds(st.ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
     some.builds(
-        lambda fact, bounds: st.ShowCoverage(fact=fact, start=bounds[0], end=bounds[1]),
+        lambda kind, fact, bounds: kind(fact=fact, start=bounds[0], end=bounds[1]),
+        some.sampled_from([st.ShowCoverage, st.CheckFact, st.RefreshFact, partial(st.RefreshFact, dry_run=True)]),
         qualified,
         some.sampled_from([(None, None), (st.Literal("string", "2015"), st.Literal("date", "2016-01-01"))]),
     ),

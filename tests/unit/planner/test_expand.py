@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 
 import pytest
 
 from rewriter.catalog.models import Column, Fact, Table, View
-from rewriter.errors import AnalysisError, Error, NotSupportedError, ParseError, Span
+from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, ParseError, Span
+from rewriter.grammar.lexer import tokens
 from rewriter.planner.blocks import resolve
 from rewriter.planner.ctes import is_projection
 from rewriter.planner.derived import in_view
@@ -181,13 +183,13 @@ def test_a_cte_of_a_body_stays_inside() -> None:
         "SELECT v.a\r\n, '中😀' /* é */ FROM over_view, v WHERE `é` = «k1»",
         "WITH c AS (SELECT a FROM v) SELECT * FROM c, default.listed «k1»",
         "SELECT * FROM listed AS «k1»",
-        "WITH c AS (SELECT * FROM flights WHERE «k1» > 0) SELECT * FROM c, c AS d, v",
+        "WITH c AS (SELECT * FROM over_cube WHERE origin = «'k1'») SELECT * FROM c, c AS d, v",
     ],
 )
 def test_words_of_the_query_keep_their_places(text: str) -> None:
     sql, span = marked(text)
     made = expand(QueryText(sql, 1000), Reader(VIEWS))
-    places = [made.place(token.span) for token in made.tokens if token.text == "k1"]
+    places = [made.place(token.span) for token in made.tokens if token.text in ("k1", "'k1'")]
     assert places
     assert set(places) == {span.shifted(1000)}
 
@@ -258,6 +260,13 @@ def test_views_over_views_do_not_grow_without_end() -> None:
     error = failure("SELECT * FROM v39", views)
     assert isinstance(error, NotSupportedError)
     assert error.position == Span(14, 17)
+
+
+def test_views_over_views_are_not_read_without_end() -> None:
+    views = {"v0": "SELECT a FROM u"} | {f"v{n}": f"SELECT a FROM v{n - 1}" for n in range(1, 200)}
+    error = failure("SELECT * FROM v199", views)
+    assert (error.condition, error.position) == ("VIEW_EXCEED_MAX_NESTED_DEPTH", Span(14, 18))
+    assert expanded("SELECT * FROM v20", views).count("SELECT a FROM") == 21
 
 
 @pytest.mark.parametrize(
@@ -387,6 +396,8 @@ def test_a_shared_cte_over_a_cube_is_copied(sql: str, expected: str) -> None:
         "WITH c AS (SELECT origin FROM flights), d AS (SELECT 1 FROM c LIMIT 1) SELECT * FROM d, d AS e",
         "WITH c AS (SELECT origin FROM (SELECT * FROM flights LIMIT 1)) SELECT * FROM c, c AS d",
         "WITH RECURSIVE c AS (SELECT origin FROM flights) SELECT * FROM c, c AS d",
+        "WITH c (x, y) AS (SELECT * FROM flights) SELECT * FROM c, c AS d",
+        "WITH c AS (SELECT f.* FROM flights f) SELECT * FROM c, c AS d (x, y)",
         # Unknown here, this column would be the outer one's in a copy.
         "WITH c AS (SELECT origin, a FROM flights) SELECT * FROM u WHERE EXISTS (SELECT 1 FROM c, c AS d)",
     ],
@@ -406,6 +417,22 @@ def test_a_copy_has_the_place_of_its_definition() -> None:
     assert [text.place(one.span) for one in cubes] == [Span(start, start + 7).shifted(5)] * 2
     condition = text.text.index("flights > 1")
     assert text.place(Span(condition, condition + 11)) == Span(sql.index("flights >"), sql.index(")")).shifted(5)
+
+
+def test_a_copy_of_a_cte_over_a_view_has_the_place_of_the_view_s_name() -> None:
+    sql, span = marked("WITH é AS (SELECT departed FROM «over_cube»)\r\nSELECT * FROM é x, é AS y")
+    text = expand(QueryText(sql, 5), Reader(VIEWS))
+    inside = [token.span for token in text.tokens if token.text == "flights"]
+    assert [text.place(one) for one in inside] == [span.shifted(5)] * 4
+    error = in_view(NotSupportedError("No.", position=text.place(inside[-1])), text)
+    assert error.message == "In the view over_cube: No."
+
+
+@pytest.mark.parametrize("name", ["a.b", "x`y", "select", "é 中"])
+def test_names_of_views_are_quoted_where_they_must_be(name: str) -> None:
+    quoted = "`" + name.replace("`", "``") + "`"
+    made = expanded(f"SELECT {quoted}.a FROM {quoted}", {name: "SELECT a FROM u"})
+    assert made == f"SELECT {quoted}.a FROM (SELECT a FROM default.u) AS {quoted}"
 
 
 def test_a_place_of_nothing_in_a_derived_text() -> None:
@@ -451,3 +478,66 @@ def test_a_fact_is_a_cube_to_a_shared_cte() -> None:
 
 def test_an_unreadable_body_is_an_error_of_reading() -> None:
     assert isinstance(failure("SELECT * FROM unreadable"), ParseError)
+
+
+_SEEDS = (
+    "WITH c AS (SELECT origin, departed FROM flights), d (x) AS (SELECT origin FROM c WHERE origin = 'A') "
+    "SELECT * FROM d, d AS e JOIN c ON c.origin = d.x",
+    "WITH one AS (SELECT 1), c AS (SELECT origin FROM flights -- x\n) SELECT (SELECT MAX(origin) FROM c), default.v.a "
+    "FROM c, one, default.v UNION ALL SELECT * FROM listed AS l (p, q)",
+    "SELECT l.x, `y z`, 'é' FROM listed l LEFT JOIN (v) AS k ON l.x = k.a WHERE EXISTS (SELECT 1 FROM over_view)",
+    "SELECT * FROM (v JOIN own_cte o USING (a)) LATERAL VIEW explode(array(1)) e AS n, over_cube",
+    "SELECT * FROM u WHERE a IN (WITH c AS (SELECT * FROM flights) SELECT a FROM c JOIN c d)",
+)
+_WORDS = (
+    ",", "(", ")", "AS", "WITH", "FROM", "SELECT", "v", "default.", "listed", "c", "JOIN", "TABLESAMPLE (1 ROWS)",
+    "PIVOT (SUM(a) FOR a IN (1))", "RECURSIVE", "LATERAL", "-- x\n", "/* v */", "`v`", "LIMIT 1", "DISTINCT", "UNION",
+    "VERSION AS OF 1", "(a, b)", ".", "VALUES (1)", "{", "x", "*", "TABLE", "/*+ BROADCAST(v) */",
+)  # fmt: skip
+
+
+def _mutated(sql: str, chance: random.Random) -> str:
+    words = [token.text for token in tokens(sql)]
+    for _ in range(chance.randint(1, 4)):
+        at, other = chance.randrange(len(words)), chance.randrange(len(words))
+        kind = chance.randrange(4)
+        if kind == 0:
+            words[at : at + 1] = []
+        elif kind == 1:
+            words.insert(at, chance.choice(_WORDS))
+        elif kind == 2:
+            words[at] = chance.choice(_WORDS)
+        else:
+            words[at], words[other] = words[other], words[at]
+    return " ".join(words)
+
+
+def _expanded_or_error(text: QueryText, reader: Reader) -> QueryText | Error:
+    try:
+        return expand(text, reader)
+    except Error as error:
+        return error
+
+
+def test_any_text_is_expanded_or_gives_an_error_of_ours_with_a_place() -> None:
+    reader, read = Reader(VIEWS), 0
+    for seed in range(3000):
+        chance = random.Random(seed)
+        sql = _mutated(chance.choice(_SEEDS), chance)
+        try:
+            text = QueryText(sql)
+            if text.unread() is not None:
+                continue
+        except ParseError:
+            continue  # no text of the lexer's
+        read += 1
+        made = _expanded_or_error(text, reader)
+        if isinstance(made, Error):
+            assert not isinstance(made, InternalError), (seed, sql)
+            assert made.position is not None, (seed, sql)
+            assert 0 <= made.position.start < made.position.end <= len(sql) + 1, (seed, sql)
+            continue
+        for token in made.tokens:
+            place = made.place(token.span)
+            assert 0 <= place.start < place.end <= len(sql), (seed, sql)
+    assert read > 200

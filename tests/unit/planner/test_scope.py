@@ -128,6 +128,21 @@ def test_a_constant_of_a_subquery_that_may_be_absent_is_no_count_of_rows() -> No
     assert "SUM(CASE WHEN (f.one) IS NOT NULL THEN COALESCE(f.rw_events, 1) END)" in made.sql
 
 
+def test_a_cte_that_is_named_twice_is_planned_twice() -> None:
+    made = plan(
+        "WITH c AS (SELECT carrier, departed AS t FROM flights) SELECT COUNT(*) AS n FROM c WHERE t < '2013-02-01' "
+        "UNION ALL SELECT COUNT(carrier) FROM c WHERE t >= '2013-03-01'"
+    )
+    assert covers(made) == [{"monthly": 1}, {"monthly": 1}]
+    assert "WITH" not in made.sql
+
+
+def test_what_takes_a_names_place_does_not_grow_together_with_the_next_word() -> None:
+    made = plan("SELECT SUM(distance) FROM`flights`LEFT JOIN`airlines`a ON flights.carrier = a.carrier")
+    assert ") AS flights LEFT JOIN airlines a ON" in made.sql
+    assert plan("SELECT a.name FROM`airlines`a").sql == "SELECT a.name FROM airlines a"
+
+
 def test_a_counting_measure_behind_another_column_of_its_name_is_found() -> None:
     made = plan("SELECT COUNT(*) AS n FROM (SELECT 1 AS flights, * FROM flights) x")
     assert made.sql.startswith(
@@ -258,6 +273,13 @@ def test_count_and_avg_as_windows_over_rows_count_events() -> None:
         ("SELECT COUNT(*) FROM (SELECT carrier FROM flights) AS x (c)", NotSupportedError),
         ("SELECT COUNT(*) FROM (SELECT * FROM flights) AS x (a, b, c)", NotSupportedError),
         ("SELECT 1 FROM flights f NATURAL JOIN (SELECT 1 AS x) y", NotSupportedError),
+        # Named twice and not copied (its subquery might not answer twice the same): COUNT would count base rows.
+        ("WITH c AS (SELECT carrier FROM flights WHERE carrier IN (SELECT name FROM airlines)) "
+         "SELECT COUNT(*) FROM c UNION ALL SELECT COUNT(*) FROM c", NotSupportedError),
+        ("SELECT COUNT(*) FROM (SELECT * EXCEPT (origin) FROM flights) x", NotSupportedError),
+        ("SELECT COUNT(*) FROM (SELECT carrier, rand() AS r FROM flights)", NotSupportedError),
+        ("SELECT COUNT(carrier) FROM (SELECT carrier FROM flights UNION ALL SELECT carrier FROM flights)", NotSupportedError),
+        ("SELECT AVG(delay) FROM (SELECT delay FROM flights f JOIN airlines a ON a.carrier = f.carrier) x", NotSupportedError),
         # What is added for COUNT must not show.
         ("SELECT x.*, COUNT(*) OVER () AS c FROM (SELECT carrier FROM flights) x", NotSupportedError),
         ("SELECT * FROM (SELECT carrier FROM flights) x GROUP BY ALL HAVING COUNT(*) > 2", NotSupportedError),

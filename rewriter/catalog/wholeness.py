@@ -1,0 +1,120 @@
+"""Periods that consist of several partitions: dt and country, of which COMPLETE WITH says when a period is whole.
+
+Only the time columns decide where a partition stands on a timeline; here are the partitions behind one period, from
+the rows that a commit can see.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from rewriter.catalog import schema
+from rewriter.catalog.binding import Slot, TimeBinding
+from rewriter.catalog.freshness import UNKNOWN, BaseContent, overlapped
+from rewriter.catalog.models import PartitionValues
+from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
+from rewriter.catalog.timelines import ABSENT, States, ranges_of
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.timelines import OrdinalRange
+
+
+@dataclass(frozen=True)
+class Part:
+    """A partition of a period: the values of its further columns, and what its newest content knows of the base.
+
+    ``dropped`` is one that is gone, by a drop and not by a wipe; ``has_content`` says of it what it was.
+    """
+
+    combination: PartitionValues
+    as_of: int
+    has_content: bool
+    dropped: bool
+
+
+Parts = Mapping[Slot, Sequence[Part]]
+
+
+class PeriodParts:
+    """Reads and judges the parts of periods, for the tables of one fact."""
+
+    def __init__(self, connection: sa.Connection, bindings: Sequence[TimeBinding], made_by: int) -> None:
+        """``made_by`` is the number of the commit that made the fact: what was dropped before is forgotten."""
+        self._connection = connection
+        self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
+        self._rollup_tables = {binding.table.id for binding in bindings if binding.rollup_periods}
+        self._made_by = made_by
+
+    def of(self, binding: TimeBinding, slots: Iterable[Slot]) -> Parts:
+        """The parts of these periods; one indexed statement for each run of consecutive periods."""
+        by_period: dict[UpdatePeriod, set[int]] = {}
+        for slot in slots:
+            by_period.setdefault(slot.period, set()).add(slot.ordinal)
+        found: dict[Slot, list[Part]] = {}
+        for period, ordinals in by_period.items():
+            found |= {Slot(period, ordinal): [] for ordinal in ordinals}
+            for run in ranges_of(ordinals):
+                for slot, part in self._read(binding, period, run):
+                    found[slot].append(part)
+        return found
+
+    def base_states(self, binding: TimeBinding, parts: Sequence[Part]) -> States:
+        """What a base period is: fresh where it is whole, retired where a part of it was dropped, or both."""
+        live = {part.combination for part in parts if not part.dropped}
+        fresh = ABSENT | {FRESH} if binding.is_whole(live) else ABSENT
+        return fresh | {RETIRED} if any(part.dropped for part in parts) else fresh
+
+    def rollup_states(self, binding: TimeBinding, slot: Slot, parts: Sequence[Part], content: BaseContent) -> States:
+        """What a rollup period is: absent unless it is whole; fresh where all its parts are, and it lacks none.
+
+        A part depends on the base partitions that have its values in the columns that both tables are partitioned by.
+        """
+        live = [part for part in parts if not part.dropped]
+        if not binding.is_whole({part.combination for part in live}):
+            return ABSENT
+        fresh = binding.promised or (
+            all(content.is_fresh(binding, slot, part.as_of, part.combination) for part in live)
+            and not self._lacks_a_part(binding, slot, live)
+        )
+        return frozenset({FRESH if fresh else OUTDATED})
+
+    def _lacks_a_part(self, binding: TimeBinding, slot: Slot, live: Sequence[Part]) -> bool:
+        """Whether the base has, or had, content for values of which the rollup has no partition at all."""
+        for base in self._bases:
+            shared = binding.shared(base)
+            if not shared:
+                continue
+            there = {tuple(part.combination[mine] for mine, _ in shared) for part in live}
+            ordinals = overlapped(slot, base.base_period)
+            for _, part in self._read(base, base.base_period, OrdinalRange(ordinals.start, ordinals.stop)):
+                if part.has_content and tuple(part.combination[theirs] for _, theirs in shared) not in there:
+                    return True
+        return False
+
+    def _read(self, binding: TimeBinding, period: UpdatePeriod, run: OrdinalRange) -> Iterable[tuple[Slot, Part]]:
+        row, ender, keys = schema.partitions, schema.write_ids, binding.key_range(period, run)
+        query = (
+            sa.select(row.c.partition_values, row.c.as_of, row.c.sources, row.c.files, row.c.made, row.c.ended)
+            .add_columns(row.c.commit_seq, ender.c.commit_seq)
+            .join_from(
+                row, ender, sa.and_(ender.c.object_id == row.c.table_id, ender.c.write_id == row.c.ended), isouter=True
+            )
+            .where(row.c.key >= keys.start, row.c.key < keys.end)
+            .order_by(row.c.row_id)
+        )
+        newest = {values: rest for values, *rest in self._connection.execute(query)}
+        for text, (as_of, sources, files, made, ended, commit, ended_by) in newest.items():
+            values = tuple(json.loads(text))
+            # A row that ended as it was made tells of a wipe.
+            dropped = ended != schema.NEVER
+            if dropped and (ended == made or ended_by <= self._made_by):
+                continue
+            slot = binding.locate(values)
+            if slot is None or slot.period is not period:
+                continue
+            # From before the fact: what an earlier rollup was outdated by is not known any more.
+            proven = commit > self._made_by or self._rollup_tables.isdisjoint(json.loads(sources))
+            yield slot, Part(binding.combination(values), as_of if proven else UNKNOWN, files > 0, dropped)

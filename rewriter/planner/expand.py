@@ -1,0 +1,207 @@
+"""Views become derived tables, and CTEs over cubes that are named more than once become one for each place.
+
+This happens in the text, before anything is planned: what is planned afterwards is a query without views, in which
+every reference has a scope of its own. A view's body is read by itself: no CTE and no column of the query around it can
+get into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from rewriter.catalog.models import View
+from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.planner.blocks import DATABASE, FILE_FORMATS, CatalogReader
+from rewriter.planner.closed import escaping, is_correlatable
+from rewriter.planner.ctes import expand_ctes
+from rewriter.planner.derived import DerivedText, Piece, Replacement, alias_text, has_place, replaced
+from rewriter.planner.inlining import CteReferences
+from rewriter.planner.plan import quote_identifier
+from rewriter.planner.text import QueryText
+
+#: The longest text that views may expand to, in characters; views over views can double it at every step.
+LONGEST = 1_000_000
+
+#: How deep views may read views, as in Spark.
+DEEPEST = 100
+
+#: What may hang on the name of a view; anything else (TABLESAMPLE, PIVOT …) would mean another thing elsewhere.
+_PARTS = ("this", "db", "alias", "joins", "laterals")
+
+
+def expand(text: QueryText, reader: CatalogReader, within: str | None = None) -> QueryText:
+    """The query without views and without shared CTEs over cubes; ``text`` itself where it names none of them.
+
+    Places in the answer are those of the statement: of a view's body that of the view's name, of a CTE's copy that of
+    the CTE. ``within`` is the view that is being made of the query, which must not be in it.
+
+    Raises ``AnalysisError``: RECURSIVE_VIEW, and TABLE_OR_VIEW_NOT_FOUND for what a view lacks; ``NotSupportedError``.
+    Costs a walk over the names of a query that names no view, and for each view the reading of its body.
+    """
+    views, made = _Views(reader), text
+    replacements = views.replacements(text, () if within is None else (within,))
+    if replacements:
+        pieces = replaced(text, Span(0, len(text.text)), replacements)
+        made = DerivedText(text, pieces, {text.place(span): name for span, name in views.named.items()})
+    made = expand_ctes(made, reader)
+    unread = made.unread() if made is not text else None
+    if unread is not None:
+        raise unread
+    return made
+
+
+class _Views:
+    """The views of one query: their bodies by name, expanded, and where the query names them."""
+
+    def __init__(self, reader: CatalogReader) -> None:
+        self._reader = reader
+        self._bodies: dict[str, str] = {}
+        self.named: dict[Span, str] = {}
+
+    def replacements(self, text: QueryText, chain: tuple[str, ...]) -> list[Replacement]:
+        """What puts derived tables in the place of the views that the user's query names."""
+        found: list[Replacement] = []
+        names: set[str] = set()
+        for node, span in _names(text):
+            view = self._view(node)
+            if view is None:
+                continue
+            try:
+                found += self._replacing(text, node, span, view, chain)
+            except (AnalysisError, NotSupportedError, ParseError) as error:
+                raise error.at(text.place(span)) from None
+            self.named[span] = view.name
+            names |= set() if node.alias else {node.name.lower()}
+        return found + [Replacement(span, ()) for span in _databases(text.tree, names)]
+
+    def _view(self, node: exp.Table) -> View | None:
+        ours = (node.args.get("db") is None or node.db.lower() == DATABASE) and not node.catalog
+        return self._reader.find_view(node.name) if ours else None
+
+    def _replacing(
+        self, text: QueryText, node: exp.Table, span: Span, view: View, chain: tuple[str, ...]
+    ) -> Iterator[Replacement]:
+        alias = node.args.get("alias")
+        known = alias is None or has_place(alias.this)
+        if not known or any(value and key not in _PARTS for key, value in node.args.items()):
+            raise NotSupportedError(
+                f"Nothing but an alias may follow the view {view.name}: no TABLESAMPLE, PIVOT or time travel.",
+                object=view.name,
+                hint=f"Put it into a subquery: (SELECT * FROM {view.name}).",
+            )
+        body = self._body(view, chain)
+        if is_correlatable(node):
+            self._check_closed(view, body)
+        columns = [quote_identifier(name) for name, _ in view.columns]
+        renamed = alias.args.get("columns") if alias is not None else None
+        if renamed and columns and len(renamed) != len(columns):
+            raise AnalysisError(
+                f"The view {view.name} has {len(columns)} columns, and {len(renamed)} names are given here.",
+                condition="ASSIGNMENT_ARITY_MISMATCH",
+                sqlstate="42802",
+                object=view.name,
+                hint=f"Its columns are {', '.join(columns)}.",
+            )
+        listed = f"({', '.join(columns)})" if columns and not renamed else ""
+        if alias is None:
+            yield Replacement(span, (Piece(f"({body}){alias_text(text, span.end, node.name, listed)}", span),))
+        else:
+            yield Replacement(span, (Piece(f"({body})", span),))
+            end = alias.this.meta["end"] + 1
+            yield Replacement(Span(end, end), (Piece(listed, span),))
+
+    def _body(self, view: View, chain: tuple[str, ...]) -> str:
+        """The body of a view as a query that means the same in any place."""
+        key = view.name.lower()
+        if key in (name.lower() for name in chain):
+            raise AnalysisError(
+                f"Recursive view {view.name} detected (cycle: {' -> '.join((*chain, view.name))}).",
+                condition="RECURSIVE_VIEW",
+                sqlstate="42K0H",
+                object=view.name,
+                hint="A view cannot read itself; CREATE OR REPLACE VIEW one of them with another query.",
+            )
+        if len(chain) >= DEEPEST:
+            raise AnalysisError(
+                f"The depth of view {view.name} exceeds the maximum view resolution depth ({DEEPEST}).",
+                condition="VIEW_EXCEED_MAX_NESTED_DEPTH",
+                sqlstate="54K00",
+                object=view.name,
+                hint="Write what one of the views reads into a table.",
+            )
+        if key not in self._bodies:
+            self._bodies[key] = self._expanded(view, (*chain, view.name))
+        return self._bodies[key]
+
+    def _expanded(self, view: View, chain: tuple[str, ...]) -> str:
+        text = QueryText(view.query)
+        unread = text.unread()
+        if unread is not None:
+            raise ParseError(f"The query of the view {view.name} cannot be read: {unread.message}", object=view.name)
+        found: list[Replacement] = []
+        names: set[str] = set()
+        for node, span in _names(text):
+            inner = self._view(node)
+            if inner is not None:
+                found += self._replacing(text, node, span, inner, chain)
+                names |= set() if node.alias else {node.name.lower()}
+            elif node.db.lower() not in FILE_FORMATS:
+                self._check_there(view, node)
+                # A name with its database is never that of a CTE of the query around.
+                found += [] if node.db else [Replacement(Span(span.start, span.start), (Piece(f"{DATABASE}.", span),))]
+        found += [Replacement(span, ()) for span in _databases(text.tree, names)]
+        whole = Span(text.tokens[0].start, text.tokens[-1].end)  # a comment at the end would hide what follows
+        body = "".join(piece.text for piece in replaced(text, whole, found))
+        if len(body) > LONGEST:
+            raise NotSupportedError(
+                f"The view {view.name} expands to more than {LONGEST:,} characters.",
+                object=view.name,
+                hint="Write what it reads into a table.",
+            )
+        return body
+
+    def _check_there(self, view: View, node: exp.Table) -> None:
+        name = node.sql(dialect="spark", comments=False)
+        ours = (not node.db or node.db.lower() == DATABASE) and not node.catalog
+        if not ours or self._reader.find(node.name) is None:
+            raise AnalysisError(
+                f"The view {view.name} reads {name}, which cannot be found.",
+                condition="TABLE_OR_VIEW_NOT_FOUND",
+                sqlstate="42P01",
+                object=node.name,
+                hint=f"Create it again, or make the view anew: CREATE OR REPLACE VIEW {view.name} AS SELECT …",
+            )
+
+    def _check_closed(self, view: View, body: str) -> None:
+        column = escaping(QueryText(body).tree, self._reader)
+        if column is not None:
+            raise NotSupportedError(
+                f"The view {view.name} cannot be used in a subquery: where its column {column} is from is not certain.",
+                object=view.name,
+                hint=f"Name the view before the query: WITH x AS (SELECT * FROM {view.name}) SELECT …",
+            )
+
+
+def _names(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
+    """The names behind FROM and JOIN that are no CTEs, with their places."""
+    ctes = CteReferences(text.tree)
+    for node in text.tree.find_all(exp.Table):
+        if isinstance(node.this, exp.Identifier) and ctes.of(node) is None and not node.find_ancestor(exp.Hint):
+            parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
+            # A name without a place is looked up, and refused, with all others.
+            if all(has_place(part) for part in parts):
+                yield node, Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)
+
+
+def _databases(tree: exp.Expr, views: set[str]) -> Iterator[Span]:
+    """``default.`` in ``default.v.a``: a derived table belongs to no database."""
+    for column in tree.find_all(exp.Column) if views else ():
+        database, table = column.args.get("db"), column.args.get("table")
+        if column.args.get("catalog") or column.find_ancestor(exp.Hint):
+            continue
+        if not (has_place(database) and has_place(table)):
+            continue
+        if database.name.lower() == DATABASE and table.name.lower() in views:
+            yield Span(database.meta["start"], table.meta["start"])

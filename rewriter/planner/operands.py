@@ -1,0 +1,134 @@
+"""Functions of the time dimension that order as time does, and what comparing one with a constant means for t."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from sqlglot import exp
+
+from rewriter.planner.constants import Constant, Constants, Kind, as_date, as_timestamp
+from rewriter.planner.intervals import NO_INTERVAL
+from rewriter.planner.timefields import is_year_field
+from rewriter.planner.timetexts import timestamp_text
+from rewriter.planner.views import View, climb
+from rewriter.timeline.civil import DAY, days_from_civil
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+_P = UpdatePeriod
+
+
+class Form(Enum):
+    """What the operand answers for a time: the time, its year's number, or a text of fixed shape."""
+
+    TIME = auto()
+    YEAR = auto()
+    TEXT = auto()
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A ``View`` of t that answers the start of ``unit`` (``None``: t itself), in some form."""
+
+    view: View
+    unit: UpdatePeriod | None
+    form: Form = Form.TIME
+
+
+#: Patterns of date_format, as sqlglot translated them, with their units, and the texts that compare to ranges.
+_PATTERNS = {
+    "%Y": _P.YEARLY,
+    "%Y-%mstrict": _P.MONTHLY,
+    "%Y-%mstrict-%dstrict": _P.DAILY,
+    "%Y-%mstrict-%dstrict %Hstrict": _P.HOURLY,
+    "%Y-%mstrict-%dstrict %Hstrict:%Mstrict": _P.MINUTELY,
+}
+_TEXTS: dict[UpdatePeriod | None, str] = {
+    _P.YEARLY: r"[1-9]\d{3}", _P.MONTHLY: r"[1-9]\d{3}-\d{2}", _P.DAILY: r"[1-9]\d{3}-\d{2}-\d{2}",
+    _P.HOURLY: r"[1-9]\d{3}-\d{2}-\d{2} \d{2}", _P.MINUTELY: r"[1-9]\d{3}-\d{2}-\d{2} \d{2}:\d{2}",
+}  # fmt: skip
+#: What lies outside the years 1 to 9999 is cut off; a move as long as all of them is no use to anybody.
+_LOW, _HIGH = 2 * MIN_INSTANT - MAX_INSTANT, 2 * MAX_INSTANT - MIN_INSTANT
+_YEARS = range(-9_999, 20_000)
+
+
+def year_of(node: exp.Expr) -> exp.Expr | None:
+    """The operand of ``year(x)``, ``EXTRACT(YEAR FROM x)`` or ``date_part('year', x)``, or ``None``."""
+    match node:
+        case exp.Year():
+            found = node.this
+        case exp.Extract():
+            found = node.expression if is_year_field(node.name) else None
+        case exp.Anonymous() if node.name.upper() in ("DATE_PART", "DATEPART") and len(node.expressions) == 2:
+            found = node.expressions[1] if is_year_field(node.expressions[0].name) else None
+        case _:
+            found = None
+    return found if isinstance(found, exp.Expr) else None
+
+
+def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Operand | None:
+    """``node`` as a function of ``column``, which it contains, that orders as time does; else ``None``."""
+    view, reached = climb(column, constants, node)
+    if view.shift.months or not view.starts:
+        return None  # not every time is some time plus a month
+    if reached is node:
+        return Operand(view, view.unit)
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if reached.parent is not node:
+        return None
+    if year_of(node) is reached and (view.unit is None or view.unit.nests_in(_P.YEARLY)):
+        return Operand(view, _P.YEARLY, Form.YEAR)
+    unit = _PATTERNS.get(node.text("format")) if isinstance(node, exp.TimeToStr) and node.this is reached else None
+    if unit is not None and (view.unit is None or view.unit.nests_in(unit)):
+        return Operand(view, unit, Form.TEXT)
+    return None
+
+
+def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
+    """The instants t with ``operand(t) op value``, for =, <, <=, > and >=; ``None`` where that is not certain."""
+    bound, shift = _bound(operand, value), operand.view.shift.micros
+    if bound is None or abs(shift) > MAX_INSTANT - MIN_INSTANT or (operand.form is Form.TEXT and op is not exp.EQ):
+        return None
+    unit = operand.unit
+    # f(t) >= c ⟺ t >= ceil(c), and f(t) > c ⟺ t >= the first unit that starts after c; without a unit the step is 1 µs.
+    at_least = unit.ceil(bound) if unit else bound
+    above = unit.end(unit.ordinal(bound)) if unit else bound + 1
+    if op is exp.EQ:
+        start, end = at_least, above if at_least == bound else at_least
+    else:
+        edge = at_least if op in (exp.GTE, exp.LT) else above
+        start, end = (edge, _HIGH) if op in (exp.GTE, exp.GT) else (_LOW, edge)
+    start, end = max(start - shift, MIN_INSTANT), min(end - shift, MAX_INSTANT)
+    return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+
+
+def _bound(operand: Operand, value: Constant) -> int | None:
+    """The constant as an instant, coerced as Spark does for the operand's type."""
+    if operand.form is Form.YEAR:
+        return _year_start(value)
+    if operand.form is Form.TEXT:
+        # y and yyyy, which cannot be told apart here, print the years before 1000 in different ways; the texts of
+        # later years are equal to none of these.
+        exact = value.kind is Kind.STRING and re.fullmatch(_TEXTS[operand.unit], value.text, re.ASCII)
+        return timestamp_text(value.text) if exact else None
+    if value.kind not in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
+        return None
+    folded = as_timestamp(value)
+    if operand.view.date and value.kind is Kind.STRING:
+        day = as_date(value)
+        # A DATE plus an interval is a TIMESTAMP in some forms: then only a text that is the same as both will do.
+        folded = day if operand.view.shift == NO_INTERVAL or as_timestamp(day) == folded else None
+    return folded.number if folded else None
+
+
+def _year_start(value: Constant) -> int | None:
+    """The start of the year with that number; Spark casts a text to a number beside one."""
+    number = value.number
+    if value.kind is Kind.STRING and re.fullmatch(r"[0-9]{1,5}", value.text, re.ASCII):
+        number = int(value.text)
+    elif value.kind is not Kind.INTEGER:
+        return None
+    return days_from_civil(min(max(number, _YEARS[0]), _YEARS[-1]), 1, 1) * DAY

@@ -1,0 +1,75 @@
+"""Names of calendar units as Spark's functions write them: units of truncation, fields of extract, pattern letters."""
+
+from __future__ import annotations
+
+import re
+
+from rewriter.timeline.periods import UpdatePeriod
+
+_P = UpdatePeriod
+_UNITS = {
+    "MINUTE": _P.MINUTELY, "HOUR": _P.HOURLY,
+    "DAY": _P.DAILY, "DD": _P.DAILY, "WEEK": _P.WEEKLY,
+    "MONTH": _P.MONTHLY, "MM": _P.MONTHLY, "MON": _P.MONTHLY,
+    "QUARTER": _P.QUARTERLY, "YEAR": _P.YEARLY, "YYYY": _P.YEARLY, "YY": _P.YEARLY,
+}  # fmt: skip
+#: The fields of EXTRACT and date_part, with all their spellings. Seconds are finer than any period.
+_FIELDS = {
+    **dict.fromkeys(("YEAR", "Y", "YEARS", "YR", "YRS"), _P.YEARLY),
+    **dict.fromkeys(("QUARTER", "QTR"), _P.QUARTERLY),
+    **dict.fromkeys(("MONTH", "MON", "MONS", "MONTHS"), _P.MONTHLY),
+    # The year of the ISO week changes with the week, not with the year.
+    **dict.fromkeys(("YEAROFWEEK", "WEEK", "W", "WEEKS"), _P.WEEKLY),
+    **dict.fromkeys(("DAY", "D", "DAYS", "DAYOFWEEK", "DOW", "DAYOFWEEK_ISO", "DOW_ISO", "DOY"), _P.DAILY),
+    **dict.fromkeys(("HOUR", "H", "HOURS", "HR", "HRS"), _P.HOURLY),
+    **dict.fromkeys(("MINUTE", "M", "MIN", "MINS", "MINUTES"), _P.MINUTELY),
+}
+#: Directives that sqlglot puts in the place of pattern letters. All letters that it turns into one are of one unit:
+#: Spark refuses the week year Y, so %Y is always the calendar's.
+_DIRECTIVES = {
+    **dict.fromkeys(("%Y", "%y"), _P.YEARLY),
+    **dict.fromkeys(("%m", "%-m", "%B", "%b"), _P.MONTHLY),
+    **dict.fromkeys(("%d", "%-d", "%j", "%-j", "%a", "%A"), _P.DAILY),
+    **dict.fromkeys(("%H", "%-H", "%I", "%-I", "%p"), _P.HOURLY),
+    **dict.fromkeys(("%M", "%-M"), _P.MINUTELY),
+}
+#: Letters that it leaves as they are.
+_LETTERS = {
+    "G": _P.YEARLY, "Q": _P.QUARTERLY, "q": _P.QUARTERLY, "L": _P.MONTHLY, "F": _P.DAILY, "k": _P.HOURLY,
+    "K": _P.HOURLY,
+}  # fmt: skip
+_PATTERN_PART = re.compile(r"(?P<quoted>'[^']*')|(?P<directive>%-?.)(?:strict)?|(?P<letter>[A-Za-z])|[^A-Za-z%']")
+
+
+def unit_named(name: str) -> UpdatePeriod | None:
+    """The period that a unit of date_trunc or trunc names, or ``None``. Finer units than a minute are ``None``."""
+    return _UNITS.get(name.upper())
+
+
+def field_unit(name: str) -> UpdatePeriod | None:
+    """The period on which a field of EXTRACT or date_part depends, or ``None``."""
+    return _FIELDS.get(name.upper())
+
+
+def is_year_field(name: str) -> bool:
+    """Whether a field of EXTRACT or date_part is the calendar year."""
+    return field_unit(name) is UpdatePeriod.YEARLY
+
+
+def pattern_unit(pattern: str) -> UpdatePeriod | None:
+    """The finest unit in a pattern of date_format, as sqlglot translated it; ``None`` where any letter is not known."""
+    units: set[UpdatePeriod] = set()
+    at = 0
+    while at < len(pattern):
+        part = _PATTERN_PART.match(pattern, at)
+        if part is None:
+            return None
+        found = part["directive"] or part["letter"]
+        if found:
+            unit = _DIRECTIVES.get(found) or _LETTERS.get(found)
+            if unit is None:
+                return None
+            units.add(unit)
+        at = part.end()
+    # Periods of months nest, and patterns know no weeks: the finest unit decides all the others.
+    return min(units, default=None)

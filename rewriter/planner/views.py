@@ -1,0 +1,150 @@
+"""What a chain of time-valued functions makes of the time dimension t.
+
+``CAST(date_trunc('month', t + INTERVAL 1 DAY) AS DATE)`` is t, moved by a day, cut to its month, as a date. Both the
+units in which t is used and the ranges of predicates follow such chains, from t outwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.planner.constants import Constants, Kind
+from rewriter.planner.intervals import NO_INTERVAL, Interval
+from rewriter.planner.timefields import unit_named
+from rewriter.timeline.civil import DAY, HOUR, MINUTE
+from rewriter.timeline.periods import UpdatePeriod
+
+_P = UpdatePeriod
+_LENGTHS = {_P.MINUTELY: MINUTE, _P.HOURLY: HOUR, _P.DAILY: DAY, _P.WEEKLY: 7 * DAY}
+_MONTHS = {_P.MONTHLY: 1, _P.QUARTERLY: 3, _P.YEARLY: 12}
+
+
+@dataclass(frozen=True)
+class View:
+    """A time made of t: ``t + shift``, then cut to its ``unit`` (``None``: not cut), as a DATE or a TIMESTAMP.
+
+    ``starts`` tells whether it is the unit's start; ``last_day`` is another instant of the same month. ``depends`` is
+    the coarsest unit known whose start alone decides the value.
+    """
+
+    shift: Interval = NO_INTERVAL
+    unit: UpdatePeriod | None = None
+    date: bool = False
+    starts: bool = True
+    depends: UpdatePeriod | None = None
+
+    def seen(self, unit: UpdatePeriod) -> UpdatePeriod | None:
+        """The unit U where a function of the view's ``unit`` is a function of t's U, or ``None``."""
+        if self.unit is not None and not self.unit.nests_in(unit):
+            return self.depends
+        found = _moved_unit(unit, self.shift)
+        if self.depends is None or (found is not None and self.depends.nests_in(found)):
+            return found
+        return self.depends
+
+
+def climb(column: exp.Column, constants: Constants, top: exp.Expr | None = None) -> tuple[View, exp.Expr]:
+    """The view that the functions around ``column`` make of it, up to ``top`` or as far as they are time-valued and
+    known, and the outermost of them.
+    """
+    view, node = View(), column
+    current: exp.Expr = node
+    while current is not top and current.parent is not None:
+        wider = _through(view, current.parent, current, constants)
+        if wider is None:
+            break
+        view, current = wider, current.parent
+    return view, current
+
+
+def truncation(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
+    """The unit U where ``node`` answers the start of the operand's U (so it orders as time does), or ``None``."""
+    if node.this is not operand:
+        return None
+    match node:
+        case exp.TimestampTrunc() | exp.DateTrunc():
+            period = unit_named(node.text("unit")) if not node.args.get("zone") else None
+            # TRUNC answers NULL for units finer than a week.
+            return None if period and isinstance(node, exp.DateTrunc) and period < _P.WEEKLY else period
+        case exp.TsOrDsToDate():
+            # DATEDIFF(HOUR, …) is parsed with dates around its operands, too, and takes none.
+            return None if isinstance(node.parent, exp.DateDiff) and node.parent.args.get("unit") else _P.DAILY
+        case exp.Cast() | exp.TryCast() if not node.args.get("format"):
+            return _P.DAILY if node.args["to"].is_type("date") else None
+    return None
+
+
+def _through(view: View, node: exp.Expr, operand: exp.Expr, constants: Constants) -> View | None:
+    """The view of ``node``, a function of ``operand``, whose view is given; ``None`` where it is none."""
+    unit = truncation(node, operand)
+    if unit is not None:
+        return _cut(view, unit, date=not isinstance(node, exp.TimestampTrunc))
+    match node:
+        # sqlglot reads date_format(t, …) with a cast to a time around t.
+        case exp.Paren() | exp.TimeStrToTime():
+            return view
+        case exp.Cast() | exp.TryCast() if not node.args.get("format"):
+            kind = node.args["to"]
+            return replace(view, date=False) if kind.is_type("timestamp", "timestamptz", "timestampltz") else None
+        case exp.LastDay() if not node.args.get("unit"):
+            cut = _cut(view, _P.MONTHLY, date=True)
+            return replace(cut, starts=False) if cut is not None else None
+        case exp.Add() | exp.Sub():
+            return _added(view, node, operand, constants)
+        case exp.TimestampAdd() | exp.TsOrDsAdd() | exp.AddMonths() if node.this is operand:
+            step, whole = constants.step(node), isinstance(node, exp.TimestampAdd)
+            time = replace(view, date=False) if whole else _cut(view, _P.DAILY, date=True)
+            return _shifted(time, step) if time is not None and step is not None else None
+    return None
+
+
+def _added(view: View, node: exp.Expr, operand: exp.Expr, constants: Constants) -> View | None:
+    if isinstance(node, exp.Sub) and node.this is not operand:
+        return None
+    value = constants.fold(node.expression if node.this is operand else node.this)
+    if value is None:
+        return None
+    if value.kind is Kind.INTEGER and view.date:
+        step = Interval(micros=value.number * DAY)
+    elif value.kind is Kind.INTERVAL:
+        step = Interval(value.months, value.number)
+    else:
+        return None
+    return _shifted(view, -step if isinstance(node, exp.Sub) else step)
+
+
+def _cut(view: View, unit: UpdatePeriod, date: bool) -> View | None:
+    if view.unit is None or view.unit.nests_in(unit):
+        return replace(view, unit=unit, date=date, starts=True, depends=view.seen(unit))
+    # The start of a month is the start of its day; a DATE is the start of a day, an hour, a minute anyway.
+    unchanged = unit <= _P.DAILY if view.date else view.starts and unit.nests_in(view.unit)
+    return replace(view, date=date) if unchanged else None
+
+
+def _shifted(view: View, by: Interval) -> View | None:
+    """The view, moved further. Where it is cut already, only if cutting after the move answers the same."""
+    if view.unit is not None and _moved_unit(view.unit, by) is not view.unit:
+        return None
+    if view.shift == NO_INTERVAL:
+        total = by
+    elif view.shift.months or by.months:
+        # A month there and a month back does not always end where it began.
+        return None
+    else:
+        total = Interval(micros=view.shift.micros + by.micros)
+    return replace(view, shift=total, date=view.date and by.micros % DAY == 0)
+
+
+def _moved_unit(unit: UpdatePeriod, shift: Interval) -> UpdatePeriod | None:
+    """The coarsest U such that the ``unit`` of t + shift is a function of t's U; ``None`` if it is finer than all."""
+    if shift.months:
+        if unit not in _MONTHS:
+            # Days are clamped to the month's length, so weeks do not move as a whole.
+            return _P.DAILY if unit is _P.WEEKLY else unit
+        return max(one for one, months in _MONTHS.items() if one <= unit and shift.months % months == 0)
+    if shift.micros:
+        fitting = (one for one, length in _LENGTHS.items() if shift.micros % length == 0 and one.nests_in(unit))
+        return max(fitting, default=None)
+    return unit

@@ -1,0 +1,556 @@
+"""COMPLETE WITH: when a period of a table with further partition columns exists, and when it is fresh."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from rewriter.catalog import Catalog
+from rewriter.catalog.changes import (
+    AddPartitions,
+    Change,
+    CreateObject,
+    DropObject,
+    DropPartitions,
+    PartitionWrite,
+    WritePartitions,
+)
+from rewriter.catalog.codec import decoded, to_text
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import Column, Completeness, Cube, DataFile, Fact, Storage, StorageTable, Table
+from rewriter.errors import AnalysisError, DataError, NotSupportedError
+from rewriter.timeline.layouts import TimeLayout
+
+from .support import P, Warehouse, key, layout, storage_table
+
+COUNTRY = Column("country", "string")
+PARTED = (Column("dt", "string"), COUNTRY)
+BOTH = (Completeness("country", ("us", "eu")),)
+ANY = (Completeness("country", None),)
+
+
+def make_fact(w: Warehouse, *tables: StorageTable, name: str = "f") -> Fact:
+    with w.catalog.begin() as tx:
+        changes: list[Change] = []
+        if not w.catalog.snapshot().cubes():
+            changes.append(CreateObject(Cube(tx.allocate_id(), "c", (COUNTRY,), (), ("t",), ("country", "t"))))
+        fact = Fact(tx.allocate_id(), name, "c", (Storage("default", tables),))
+        tx.commit([*changes, CreateObject(fact)])
+    return fact
+
+
+def parted(name: str, period: P, complete: tuple[Completeness, ...] = BOTH, trusted: bool = False) -> StorageTable:
+    return StorageTable(name, "t", {period: layout(period)}, trusted, complete)
+
+
+def change(
+    tx: object, table: Table, *values: tuple[str | None, ...], overwrite: bool = False, files: int = 1, **more: object
+) -> WritePartitions:
+    write_id = tx.write_id(table)  # type: ignore[attr-defined]
+    parts = tuple(
+        PartitionWrite(v, tuple(DataFile(f"{table.location}/{write_id}/{v}/{n}", 10, 100) for n in range(files)))
+        for v in values
+    )
+    return WritePartitions(table, write_id, parts, overwrite, **more)  # type: ignore[arg-type]
+
+
+def put(w: Warehouse, table: Table, dt: str, *countries: str, sources: Iterable[Table] = (), files: int = 1) -> int:
+    """INSERT OVERWRITE of some countries of one period."""
+    with w.catalog.begin() as tx:
+        values = [(dt, country) for country in countries]
+        return tx.commit([change(tx, table, *values, overwrite=True, files=files)], [t.id for t in sources])
+
+
+def into(w: Warehouse, table: Table, dt: str, *countries: str, sources: Iterable[Table] = ()) -> int:
+    with w.catalog.begin() as tx:
+        return tx.commit([change(tx, table, *((dt, c) for c in countries))], [t.id for t in sources])
+
+
+def add(w: Warehouse, table: Table, dt: str, *countries: str | None) -> int:
+    return w.commit(lambda tx: [AddPartitions(table, tuple(PartitionWrite((dt, c)) for c in countries))])
+
+
+def drop(w: Warehouse, table: Table, dt: str, *countries: str) -> int:
+    return w.commit(lambda tx: [DropPartitions(table, tuple(key(table, dt, c) for c in countries))])
+
+
+def status(w: Warehouse, table: str, period: P = P.DAILY) -> tuple[list[str], list[str]]:
+    """What is fresh and what is outdated."""
+    return w.fresh(table, period), w.outdated(table, period)
+
+
+@pytest.fixture
+def hours(w: Warehouse) -> Table:
+    return w.create("hours", PARTED)
+
+
+@pytest.fixture
+def days(w: Warehouse, hours: Table) -> Table:
+    """A fact of hours and days, both by country; with a table of months that are not."""
+    table, _ = w.create("days", PARTED), w.create("months")
+    make_fact(w, parted("hours", P.HOURLY), parted("days", P.DAILY), storage_table("months", [P.MONTHLY]))
+    return table
+
+
+DAY, HOUR = "2013-01-01", "2013-01-01-00"
+
+
+# --- when a period exists ------------------------------------------------------------------------------------------
+
+
+def test_a_period_exists_when_every_listed_value_has_a_partition(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us")
+    assert w.fresh("hours", P.HOURLY) == []
+    before = w.catalog.snapshot()
+    into(w, hours, HOUR, "eu")
+    assert w.fresh("hours", P.HOURLY) == [HOUR]
+    assert before.timeline("hours", P.HOURLY, "t").is_empty
+
+
+@pytest.mark.parametrize("how", ["into", "put", "put empty", "add"])
+def test_every_way_to_make_a_partition_counts(w: Warehouse, hours: Table, days: Table, how: str) -> None:
+    into(w, hours, HOUR, "us")
+    if how == "put empty":
+        put(w, hours, HOUR, "eu", files=0)
+    else:
+        {"into": into, "put": put, "add": add}[how](w, hours, HOUR, "eu")
+    assert w.fresh("hours", P.HOURLY) == [HOUR]
+
+
+def test_other_values_neither_help_nor_harm(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "jp")
+    assert w.fresh("hours", P.HOURLY) == []
+    into(w, hours, HOUR, "eu")
+    drop(w, hours, HOUR, "jp")
+    assert w.fresh("hours", P.HOURLY) == [HOUR]
+
+
+def test_a_period_ends_with_the_first_listed_value_that_goes(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu")
+    drop(w, hours, HOUR, "eu")
+    assert (w.fresh("hours", P.HOURLY), w.line("hours", P.HOURLY, "retired")) == ([], [HOUR])
+    into(w, hours, HOUR, "eu")
+    assert (w.fresh("hours", P.HOURLY), w.line("hours", P.HOURLY, "retired")) == ([HOUR], [])
+
+
+def test_a_wipe_of_one_value_ends_the_period_and_outdates(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu")
+    put(w, days, DAY, "us", "eu", sources=[hours])
+    wipe = KeyRange(key(hours, HOUR, "eu"), key(hours, HOUR, "eu") + b"\0")
+    w.commit(lambda tx: [change(tx, hours, overwrite=True, wipe=wipe)])
+    assert (w.fresh("hours", P.HOURLY), w.line("hours", P.HOURLY, "retired")) == ([], [])
+    assert status(w, "days") == ([], [DAY])
+
+
+def test_any_value_makes_a_period(w: Warehouse) -> None:
+    table = w.create("hours", PARTED)
+    make_fact(w, parted("hours", P.HOURLY, ANY))
+    into(w, table, HOUR, "jp", "us")
+    drop(w, table, HOUR, "jp")
+    assert w.fresh("hours", P.HOURLY) == [HOUR]
+    drop(w, table, HOUR, "us")
+    assert w.fresh("hours", P.HOURLY) == []
+
+
+def test_several_columns_need_every_combination_of_listed_values(w: Warehouse) -> None:
+    table = w.create("hours", (*PARTED, Column("version", "int"), Column("source", "string")))
+    complete = (*BOTH, Completeness("version", ("1", "2")), Completeness("source", None))
+    make_fact(w, parted("hours", P.HOURLY, complete))
+    combinations = [("us", "1", "x"), ("us", "2", None), ("eu", "1", "x"), ("us", "3", "x"), ("eu", "1", "y")]
+    w.commit(lambda tx: [change(tx, table, *((HOUR, *one) for one in combinations))])
+    assert w.fresh("hours", P.HOURLY) == []
+    w.commit(lambda tx: [change(tx, table, (HOUR, "eu", "2", "z"))])
+    assert w.fresh("hours", P.HOURLY) == [HOUR]
+
+
+def test_null_is_a_value_that_may_be_listed(w: Warehouse) -> None:
+    table = w.create("hours", PARTED)
+    make_fact(w, parted("hours", P.HOURLY, (Completeness("country", ("us", None)),)))
+    into(w, table, HOUR, "us")
+    add(w, table, "2013-01-01-01", "us", None)
+    assert w.fresh("hours", P.HOURLY) == ["2013-01-01-01"]
+
+
+def test_null_time_stands_on_no_timeline_whatever_the_country(w: Warehouse, hours: Table, days: Table) -> None:
+    w.commit(lambda tx: [AddPartitions(hours, (PartitionWrite((None, "us")), PartitionWrite((None, "eu"))))])
+    assert w.fresh("hours", P.HOURLY) == []
+    with pytest.raises(DataError) as caught:
+        w.commit(lambda tx: [AddPartitions(days, (PartitionWrite((None, "us")),))])
+    assert caught.value.condition == "INVALID_TIME_PARTITION"
+
+
+def test_periods_that_share_a_table_are_told_apart(w: Warehouse) -> None:
+    table = w.create("t", PARTED)
+    layouts = {period: layout(period) for period in (P.DAILY, P.MONTHLY)}
+    make_fact(w, StorageTable("t", "t", layouts, complete=BOTH))
+    into(w, table, "2013-01-31", "us", "eu")
+    put(w, table, "2013-01", "us")
+    put(w, table, "2013-02", "eu", "us")
+    assert (w.fresh("t", P.DAILY), w.fresh("t", P.MONTHLY)) == (["2013-01-31"], ["2013-02"])
+
+
+def test_time_in_several_columns_before_the_country(w: Warehouse) -> None:
+    table = w.create("t", (Column("ds", "string"), Column("hr", "string"), COUNTRY))
+    hourly = TimeLayout.of(P.HOURLY, [("ds", "yyyy-MM-dd"), ("hr", "HH")])
+    make_fact(w, StorageTable("t", "t", {P.HOURLY: hourly}, complete=BOTH))
+    w.commit(lambda tx: [change(tx, table, (DAY, "07", "us"), (DAY, "08", "us"), (DAY, "08", "eu"))])
+    line = w.catalog.snapshot().timeline("t", P.HOURLY, "t")
+    assert [hourly.values(r.start) for r in line.ranges()] == [(DAY, "08")]
+
+
+def test_the_two_halves_of_a_period_may_come_from_two_writers_at_once(w: Warehouse, hours: Table, days: Table) -> None:
+    with w.catalog.begin() as one, w.catalog.begin() as other:
+        changes = change(one, hours, (HOUR, "us")), change(other, hours, (HOUR, "eu"))
+        one.commit([changes[0]])
+        other.commit([changes[1]])
+    assert w.fresh("hours", P.HOURLY) == [HOUR]
+
+
+# --- when it is fresh ----------------------------------------------------------------------------------------------
+
+
+def test_one_base_partition_outdates_the_rollups_over_its_time(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu")
+    into(w, hours, "2013-01-02-00", "us", "eu")
+    put(w, days, DAY, "us", "eu", sources=[hours])
+    put(w, days, "2013-01-02", "us", "eu", sources=[hours])
+    months = w.catalog.snapshot().table("months")
+    w.overwrite(months, "2013-01", sources=[days])
+    assert (status(w, "days"), status(w, "months", P.MONTHLY)) == (([DAY, "2013-01-02"], []), (["2013-01"], []))
+    into(w, hours, HOUR, "eu")
+    assert (status(w, "days"), status(w, "months", P.MONTHLY)) == ((["2013-01-02"], [DAY]), ([], ["2013-01"]))
+
+
+def test_a_rollup_is_fresh_when_all_its_partitions_are(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu")
+    put(w, days, DAY, "us", "eu", sources=[hours])
+    into(w, hours, HOUR, "us")
+    into(w, hours, HOUR, "eu")
+    put(w, days, DAY, "us", sources=[hours])
+    assert status(w, "days") == ([], [DAY])
+    put(w, days, DAY, "eu", sources=[hours])
+    assert status(w, "days") == ([DAY], [])
+
+
+def test_the_second_country_does_not_hide_that_the_first_is_outdated(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu")
+    put(w, days, DAY, "us", sources=[hours])
+    assert status(w, "days") == ([], [])
+    into(w, hours, HOUR, "us")
+    into(w, days, DAY, "eu", sources=[hours])
+    assert status(w, "days") == ([], [DAY])
+
+
+def test_a_country_that_landed_later_does_not_concern_the_other(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us")
+    put(w, days, DAY, "us", sources=[hours])
+    into(w, hours, HOUR, "eu")
+    put(w, days, DAY, "eu", sources=[hours])
+    assert status(w, "days") == ([DAY], [])
+
+
+def test_a_rollup_that_lacks_a_country_of_its_base_is_outdated(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu", "jp")
+    put(w, days, DAY, "us", "eu", sources=[hours])
+    assert status(w, "days") == ([], [DAY])
+    put(w, days, DAY, "jp", sources=[hours])
+    assert status(w, "days") == ([DAY], [])
+    drop(w, days, DAY, "jp")
+    assert status(w, "days") == ([], [DAY])
+
+
+def test_a_country_that_retention_dropped_still_belongs_in_the_rollup(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu", "jp")
+    put(w, days, DAY, "us", "eu", "jp", sources=[hours])
+    drop(w, hours, HOUR, "jp")
+    assert status(w, "days") == ([DAY], [])
+    drop(w, days, DAY, "jp")
+    assert status(w, "days") == ([], [DAY])
+
+
+def test_an_empty_base_partition_asks_for_no_rollup(w: Warehouse, hours: Table, days: Table) -> None:
+    put(w, hours, HOUR, "us", "eu")
+    put(w, hours, HOUR, "jp", files=0)
+    put(w, days, DAY, "us", "eu", sources=[hours])
+    assert status(w, "days") == ([DAY], [])
+
+
+def test_what_is_left_of_a_retired_period_proves_nothing(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu", "jp")
+    put(w, days, DAY, "us", "eu", "jp", sources=[hours])
+    drop(w, hours, HOUR, "jp")
+    assert (w.fresh("hours", P.HOURLY), w.line("hours", P.HOURLY, "retired")) == ([HOUR], [HOUR])
+    months = w.catalog.snapshot().table("months")
+    w.overwrite(months, "2013-01", sources=[hours])
+    assert status(w, "months", P.MONTHLY) == ([], ["2013-01"])
+    # The day still has what the hour had.
+    w.overwrite(months, "2013-01", sources=[days])
+    assert status(w, "months", P.MONTHLY) == (["2013-01"], [])
+
+
+def test_what_comes_of_half_a_rollup_is_outdated(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu")
+    put(w, days, DAY, "us", sources=[hours])
+    months = w.catalog.snapshot().table("months")
+    w.overwrite(months, "2013-01", sources=[days])
+    assert status(w, "months", P.MONTHLY) == ([], ["2013-01"])
+
+
+def test_into_a_part_that_has_content_outdates_the_period(w: Warehouse, hours: Table, days: Table) -> None:
+    into(w, hours, HOUR, "us", "eu")
+    put(w, days, DAY, "us", "eu", sources=[hours])
+    into(w, days, DAY, "us", sources=[hours])
+    assert status(w, "days") == ([], [DAY])
+
+
+def test_a_base_by_country_under_rollups_that_are_not(w: Warehouse, hours: Table, days: Table) -> None:
+    months = w.catalog.snapshot().table("months")
+    into(w, hours, HOUR, "us", "eu")
+    w.overwrite(months, "2013-01", sources=[hours])
+    assert status(w, "months", P.MONTHLY) == (["2013-01"], [])
+    into(w, hours, HOUR, "eu")
+    assert status(w, "months", P.MONTHLY) == ([], ["2013-01"])
+
+
+def test_rollups_by_country_over_a_base_that_is_not(w: Warehouse) -> None:
+    base, table = w.create("hours"), w.create("days", PARTED)
+    make_fact(w, storage_table("hours", [P.HOURLY]), parted("days", P.DAILY))
+    w.into(base, HOUR)
+    put(w, table, DAY, "us", sources=[base])
+    w.into(base, HOUR)
+    put(w, table, DAY, "eu", sources=[base])
+    assert status(w, "days") == ([], [DAY])
+    put(w, table, DAY, "us", sources=[base])
+    assert status(w, "days") == ([DAY], [])
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_promised_rollups_need_to_be_whole_but_not_fresh(w: Warehouse, hours: Table, external: bool) -> None:
+    table = w.create("days", PARTED, external)
+    make_fact(w, parted("hours", P.HOURLY), parted("days", P.DAILY, trusted=not external))
+    into(w, hours, HOUR, "us", "eu", "jp")
+    into(w, table, DAY, "us")
+    assert status(w, "days") == ([], [])
+    into(w, table, DAY, "eu")
+    into(w, hours, HOUR, "us")
+    assert status(w, "days") == ([DAY], [])
+
+
+# --- CREATE FACT over what exists, and what is refused -------------------------------------------------------------
+
+
+def test_a_fact_takes_over_whole_periods_only(w: Warehouse, hours: Table) -> None:
+    table = w.create("days", PARTED)
+    into(w, hours, HOUR, "us", "eu")
+    into(w, hours, "2013-01-02-00", "us")
+    put(w, table, DAY, "us", "eu", sources=[hours])
+    put(w, table, "2013-01-02", "us", sources=[hours])
+    put(w, table, "2013-01-03", "us", "eu", sources=[hours])
+    into(w, hours, "2013-01-03-00", "us", "eu")
+    fact = make_fact(w, parted("hours", P.HOURLY), parted("days", P.DAILY))
+    assert w.fresh("hours", P.HOURLY) == [HOUR, "2013-01-03-00"]
+    assert status(w, "days") == ([DAY], ["2013-01-03"])
+    put(w, table, "2013-01-02", "eu", sources=[hours])
+    assert status(w, "days") == ([DAY, "2013-01-02"], ["2013-01-03"])
+    w.commit(lambda tx: [DropObject(fact)])
+    assert w.fresh("hours", P.HOURLY) == []
+
+
+def test_what_was_dropped_before_the_fact_is_forgotten(w: Warehouse, hours: Table) -> None:
+    table = w.create("days", PARTED)
+    into(w, hours, HOUR, "us", "eu", "jp")
+    drop(w, hours, HOUR, "jp")
+    make_fact(w, parted("hours", P.HOURLY), parted("days", P.DAILY))
+    into(w, hours, HOUR, "us")
+    put(w, table, DAY, "us", "eu", sources=[hours])
+    assert (w.line("hours", P.HOURLY, "retired"), status(w, "days")) == ([], ([DAY], []))
+
+
+@pytest.mark.parametrize(
+    ("columns", "complete", "error", "condition"),
+    [
+        (PARTED, (), NotSupportedError, "INCOMPLETE_TIME_LAYOUT"),
+        ((*PARTED, Column("x", "string")), BOTH, NotSupportedError, "INCOMPLETE_TIME_LAYOUT"),
+        (PARTED, (*BOTH, Completeness("x", None)), AnalysisError, "INVALID_FACT"),
+        (PARTED[:1], BOTH, AnalysisError, "INVALID_FACT"),
+        (PARTED[::-1], BOTH, NotSupportedError, "INVALID_TIME_LAYOUT"),
+    ],
+)
+def test_rules_that_do_not_fit_the_table(
+    w: Warehouse,
+    columns: tuple[Column, ...],
+    complete: tuple[Completeness, ...],
+    error: type[Exception],
+    condition: str,
+) -> None:
+    w.create("days", columns)
+    with pytest.raises(error) as caught:
+        make_fact(w, parted("days", P.DAILY, complete))
+    assert getattr(caught.value, "condition", None) == condition
+    assert "COMPLETE WITH" in str(getattr(caught.value, "hint", "")) or condition == "INVALID_TIME_LAYOUT"
+
+
+def test_a_fact_is_read_back_as_it_was_written() -> None:
+    complete = (Completeness("country", ("us", None)), Completeness("source", None))
+    fact = Fact(7, "f", "c", (Storage("s", (parted("days", P.DAILY, complete),)),))
+    assert decoded("fact", 7, "f", to_text(fact)) == fact
+    older = to_text(fact).replace(',"complete":[["country",["us",null]],["source",null]]', "")
+    read = decoded("fact", 7, "f", older)
+    assert isinstance(read, Fact)
+    assert read.tables[0].complete == ()
+
+
+# --- random histories ----------------------------------------------------------------------------------------------
+
+MODEL_COUNTRIES = ("us", "eu", "jp")
+MODEL_DAYS = [f"2013-0{month}-{day:02d}" for month in (1, 2) for day in range(1, 4)]
+
+
+@dataclass
+class Model:
+    """Base partitions and parts of rollups by (value of dt, country); commits by number.
+
+    ``base`` says whether a partition has content, ``dropped`` the same of what retention took; ``parts`` hold by table
+    what a part knows of the base (-1: unknown) and whether it has content.
+    """
+
+    base: dict[tuple[str, str], bool] = field(default_factory=dict)
+    dropped: dict[tuple[str, str], bool] = field(default_factory=dict)
+    ever: set[tuple[str, str]] = field(default_factory=set)
+    events: list[tuple[str, str, int]] = field(default_factory=list)
+    parts: dict[str, dict[tuple[str, str], tuple[int, bool]]] = field(
+        default_factory=lambda: {"both": {}, "any": {}, "plain": {}}
+    )
+
+    def whole_days(self) -> set[str]:
+        return {dt for dt in MODEL_DAYS if {(dt, "us"), (dt, "eu")} <= self.base.keys()}
+
+    def proves(self, month: str) -> bool:
+        """Whether reading all base partitions tells all that a rollup of the month must know."""
+        return not any(dt.startswith(month) for dt, _ in self.dropped)
+
+    def state(self, table: str, month: str) -> str:
+        mine = {c: as_of for (dt, c), (as_of, _) in self.parts[table].items() if dt == month}
+        if not mine or (table == "both" and not {"us", "eu"} <= mine.keys()):
+            return "absent"
+        for country, as_of in mine.items():
+            concerned = [
+                seq for dt, c, seq in self.events if dt.startswith(month) and (table == "plain" or c == country)
+            ]
+            if as_of < 0 or any(seq > as_of for seq in concerned):
+                return "outdated"
+        needed = {c for (dt, c), content in (self.base | self.dropped).items() if content and dt.startswith(month)}
+        return "fresh" if table == "plain" or needed <= mine.keys() else "outdated"
+
+
+class Random:
+    """A random history of base writes by country and of rollups with and without countries, and its model."""
+
+    def __init__(self, directory: Path, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.w = Warehouse(Catalog.open(directory))
+        self.tables = {name: self.w.create(name, PARTED) for name in ("base", "both", "any")}
+        self.tables["plain"] = self.w.create("plain")
+        make_fact(
+            self.w,
+            parted("base", P.DAILY),
+            parted("both", P.MONTHLY),
+            parted("any", P.MONTHLY, ANY),
+            storage_table("plain", [P.MONTHLY]),
+        )
+        self.model = Model()
+
+    def some(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        return sorted(self.rng.sample(pairs, min(len(pairs), self.rng.choice([1, 1, 2, 3]))))
+
+    def step(self) -> None:
+        if self.rng.random() < 0.5:
+            self.base_step()
+        else:
+            self.rollup_step(self.rng.choice(["both", "both", "any", "plain"]))
+
+    def base_step(self) -> None:
+        rng, model, table = self.rng, self.model, self.tables["base"]
+        kind = rng.choices(["into", "overwrite", "add", "drop", "wipe"], [6, 3, 1, 2, 1])[0]
+        dt = rng.choice(MODEL_DAYS)
+        chosen = self.some([(dt, c) for c in MODEL_COUNTRIES])
+        if kind == "drop":
+            chosen = [pair for pair in chosen if pair in model.base]
+            self.w.commit(lambda tx: [DropPartitions(table, tuple(key(table, *pair) for pair in chosen))])
+            model.dropped |= {pair: model.base.pop(pair) for pair in chosen}
+            return
+        if kind == "wipe":
+            everything = KeyRange(key(table, dt, "a"), key(table, dt, "z"))
+            seq = self.w.commit(lambda tx: [change(tx, table, overwrite=True, wipe=everything)])
+            for pair in [pair for pair in model.base if pair[0] == dt]:
+                del model.base[pair]
+                model.events.append((*pair, seq))
+            return
+        if kind == "add":
+            chosen = [pair for pair in chosen if pair not in model.base]
+            seq = self.w.commit(lambda tx: [AddPartitions(table, tuple(map(PartitionWrite, chosen)))])
+        else:
+            seq = self.w.commit(lambda tx: [change(tx, table, *chosen, overwrite=kind == "overwrite")])
+        for pair in chosen:
+            model.base[pair] = kind != "add"
+            model.dropped.pop(pair, None)
+            if kind != "add" or pair in model.ever:
+                model.events.append((*pair, seq))
+            model.ever.add(pair)
+
+    def rollup_step(self, name: str) -> None:
+        rng, model, table = self.rng, self.model, self.tables[name]
+        kind = rng.choices(["overwrite", "into", "add", "drop"], [8, 2, 1, 2])[0]
+        month = rng.choice(["2013-01", "2013-02"])
+        chosen = [(month, "")] if name == "plain" else self.some([(month, c) for c in MODEL_COUNTRIES])
+        parts = model.parts[name]
+        if kind in ("drop", "add"):
+            chosen = [pair for pair in chosen if (pair in parts) == (kind == "drop")]
+        values = [pair[: len(table.partition_columns)] for pair in chosen]
+        if kind == "drop":
+            self.w.commit(lambda tx: [DropPartitions(table, tuple(key(table, *v) for v in values))])
+            for pair in chosen:
+                del parts[pair]
+        elif kind == "add":
+            self.w.commit(lambda tx: [AddPartitions(table, tuple(map(PartitionWrite, values)))])
+            parts |= dict.fromkeys(chosen, (0, False))
+        else:
+            with self.w.catalog.begin() as tx:
+                seen, proves = tx.snapshot.sequence, model.proves(month)
+                sources = [self.tables["base"].id] if rng.random() < 0.8 else []
+                if rng.random() < 0.4:
+                    self.base_step()  # unseen by this writer
+                tx.commit([change(tx, table, *values, overwrite=kind == "overwrite")], sources)
+            for pair in chosen:
+                appended = kind == "into" and parts.get(pair, (0, False))[1]
+                parts[pair] = (-1 if appended or (sources and not proves) else seen, True)
+
+    def compare(self) -> None:
+        model, fresh = self.model, self.w.fresh
+        assert set(fresh("base", P.DAILY)) == model.whole_days()
+        assert set(self.w.line("base", P.DAILY, "retired")) == {dt for dt, _ in model.dropped}
+        for name in model.parts:
+            for month in ("2013-01", "2013-02"):
+                found = [m for m in ("fresh", "outdated") if month in getattr(self.w, m)(name, P.MONTHLY)]
+                assert found == [s for s in [model.state(name, month)] if s != "absent"], (name, month)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_histories_of_countries(tmp_path: Path, seed: int) -> None:
+    history = Random(tmp_path, seed)
+    for _ in range(80):
+        history.step()
+        history.compare()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_long_random_histories_of_countries(tmp_path: Path, seed: int) -> None:
+    history = Random(tmp_path, seed)
+    for _ in range(250):
+        history.step()
+        history.compare()
