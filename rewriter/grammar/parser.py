@@ -9,7 +9,7 @@ from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.queries import QUERY_STARTS, read_query, starts_query
 from rewriter.grammar.refusals import refusal
-from rewriter.grammar.statements import Explain, ResetSetting, Select, SetSetting, Statement
+from rewriter.grammar.statements import Explain, Query, ResetSetting, Select, SetSetting, Statement
 
 _EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "ALL")
 _SPARK_EXPLAINED = ("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
@@ -56,7 +56,7 @@ def _one_statement(text: str, found: Sequence[Token]) -> Sequence[Token]:
 def _dispatch(text: str, found: Sequence[Token]) -> Statement:
     first = found[0]
     if first.is_word(*QUERY_STARTS) or first.is_operator("("):
-        return Select(query=read_query(text, found))
+        return Select(query=_with_comments(text, read_query(text, found)))
     if first.is_word("EXPLAIN"):
         return _explain(text, found)
     if first.is_word("SET"):
@@ -71,6 +71,14 @@ def _dispatch(text: str, found: Sequence[Token]) -> Statement:
     raise ParseError(
         f"Syntax error at or near '{first.text}'.", position=first.span, hint=f"Statements are {_STATEMENTS}."
     )
+
+
+def _with_comments(text: str, query: Query) -> Query:
+    """The query with the comments before and behind it, by which tools tag what they send."""
+    behind = next((token.start for token in tokens(text[query.span.end :])), len(text) - query.span.end)
+    rest = text[query.span.end : query.span.end + behind].rstrip()
+    span = Span(len(text) - len(text.lstrip()), query.span.end + len(rest))
+    return Query(text[span.start : span.end], span)
 
 
 def _by_grammar(text: str, found: Sequence[Token]) -> Statement:

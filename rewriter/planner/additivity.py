@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.catalog.models import Aggregate, Cube, Measure
+from rewriter.errors import NotSupportedError
 from rewriter.planner.plan import ReasonKind
 from rewriter.planner.scalars import is_scalar
 
@@ -45,9 +46,11 @@ class Objection:
 
 @dataclass(frozen=True)
 class CountCall:
-    """A COUNT(*) (``argument`` is ``None``) or COUNT(expression) that becomes a sum of the COUNT measure."""
+    """A COUNT(*) (``argument`` is ``None``), COUNT(expression) or COUNT_IF(condition) that becomes a sum of the COUNT
+    measure.
+    """
 
-    node: exp.Count
+    node: exp.Count | exp.CountIf
     argument: exp.Expr | None
 
 
@@ -165,7 +168,7 @@ class _Verdict:
         argument, distinct = node.this, isinstance(node.this, exp.Distinct)
         if any(is_aggregate(inner) for inner in node.walk() if inner is not node):
             self._not_additive("an aggregate stands inside another", node)
-        elif isinstance(node, exp.Count) and not distinct:
+        elif isinstance(node, exp.Count | exp.CountIf) and not distinct:
             self._count(node)
         elif isinstance(node, exp.Sum) and not distinct:
             self._sum(node)
@@ -182,7 +185,7 @@ class _Verdict:
     def over_rows(self, node: exp.Expr) -> None:
         """Judges the function of a window over rows: it needs the base period, and COUNT counts events there, too."""
         self.reason(ReasonKind.WINDOW, "a window function sees single rows", node)
-        if isinstance(node, exp.Count) and not isinstance(node.this, exp.Distinct):
+        if isinstance(node, exp.Count | exp.CountIf) and not isinstance(node.this, exp.Distinct):
             self._count(node)
         elif isinstance(node, exp.Avg) and not isinstance(node.this, exp.Distinct):
             self._average(node)
@@ -195,16 +198,23 @@ class _Verdict:
     def _measures(self, node: exp.Expr) -> list[exp.Column]:
         return [column for column in node.find_all(exp.Column) if self._subject.measure_of(column) is not None]
 
-    def _count(self, node: exp.Count) -> None:
+    def _count(self, node: exp.Count | exp.CountIf) -> None:
         argument, cube = node.this, self._subject.cube
         if self._measures(node):
             self._not_additive("COUNT of a measure counts single rows", node)
         elif cube.count_measure is None or not self._subject.alone:
             self._not_additive(f"the cube {cube.name} declares no COUNT measure, so COUNT counts base rows", node)
-        elif isinstance(argument, exp.Star) or (isinstance(argument, exp.Literal) and not node.expressions):
+        elif isinstance(argument, exp.Star) or (
+            isinstance(node, exp.Count) and isinstance(argument, exp.Literal) and not node.expressions
+        ):
             self.counts.append(CountCall(node, None))
         elif node.expressions or argument is None or argument.find(exp.Star):
-            self._not_additive("COUNT of several columns counts single rows", node)
+            raise NotSupportedError(
+                f"COUNT of several columns of the cube {cube.name} would count rows, not events.",
+                condition="AMBIGUOUS_COUNT",
+                object=cube.name,
+                hint="Write COUNT(*) FILTER (WHERE a IS NOT NULL AND b IS NOT NULL).",
+            )
         else:
             self.counts.append(CountCall(node, argument))
 

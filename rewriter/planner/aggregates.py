@@ -48,10 +48,13 @@ def _count_edits(text: QueryText, call: CountCall, events: str) -> list[Edit]:
     first = text.tokens[text.index_at(call.node.meta["start"]) + 2]
     if first.is_word("ALL"):
         start = first.end
-    what = f"{text.text[span.start : span.end]} becomes the sum of {events} where it is not NULL"
+    test = "" if isinstance(call.node, exp.CountIf) else " IS NOT NULL"
+    what = (
+        f"{text.text[span.start : span.end]} becomes the sum of {events} where it is {'not NULL' if test else 'true'}"
+    )
     return [
         Edit(Span(span.start, start), ("COALESCE(SUM(CASE WHEN (",), what),
-        Edit(Span(inside.end, span.end), (f") IS NOT NULL THEN {events} END){tail}",)),
+        Edit(Span(inside.end, span.end), (f"){test} THEN {events} END){tail}",)),
         *closing,
     ]
 

@@ -97,6 +97,11 @@ class Block:
     cubes: tuple[CubeSource, ...]
     others: tuple[OtherSource, ...]
 
+    @cached_property
+    def joined_names(self) -> frozenset[str]:
+        """Names, in lower case, that USING or NATURAL joins by: unqualified, they may be another relation's columns."""
+        return joined_names(self.select, self.cubes, self.others)
+
 
 @dataclass(frozen=True)
 class TableReference:
@@ -232,14 +237,29 @@ def _block(select: exp.Select, cubes: tuple[CubeSource, ...], tables: dict[int, 
             others.append(OtherSource(relation.alias or relation.name, None))
     others += [OtherSource(view.alias, None) for view in select.args.get("laterals") or ()]
     through = [source for source in cubes if source.levels]
-    return Block(select, effective(select, through) if through else select, cubes, tuple(others))
+    read = effective(select, through, joined_names(select, cubes, others)) if through else select
+    return Block(select, read, cubes, tuple(others))
 
 
-def effective(select: exp.Select, sources: Sequence[CubeSource]) -> exp.Select:
-    """A copy of a block in which the columns of inlined sources are what they stand for."""
+def joined_names(select: exp.Select, cubes: Sequence[CubeSource], others: Sequence[OtherSource]) -> frozenset[str]:
+    """What USING and NATURAL join by, in lower case."""
+    joins = select.args.get("joins") or ()
+    names = {name.name.lower() for join in joins for name in join.args.get("using") or ()}
+    if any(str(join.args.get("method") or "").upper() == "NATURAL" for join in joins):
+        offered = [set(cube.columns) for cube in cubes] + [set(other.columns or ()) for other in others]
+        names |= {name for one in offered for name in one if sum(name in other for other in offered) > 1}
+    return frozenset(names)
+
+
+def effective(select: exp.Select, sources: Sequence[CubeSource], joined: frozenset[str]) -> exp.Select:
+    """A copy of a block in which the columns of inlined sources are what they stand for; not those in ``joined``, which
+    may stand for another relation's.
+    """
 
     def value_of(column: exp.Column) -> exp.Expr | None:
         if isinstance(column.this, exp.Star) or shadowed(column):
+            return None
+        if not column.table and column.name.lower() in joined:
             return None
         for source in sources:
             if column.table.lower() in ("", source.alias.lower()) and (not column.table or source.alias):

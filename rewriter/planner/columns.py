@@ -55,8 +55,10 @@ class Columns:
         return found[0] if len(found) == 1 and len(self._block.cubes) == 1 else None
 
     def is_time(self, column: exp.Column) -> bool:
-        """Whether a column is the cube's time dimension."""
-        return column.name.lower() in self._times and self.owned(column)
+        """Whether a column is the cube's time dimension: not where a join may have put another column in its place."""
+        if column.name.lower() not in self._times or not self.owned(column):
+            return False
+        return bool(column.table) or is_marked(column) or column.name.lower() not in self._block.joined_names
 
     def joined(self, name: exp.Identifier) -> exp.Expr | None:
         """What a name in USING stands for in this source, or ``None`` where the source does not offer it."""

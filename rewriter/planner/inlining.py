@@ -109,11 +109,11 @@ def refuse_counting(relation: exp.Expr, select: exp.Select, cubes: Mapping[int, 
     base rows, where everywhere else they count events. (LIMIT and DISTINCT answer rows that are counted as such.)
     """
     for node in own_nodes(select):
-        if not isinstance(node, exp.Count | exp.Avg) or isinstance(node.this, exp.Distinct):
+        if not isinstance(node, exp.Count | exp.CountIf | exp.Avg) or isinstance(node.this, exp.Distinct):
             continue
         for cube in _rows_of(relation, cubes, ctes):
             counted = cube.count_measure is not None
-            if counted if isinstance(node, exp.Count) else any(m.counted_by for m in cube.measures):
+            if any(m.counted_by for m in cube.measures) if isinstance(node, exp.Avg) else counted:
                 raise NotSupportedError(
                     f"{node.key.upper()} over a subquery of the cube {cube.name} that does more than project and "
                     "filter it, or is a CTE named more than once, would count rows, not events.",

@@ -79,7 +79,7 @@ def plan_reference(
     stars = any(_is_star(node, columns) for node in nodes) and visible
     if stars and any(columns.times_in(value) for value in source.columns.values()):
         time.raw.append(select)
-    shared = _natural(block, source)
+    shared = [name for name in block.joined_names if _is_natural(select) and name in source.columns]
     time.raw += [select for name in shared if columns.times_in(source.columns[name])]
     additivity = judge(select, nodes, _subject(block, source, columns, blocks, text, shown=visible))
     correlated = columns.correlated()
@@ -172,7 +172,7 @@ def _refuse_counts(text: QueryText, select: exp.Select, counted: list[CubeSource
     if counting is None:
         return
     for node in own_nodes(select):
-        if isinstance(node, exp.Count) and not isinstance(node.this, exp.Distinct):
+        if isinstance(node, exp.Count | exp.CountIf) and not isinstance(node.this, exp.Distinct):
             raise NotSupportedError(
                 "COUNT over two cubes in one FROM clause does not say whose events it counts.",
                 condition="AMBIGUOUS_COUNT",
@@ -224,15 +224,6 @@ def _is_star(node: exp.Expr, columns: Columns) -> bool:
 
 def _is_natural(select: exp.Select) -> bool:
     return any(str(join.args.get("method") or "").upper() == "NATURAL" for join in select.args.get("joins") or ())
-
-
-def _natural(block: Block, source: CubeSource) -> list[str]:
-    """The names, in lower case, that NATURAL JOIN may join a source by; it joins by all that both sides have."""
-    if not _is_natural(block.select):
-        return []
-    others = {name for other in block.others for name in other.columns or ()}
-    others |= {name for one in block.cubes if one is not source for name in one.columns}
-    return [name for name in source.columns if name in others]
 
 
 def _arms(choice: Choice, reader: CatalogReader, demand: Demand) -> list[Arm]:

@@ -13,15 +13,16 @@ from rewriter.planner.units import unit_named
 
 
 def check_unit(text: QueryText, call: exp.Expr) -> None:
-    """Refuses a unit that sqlglot does not read as Spark does: ``date_trunc(month, t)``, where Spark reads a column, and
-    ``trunc(t, 'q')``, where Spark answers NULL.
+    """Refuses a unit that sqlglot does not read as Spark does: ``date_trunc(month, t)`` is one of a column to Spark, and
+    ``trunc(t, 'q')`` is NULL.
     """
-    if unit_named(call.text("unit")) is None:
-        return
     span, inside = text.call(call)
     found = [token for token in text.tokens if inside.start <= token.start < inside.end]
     unit = found[0] if isinstance(call, exp.TimestampTrunc) else found[-1]
-    if unit.kind is not TokenKind.STRING or unit_named(unit.text[1:-1]) is None:
+    literal = unit.kind is TokenKind.STRING
+    if literal and unit_named(call.text("unit")) is None:
+        return  # raw use
+    if not literal or unit_named(unit.text[1:-1]) is None:
         raise NotSupportedError(
             "The unit of a truncation must be a literal that Spark knows beside a cube.",
             position=text.place(span),

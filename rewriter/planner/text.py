@@ -236,7 +236,11 @@ class QueryText:
             if node._meta and "start" in node.meta:
                 return self.tokens[self._list_start(self.index_at(node.meta["start"]))].start
             stack += [child for child in node.iter_expressions() if not isinstance(child, exp.Query)]
-        raise InternalError("sqlglot kept no place of a select list")
+        from_ = select.args.get("from_")
+        if from_ is not None and isinstance(from_.this, exp.Table):
+            # NULL, TRUE and the like have no place: the list ends where FROM begins.
+            return self.tokens[self._list_start(self.index_at(from_.this.this.meta["start"]))].start
+        raise NotSupportedError("A select list without any name or value with a place cannot be extended.")
 
     def _list_start(self, index: int) -> int:
         """The index of the first token in the select list around the token at ``index``, behind hints and DISTINCT."""

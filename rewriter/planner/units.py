@@ -105,8 +105,8 @@ def _compared_unit(column: exp.Column, operand: exp.Expr) -> UpdatePeriod | None
     truth = Reader(lambda one: one is column, _LITERALS, lambda call: None).truth(comparison)
     if truth is None:
         return None
-    edges = {edge for one in truth.true for edge in (one.start, one.end)} - {MIN_INSTANT, MAX_INSTANT}
-    edges |= {edge for one in truth.false for edge in (one.start, one.end)} - {MIN_INSTANT, MAX_INSTANT}
+    edges = {edge for one in (*truth.true, *truth.false) for edge in (one.start, one.end)}
+    edges -= {MIN_INSTANT, MAX_INSTANT}
     return next((unit for unit in reversed(_P) if all(unit.is_aligned(edge) for edge in edges)), None)
 
 

@@ -26,7 +26,8 @@ FLIGHTS = f"FROM flights WHERE {RANGE}"
         # sqlglot wraps the operands in dates, whatever the unit
         f"SELECT datediff(HOUR, departed, TIMESTAMP'2013-01-01') x, SUM(distance) {FLIGHTS} GROUP BY 1",
         # names in USING are no column nodes
-        f"SELECT COUNT(*) FROM flights JOIN (SELECT TIMESTAMP'2013-02-05' departed) d USING (departed) WHERE {RANGE}",
+        f"SELECT COUNT(*) FROM flights JOIN (SELECT TIMESTAMP'2013-02-05' departed) d USING (departed) "
+        f"WHERE {RANGE.replace('departed', 'flights.departed')}",
         f"SELECT COUNT(*) FROM flights JOIN (SELECT 200 AS distance) d USING (distance) WHERE {RANGE}",
         # decimal products round, and round each row by itself
         f"SELECT SUM(distance * 1.123456789012345678901234567890) {FLIGHTS}",

@@ -128,6 +128,28 @@ def test_a_constant_of_a_subquery_that_may_be_absent_is_no_count_of_rows() -> No
     assert "SUM(CASE WHEN (f.one) IS NOT NULL THEN COALESCE(f.rw_events, 1) END)" in made.sql
 
 
+def test_count_if_counts_events() -> None:
+    made = plan("SELECT count_if(carrier = 'UA') AS n FROM flights")
+    assert made.sql.startswith("SELECT COALESCE(SUM(CASE WHEN (carrier = 'UA') THEN flights END), 0) AS n FROM (")
+    assert covers(made) == [ALL]
+
+
+def test_a_select_list_of_constants_is_extended() -> None:
+    made = plan("SELECT COUNT(*) AS n FROM (SELECT NULL FROM flights) x")
+    assert "(SELECT flights.flights AS rw_flights, NULL FROM (" in made.sql
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "airlines a JOIN flights f USING (departed) WHERE departed >= '2013-03-01'",
+        "airlines a LEFT JOIN (SELECT departed AS name, distance FROM flights) f USING (name) WHERE name >= '2013-03-01'",
+    ],
+)
+def test_a_name_in_using_may_be_the_other_relations(sql: str) -> None:
+    assert covers(plan(f"SELECT SUM(f.distance) FROM {sql}")) == [ALL_HOURS]
+
+
 def test_a_cte_that_is_named_twice_is_planned_twice() -> None:
     made = plan(
         "WITH c AS (SELECT carrier, departed AS t FROM flights) SELECT COUNT(*) AS n FROM c WHERE t < '2013-02-01' "
@@ -280,6 +302,9 @@ def test_count_and_avg_as_windows_over_rows_count_events() -> None:
         ("SELECT COUNT(*) FROM (SELECT carrier, rand() AS r FROM flights)", NotSupportedError),
         ("SELECT COUNT(carrier) FROM (SELECT carrier FROM flights UNION ALL SELECT carrier FROM flights)", NotSupportedError),
         ("SELECT AVG(delay) FROM (SELECT delay FROM flights f JOIN airlines a ON a.carrier = f.carrier) x", NotSupportedError),
+        ("SELECT COUNT(carrier, origin) FROM flights", NotSupportedError),
+        ("SELECT COUNT(flights.*) FROM flights", NotSupportedError),
+        ("SELECT date_trunc(carrier, departed), SUM(distance) FROM flights GROUP BY 1", NotSupportedError),
         # What is added for COUNT must not show.
         ("SELECT x.*, COUNT(*) OVER () AS c FROM (SELECT carrier FROM flights) x", NotSupportedError),
         ("SELECT * FROM (SELECT carrier FROM flights) x GROUP BY ALL HAVING COUNT(*) > 2", NotSupportedError),
