@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog import keys
@@ -29,20 +29,19 @@ class Arm:
 
 
 def relation(
-    arms: Sequence[Arm], cube: Cube, columns: Sequence[str], events: str | None = None
+    arms: Sequence[Arm], cube: Cube, columns: Sequence[str], extras: Mapping[str, str] | None = None
 ) -> list[str | TableToken]:
     """``(SELECT … UNION ALL SELECT …)`` over the arms, with ``columns`` of the cube in that order; without arms an
-    empty relation. ``events`` names a further column: the events that a row stands for, 0 where they are NULL.
+    empty relation. ``extras`` are further numbers: expressions over an arm's table, by name.
     """
     if not arms:
-        return [f"({_empty(cube, columns, events)})"]
+        return [f"({_empty(cube, columns, extras or ())})"]
     parts: list[str | TableToken] = ["("]
     for index, arm in enumerate(arms):
         if index:
             parts.append(" UNION ALL ")
         items = [_column(arm, name) for name in columns]
-        if events is not None and cube.count_measure is not None:
-            items.append(f"COALESCE({quote_identifier(cube.count_measure.name)}, 0) AS {quote_identifier(events)}")
+        items += [f"{expression} AS {quote_identifier(name)}" for name, expression in (extras or {}).items()]
         parts += [f"SELECT {', '.join(items)} FROM ", TableToken(arm.table)]
         parts.append(f" WHERE {_predicate(arm)}")
     return [*parts, ")"]
@@ -82,14 +81,13 @@ def _column(arm: Arm, name: str) -> str:
     return f"{'CAST(NULL AS TIMESTAMP)' if arm.null_time else start_expression(arm.layout)} AS {quote_identifier(name)}"
 
 
-def _empty(cube: Cube, columns: Sequence[str], events: str | None) -> str:
+def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
     types = {column.name.lower(): column.type for column in cube.dimensions}
     types |= {measure.name.lower(): measure.type for measure in cube.measures}
     items = [
         f"CAST(NULL AS {types.get(name.lower(), 'timestamp').upper()}) AS {quote_identifier(name)}" for name in columns
     ]
-    if events is not None:
-        items.append(f"CAST(NULL AS BIGINT) AS {quote_identifier(events)}")
+    items += [f"CAST(NULL AS BIGINT) AS {quote_identifier(name)}" for name in extras]
     return f"SELECT {', '.join(items)} WHERE 1 = 0"
 
 

@@ -22,7 +22,7 @@ from rewriter.planner.inlining import (
     refuse_counting,
     shadowed,
 )
-from rewriter.planner.joins import relations
+from rewriter.planner.joins import nullable, relations
 from rewriter.planner.projections import own_nodes, substituted
 from rewriter.planner.text import QueryText
 from rewriter.timeline.periods import UpdatePeriod
@@ -265,12 +265,26 @@ def effective(select: exp.Select, sources: Sequence[CubeSource], joined: frozens
             if column.table.lower() in ("", source.alias.lower()) and (not column.table or source.alias):
                 value = source.columns.get(column.name.lower())
                 if value is not None:
-                    return of_source(value, source.index)
+                    return of_source(_kept_apart(value, select, source), source.index)
         return None
 
     copied = substituted(select, value_of)
     assert isinstance(copied, exp.Select)
     return copied
+
+
+def _kept_apart(value: exp.Expr, select: exp.Select, source: CubeSource) -> exp.Expr:
+    """A value of a source that an outer join may leave absent: then it is NULL, whatever it is otherwise.
+
+    ``TRUE AS seen`` must not be folded in ``seen IS NULL``, so it is hidden from folding. Measures and functions of
+    time are NULL of NULL anyway, or are not understood.
+    """
+    if isinstance(value, exp.Column) or not nullable(select, source.index):
+        return value
+    known = {measure.name.lower() for measure in source.cube.measures} | {time.lower() for time in source.cube.times}
+    if any(column.name.lower() in known for column in value.find_all(exp.Column)):
+        return value
+    return exp.Coalesce(this=value.copy(), expressions=[])
 
 
 def renames(relation: exp.Expr) -> bool:

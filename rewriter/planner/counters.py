@@ -31,22 +31,28 @@ class Counters:
         self._source = source
         self._absent = absent
         self.edits: list[Edit] = []
+        #: Columns that the relation must offer besides the cube's: expressions over a storage table, by name.
+        self.extras: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self._hidden: set[str] = set()
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The cube's measures that were named."""
-        return tuple(name for name in self._names if name != self.present)
+        """The cube's measures that are read."""
+        return tuple(self._names)
 
     @property
-    def marks(self) -> str | None:
-        """The name of the extra column that the relation must offer, if any."""
-        return self.present if self.present in self._names else None
+    def named(self) -> tuple[str, ...]:
+        """Those that are read as columns of the relation, not through ``extras``."""
+        return tuple(name for name in self._names if name not in self._hidden)
 
     @property
     def present(self) -> str:
         """``PRESENT``, or a name like it that the cube does not have."""
-        name, taken = PRESENT, {column.lower() for column in self._source.cube.column_order}
+        return self._free(PRESENT)
+
+    def _free(self, name: str) -> str:
+        taken = {column.lower() for column in self._source.cube.column_order}
         while name in taken:
             name += "_"
         return name
@@ -56,24 +62,44 @@ class Counters:
         measure = self._source.cube.count_measure
         if measure is None:
             raise InternalError("a cube without a COUNT measure has no events to sum")
-        return f"COALESCE({self.column(self.present)}, 1)" if self._absent else self.column(measure.name)
+        if not self._absent:
+            return self.column(measure.name)
+        present = self.present
+        if present not in self.extras:
+            self.extras[present] = f"COALESCE({quote_identifier(measure.name)}, 0)"
+            self._hidden.add(measure.name)
+            self._names[measure.name] = self._visible(present)
+        return f"COALESCE({self._written(self._names[measure.name])}, 1)"
 
     def column(self, name: str) -> str:
-        """A column of the cube as the block may write it."""
+        """A measure of the cube as the block may write it."""
         if name not in self._names:
-            self._names[name] = self._visible(name)
-        visible = self._names[name]
-        outputs = {item.alias.lower() for item in self._block.select.expressions}
+            visible = self._visible(name)
+            if visible.lower() in self._outputs():
+                # ORDER BY and HAVING would find the output column of that name.
+                extra = self._free(f"rw_{name.lower()}")
+                self.extras[extra] = quote_identifier(name)
+                self._hidden.add(name)
+                visible = self._visible(extra)
+            self._names[name] = visible
+        return self._written(self._names[name])
+
+    def _outputs(self) -> set[str]:
+        """Output columns that ORDER BY and the like may name, in lower case."""
+        select = self._block.select
+        if not any(select.args.get(key) for key in ("order", "having", "sort", "cluster", "distribute", "qualify")):
+            return set()
+        return {item.alias.lower() for item in select.expressions}
+
+    def _written(self, visible: str) -> str:
+        """A column of the source, qualified where another source may have the name."""
         single = not self._block.others and len(self._block.cubes) == 1
         quoted = quote_identifier(visible)
-        # Qualified where another source, or an output column (in ORDER BY), may have the name.
-        if not self._source.alias or (single and visible.lower() not in outputs):
-            return quoted
-        return f"{quote_identifier(self._source.alias)}.{quoted}"
+        return quoted if single or not self._source.alias else f"{quote_identifier(self._source.alias)}.{quoted}"
 
     def _visible(self, name: str) -> str:
         """The name under which the block sees a column of the cube; select lists that hide it are extended."""
-        added = [] if name != self.present else [name]
+        added = [name] if name in self.extras else []
         for level in self._source.levels:
             if level.passes_all and not _names(level, name):
                 continue

@@ -95,11 +95,11 @@ def plan_reference(
     edits = [*aggregate_edits(text, select, additivity, counters), *range_edits(text, time), *counters.edits]
     shown = nodes if visible else [node for node in nodes if not _is_star(node, columns)]
     natural = source.cube.column_order if _is_natural(select) else ()
-    needed = columns.needed(shown, (value for _, value in correlated), (*counters.used, *natural))
+    needed = columns.needed(shown, (value for _, value in correlated), (*counters.named, *natural))
     demand = Demand(
         time.wanted,
         tuple(time.exact),
-        needed,
+        tuple(dict.fromkeys((*needed, *counters.used))),
         frozenset(time.units),
         additive=not objections,
         raw=bool(time.raw),
@@ -109,7 +109,7 @@ def plan_reference(
     if choice is None:
         raise _no_candidate(text, source, demand, time)
     arms = _arms(choice, reader, demand)
-    parts: list[Part] = [*arms_module.relation(arms, source.cube, needed, counters.marks)]
+    parts: list[Part] = [*arms_module.relation(arms, source.cube, needed, counters.extras)]
     if not source.node.alias:
         parts.append(f" AS {quote_identifier(source.node.name)}")
     edits.insert(0, Edit(source.span, tuple(parts), f"{source.cube.name} becomes {_counted(len(arms))}"))

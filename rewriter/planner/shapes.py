@@ -13,7 +13,7 @@ from rewriter.planner.units import unit_named
 
 
 def check_unit(text: QueryText, call: exp.Expr) -> None:
-    """Refuses a unit that sqlglot does not read as Spark does: ``date_trunc(month, t)`` is one of a column to Spark, and
+    """Refuses a unit that sqlglot does not read as Spark does: ``date_trunc(month, t)`` has a column for Spark, and
     ``trunc(t, 'q')`` is NULL.
     """
     span, inside = text.call(call)

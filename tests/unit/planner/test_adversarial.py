@@ -137,8 +137,8 @@ def test_an_edited_item_is_named_as_a_whole(item: str, edited: str) -> None:
 
 def test_a_count_in_order_by_is_not_taken_for_the_output_of_the_same_name() -> None:
     sql = plan(f"SELECT carrier, COUNT(*) AS flights {FLIGHTS} GROUP BY carrier ORDER BY COUNT(*)").sql
-    assert "COALESCE(SUM(flights.flights), 0) AS flights" in sql
-    assert sql.endswith("ORDER BY COALESCE(SUM(flights.flights), 0)")
+    assert "COALESCE(SUM(rw_flights), 0) AS flights" in sql
+    assert sql.endswith("ORDER BY COALESCE(SUM(rw_flights), 0)")
 
 
 def test_names_with_the_database_lose_it_everywhere_and_once() -> None:

@@ -128,6 +128,34 @@ def test_a_constant_of_a_subquery_that_may_be_absent_is_no_count_of_rows() -> No
     assert "SUM(CASE WHEN (f.one) IS NOT NULL THEN COALESCE(f.rw_events, 1) END)" in made.sql
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "y.seen IS NULL",
+        "y.seen IS NOT TRUE",
+        "NOT (y.seen IS NOT NULL)",
+        "(y.one = 1) IS NULL",
+        "coalesce(y.one, 0) = 0",
+        "(y.late IS NULL OR NOT y.late)",
+    ],
+)
+def test_a_constant_of_a_relation_that_may_be_absent_is_not_folded(condition: str) -> None:
+    made = plan(
+        "SELECT SUM(a.distance) FROM flights a LEFT JOIN (SELECT carrier, TRUE AS seen, 1 AS one, "
+        "departed >= '2013-03-01' AS late FROM flights WHERE departed < '2013-02-01') y ON a.carrier = y.carrier "
+        f"WHERE {within('a')} AND {condition}"
+    )
+    assert covers(made) == [BEST, {"hourly": 744}]
+
+
+def test_a_counting_measure_is_not_taken_for_an_output_column_of_its_name() -> None:
+    made = plan("SELECT MAX(worst) AS flights, carrier FROM flights GROUP BY carrier ORDER BY COUNT(*)")
+    assert made.sql.startswith(
+        "SELECT MAX(worst) AS flights, carrier FROM (SELECT carrier, worst, flights AS rw_flights FROM "
+    )
+    assert made.sql.endswith("ORDER BY COALESCE(SUM(rw_flights), 0)")
+
+
 def test_count_if_counts_events() -> None:
     made = plan("SELECT count_if(carrier = 'UA') AS n FROM flights")
     assert made.sql.startswith("SELECT COALESCE(SUM(CASE WHEN (carrier = 'UA') THEN flights END), 0) AS n FROM (")
