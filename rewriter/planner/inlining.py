@@ -119,7 +119,7 @@ def refuse_counting(relation: exp.Expr, select: exp.Select, cubes: Mapping[int, 
                     "filter it, or is a CTE named more than once, would count rows, not events.",
                     condition="AMBIGUOUS_COUNT",
                     object=cube.name,
-                    hint="Aggregate inside the subquery, or sum the measure that counts.",
+                    hint="Aggregate inside it, sum the measure that counts, or write a shared CTE as a subquery in each place.",
                 )
 
 
@@ -130,7 +130,7 @@ def _rows_of(node: exp.Expr | None, cubes: Mapping[int, Cube], ctes: CteReferenc
             yield cubes[id(node)]
         elif (cte := ctes.of(node)) is not None and not (cte.parent and cte.parent.args.get("recursive")):
             yield from _rows_of(cte.this, cubes, ctes)
-    elif isinstance(node, exp.Subquery):
+    elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Table):
         yield from _rows_of(node.this, cubes, ctes)
     elif isinstance(node, exp.Union) and not node.args.get("distinct"):
         yield from _rows_of(node.this, cubes, ctes)

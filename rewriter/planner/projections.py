@@ -42,8 +42,9 @@ def _computed(select: exp.Select) -> Iterator[exp.Expr]:
         stack.append(where.this)
     while stack:
         node = stack.pop()
-        yield node
-        stack += [child for child in node.iter_expressions() if not isinstance(child, exp.Query)]
+        if not isinstance(node, exp.Query):
+            yield node
+            stack += node.iter_expressions()
 
 
 def _plain(node: exp.Expr) -> bool:
