@@ -306,6 +306,31 @@ def test_windows_over_groups_are_free_and_over_rows_read_the_base(select: str, c
     assert covers(made) == [cover]
 
 
+@pytest.mark.parametrize(
+    ("sql", "cover"),
+    [
+        ("x, SUM(distance) FROM {} LATERAL VIEW explode(array(1, 2)) e AS x GROUP BY x", BEST),
+        ("x, COUNT(*) FROM {} LATERAL VIEW OUTER explode(split(carrier, '')) e AS x GROUP BY x", BEST),
+        ("x, SUM(distance) FROM {} LATERAL VIEW explode(array(distance)) e AS x GROUP BY x", BASE),
+        ("x, SUM(distance) FROM {} LATERAL VIEW explode(array(hour(departed))) e AS x GROUP BY x", BASE),
+        ("explode(array(1, 2)), SUM(distance) FROM {}", BASE),
+    ],
+)
+def test_lateral_views_multiply_rows_by_functions_of_dimensions(sql: str, cover: dict[str, int]) -> None:
+    assert covers(plan("SELECT " + sql.format(f"(SELECT * FROM flights WHERE {within()}) f"))) == [cover]
+
+
+@pytest.mark.parametrize(
+    ("size", "cover"), [("1 day", {"daily": 28}), ("1 hour", {"hourly": 672}), ("90 minutes", {"hourly": 672})]
+)
+def test_windows_of_time_need_periods_that_nest_in_them(size: str, cover: dict[str, int]) -> None:
+    made = plan(
+        "SELECT window.start, SUM(distance) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01' "
+        f"GROUP BY window(departed, '{size}')"
+    )
+    assert covers(made) == [cover]
+
+
 def test_count_and_avg_as_windows_over_rows_count_events() -> None:
     made = plan(
         f"SELECT COUNT(*) OVER (PARTITION BY carrier) AS n, AVG(delay) OVER w AS a FROM flights WHERE {within()} WINDOW w AS ()"
