@@ -13,7 +13,7 @@ from rewriter.showing import listing, named_fact, strings
 from rewriter.timeline.bounds import resolve_bound
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
-from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange
 
 
 def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
@@ -84,7 +84,8 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     """What a query over the range would use, and what is missing, in order of time.
 
     Rows of (from, to, status, table, period, partitions); ``status`` is ``covered``, ``missing`` (in units of the base
-    period) or ``outdated`` (there, but older than its base). Without bounds it is the extent of all partitions.
+    period) or ``outdated``: what is missing and overlaps a partition that is there, but older than its base. Without
+    bounds it is the extent of all partitions.
     """
     fact = named_fact(statement.fact, context)
     tables = [(storage.name, table) for storage in fact.storages for table in storage.tables]
@@ -98,7 +99,7 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
         for storage, table in tables
         for period in table.layouts
     ]
-    target = snapped(_target(statement, context, extent([*fresh, *stale])), fact.base_period)
+    target = snapped(asked(statement, context, extent([*fresh, *stale])), fact.base_period)
     found = cover(target, fresh)
     rows = [
         _row(period_range, "covered", part.table, part.period, len(ordinals))
@@ -107,10 +108,11 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     ]
     missing = found.missing
     for one in sorted(stale, key=lambda candidate: -candidate.period):
-        for ordinals in _inside(one.timeline, one.period, missing):
-            outdated = _instants(one.period, ordinals)
-            rows.append(_row(outdated, "outdated", one.table, one.period, len(ordinals)))
-            missing = missing - RangeSet.of(outdated)
+        for gap in missing:
+            for ordinals in one.timeline.covered(overlapping(one.period, gap)):
+                outdated = RangeSet.of(_instants(one.period, ordinals)) & RangeSet.of(gap)
+                rows += [_row(r, "outdated", one.table, one.period, len(ordinals)) for r in outdated]
+                missing = missing - outdated
     base = fact.base_period
     rows += [_row(r, "missing", None, base, base.ordinal(r.end) - base.ordinal(r.start)) for r in missing]
     rows.sort(key=lambda pair: pair[0])
@@ -118,7 +120,12 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     return listing("SHOW COVERAGE", columns, [row for _, row in rows])
 
 
-def _target(statement: s.ShowCoverage, context: Context, everything: TimeRange | None) -> RangeSet:
+def asked(
+    statement: s.ShowCoverage | s.CheckFact | s.RefreshFact, context: Context, everything: TimeRange | None
+) -> RangeSet:
+    """The range of FROM … TO …, or ``everything`` without it. Raises ``DataError`` at a bound, or for a range that
+    ends before it begins.
+    """
     if statement.start is None or statement.end is None:
         return RangeSet.EMPTY if everything is None else RangeSet.of(everything)
     start, end = _bound(statement.start, context), _bound(statement.end, context)
@@ -139,14 +146,9 @@ def _bound(literal: s.Literal, context: Context) -> int:
         raise error.at(literal.span) from None
 
 
-def _inside(line: PartitionTimeline, period: UpdatePeriod, missing: RangeSet) -> list[OrdinalRange]:
-    """What a timeline has of the periods that lie wholly inside what is missing."""
-    found: list[OrdinalRange] = []
-    for one in missing:
-        first, stop = period.ordinal(period.ceil(one.start)), period.ordinal(one.end)
-        if first < stop:
-            found += line.covered(OrdinalRange(first, stop))
-    return found
+def overlapping(period: UpdatePeriod, time: TimeRange) -> OrdinalRange:
+    """The periods that share time with a range."""
+    return OrdinalRange(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
 
 
 def _instants(period: UpdatePeriod, ordinals: OrdinalRange) -> TimeRange:

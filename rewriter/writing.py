@@ -11,29 +11,26 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rewriter.catalog.changes import AddPartitions, PartitionWrite, WritePartitions
-from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, Partition, PartitionValues
-from rewriter.catalog.transaction import Transaction
+from rewriter.catalog.models import DataFile, Partition, PartitionValues
 from rewriter.catalog.values import partition_name
 from rewriter.context import Context
 from rewriter.errors import ConflictError, Error, OperationalError
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.files import directory, external_files
 from rewriter.grammar import statements as s
+from rewriter.managed import grouped, write_managed
 from rewriter.reading import Prepared, placed, prepare, the_partition
 from rewriter.result import Result, Stats
 from rewriter.specs import key_range
 from rewriter.targets import Target, check_columns, read_target, refuse_static_wipe
 
 _ATTEMPTS = 4
-_HEARTBEAT_SECONDS = 10.0
 
 
 def insert(statement: s.Insert, context: Context) -> Result:
@@ -97,25 +94,13 @@ def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
 def _write_managed(
     statement: s.Insert, target: Target, query: EngineQuery, prepared: Prepared, context: Context
 ) -> tuple[WrittenFile, ...]:
-    table = target.table
-    with context.catalog.begin(context.snapshot) as transaction:
-        write_id = transaction.write_id(table)
-        folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}")
-        with _removed_on_failure(folder):
-            with _heartbeat(transaction):
-                files = _written(statement, target, query, folder, context)
-            change = _change(statement, target, write_id, files, context)
-        if change is None:
-            shutil.rmtree(folder, ignore_errors=True)
-            return files
-        try:
-            sources = {use.table.id: use.ranges for use in prepared.plan.uses if use.table.id > 0}
-            transaction.commit([change], sources)
-        except Error:
-            # Only an error of ours says surely that nothing was committed; otherwise the files must stay.
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-    return files
+    return write_managed(
+        target.table,
+        lambda folder: _written(statement, target, query, folder, context),
+        lambda write_id, files: _change(statement, target, write_id, files, context),
+        prepared.plan.uses,
+        context,
+    )
 
 
 def _written(
@@ -143,7 +128,7 @@ def _change(
     statement: s.Insert, target: Target, write_id: int, files: Sequence[WrittenFile], context: Context
 ) -> WritePartitions | None:
     """What the write means to the catalog; ``None`` where it changes nothing."""
-    partitions = _grouped(files)
+    partitions = grouped(files)
     if target.is_static and not partitions:
         if not statement.overwrite and (_existing(target, context) or not target.table.partition_columns):
             return None
@@ -161,13 +146,6 @@ def _change(
     )
 
 
-def _grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFile, ...]]:
-    partitions: dict[PartitionValues, list[DataFile]] = {}
-    for file in files:
-        partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes))
-    return {values: tuple(found) for values, found in partitions.items()}
-
-
 def _write_external(
     statement: s.Insert, target: Target, query: EngineQuery, prepared: Prepared, context: Context
 ) -> tuple[WrittenFile, ...]:
@@ -177,7 +155,7 @@ def _write_external(
     try:
         os.makedirs(table.location, exist_ok=True)
         files = _written(statement, target, query, staging, context)
-        partitions = _grouped(files)
+        partitions = grouped(files)
         if target.is_static and (statement.overwrite or table.partition_columns):
             partitions.setdefault(target.static, ())
         known = _known(target, context)
@@ -262,34 +240,3 @@ def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Cont
         else:
             name = partition_name(target.table.partition_columns, values)
             raise errors[0] if errors else OperationalError(f"{name} fits no layout.")
-
-
-@contextmanager
-def _removed_on_failure(folder: str) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-@contextmanager
-def _heartbeat(transaction: Transaction) -> Iterator[None]:
-    """Tells the catalog now and then that this writer lives, while its engine works."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(_HEARTBEAT_SECONDS):
-            try:
-                transaction.heartbeat()
-            except Error:
-                # The commit will say the same, in the statement's own thread.
-                return
-
-    thread = threading.Thread(target=beat, name="rewriter-heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()

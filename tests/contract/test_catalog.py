@@ -281,11 +281,9 @@ class History:
             whole = any(start(one) <= start(base) and end(base) <= end(one) for _, one in read)
             if inside(base, slot) and not whole:
                 return -1
-        known = pending.seen
-        for name, one in read:
-            if name in ("months", "coarse") and inside(one, slot):
-                known = min(known, world.tables[name][one].as_of if world.is_fresh(name, one) else -1)
-        return known
+        # A rollup that was fresh said what the base said, whenever it was written.
+        stale = [one for name, one in read if name in ("months", "coarse") and not world.is_fresh(name, one)]
+        return -1 if any(inside(one, slot) for one in stale) else pending.seen
 
     # --- comparing --------------------------------------------------------------------------------------------
 

@@ -224,6 +224,27 @@ def test_check_reads_the_partitions_of_the_range_and_their_base_alone(session: S
     assert sorted(engine.read) == ["2013-01-02", *HOURS[24:]]
 
 
+def test_a_base_that_lost_a_country_neither_checks_nor_refreshes(session: Session) -> None:
+    table(session, "hours", "dt STRING, country STRING")
+    table(session, "days")
+    fact(
+        session,
+        "TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt) COMPLETE WITH ANY country",
+        "TABLE days PERIOD DAILY PARTITIONED BY t AS (dt)",
+    )
+    both = [f"('x', 1, '{hour}', '{country}')" for hour in HOURS[:24] for country in ("us", "jp")]
+    run(session, f"INSERT INTO hours VALUES {', '.join(both)}", "REFRESH FACT f")
+    run(session, "ALTER TABLE hours DROP PARTITION (dt = '2013-01-01-07', country = 'jp')")
+    assert [row[8] for row in rows(session, "CHECK FACT f")] == [
+        "not checked: the base lacks [2013-01-01T07, 2013-01-01T08)",
+        "nothing compared",
+    ]
+    run(session, "INSERT INTO hours VALUES ('x', 1, '2013-01-01-08', 'us')")
+    assert statuses(session, "REFRESH FACT f") == [
+        ("days", "DAILY", "outdated", "skipped: its base is not wholly there", 1)
+    ]
+
+
 def test_a_copy_of_the_base_is_checked_too(session: Session) -> None:
     days_and_hours(session)
     table(session, "again")

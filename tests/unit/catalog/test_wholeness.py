@@ -292,6 +292,20 @@ def test_what_is_left_of_a_retired_period_proves_nothing(w: Warehouse, hours: Ta
     assert status(w, "months", P.MONTHLY) == (["2013-01"], [])
 
 
+def test_the_rest_of_a_retired_period_proves_nothing_where_ranges_were_read(
+    w: Warehouse, hours: Table, days: Table
+) -> None:
+    into(w, hours, HOUR, "us", "eu", "jp")
+    into(w, hours, "2013-02-01-00", "us", "eu")
+    drop(w, hours, HOUR, "jp")
+    months = w.catalog.snapshot().table("months")
+    read = [KeyRange(key(hours, "2013", None), key(hours, "2014", None))]
+    with w.catalog.begin() as tx:
+        values = [PartitionWrite((month,)) for month in ("2013-01", "2013-02")]
+        tx.commit([WritePartitions(months, tx.write_id(months), tuple(values), overwrite=True)], {hours.id: read})
+    assert status(w, "months", P.MONTHLY) == (["2013-02"], ["2013-01"])
+
+
 def test_what_comes_of_half_a_rollup_is_outdated(w: Warehouse, hours: Table, days: Table) -> None:
     into(w, hours, HOUR, "us", "eu")
     put(w, days, DAY, "us", sources=[hours])
@@ -358,6 +372,19 @@ def test_a_fact_takes_over_whole_periods_only(w: Warehouse, hours: Table) -> Non
     assert status(w, "days") == ([DAY, "2013-01-02"], ["2013-01-03"])
     w.commit(lambda tx: [DropObject(fact)])
     assert w.fresh("hours", P.HOURLY) == []
+
+
+def test_a_part_that_came_of_a_rollup_before_the_fact_is_outdated(w: Warehouse, hours: Table) -> None:
+    days, months = w.create("days"), w.create("months", PARTED)
+    into(w, hours, HOUR, "us", "eu")
+    w.overwrite(days, DAY, sources=[hours])
+    put(w, months, "2013-01", "us", sources=[days])
+    make_fact(w, parted("hours", P.HOURLY), storage_table("days", [P.DAILY]), parted("months", P.MONTHLY))
+    # Of the days we do not know what they were then.
+    put(w, months, "2013-01", "eu", sources=[hours])
+    assert status(w, "months", P.MONTHLY) == ([], ["2013-01"])
+    put(w, months, "2013-01", "us", sources=[hours])
+    assert status(w, "months", P.MONTHLY) == (["2013-01"], [])
 
 
 def test_what_was_dropped_before_the_fact_is_forgotten(w: Warehouse, hours: Table) -> None:

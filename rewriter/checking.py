@@ -1,0 +1,229 @@
+"""CHECK FACT: whether the rollups of a fact say what its base says, and whether the facts of a cube agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rewriter.catalog.models import Column, Cube, Fact, Measure, StorageTable
+from rewriter.comparing import Comparison, Difference, differences
+from rewriter.context import Context
+from rewriter.coverage import asked, overlapping
+from rewriter.errors import Error
+from rewriter.grammar import statements as s
+from rewriter.grammar.render import quote
+from rewriter.planner.arms import Arm
+from rewriter.planner.cover import Candidate, cover, extent
+from rewriter.result import Result, Row
+from rewriter.showing import listing, named_fact, strings
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.timelines import OrdinalRange
+
+#: The most differences that one comparison shows; the rest is counted.
+MOST_SHOWN = 100
+_RANGES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a fact has partitions of one period."""
+
+    fact: Fact
+    storage: str
+    table: StorageTable
+    period: UpdatePeriod
+
+
+def check_fact(statement: s.CheckFact, context: Context) -> Result:
+    """Compares every rollup, every copy of the base and every other fact of the cube with the base of the fact.
+
+    Rows of (checked, period, from, to, row, measure, base, found, finding, partitions). Of each comparison first what
+    was not compared (``outdated``, or ``not checked`` with the reason), then the differences in order, at most 100,
+    with the number of those left out, and last a summary: ``agrees``, ``differs`` or ``nothing compared``. Partitions
+    that share time with the range are in it. Every comparison is one query, over both sides' partitions only.
+    """
+    fact = named_fact(statement.fact, context)
+    cube = context.snapshot.cube(fact.cube)
+    facts = [fact, *(other for other in context.snapshot.facts_of(cube.name) if other.id != fact.id)]
+    there = [_candidate(place, context) for one in facts for place in places(one)]
+    wanted = asked(statement, context, extent(there))
+    rows: list[Row] = []
+    try:
+        for place in places(fact):
+            rows += _check_place(place, cube, wanted, context)
+        for other in facts[1:]:
+            rows += _check_other(fact, other, cube, wanted, context)
+    except Error as error:
+        error.position = None  # It was a place in a query that nobody typed.
+        raise error.at(statement.fact.span) from None
+    columns = strings("checked", "period", "from", "to", "row", "measure", "base", "found", "finding")
+    return listing("CHECK FACT", (*columns, Column("partitions", "bigint")), rows)
+
+
+def places(fact: Fact) -> list[Place]:
+    """All (storage table, period) of a fact, in its order, coarse before fine."""
+    return [
+        Place(fact, storage.name, table, period)
+        for storage in fact.storages
+        for table in storage.tables
+        for period in sorted(table.layouts, reverse=True)
+    ]
+
+
+def base_places(fact: Fact) -> list[Place]:
+    """Where the base of a fact lies: one place, or several copies."""
+    return [place for place in places(fact) if place.period is fact.base_period]
+
+
+def whole_base(bases: Sequence[Place], context: Context) -> RangeSet:
+    """The time of base periods that are there as a whole: none of their partitions was dropped."""
+    found = RangeSet.EMPTY
+    for place in bases:
+        table, period, time = place.table.table, place.period, place.table.time
+        fresh = context.snapshot.timeline(table, period, time).ranges()
+        retired = context.snapshot.retired(table, period, time).ranges()
+        found |= times(period, fresh) - times(period, retired)
+    return found
+
+
+def times(period: UpdatePeriod, ordinals: Sequence[OrdinalRange]) -> RangeSet:
+    """The time of periods."""
+    return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in ordinals)
+
+
+def within(period: UpdatePeriod, time: RangeSet) -> RangeSet:
+    """The periods that lie wholly inside the time."""
+    pairs = ((period.ceil(one.start), period.floor(one.end)) for one in time)
+    return RangeSet(TimeRange(start, end) for start, end in pairs if start < end)
+
+
+def inside(ordinals: Sequence[OrdinalRange], period: UpdatePeriod, wanted: RangeSet) -> RangeSet:
+    """The time of those of the periods that share time with the range."""
+    outward = RangeSet(TimeRange(period.floor(one.start), period.ceil(one.end)) for one in wanted)
+    return times(period, ordinals) & outward
+
+
+def ordinals_of(period: UpdatePeriod, time: RangeSet) -> tuple[OrdinalRange, ...]:
+    """The periods that share time with some ranges."""
+    return tuple(overlapping(period, one) for one in time)
+
+
+def base_arms(bases: Sequence[Place], time: RangeSet, context: Context) -> tuple[Arm, ...]:
+    """The base partitions of some time, which must be there."""
+    parts = cover(time, [_candidate(place, context) for place in bases]).parts
+    tables = {place.table.table: place.table for place in bases}
+    return tuple(_arm(tables[part.table], part.period, part.ranges, context) for part in parts)
+
+
+def carried(fact: Fact, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, ...]]:
+    """The dimensions and measures that a fact carries."""
+    names = None if fact.columns is None else {name.lower() for name in fact.columns}
+    return (
+        tuple(column for column in cube.dimensions if names is None or column.name.lower() in names),
+        tuple(measure for measure in cube.measures if names is None or measure.name.lower() in names),
+    )
+
+
+def _check_place(place: Place, cube: Cube, wanted: RangeSet, context: Context) -> Iterator[Row]:
+    bases = base_places(place.fact)
+    if place in bases:
+        bases = bases[: bases.index(place)]  # A copy is compared with those before it.
+    if not bases:
+        return
+    period, name = place.period, place.table.table
+    outdated = inside(context.snapshot.outdated(name, period, place.table.time).ranges(), period, wanted)
+    if outdated:
+        yield from _told(name, period, outdated, "outdated")
+    fresh = inside(context.snapshot.timeline(name, period, place.table.time).ranges(), period, wanted)
+    whole = whole_base(bases, context)
+    checked = RangeSet(r for one in fresh for r in _periods_without(period, one, RangeSet.of(one) - whole))
+    for one in fresh - checked:
+        lacking = RangeSet.of(one) - whole
+        yield from _told(name, period, RangeSet.of(one), f"not checked: the base lacks {_shortened(lacking)}")
+    dimensions, measures = carried(place.fact, cube)
+    arm = _arm(place.table, period, ordinals_of(period, checked), context)
+    base = base_arms(bases, checked, context)
+    yield from _compared(name, Comparison(cube, period, base, (arm,), dimensions, measures), checked, context)
+
+
+def _check_other(fact: Fact, other: Fact, cube: Cube, wanted: RangeSet, context: Context) -> Iterator[Row]:
+    period = max(fact.base_period, other.base_period)
+    mine, theirs = base_places(fact), base_places(other)
+    both = whole_base(mine, context) & whole_base(theirs, context)
+    checked = inside(ordinals_of(period, within(period, both)), period, wanted)
+    (dimensions, measures), (their_dimensions, their_measures) = carried(fact, cube), carried(other, cube)
+    comparison = Comparison(
+        cube,
+        period,
+        base_arms(mine, checked, context),
+        base_arms(theirs, checked, context),
+        tuple(column for column in dimensions if column in their_dimensions),
+        tuple(measure for measure in measures if measure in their_measures),
+    )
+    yield from _compared(f"fact {other.name}", comparison, checked, context)
+
+
+def _compared(name: str, comparison: Comparison, checked: RangeSet, context: Context) -> Iterator[Row]:
+    """The differences as rows, and the summary."""
+    period, count = comparison.period, 0
+    if checked:
+        for count, difference in enumerate(differences(comparison, context), start=1):
+            if count <= MOST_SHOWN:
+                yield _difference(name, comparison, difference)
+        if count > MOST_SHOWN:
+            yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more differences are not shown", None)
+    start = format_instant(checked.ranges[0].start) if checked else None
+    end = format_instant(checked.ranges[-1].end) if checked else None
+    finding = "nothing compared" if not checked else "differs" if count else "agrees"
+    yield (name, period.name, start, end, *[None] * 4, finding, _count(period, checked))
+
+
+def _difference(name: str, comparison: Comparison, found: Difference) -> Row:
+    period = comparison.period
+    pairs = zip(comparison.dimensions, found.values, strict=True)
+    row = ", ".join(f"{column.name}={_text(value, literal=True) or 'NULL'}" for column, value in pairs)
+    start, end = format_instant(period.start(found.ordinal)), format_instant(period.end(found.ordinal))
+    values = (_text(found.base), _text(found.found))
+    return name, period.name, start, end, row or None, found.measure, *values, found.finding, None
+
+
+def _text(value: object, *, literal: bool = False) -> str | None:
+    """A value as text; ``literal`` quotes what is a text, so that it is not taken for NULL."""
+    if value is None or isinstance(value, str):
+        return quote(value) if literal and isinstance(value, str) else value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
+def _told(name: str, period: UpdatePeriod, time: RangeSet, finding: str) -> Iterator[Row]:
+    for one in time:
+        ends = (format_instant(one.start), format_instant(one.end))
+        yield (name, period.name, *ends, *[None] * 4, finding, _count(period, RangeSet.of(one)))
+
+
+def _shortened(time: RangeSet) -> str:
+    """The first ranges, and how many more there are."""
+    shown = ", ".join(str(one) for one in time.ranges[:_RANGES_SHOWN])
+    more = len(time.ranges) - _RANGES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _count(period: UpdatePeriod, time: RangeSet) -> int:
+    return sum(len(one) for one in ordinals_of(period, time))
+
+
+def _periods_without(period: UpdatePeriod, time: TimeRange, lacking: RangeSet) -> RangeSet:
+    """The periods of some time in which nothing is lacking."""
+    return RangeSet.of(time) - times(period, ordinals_of(period, lacking))
+
+
+def _candidate(place: Place, context: Context) -> Candidate:
+    line = context.snapshot.timeline(place.table.table, place.period, place.table.time)
+    return Candidate(place.fact.name, place.storage, place.table.table, place.period, line)
+
+
+def _arm(table: StorageTable, period: UpdatePeriod, ranges: Sequence[OrdinalRange], context: Context) -> Arm:
+    return Arm(context.snapshot.table(table.table), table, table.layouts[period], tuple(ranges))

@@ -1,0 +1,167 @@
+"""Two sides that should say the same of a fact, compared by one query: base and rollup, or two facts.
+
+Both sides are aggregated to periods and dimensions, each measure by its own aggregate, and brought together by UNION
+ALL and GROUP BY, so that NULL is a value like any other and a row that only one side has is found, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from rewriter.catalog.keys import merged
+from rewriter.catalog.models import Aggregate, Column, Cube, Measure, Table
+from rewriter.context import Context
+from rewriter.exec.engine import EngineQuery, Relation
+from rewriter.planner.arms import Arm, key_ranges, relation
+from rewriter.planner.plan import Selection, SqlTemplate, TableToken, TableUse, quote_identifier
+from rewriter.reading import scan_files
+from rewriter.timeline.periods import UpdatePeriod
+
+#: By how much sums of floating-point numbers may differ, relative to the sum of their magnitudes; FLOAT is rounded.
+_TOLERANCE = {"double": "1e-9", "float": "1e-6"}
+
+_UNITS = {
+    UpdatePeriod.MINUTELY: "MINUTE",
+    UpdatePeriod.HOURLY: "HOUR",
+    UpdatePeriod.DAILY: "DAY",
+    UpdatePeriod.MONTHLY: "MONTH",
+    UpdatePeriod.QUARTERLY: "QUARTER",
+    UpdatePeriod.YEARLY: "YEAR",
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared: the partitions of both sides, over the same time, in units of ``period``."""
+
+    cube: Cube
+    period: UpdatePeriod
+    base: tuple[Arm, ...]
+    other: tuple[Arm, ...]
+    dimensions: tuple[Column, ...]
+    measures: tuple[Measure, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A group of rows in which the sides differ. ``values`` are those of the dimensions.
+
+    ``finding`` is ``row missing`` (the base has it), ``row surplus``, or ``value differs``; ``base`` and ``found`` are
+    then the measure's values.
+    """
+
+    ordinal: int
+    values: tuple[object, ...]
+    finding: str
+    measure: str | None = None
+    base: object = None
+    found: object = None
+
+
+def differences(comparison: Comparison, context: Context) -> Iterator[Difference]:
+    """Runs the comparison. In order of time, dimensions and measures; nothing where both sides agree."""
+    reader = context.engine().execute(engine_query(_template(comparison), _uses(comparison), context))
+    dimensions, period = len(comparison.dimensions), comparison.period
+    for batch in reader:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            ordinal = period.ordinal((row[0] - _EPOCH) // timedelta(microseconds=1))
+            values, (base_rows, other_rows) = row[1 : dimensions + 1], row[dimensions + 1 : dimensions + 3]
+            if not base_rows or not other_rows:
+                yield Difference(ordinal, values, "row missing" if base_rows else "row surplus")
+                continue
+            for number, measure in enumerate(comparison.measures):
+                base, found, agrees = row[dimensions + 3 + 3 * number : dimensions + 6 + 3 * number]
+                if not agrees:
+                    yield Difference(ordinal, values, "value differs", measure.name, base, found)
+
+
+def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Context) -> EngineQuery:
+    """The template over exactly the partitions of the uses."""
+    names = {use.table.id: f"rw_{next(context.serial)}" for use in uses}
+    relations = tuple(
+        Relation(
+            names[use.table.id],
+            use.table.format,
+            use.table.columns,
+            use.table.partition_columns,
+            scan_files(use, context),
+        )
+        for use in uses
+    )
+    return EngineQuery(template.render(lambda table: names[table.id]), relations)
+
+
+def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
+    """The partitions of the arms, once for each table."""
+    by_table: dict[int, tuple[Table, list[Arm]]] = {}
+    for arm in arms:
+        by_table.setdefault(arm.table.id, (arm.table, []))[1].append(arm)
+    return tuple(
+        TableUse(
+            table,
+            merged(one for arm in found for one in key_ranges(arm)),
+            tuple(Selection(arm.layout, arm.ranges) for arm in found),
+        )
+        for table, found in by_table.values()
+    )
+
+
+def truncated(period: UpdatePeriod, time: str) -> str:
+    """The start of the period that holds a time, as Spark SQL."""
+    return f"date_trunc('{_UNITS[period]}', {time})"
+
+
+def aggregated(measure: Measure, expression: str) -> str:
+    """The measure rolled up, as Spark SQL."""
+    function = {Aggregate.MIN: "MIN", Aggregate.MAX: "MAX"}.get(measure.aggregate, "SUM")
+    return f"{function}({expression})"
+
+
+def _uses(comparison: Comparison) -> tuple[TableUse, ...]:
+    return uses_of([*comparison.base, *comparison.other])
+
+
+def _template(comparison: Comparison) -> SqlTemplate:
+    dimensions = [f"d{number}" for number in range(len(comparison.dimensions))]
+    groups = ["t", *dimensions]
+    inner = [*groups, *(f"COUNT(CASE WHEN s = {side} THEN 1 END) AS r{side}" for side in (0, 1))]
+    outer = [*groups, "r0", "r1"]
+    agree = ["r0 > 0", "r1 > 0"]
+    for number, measure in enumerate(comparison.measures):
+        for side in (0, 1):
+            value = aggregated(measure, f"CASE WHEN s = {side} THEN m{number} END")
+            inner.append(f"{value} AS v{side}{number}")
+        same = f"v0{number} <=> v1{number}"
+        tolerance = _TOLERANCE.get(measure.type) if measure.aggregate is Aggregate.SUM else None
+        if tolerance is not None:
+            inner.append(f"SUM(CASE WHEN s = 0 THEN ABS(m{number}) END) AS a{number}")
+            near = f"ABS(v0{number} - v1{number}) <= {tolerance} * a{number}"
+            same = f"({same} OR COALESCE({near}, FALSE))"
+        outer += [f"v0{number}", f"v1{number}", f"{same} AS e{number}"]
+        agree.append(same)
+    parts: list[str | TableToken] = [
+        f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM (",
+        *_side(comparison, comparison.base, 0),
+        " UNION ALL ",
+        *_side(comparison, comparison.other, 1),
+        f") AS sides GROUP BY {', '.join(groups)}) AS compared WHERE NOT ({' AND '.join(agree)}) "
+        f"ORDER BY {', '.join(groups)}",
+    ]
+    return SqlTemplate(tuple(parts))
+
+
+def _side(comparison: Comparison, arms: Sequence[Arm], side: int) -> Iterator[str | TableToken]:
+    time = arms[0].storage_table.time
+    items = [f"{side} AS s", f"{truncated(comparison.period, quote_identifier(time))} AS t"]
+    items += [f"{quote_identifier(column.name)} AS d{n}" for n, column in enumerate(comparison.dimensions)]
+    items += [f"{quote_identifier(measure.name)} AS m{n}" for n, measure in enumerate(comparison.measures)]
+    yield f"SELECT {', '.join(items)} FROM "
+    yield from relation(arms, comparison.cube, _columns(comparison, time))
+    yield f" AS side{side}"
+
+
+def _columns(comparison: Comparison, time: str) -> list[str]:
+    return [time, *(c.name for c in comparison.dimensions), *(m.name for m in comparison.measures)]

@@ -1,0 +1,107 @@
+"""A write into a managed table: a directory of its own, filled by the engine, then one catalog transaction.
+
+Until the commit no reader sees anything; after a crash the directory is an orphan that nothing refers to.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+
+from rewriter.catalog.changes import WritePartitions
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
+from rewriter.catalog.transaction import Transaction
+from rewriter.context import Context
+from rewriter.errors import Error
+from rewriter.exec.engine import WrittenFile
+from rewriter.planner.plan import TableUse
+
+_HEARTBEAT_SECONDS = 10.0
+
+
+def write_managed(
+    table: Table,
+    fill: Callable[[str], tuple[WrittenFile, ...]],
+    change: Callable[[int, Sequence[WrittenFile]], WritePartitions | None],
+    uses: Sequence[TableUse],
+    context: Context,
+) -> tuple[WrittenFile, ...]:
+    """Lets ``fill`` write files into a new directory and commits what ``change`` makes of them; ``None`` is nothing.
+
+    ``uses`` is what the query reads, which decides about freshness. Raises ``ConflictError`` where another transaction
+    came between; nothing is left then, nor after any other error of ours.
+    """
+    with context.catalog.begin(context.snapshot) as transaction:
+        write_id = transaction.write_id(table)
+        folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}")
+        with _removed_on_failure(folder):
+            with _heartbeat(transaction):
+                files = fill(folder)
+            made = change(write_id, files)
+        if made is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            return files
+        try:
+            sources = {use.table.id: _keys(use, context) for use in uses if use.table.id > 0}
+            transaction.commit([made], sources)
+        except Error:
+            # Only an error of ours says surely that nothing was committed; otherwise the files must stay.
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    return files
+
+
+def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
+    """The keys that were read. Those of other periods that lie among them were not, and may be outdated."""
+    if not use.selections:
+        return use.ranges
+    found: list[KeyRange] = []
+    for kept, run in groupby(context.snapshot.partitions(use.table, use.ranges), lambda one: use.keeps(one.values)):
+        if kept:
+            keys = [partition.key for partition in run]
+            found.append(KeyRange(keys[0], keys[-1] + b"\x00"))
+    return found
+
+
+def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFile, ...]]:
+    """The files by partition."""
+    partitions: dict[PartitionValues, list[DataFile]] = {}
+    for file in files:
+        partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes))
+    return {values: tuple(found) for values, found in partitions.items()}
+
+
+@contextmanager
+def _removed_on_failure(folder: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _heartbeat(transaction: Transaction) -> Iterator[None]:
+    """Tells the catalog now and then that this writer lives, while its engine works."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(_HEARTBEAT_SECONDS):
+            try:
+                transaction.heartbeat()
+            except Error:
+                # The commit will say the same, in the statement's own thread.
+                return
+
+    thread = threading.Thread(target=beat, name="rewriter-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

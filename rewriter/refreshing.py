@@ -1,0 +1,216 @@
+"""REFRESH FACT: recomputes the rollups that are missing or outdated from the base period."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+
+from rewriter.catalog.changes import PartitionWrite, WritePartitions
+from rewriter.catalog.models import Column, Cube, Partition, PartitionValues, StorageTable, Table
+from rewriter.checking import (
+    Place,
+    base_arms,
+    base_places,
+    carried,
+    inside,
+    ordinals_of,
+    places,
+    times,
+    whole_base,
+    within,
+)
+from rewriter.comparing import aggregated, engine_query, truncated, uses_of
+from rewriter.context import Context
+from rewriter.coverage import asked, overlapping
+from rewriter.errors import Error, InternalError
+from rewriter.exec.engine import Write, WrittenFile
+from rewriter.grammar import statements as s
+from rewriter.managed import grouped, write_managed
+from rewriter.planner.arms import Arm, check_layout_order, relation
+from rewriter.planner.literals import string_literal
+from rewriter.planner.plan import SqlTemplate, TableToken, quote_identifier
+from rewriter.result import Result, Row
+from rewriter.showing import listing, named_fact, strings
+from rewriter.specs import key_range
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.timelines import OrdinalRange
+
+
+def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
+    """Recomputes every rollup partition that is missing or outdated and whose base is wholly there.
+
+    Rows of (table, period, from, to, was, status, partitions); ``was`` is ``missing`` or ``outdated``; ``status`` is
+    ``refreshed``, ``to refresh`` with DRY RUN, or begins with ``skipped`` and the reason. Partitions that share time
+    with the range are in it. One query and one transaction for each (storage table, period), all of them over what the
+    statement saw at its start; what came later has made them outdated again, and is told.
+
+    Raises ``ConflictError`` (retryable) where another transaction wrote the same partitions meanwhile; those that were
+    refreshed before stay so.
+    """
+    fact = named_fact(statement.fact, context)
+    cube = context.snapshot.cube(fact.cube)
+    whole = whole_base(base_places(fact), context)
+    everything = TimeRange(whole.ranges[0].start, whole.ranges[-1].end) if whole else None
+    wanted = asked(statement, context, everything)
+    rows: list[Row] = []
+    try:
+        for place in places(fact):
+            if place.period is not fact.base_period:
+                rows += _refresh(place, cube, whole, wanted, statement.dry_run, context)
+    except Error as error:
+        error.position = None  # It was a place in a query that nobody typed.
+        raise error.at(statement.fact.span) from None
+    columns = (*strings("table", "period", "from", "to", "was", "status"), Column("partitions", "bigint"))
+    return listing("REFRESH FACT", columns, rows)
+
+
+def _refresh(
+    place: Place, cube: Cube, whole: RangeSet, wanted: RangeSet, dry_run: bool, context: Context
+) -> Iterator[Row]:
+    table, period = context.snapshot.table(place.table.table), place.period
+    fresh = times(period, context.snapshot.timeline(table.name, period, place.table.time).ranges())
+    stale = inside(context.snapshot.outdated(table.name, period, place.table.time).ranges(), period, wanted)
+    possible = inside(ordinals_of(period, within(period, whole)), period, wanted)
+    missing = possible - fresh - stale
+    reason = _unfit(place, table, cube)
+    if reason is not None:
+        yield from _rows(table, period, missing, "missing", reason)
+        yield from _rows(table, period, stale, "outdated", reason)
+        return
+    chosen = possible - fresh
+    status = "to refresh"
+    if chosen and not dry_run:
+        _write(place, table, cube, chosen, context)
+        after = context.catalog.snapshot().timeline(table.name, period, place.table.time)
+        again = chosen - times(period, after.ranges())
+        yield from _rows(table, period, again, "outdated", "outdated again: its base has changed meanwhile")
+        chosen, status = chosen - again, "refreshed"
+    yield from _rows(table, period, chosen & missing, "missing", status)
+    yield from _rows(table, period, chosen & stale, "outdated", status)
+    yield from _rows(table, period, stale - possible, "outdated", "skipped: its base is not wholly there")
+
+
+def _unfit(place: Place, table: Table, cube: Cube) -> str | None:
+    """Why the table is not refreshed, if it is not."""
+    if table.external:
+        return "skipped: the table is external"
+    if place.table.trusted:
+        return "skipped: the table is TRUSTED"
+    dimensions, measures = carried(place.fact, cube)
+    known = {dimension.name.lower() for dimension in dimensions} | {measure.name.lower() for measure in measures}
+    known |= {place.table.time.lower(), *(column.lower() for column in place.table.layouts[place.period].columns)}
+    surplus = [column.name for column in table.all_columns if column.name.lower() not in known]
+    return f"skipped: the fact does not know the column {surplus[0]}" if surplus else None
+
+
+def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Context) -> None:
+    check_layout_order(table, place.table.layouts[place.period])
+    arms = base_arms(base_places(place.fact), chosen, context)
+    uses = uses_of(arms)
+    query = engine_query(_template(place, table, cube, arms), uses, context)
+
+    def fill(folder: str) -> tuple[WrittenFile, ...]:
+        write = Write(folder, table.format, table.columns, table.partition_columns)
+        return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
+
+    def change(write_id: int, files: Sequence[WrittenFile]) -> WritePartitions:
+        found = grouped(files)
+        runs = ordinals_of(place.period, chosen)
+        targets = [values for run in runs for values in _targets(place, run, found.keys(), context)]
+        if found.keys() - set(targets):
+            raise InternalError(f"rows of {table.name} fell into partitions that were not to be refreshed")
+        parts = tuple(PartitionWrite(values, found.get(values, ())) for values in targets)
+        return WritePartitions(table, write_id, parts, overwrite=True)
+
+    write_managed(table, fill, change, uses, context)
+
+
+def _template(place: Place, table: Table, cube: Cube, arms: Sequence[Arm]) -> SqlTemplate:
+    """The base aggregated to the period, with the columns in the table's order, then the partition columns."""
+    dimensions, measures = carried(place.fact, cube)
+    time = place.table.time
+    groups = ["t", *(f"d{number}" for number in range(len(dimensions)))]
+    values = {column.name.lower(): f"d{number}" for number, column in enumerate(dimensions)}
+    values |= {
+        measure.name.lower(): f"CAST(v{number} AS {measure.type.upper()})" for number, measure in enumerate(measures)
+    }
+    values[time.lower()] = "t"
+    values |= _time_texts(place.table.layouts[place.period])
+    items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
+    rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
+    plain = [f"{truncated(place.period, quote_identifier(time))} AS t"]
+    plain += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
+    plain += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]
+    columns = [time, *(column.name for column in dimensions), *(measure.name for measure in measures)]
+    parts: list[str | TableToken] = [
+        f"SELECT {', '.join(items)} FROM (SELECT {', '.join([*groups, *rolled])} FROM (SELECT {', '.join(plain)} FROM ",
+        *relation(arms, cube, columns),
+        f" AS base) AS plain GROUP BY {', '.join(groups)}) AS rolled",
+    ]
+    return SqlTemplate(tuple(parts))
+
+
+#: Where a timestamp's text has a field of a layout: place from 1, and width.
+_FIELDS = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15, 2)}
+
+
+def _time_texts(layout: TimeLayout) -> dict[str, str]:
+    """Each time partition column's value for the period that begins at ``t``, as Spark SQL."""
+    sample = layout.values(0)
+    found: dict[str, str] = {}
+    for index, part in enumerate(layout.parts):
+        pieces: list[str] = []
+        position = 0
+        for field, start, width in layout.fields(index):
+            if position < start:
+                pieces.append(string_literal(sample[index][position:start]))
+            pieces.append(_field(field))
+            position = start + width
+        if position < len(sample[index]):
+            pieces.append(string_literal(sample[index][position:]))
+        found[part.column.lower()] = f"concat({', '.join(pieces)})" if len(pieces) > 1 else pieces[0]
+    return found
+
+
+def _field(field: str) -> str:
+    if field == "q":
+        return "CAST(quarter(t) AS STRING)"
+    place, width = _FIELDS[field]
+    return f"substring(CAST(t AS STRING), {place}, {width})"
+
+
+def _targets(
+    place: Place, ordinals: OrdinalRange, found: Collection[PartitionValues], context: Context
+) -> Iterator[PartitionValues]:
+    """The partitions that some periods consist of afterwards: written ones, older ones, and empty ones to be whole."""
+    table, layout = context.snapshot.table(place.table.table), place.table.layouts[place.period]
+    written: dict[PartitionValues, list[PartitionValues]] = {}
+    for values in found:
+        written.setdefault(values[: len(layout.columns)], []).append(values)
+    for ordinal in range(ordinals.start, ordinals.end):
+        time = layout.values(ordinal)
+        if not place.table.complete:
+            yield time
+            continue
+        older: Sequence[Partition] = context.snapshot.partitions(table, [key_range(table, time)])
+        there = sorted({*written.get(time, ()), *(one.values for one in older)}, key=str)
+        yield from there
+        yield from _lacking(place.table, time, there)
+
+
+def _lacking(table: StorageTable, time: PartitionValues, there: Sequence[PartitionValues]) -> Iterator[PartitionValues]:
+    """What COMPLETE WITH asks for and no partition has. Where any value serves, NULL does."""
+    listed = [one.values for one in table.complete]
+    known = {tuple(None if some is None else v for v, some in zip(values[len(time) :], listed, strict=True))
+             for values in there}  # fmt: skip
+    for combination in itertools.product(*((None,) if some is None else some for some in listed)):
+        if combination not in known:
+            yield (*time, *combination)
+
+
+def _rows(table: Table, period: UpdatePeriod, time: RangeSet, was: str, status: str) -> Iterator[Row]:
+    for one in time:
+        ends = (format_instant(one.start), format_instant(one.end))
+        yield (table.name, period.name, *ends, was, status, len(overlapping(period, one)))
