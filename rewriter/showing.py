@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rewriter.catalog.models import Column, Cube, Fact, Table, View
+from rewriter.catalog.models import Column, Completeness, Cube, Fact, Table, View
 from rewriter.catalog.values import partition_name
 from rewriter.context import Context, single
 from rewriter.errors import Error
@@ -226,10 +226,22 @@ def _describe_fact(fact: Fact) -> Result:
             table.time,
             ", ".join(f"{part.column} = '{part.pattern}'" for part in table.layouts[period].parts),
             table.trusted,
+            ", ".join(_completeness(rule) for rule in table.complete),
         )
         for storage in fact.storages
         for table in storage.tables
         for period in sorted(table.layouts, reverse=True)
     ]
-    columns = (*strings("storage", "table", "period", "time", "layout"), Column("trusted", "boolean"))
+    columns = (
+        *strings("storage", "table", "period", "time", "layout"),
+        Column("trusted", "boolean"),
+        *strings("complete_with"),
+    )
     return listing("DESCRIBE", columns, rows)
+
+
+def _completeness(rule: Completeness) -> str:
+    if rule.values is None:
+        return f"ANY {rule.column}"
+    values = ("NULL" if value is None else f"'{value}'" for value in rule.values)
+    return f"{rule.column} IN ({', '.join(values)})"
