@@ -1,8 +1,9 @@
 """From a time range and the rules of a block to the cover: which facts and periods may serve, and which do.
 
-Facts are judged in groups: one group for all facts of the same base period where the block is additive, one for each
-single fact where it is not. The best group is the one that lacks least, then costs fewest partitions, then weighs
-least, then comes first by name.
+Facts are judged in groups: one group for all facts where the block is additive, one for each single fact where it is
+not. The base period is the finest that any fact has which carries the columns: all facts of a cube describe the same
+events, so a fact that begins coarser is a rollup, and never makes an answer less exact. The best group is the one that
+lacks least, then costs fewest partitions, then weighs least, then comes first by name.
 """
 
 from __future__ import annotations
@@ -70,7 +71,11 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     """
     carrying = [fact for fact in facts if not missing_columns(fact, demand)]
     lacking = tuple(_lacks_columns(fact, demand) for fact in facts if fact not in carrying)
-    groups = _groups(carrying, additive=demand.additive and not demand.raw)
+    if not carrying:
+        return None
+    base = min(fact.base_period for fact in carrying)
+    groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
+    coarser = [fact for fact in carrying if not any(fact in group for group in groups)]
     choices = [_judge(group, demand, reader, settings) for group in groups]
     usable = [(choice, sources) for choice, sources in choices if choice.base is not None]
     if not usable:
@@ -82,6 +87,14 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         if choice is not best
         for source in sources
         if source not in best_sources
+    )
+    others += tuple(
+        Cause(
+            PruneCause.PERIOD_TOO_COARSE,
+            fact.name,
+            f"begins with {fact.base_period.name}, another fact with {base.name}",
+        )
+        for fact in coarser
     )
     causes = tuple(sorted((*lacking, *best.causes, *others), key=lambda cause: (cause.kind, cause.candidate)))
     return Choice(best.base, best.target, best.cover, best.outdated, best.facts, best.periods, causes)
@@ -110,19 +123,19 @@ def _lacks_columns(fact: Fact, demand: Demand) -> Cause:
     return Cause(PruneCause.COLUMN_MISSING, fact.name, f"does not carry {', '.join(missing_columns(fact, demand))}")
 
 
-def _groups(facts: Sequence[Fact], *, additive: bool) -> list[list[Fact]]:
-    if not additive:
-        return [[fact] for fact in facts]
-    by_base: dict[UpdatePeriod, list[Fact]] = {}
-    for fact in facts:
-        by_base.setdefault(fact.base_period, []).append(fact)
-    return list(by_base.values())
+def _groups(facts: Sequence[Fact], base: UpdatePeriod, *, additive: bool) -> list[list[Fact]]:
+    """All facts together where partitions of several may be mixed; each alone where not, and only those whose base
+    period is the finest: what is coarser is a rollup of the same events.
+    """
+    if additive:
+        return [list(facts)]
+    return [[fact] for fact in facts if fact.base_period is base]
 
 
 def _judge(
     facts: list[Fact], demand: Demand, reader: CatalogReader, settings: Settings
 ) -> tuple[Choice, tuple[Source, ...]]:
-    base = facts[0].base_period
+    base = min(fact.base_period for fact in facts)
     causes: list[Cause] = []
     sources: list[Source] = []
     everything = [

@@ -423,3 +423,22 @@ def test_pruning_keeps_every_partition_that_a_predicate_lets_through() -> None:
         assert use.ranges is not None
         found = [v for v in values for r in use.ranges if r.start <= encode(keyed.id, ["string"], (v,)) < r.end]
         assert found == kept, where
+
+
+def test_a_fact_that_begins_coarser_never_makes_an_answer_less_exact() -> None:
+    coarse = Fact(3, "coarse", "flights", (Storage("default", (storage_table("daily", {P.DAILY: [("ds", None)]}),)),))
+    fine = Fact(2, "fine", "flights", (Storage("default", (storage_table("hourly", {P.HOURLY: [("dt", None)]}),)),))
+    catalog = reader(facts=(coarse, fine))
+
+    def cover(sql: str) -> dict[str, int]:
+        return cover_of(plan(f"SELECT {sql}", catalog))
+
+    two_hours = "departed >= '2013-02-11' AND departed < '2013-02-11 02:00'"
+    assert cover(f"SUM(distance) FROM flights WHERE {two_hours}") == {"hourly": 2}
+    assert cover(f"hour(departed), SUM(distance) FROM flights WHERE {two_hours} GROUP BY 1") == {"hourly": 2}
+    assert cover(f"SUM(distance) FROM flights WHERE {two_hours.replace('11 02', '13 02')}") == {"daily": 2, "hourly": 2}
+    assert cover(f"distance FROM flights WHERE {two_hours}") == {"hourly": 2}
+    made = plan(f"SELECT distance FROM flights WHERE {two_hours}", catalog)
+    assert "coarse: begins with DAILY, another fact with HOURLY [PERIOD_TOO_COARSE]" in map(
+        str, made.coverage.references[0].causes
+    )
