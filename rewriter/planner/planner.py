@@ -69,7 +69,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
     for reference in coverage.references:
         if reference.missing:
             if not settings.partial_data:
-                raise _missing(text, reference)
+                raise _missing(reference)
             warnings.append(f"partial data: {reference.cube} lacks {reference.missing}")
     uses = _uses(
         [
@@ -171,7 +171,7 @@ def _merged(ranges: list[KeyRange]) -> tuple[KeyRange, ...]:
     return tuple(out)
 
 
-def _missing(text: QueryText, reference: ReferencePlan) -> MissingDataError:
+def _missing(reference: ReferencePlan) -> MissingDataError:
     ranges = tuple(str(one) for one in reference.missing)
     shown = ", ".join(ranges[:20]) + (f" and {len(ranges) - 20} more ranges" if len(ranges) > 20 else "")
     outdated = f" (of it outdated: {reference.outdated})" if reference.outdated else ""
@@ -179,7 +179,7 @@ def _missing(text: QueryText, reference: ReferencePlan) -> MissingDataError:
         f"The cube {reference.cube} has no partitions for {shown}{outdated}.",
         missing=ranges,
         causes=tuple(str(cause) for cause in reference.causes),
-        position=text.place(reference.position),
+        position=reference.position,
         object=reference.cube,
         hint="Load the missing partitions, or SET rewriter.partial_data = true to answer from what is there. "
         "EXPLAIN COVER shows every candidate.",

@@ -126,7 +126,7 @@ def plan_reference(
         units=tuple((unit, _words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
         warnings=tuple(_inside_warnings(time.wanted, choice.base, source.cube.name)),
         edits=tuple(edit.what for edit in edits if edit.what),
-        position=source.span,
+        position=text.place(source.span),
     )
     uses = tuple(
         (arm.table, arms_module.key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time),)) for arm in arms
