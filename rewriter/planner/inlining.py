@@ -119,7 +119,7 @@ def refuse_counting(relation: exp.Expr, select: exp.Select, cubes: Mapping[int, 
                     "filter it, or is a CTE named more than once, would count rows, not events.",
                     condition="AMBIGUOUS_COUNT",
                     object=cube.name,
-                    hint="Aggregate inside it, or sum the measure that counts; a shared CTE can be written out each time.",
+                    hint="Aggregate inside it, or sum the measure that counts; write a shared CTE out each time.",
                 )
 
 
