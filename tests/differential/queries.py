@@ -1,168 +1,354 @@
-"""Random queries over the cube of ``histories``, each with what it means in plain SQL over the base rows."""
+"""Queries as values: what is asked of cubes, and what that means in plain SQL over base rows.
+
+Both texts are written from one tree. In the meaning a cube is a relation of base rows with the cube's columns and one
+more, ``WEIGHT``: the number of events that a row stands for, so that COUNT over a cube is a sum of it (and 1 where an
+outer join extended with NULLs).
+"""
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 
-from rewriter.planner.literals import timestamp_literal
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import TimeRange
+
+from .schemas import quoted
+
+#: The column of base rows that says how many events a row is.
+WEIGHT = "rw_weight"
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression of a type: pieces of text and what they hold. ``plain`` is its meaning where that differs.
+
+    ``units`` and ``raw`` say how it uses time; ``rows`` that its value depends on single base rows, so that no rollup
+    may serve a block with it; ``aggregate`` that it aggregates.
+    """
+
+    type: str
+    parts: tuple[str | Expr | Select | Compound, ...]
+    plain: tuple[str | Expr | Select | Compound, ...] | None = None
+    units: frozenset[UpdatePeriod] = frozenset()
+    raw: bool = False
+    rows: bool = False
+    aggregate: bool = False
 
 
 @dataclass(frozen=True)
 class Item:
-    """An expression as asked of the cube and as it reads over base rows (the same where not given)."""
+    """An item of a select list. ``named`` is the column's name where the meaning's own would be another."""
 
-    asked: str
-    plain: str = ""
-
-    @property
-    def meaning(self) -> str:
-        return self.plain or self.asked
+    expr: Expr
+    alias: str = ""
+    named: str = ""
 
 
 @dataclass(frozen=True)
-class Question:
-    """A query over the cube, and the same over tables ``base0``, ``base1`` of base rows, one for each mention of the
-    cube.
+class Cube:
+    """A cube, or one fact of it, in FROM. ``multiplied``: what it is joined with needs its single rows."""
+
+    name: str
+    alias: str = ""
+    fact: str = ""
+    qualified: bool = False
+    multiplied: bool = False
+
+    @property
+    def known_as(self) -> str:
+        return self.alias or self.fact or self.name
+
+
+@dataclass(frozen=True)
+class Named:
+    """A table or a common table expression in FROM."""
+
+    name: str
+    alias: str
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A subquery in FROM."""
+
+    query: Select | Compound | With
+    alias: str
+
+
+@dataclass(frozen=True)
+class Join:
+    """``kind`` is all that stands before the relation: ``LEFT JOIN``, ``CROSS JOIN``, a comma."""
+
+    kind: str
+    relation: Cube | Named | Derived
+    on: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Select:
+    """One SELECT. ``weight`` is the text of a weight column that the meaning hands on (``""``: none).
+
+    ``exists`` says that only the presence of rows matters (IN, EXISTS).
     """
 
-    asked: str
-    plain: str
+    items: tuple[Item, ...]
+    relation: Cube | Named | Derived
+    joins: tuple[Join, ...] = ()
+    where: tuple[Expr, ...] = ()
+    group: tuple[Expr, ...] = ()
+    grouping: str = ""
+    having: tuple[Expr, ...] = ()
+    order: tuple[str, ...] = ()
+    limit: int = 0
+    distinct: bool = False
+    weight: str = ""
+    exists: bool = False
+
+    @property
+    def aggregates(self) -> bool:
+        used = (*(item.expr for item in self.items), *self.having)
+        return bool(self.group) or self.distinct or any(_has_aggregate(expr) for expr in used)
+
+    @property
+    def projects(self) -> bool:
+        """Whether it only projects and filters one relation."""
+        return not (self.aggregates or self.joins or self.limit or self.order)
 
 
-#: Aggregates: those that rollups serve, and those that only the base serves.
-AGGREGATES = (
-    Item("SUM(distance)"),
-    Item("COUNT(*)", "COALESCE(SUM(flights), 0)"),
-    Item("count(1)", "COALESCE(SUM(flights), 0)"),
-    Item("COUNT(carrier)", "COALESCE(SUM(CASE WHEN carrier IS NOT NULL THEN flights END), 0)"),
-    Item("COUNT(CASE WHEN origin = 'JFK' THEN 1 END)", "COALESCE(SUM(CASE WHEN origin = 'JFK' THEN flights END), 0)"),
-    Item("AVG(delay)", "SUM(delay) / NULLIF(SUM(departures), 0)"),
-    Item("MAX(worst)"),
-    Item("SUM(flights)"),
-    Item("SUM(CASE WHEN carrier = 'UA' THEN distance END)"),
-    Item("SUM(CASE WHEN carrier = 'UA' THEN distance ELSE 0 END)"),
-    Item("SUM(distance * 2)"),
-    Item("SUM(distance) FILTER (WHERE origin <> 'JFK')"),
-    Item("COUNT(*) FILTER (WHERE carrier = 'AA')", "COALESCE(SUM(flights) FILTER (WHERE carrier = 'AA'), 0)"),
-    Item("MIN(carrier)"),
-    Item("MAX(origin)"),
-    Item("COUNT(DISTINCT carrier)"),
-    Item("SUM(distance) + COUNT(*)", "SUM(distance) + COALESCE(SUM(flights), 0)"),
-    Item("SUM(distance + 1)"),
-    Item("SUM(distance + flights)"),
-    Item("COUNT(distance)"),
-    Item("MIN(distance)"),
-    Item("MIN(worst)"),
-    Item("AVG(distance)"),
-    Item("SUM(DISTINCT distance)"),
-    Item("COUNT(DISTINCT distance)"),
-)
-GROUPS = (
-    "carrier", "origin", "date_trunc('day', departed)", "date_trunc('month', departed)", "year(departed)",
-    "quarter(departed)", "month(departed)", "departed", "CAST(departed AS DATE)", "upper(carrier)", "hour(departed)",
-)  # fmt: skip
-FILTERS = (
-    "carrier = 'UA'", "origin IS NOT NULL", "carrier IN ('AA', 'UA')", "distance > 10", "departed IS NOT NULL",
-    "month(departed) = 2", "(carrier = 'AA' OR departed < TIMESTAMP '2013-02-01 00:00:00')", "NOT (origin = 'EWR')",
-)  # fmt: skip
+@dataclass(frozen=True)
+class Compound:
+    """Two queries and what joins them: ``UNION ALL``, ``EXCEPT`` …"""
+
+    left: Select | Compound
+    word: str
+    right: Select | Compound
 
 
-def question(rng: random.Random, extent: TimeRange) -> Question:
-    """A random query; every shape of this list is reached by some seed."""
-    bounds = _bounds(rng, extent)
-    where = [bounds, *(Item(text) for text in rng.sample(FILTERS, rng.choice([0, 0, 0, 1])))]
-    shape = rng.randrange(9)
-    if shape == 0:
-        return _both("SELECT DISTINCT {0} FROM {from} WHERE {where}", rng.sample(["carrier", "origin"], 1), where)
-    if shape == 1:
-        return _both("SELECT carrier, distance, departed FROM {from} WHERE {where}", [], where)
-    aggregates = rng.sample(AGGREGATES, rng.choice([1, 1, 2, 3]))
-    if rng.random() < 0.6:
-        aggregates = [item for item in aggregates if AGGREGATES.index(item) < 17] or [AGGREGATES[0]]
-    items = [Item(f"{a.asked} AS a{i}", f"{a.meaning} AS a{i}") for i, a in enumerate(aggregates)]
-    if shape == 2:
-        return _both("SELECT {items} FROM {from} WHERE {where}", [], where, items)
-    groups = rng.sample(GROUPS, rng.choice([1, 1, 2]))
-    keys = [Item(f"{group} AS g{i}") for i, group in enumerate(groups)]
-    text = "SELECT {items} FROM {from} WHERE {where} GROUP BY " + ", ".join(groups)
-    if shape == 3:
-        having = rng.choice(AGGREGATES[:3])
-        return _both(text + " HAVING {having} > 20", [], where, keys + items, having=having)
-    if shape == 4:
-        asked = _both(text, [], where, keys + items)
-        return Question(
-            f"SELECT COUNT(*) AS n, MAX(a0) AS m FROM ({asked.asked}) x",
-            f"SELECT COUNT(*) AS n, MAX(a0) AS m FROM ({asked.plain}) x",
-        )
-    if shape == 5:
-        asked = _both(text, [], where, keys + items)
-        return Question(
-            f"WITH c AS ({asked.asked}) SELECT * FROM c WHERE a0 IS NOT NULL",
-            f"WITH c AS ({asked.plain}) SELECT * FROM c WHERE a0 IS NOT NULL",
-        )
-    if shape == 6:
-        other = _both(
-            "SELECT {items} FROM {from} WHERE {where}", [], [_bounds(rng, extent)], [Item("MAX(worst) AS a0")], index=1
-        )
-        one = _both("SELECT {items} FROM {from} WHERE {where}", [], where, [Item("MAX(worst) AS a0")])
-        return Question(f"{one.asked} UNION ALL {other.asked}", f"{one.plain} UNION ALL {other.plain}")
-    return _both(text, [], where, keys + items)
+@dataclass(frozen=True)
+class With:
+    """Common table expressions and the query that uses them."""
+
+    ctes: tuple[tuple[str, Select | Compound], ...]
+    body: Select | Compound
 
 
-def _both(
-    text: str,
-    names: list[str],
-    where: list[Item],
-    items: list[Item] | None = None,
-    having: Item | None = None,
-    index: int = 0,
-) -> Question:
-    made = []
-    for asked in (True, False):
-        chosen = [item.asked if asked else item.meaning for item in items or ()]
-        made.append(
-            text.replace("{items}", ", ".join(chosen))
-            .replace("{from}", "flights" if asked else f"base{index}")
-            .replace("{where}", " AND ".join(w.asked if asked else w.meaning for w in where))
-            .replace("{having}", (having.asked if asked else having.meaning) if having else "")
-            .replace("{0}", names[0] if names else "")
-        )
-    return Question(*made)
+Query = Select | Compound | With
+Node = Expr | Item | Cube | Named | Derived | Join | Select | Compound | With
 
 
-def _bounds(rng: random.Random, extent: TimeRange) -> Item:
-    hour = 3_600_000_000
-    grid = rng.choice([hour, 24 * hour, 24 * hour])
-    ends = _ends(rng, extent, grid)
-    a, b = timestamp_literal(ends[0]), timestamp_literal(ends[1])
-    hole = timestamp_literal((ends[0] + ends[1]) // 2 // grid * grid)
-    texts = [
-        f"departed >= {a} AND departed < {b}",
-        f"departed BETWEEN {a} AND {b}",
-        f"NOT (departed < {a} OR departed >= {b})",
-        f"departed >= {a}",
-        f"departed < {b}",
-        f"(departed < {a} OR departed >= {b})",
-        f"departed >= {a} AND departed < {b} AND departed <> {hole}",
-        f"CAST(departed AS DATE) >= CAST({a} AS DATE) AND date_trunc('month', departed) <= {b}",
-        f"year(departed) = 2013 AND departed < {b}",
-    ]
-    return Item(rng.choice(texts))
+@dataclass(frozen=True)
+class Written:
+    """A text and the mentions of cubes in it: where each begins, and which it is."""
+
+    text: str
+    mentions: tuple[tuple[int, Cube], ...]
 
 
-def _ends(rng: random.Random, extent: TimeRange, grid: int) -> list[int]:
-    """Two instants: anywhere around the extent, near each other, or on the edges of months, which rollups like."""
-    steps = (extent.end - extent.start) // grid
-    kind = rng.randrange(3)
-    if kind == 0:
-        return sorted(extent.start + rng.randrange(-1, steps + 2) * grid for _ in range(2))
-    if kind == 1:
-        first = extent.start + rng.randrange(steps) * grid
-        return [first, first + rng.randrange(1, 1 + max(1, steps // 4)) * grid]
-    month = rng.choice([UpdatePeriod.MONTHLY, UpdatePeriod.DAILY, UpdatePeriod.QUARTERLY])
-    edges = range(month.ordinal(extent.start), month.ordinal(extent.end - 1) + 2)
-    first, last = sorted(rng.sample(edges, 2))
-    return [month.start(first), month.start(last)]
+def asked(query: Query) -> Written:
+    """The query as it is asked of the cubes."""
+    return _Writer(None).written(query)
+
+
+def meaning(query: Query, base: Callable[[int, Cube], str]) -> str:
+    """The same over base rows; ``base`` says which relation the n-th mention of a cube is."""
+    return _Writer(base).written(query).text
+
+
+@dataclass
+class _Writer:
+    base: Callable[[int, Cube], str] | None
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    mentions: list[tuple[int, Cube]] = field(default_factory=list)
+
+    def written(self, query: Query) -> Written:
+        self.query(query)
+        return Written("".join(self.pieces), tuple(self.mentions))
+
+    def put(self, text: str) -> None:
+        self.pieces.append(text)
+        self.length += len(text)
+
+    def query(self, query: Query) -> None:
+        if isinstance(query, With):
+            for number, (name, body) in enumerate(query.ctes):
+                self.put(f"{', ' if number else 'WITH '}{name} AS (")
+                self.query(body)
+                self.put(")")
+            self.put(" ")
+            self.query(query.body)
+        elif isinstance(query, Compound):
+            self.query(query.left)
+            self.put(f" {query.word} ")
+            self.query(query.right)
+        else:
+            self.select(query)
+
+    def select(self, select: Select) -> None:
+        self.put("SELECT DISTINCT " if select.distinct else "SELECT ")
+        for number, item in enumerate(select.items):
+            self.put(", " if number else "")
+            self.expr(item.expr)
+            alias = item.alias or (item.named if self.base else "")
+            self.put(f" AS {quoted(alias)}" if alias else "")
+        if self.base and select.weight:
+            self.put(f", {select.weight} AS {WEIGHT}")
+        self.put(" FROM ")
+        self.relation(select.relation)
+        for join in select.joins:
+            self.put(", " if join.kind == "," else f" {join.kind} ")
+            self.relation(join.relation)
+            self.listed(" ON ", join.on, " AND ")
+        self.listed(" WHERE ", select.where, " AND ")
+        if select.group:
+            self.listed(f" GROUP BY {select.grouping}(" if select.grouping else " GROUP BY ", select.group, ", ")
+            self.put(")" if select.grouping else "")
+        self.listed(" HAVING ", select.having, " AND ")
+        if select.order:
+            self.put(f" ORDER BY {', '.join(select.order)}")
+        if select.limit:
+            self.put(f" LIMIT {select.limit}")
+
+    def listed(self, before: str, exprs: tuple[Expr, ...], between: str) -> None:
+        for number, expr in enumerate(exprs):
+            self.put(between if number else before)
+            self.expr(expr)
+
+    def expr(self, expr: Expr) -> None:
+        for part in expr.parts if self.base is None or expr.plain is None else expr.plain:
+            if isinstance(part, str):
+                self.put(part)
+            elif isinstance(part, Expr):
+                self.expr(part)
+            else:
+                self.query(part)
+
+    def relation(self, relation: Cube | Named | Derived) -> None:
+        if isinstance(relation, Derived):
+            self.put("(")
+            self.query(relation.query)
+            self.put(f") AS {quoted(relation.alias)}")
+        elif isinstance(relation, Named):
+            self.put(relation.name + (f" AS {quoted(relation.alias)}" if relation.alias else ""))
+        elif self.base is not None:
+            self.put(f"{self.base(len(self.mentions), relation)} AS {quoted(relation.known_as)}")
+            self.mentions.append((self.length, relation))
+        else:
+            self.mentions.append((self.length, relation))
+            self.put("default." if relation.qualified else "")
+            self.put(quoted(relation.fact or relation.name))
+            self.put(f" AS {quoted(relation.alias)}" if relation.alias else "")
+
+
+# -- what a person would say ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Whether rollups are right for a mention, and in which units it uses time."""
+
+    additive: bool
+    units: frozenset[UpdatePeriod]
+
+
+def expectations(query: Query) -> dict[int, tuple[Expectation, ...]]:
+    """For each mention of a cube, by its number in the text, what holds for each use of it: a common table expression
+    that is named twice has two.
+    """
+    counter = iter(range(10**6))
+    found: dict[int, list[Expectation]] = {}
+    _expect(query, {}, None, counter, found)
+    return {number: tuple(some) for number, some in found.items()}
+
+
+@dataclass(frozen=True)
+class _Uses:
+    additive: bool
+    units: frozenset[UpdatePeriod]
+
+
+_Ctes = Mapping[str, tuple[Select | Compound, int]]
+
+
+def _expect(
+    query: Query, ctes: _Ctes, outer: _Uses | None, counter: Iterator[int], found: dict[int, list[Expectation]]
+) -> None:
+    if isinstance(query, With):
+        known = dict(ctes)
+        for name, body in query.ctes:
+            if isinstance(body, Select) and body.projects:
+                first = next(counter)
+                known[name] = (body, first)
+                for _ in range(_mentions(body) - 1):
+                    next(counter)
+            else:
+                _expect(body, known, None, counter, found)
+        _expect(query.body, known, outer, counter, found)
+    elif isinstance(query, Compound):
+        _expect(query.left, ctes, None, counter, found)
+        _expect(query.right, ctes, None, counter, found)
+    else:
+        _expect_select(query, ctes, outer, counter, found)
+
+
+def _expect_select(
+    select: Select, ctes: _Ctes, outer: _Uses | None, counter: Iterator[int], found: dict[int, list[Expectation]]
+) -> None:
+    own = [*select.where, *select.having, *select.group]
+    own += [expr for join in select.joins for expr in join.on]
+    if outer is None:
+        own += [item.expr for item in select.items]
+    additive = not any(expr.rows or expr.raw for expr in own)
+    units = frozenset(unit for expr in own for unit in expr.units)
+    if outer is not None and select.projects:
+        uses = _Uses(additive and outer.additive, units | outer.units)
+    else:
+        uses = _Uses(additive and (select.aggregates or select.exists), units)
+    for item in select.items:
+        _expect_parts(item.expr, ctes, counter, found)
+    relations = [select.relation, *(join.relation for join in select.joins)]
+    conditions: list[tuple[Expr, ...]] = [(), *(join.on for join in select.joins)]
+    for relation, on in zip(relations, conditions, strict=True):
+        if isinstance(relation, Cube):
+            expected = Expectation(uses.additive and not relation.multiplied, uses.units)
+            found.setdefault(next(counter), []).append(expected)
+        elif isinstance(relation, Derived):
+            projects = isinstance(relation.query, Select) and relation.query.projects
+            _expect(relation.query, ctes, uses if projects else None, counter, found)
+        elif relation.name in ctes:
+            body, first = ctes[relation.name]
+            _expect(body, ctes, uses, iter(range(first, 10**6)), found)
+        for expr in on:
+            _expect_parts(expr, ctes, counter, found)
+    for expr in (*select.where, *select.group, *select.having):
+        _expect_parts(expr, ctes, counter, found)
+
+
+def _expect_parts(expr: Expr, ctes: _Ctes, counter: Iterator[int], found: dict[int, list[Expectation]]) -> None:
+    for part in expr.parts:
+        if isinstance(part, Expr):
+            _expect_parts(part, ctes, counter, found)
+        elif not isinstance(part, str):
+            _expect(part, ctes, None, counter, found)
+
+
+def _has_aggregate(expr: Expr) -> bool:
+    return expr.aggregate or any(isinstance(part, Expr) and _has_aggregate(part) for part in expr.parts)
+
+
+def _mentions(query: Query) -> int:
+    return sum(isinstance(node, Cube) for node in nodes(query))
+
+
+def nodes(node: object) -> Iterator[object]:
+    """All nodes of a tree, itself first; an expression's meaning is not looked into."""
+    yield node
+    if isinstance(node, tuple):
+        children = list(node)
+    elif is_dataclass(node):
+        children = [getattr(node, one.name) for one in fields(node) if one.name != "plain"]
+    else:
+        return
+    for child in children:
+        if not isinstance(child, str | int | bool | None):
+            yield from nodes(child)

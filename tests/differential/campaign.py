@@ -1,0 +1,146 @@
+"""Many histories and many questions of each; what came of them is counted, what failed is shrunk and kept."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from rewriter.exec.engine import Engine
+
+from .caution import causes
+from .checking import Answer, Question, Reference, Wrong, check
+from .generator import WEIGHTS, Generator
+from .histories import NOW, History, begin, load, step
+from .schemas import random_schema
+from .shrinking import Case, golden_text, shrunk
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """How many queries each history gets, in how many rounds with steps between them, and of which shapes."""
+
+    queries: int
+    rounds: int = 4
+    steps: int = 6
+    weights: Mapping[str, int] = field(default_factory=lambda: dict(WEIGHTS))
+    shrink: bool = True
+
+
+@dataclass
+class Tally:
+    """What came of the questions. ``failures`` are texts for a person, each with its seed."""
+
+    asked: int = 0
+    complete: int = 0
+    incomplete: int = 0
+    rolled: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+    caution: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+    def note(self, history: History, question: Question, answer: Answer) -> None:
+        """Counts one answer."""
+        self.asked += 1
+        self.caution.update(causes(history.schema, question.query, answer))
+        if answer.refusal:
+            self.refusals[answer.refusal] += 1
+            return
+        self.complete += not answer.missing
+        self.incomplete += answer.missing
+        bases = {cube.name: cube.base for cube in history.schema.cubes}
+        plans = [plan for some in answer.plans for plan in some]
+        self.rolled += any(part.period is not bases[plan.cube] for plan in plans for part in plan.parts)
+
+    def add(self, other: Tally) -> None:
+        """Adds up two tallies."""
+        self.asked += other.asked
+        self.complete += other.complete
+        self.incomplete += other.incomplete
+        self.rolled += other.rolled
+        self.refusals += other.refusals
+        self.caution += other.caution
+        self.failures += other.failures
+
+    @property
+    def refused(self) -> int:
+        """Questions that were not answered, though they could have been."""
+        return sum(count for refusal, count in self.refusals.items() if not Answer(refusal).right)
+
+    def report(self) -> str:
+        """All counts; refusals by what they say."""
+        lines = [
+            f"{self.asked} asked: {self.complete} complete, {self.incomplete} partial, {self.refused} refused; "
+            f"{self.rolled} answered from rollups at least in part"
+        ]
+        kinds: Counter[str] = Counter()
+        for refusal, count in self.refusals.items():
+            kinds[refusal.split("'")[0][:100]] += count
+        return "\n".join([*lines, *(f"{count:6} {kind}" for kind, count in kinds.most_common())])
+
+
+def run(seeds: Iterable[int], campaign: Campaign, folder: Path, processes: int = 2) -> Tally:
+    """All seeds, in processes of their own. Golden files of failures are left in ``folder``."""
+    total = Tally()
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        for tally in pool.map(partial(run_seed, campaign=campaign, folder=folder), seeds):
+            total.add(tally)
+    return total
+
+
+def run_seed(seed: int, campaign: Campaign, folder: Path, engine: Engine | None = None) -> Tally:
+    """One history, its questions, and what came of them: the same for the same seed.
+
+    With ``engine`` the questions go to it, over the warehouse that DuckDB wrote.
+    """
+    place = folder / f"seed_{seed}"
+    place.mkdir(parents=True)
+    rng, tally = random.Random(seed), Tally()
+    history = begin(random_schema(rng), place / "warehouse")
+    reference = Reference(place)
+    asking = history.open(engine) if engine is not None else history.connection
+    try:
+        load(history, rng)
+        for _ in range(campaign.rounds):
+            for _ in range(campaign.steps):
+                step(history, rng)
+            reference.load(history)
+            generator = Generator(history.schema, rng, NOW, campaign.weights)
+            for _ in range(campaign.queries // campaign.rounds):
+                question = Question(generator.query(), rng.randrange(10**6) if rng.random() < 0.25 else None)
+                try:
+                    tally.note(history, question, check(history, reference, question, asking))
+                except Wrong as wrong:
+                    tally.failures.append(_failure(seed, history, reference, question, wrong, campaign, folder))
+                    return tally
+    except Exception as error:
+        error.add_note(f"seed {seed}")
+        raise
+    finally:
+        history.connection.close()
+        shutil.rmtree(place)
+    return tally
+
+
+def _failure(
+    seed: int,
+    history: History,
+    reference: Reference,
+    question: Question,
+    wrong: Wrong,
+    campaign: Campaign,
+    folder: Path,
+) -> str:
+    """What a person needs: the seed, the case made small, and where its golden file is."""
+    if not campaign.shrink:
+        return f"seed {seed}: {wrong}"
+    case = shrunk(Case(history.schema, tuple(history.steps), question), wrong.kind, folder / f"shrinking_{seed}")
+    path = folder / f"shrunk_{seed}.test"
+    path.write_text(golden_text(case, f"seed {seed}: {wrong.kind}", folder), encoding="utf-8")
+    return f"seed {seed}: {wrong}\n\nshrunk, in {path}:\n{path.read_text(encoding='utf-8')}"

@@ -1,0 +1,76 @@
+"""How often rollups serve where a person would say that they may: a measure of needless caution.
+
+python -m tests.differential.caution [histories] [queries of each]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .checking import Answer
+from .queries import Expectation, Query, asked, expectations
+from .schemas import CubeSchema, Schema
+
+SERVED = "served by rollups"
+
+
+def causes(schema: Schema, query: Query, answer: Answer) -> Iterator[str]:
+    """For each use of a cube that a person would call additive, and that has rollups of fitting periods: ``SERVED``,
+    or why not. A refused query says so.
+    """
+    mentions = [cube for _, cube in asked(query).mentions]
+    expected = expectations(query)
+    for number, mention in enumerate(mentions):
+        cube = next(one for one in schema.cubes if one.name == mention.name)
+        plans = answer.plans[number] if answer.plans else ()
+        for index, use in enumerate(expected.get(number, ())):
+            plan = plans[index] if len(plans) == len(expected[number]) else plans[0] if plans else None
+            if not use.additive or not _has_rollups(cube, mention.fact, use, plan):
+                continue
+            if plan is None:
+                # A common table expression that is named twice is copied: its plans stand elsewhere.
+                yield from [f"refused: {answer.refusal}"] if answer.refusal else ()
+            elif any(period > cube.base for period in plan.periods):
+                yield SERVED
+            else:
+                yield plan.reasons[0].kind.value if plan.reasons else plan.causes[0].kind.name
+
+
+def _has_rollups(cube: CubeSchema, fact: str, use: Expectation, plan: Any) -> bool:
+    lacking = {cause.candidate for cause in plan.causes if cause.kind.name == "COLUMN_MISSING"} if plan else set()
+    return any(
+        period > cube.base and all(period.nests_in(unit) for unit in use.units)
+        for one in cube.facts
+        if one.name == (fact or one.name) and one.name not in lacking
+        for period in one.periods
+    )
+
+
+def report(found: Counter[str]) -> str:
+    """The share that is served, and the causes of the rest, most frequent first."""
+    answered = sum(count for cause, count in found.items() if not cause.startswith("refused"))
+    lines = [f"{found[SERVED]} of {answered} additive uses of a cube were {SERVED} ({share(found):.1%})"]
+    lines += [f"{count:6} {cause}" for cause, count in found.most_common() if cause != SERVED]
+    return "\n".join(lines)
+
+
+def share(found: Counter[str]) -> float:
+    """Of the answered additive uses of a cube, the share that rollups served."""
+    answered = sum(count for cause, count in found.items() if not cause.startswith("refused"))
+    return found[SERVED] / answered if answered else 0.0
+
+
+def main(histories: int, queries: int) -> None:
+    from .campaign import Campaign, run
+
+    with tempfile.TemporaryDirectory() as folder:
+        print(report(run(range(histories), Campaign(queries), Path(folder)).caution))
+
+
+if __name__ == "__main__":
+    main(*(int(word) for word in (sys.argv[1:3] or ("10", "100"))))

@@ -1,0 +1,375 @@
+"""Random expressions over what a FROM clause offers: dimensions, time, predicates and aggregates."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+
+from rewriter.timeline.periods import UpdatePeriod
+
+from .queries import Expr
+from .schemas import DECIMAL, VALUES, Column, literal
+
+P = UpdatePeriod
+NUMBERS = ("int", "bigint", "double", DECIMAL, "number")
+#: Types whose products with a coefficient are the same for sums as summed.
+_LINEAR = ("bigint", "double")
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A column that a FROM clause offers. ``role`` is ``dimension``, ``measure``, ``time`` or ``value`` (of another
+    relation); ``units`` are those in which it uses a cube's time.
+    """
+
+    name: str
+    qualifier: str
+    text: str
+    type: str
+    role: str
+    measure: Column | None = None
+    units: frozenset[P] = frozenset()
+
+    @property
+    def expr(self) -> Expr:
+        measure, time = self.role == "measure", self.role == "time"
+        return Expr(self.type, (self.text,), units=self.units, raw=time, rows=measure)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """All that a FROM clause offers. ``weight`` is the text of its one cube's weight column (``""`` without one);
+    ``counted`` says that the cube has a measure that counts events.
+    """
+
+    columns: tuple[Offered, ...]
+    weight: str = ""
+    counted: bool = False
+
+    def of(self, *roles: str) -> list[Offered]:
+        return [column for column in self.columns if column.role in roles]
+
+    @property
+    def free(self) -> list[Offered]:
+        """What may be used anywhere."""
+        return self.of("dimension", "value")
+
+
+def made(type_: str, *parts: str | Expr, rows: bool | None = None, aggregate: bool = False) -> Expr:
+    """An expression of these parts, which uses time as they do; ``rows`` overrules what they say."""
+    inner = [part for part in parts if isinstance(part, Expr)]
+    return Expr(
+        type_,
+        parts,
+        units=frozenset(unit for one in inner for unit in one.units),
+        raw=any(one.raw for one in inner),
+        rows=any(one.rows for one in inner) if rows is None else rows,
+        aggregate=aggregate or any(one.aggregate for one in inner),
+    )
+
+
+# -- single values ----------------------------------------------------------------------------------------------------
+
+_TIME_FUNCTIONS: tuple[tuple[str, str, UpdatePeriod | None], ...] = (
+    *2 * (("date_trunc('day', {t})", "timestamp", P.DAILY), ("date_trunc('MONTH', {t})", "timestamp", P.MONTHLY)),
+    *2 * (("CAST({t} AS DATE)", "date", P.DAILY), ("year({t})", "int", P.YEARLY)),
+    ("date_trunc('hour', {t})", "timestamp", P.HOURLY),
+    ("date_trunc('quarter', {t})", "timestamp", P.QUARTERLY),
+    ("date_trunc('year', {t})", "timestamp", P.YEARLY),
+    ("date_trunc('week', {t})", "timestamp", P.WEEKLY),
+    ("to_date({t})", "date", P.DAILY),
+    ("year(to_date({t}))", "int", P.YEARLY),
+    ("quarter({t})", "int", P.QUARTERLY),
+    ("month({t})", "int", P.MONTHLY),
+    ("day({t})", "int", P.DAILY),
+    ("dayofweek({t})", "int", P.DAILY),
+    ("hour({t})", "int", P.HOURLY),
+    ("minute({t})", "int", P.MINUTELY),
+    ("date_format({t}, 'yyyy-MM')", "string", P.MONTHLY),
+    ("trunc({t}, 'MM')", "date", P.MONTHLY),
+    ("last_day({t})", "date", P.MONTHLY),
+    ("extract(YEAR FROM {t})", "int", P.YEARLY),
+    ("{t}", "timestamp", None),
+    ("date_add({t}, 1)", "date", None),
+)
+
+
+def time_function(rng: random.Random, column: Offered, only: str = "") -> Expr:
+    """A function of time; of those that contain ``only``."""
+    text, type_, unit = rng.choice([one for one in _TIME_FUNCTIONS if only in one[0]])
+    return Expr(type_, (text.format(t=column.text),), units=frozenset([unit] if unit else ()), raw=unit is None)
+
+
+def value(rng: random.Random, scope: Scope, time: str = "") -> Expr:
+    """A value to group by: of dimensions, of other relations' columns, of time (by functions that contain ``time``)."""
+    times = scope.of("time")
+    if not scope.free or (times and (time or rng.random() < 0.35)):
+        return time_function(rng, rng.choice(times), time) if times else Expr("int", ("(1 + 0)",))
+    column = rng.choice(scope.free)
+    if rng.random() < 0.6:
+        return column.expr
+    return _changed(rng, scope, column)
+
+
+def _changed(rng: random.Random, scope: Scope, column: Offered) -> Expr:
+    c = column.expr
+    general = (
+        made("string", "CASE WHEN ", predicate(rng, scope), " THEN 'yes' ELSE 'no' END"),
+        made("boolean", c, " IS NULL"),
+        made(c.type, "coalesce(", c, ", ", some_literal(rng, c.type), ")"),
+    )
+    special: dict[str, tuple[Expr, ...]] = {
+        "string": (
+            made("string", "upper(", c, ")"),
+            made("int", "length(", c, ")"),
+            made("string", "concat(", c, ", '-', ", c, ")"),
+            made("string", "substring(", c, ", 1, 1)"),
+        ),
+        "int": (made("int", c, " + 1"), made("int", c, " % 3"), made("int", "abs(", c, ")")),
+        "bigint": (made("bigint", c, " % 7"), made("bigint", "-", c)),
+        "date": (made("int", "year(", c, ")"), made("date", "date_add(", c, ", 1)")),
+        "boolean": (made("boolean", "NOT ", c),),
+    }
+    return rng.choice((*general, *special.get(c.type, ()), *special.get(c.type, ())))
+
+
+def some_literal(rng: random.Random, type_: str) -> Expr:
+    """A literal of a type."""
+    if type_ == "timestamp":
+        return Expr(type_, ("TIMESTAMP '2013-01-31 00:00:00'",))
+    if type_ not in VALUES:
+        return Expr(type_, (str(rng.choice((0, 1, 20))),))
+    chosen = rng.choice(VALUES[type_])
+    if isinstance(chosen, str) and rng.random() < 0.2:
+        return Expr(type_, (f'"{chosen}"',))
+    return Expr(type_, (literal(chosen, type_),))
+
+
+def predicate(rng: random.Random, scope: Scope, depth: int = 0) -> Expr:
+    """A condition on dimensions and other relations' columns."""
+    if not scope.free:
+        return Expr("boolean", (rng.choice(("1 = 1", "'a' <> 'b'")),))
+    if depth < 2 and rng.random() < 0.2:
+        word = rng.choice((" AND ", " OR "))
+        return made("boolean", "(", predicate(rng, scope, depth + 1), word, predicate(rng, scope, depth + 1), ")")
+    if depth < 2 and rng.random() < 0.1:
+        return made("boolean", "NOT (", predicate(rng, scope, depth + 1), ")")
+    return condition(rng, rng.choice(scope.free).expr)
+
+
+def condition(rng: random.Random, c: Expr) -> Expr:
+    """A comparison of one value."""
+    one, two = some_literal(rng, c.type), some_literal(rng, c.type)
+    forms = [
+        made("boolean", c, " = ", one),
+        made("boolean", c, " <> ", one),
+        made("boolean", c, " IS NOT NULL"),
+        made("boolean", c, " IN (", one, ", ", two, ")"),
+        made("boolean", c, " <=> ", one),
+    ]
+    if c.type != "boolean":
+        forms += [made("boolean", c, " > ", one), made("boolean", c, " BETWEEN ", one, " AND ", two)]
+    if c.type == "string":
+        forms += [made("boolean", c, " LIKE 'U%'"), made("boolean", "lower(", c, ") = 'ua'")]
+    return rng.choice(forms)
+
+
+# -- aggregates -------------------------------------------------------------------------------------------------------
+
+
+def aggregate(rng: random.Random, scope: Scope, *, additive: bool, single: Collection[str] = ()) -> Expr:
+    """An aggregate; where ``additive``, one that rollups serve, else often one that only base rows do: of those that
+    ``single`` names, or of all.
+    """
+    others = [SINGLE[name] for name in single] or list(SINGLE.values())
+    makers = list(_ADDITIVE) if additive else others if single else [*_ADDITIVE, *others, *others]
+    for _ in range(20):
+        found = rng.choice(makers)(rng, scope)
+        if found is not None and not (additive and found.rows):
+            return found
+    return counted(scope, "COUNT(*)", None)
+
+
+def counted(scope: Scope, text: str, argument: Expr | None, test: Expr | None = None) -> Expr:
+    """A COUNT and its meaning: the sum of what the rows weigh."""
+    filtered: tuple[str | Expr, ...] = (" FILTER (WHERE ", test, ")") if test is not None else ()
+    parts: tuple[str | Expr, ...] = (text,) if argument is None else ("COUNT(", argument, ")")
+    typed = made("bigint", *parts, *filtered, aggregate=True, rows=not scope.counted)
+    if not scope.weight:
+        return replace(typed, rows=False)
+    weight = f"COALESCE({scope.weight}, 1)"
+    inner = (
+        (f"SUM({weight})",) if argument is None else ("SUM(CASE WHEN (", argument, f") IS NOT NULL THEN {weight} END)")
+    )
+    return replace(typed, plain=("COALESCE(", *inner, *filtered, ", 0)"))
+
+
+def _sum(rng: random.Random, scope: Scope) -> Expr | None:
+    measure = _measure(rng, scope, "SUM", "COUNT")
+    if measure is None:
+        return None
+    m, type_ = measure.expr, _sum_type(measure.type)
+    forms = [made(type_, "SUM(", m, ")", rows=False, aggregate=True)] * 3
+    forms.append(made(type_, "sum(CASE WHEN ", predicate(rng, scope), " THEN ", m, " END)", rows=False, aggregate=True))
+    forms.append(made(type_, "SUM(", m, ") FILTER (WHERE ", predicate(rng, scope), ")", rows=False, aggregate=True))
+    if measure.type in _LINEAR:
+        factors = [Expr("number", (text,)) for text in ("2", "0.5", "(-1)", "1.5")]
+        factors += [column.expr for column in scope.free if column.type == "int"]
+        factor = rng.choice(factors)
+        forms.append(made("number", "SUM(", m, " * ", factor, ")", rows=False, aggregate=True))
+        forms.append(made("number", "SUM(", factor, " * ", m, ")", rows=False, aggregate=True))
+        tested = predicate(rng, scope)
+        forms.append(made(type_, "SUM(CASE WHEN ", tested, " THEN ", m, " ELSE 0 END)", rows=False, aggregate=True))
+        forms.append(made(type_, "SUM(-", m, ")", rows=False, aggregate=True))
+    return rng.choice(forms)
+
+
+def _extreme(rng: random.Random, scope: Scope) -> Expr | None:
+    measure = _measure(rng, scope, "MIN", "MAX")
+    if measure is None or measure.measure is None:
+        return None
+    return made(measure.type, f"{measure.measure.aggregate}(", measure.expr, ")", rows=False, aggregate=True)
+
+
+def _count(rng: random.Random, scope: Scope) -> Expr | None:
+    kind = rng.randrange(5)
+    if kind == 0:
+        return counted(scope, "count(1)", None)
+    if kind == 1:
+        return counted(scope, "COUNT(*)", None, predicate(rng, scope))
+    if kind == 2 and scope.free:
+        return counted(scope, "", rng.choice(scope.free).expr)
+    if kind == 3 and scope.free:
+        return counted(scope, "", made("int", "CASE WHEN ", predicate(rng, scope), " THEN 1 END"))
+    return counted(scope, "COUNT(*)", None)
+
+
+def _average(rng: random.Random, scope: Scope) -> Expr | None:
+    counters = {one.measure.name: one for one in scope.of("measure") if one.measure is not None}
+    found = [one for one in scope.of("measure") if one.measure is not None and one.measure.counted_by in counters]
+    if not found:
+        return None
+    one = rng.choice(found)
+    counter = counters[one.measure.counted_by if one.measure else ""]
+    plain = (f"SUM({one.text}) / NULLIF(SUM({counter.text}), 0)",)
+    return replace(made("double", "AVG(", one.expr, ")", rows=False, aggregate=True), plain=("(", *plain, ")"))
+
+
+def _of_dimension(rng: random.Random, scope: Scope) -> Expr | None:
+    if not scope.free:
+        return None
+    c = rng.choice(scope.free).expr
+    if rng.random() < 0.4:
+        return made("bigint", "COUNT(DISTINCT ", c, ")", aggregate=True)
+    if c.type == "boolean":
+        return made("boolean", "MAX(", c, ")", aggregate=True)
+    return made(c.type, rng.choice(("MIN(", "MAX(")), c, ")", aggregate=True)
+
+
+def _of_time(rng: random.Random, scope: Scope) -> Expr | None:
+    times = scope.of("time")
+    return (
+        made("number", "COUNT(DISTINCT ", time_function(rng, rng.choice(times)), ")", aggregate=True) if times else None
+    )
+
+
+def _several_sure(rng: random.Random, scope: Scope) -> Expr | None:
+    """Several measures in one SUM, which is additive where none is ever NULL."""
+    sure = [
+        m for m in scope.of("measure") if m.measure and m.measure.not_null and m.measure.aggregate in ("SUM", "COUNT")
+    ]
+    sure = [m for m in sure if m.type in _LINEAR]
+    if len(sure) < 2:
+        return None
+    one, other = rng.sample(sure, 2)
+    return made("number", "SUM(", one.expr, " + 2 * ", other.expr, ")", rows=False, aggregate=True)
+
+
+def _combined(rng: random.Random, scope: Scope) -> Expr | None:
+    one = _sum(rng, scope)
+    if one is None or one.type not in ("bigint", "double"):
+        return None
+    count = counted(scope, "COUNT(*)", None)
+    kind = rng.randrange(3)
+    if kind == 0:
+        return made("number", one, " + ", count)
+    if kind == 1:
+        return made("double", one, " / NULLIF(", count, ", 0)")
+    return made(one.type, "coalesce(", one, ", 0)")
+
+
+def _nearly(text: str, *aggregates: str, numbers: bool = False) -> Callable[[random.Random, Scope], Expr | None]:
+    """An aggregate of a measure that depends on single rows."""
+
+    def maker(rng: random.Random, scope: Scope) -> Expr | None:
+        found = _measure(rng, scope, *(aggregates or ("SUM", "COUNT", "MIN", "MAX")))
+        if found is None or (numbers and found.type not in _LINEAR):
+            return None
+        before, after = text.split("{m}")
+        type_ = found.type if text.startswith(("MIN", "MAX")) else "number"
+        return made(type_, before, found.expr, after, rows=True, aggregate=True)
+
+    return maker
+
+
+def _two_measures(rng: random.Random, scope: Scope) -> Expr | None:
+    found = [m for m in scope.of("measure") if m.type in _LINEAR and m.measure]
+    unsure = [m for m in found if m.measure and not m.measure.not_null]
+    if len(found) < 2 or not unsure:
+        return None
+    one = rng.choice(unsure)
+    other = rng.choice([m for m in found if m is not one])
+    return made(
+        "number", "SUM(", one.expr, rng.choice((" + ", " + 2 * ", " * ")), other.expr, ")", rows=True, aggregate=True
+    )
+
+
+def _sum_of_dimension(rng: random.Random, scope: Scope) -> Expr | None:
+    found = [column for column in scope.of("dimension") if column.type == "int"]
+    return made("bigint", "SUM(", rng.choice(found).expr, ")", rows=True, aggregate=True) if found else None
+
+
+def _sum_by_measure(rng: random.Random, scope: Scope) -> Expr | None:
+    """A measure decides whether another is added."""
+    one, other = _measure(rng, scope, "SUM"), _measure(rng, scope, "SUM", "COUNT", "MIN", "MAX")
+    if one is None or other is None:
+        return None
+    text = made(_sum_type(one.type), "SUM(CASE WHEN ", condition(rng, other.expr), " THEN ", one.expr, " END)")
+    filtered = made(_sum_type(one.type), "SUM(", one.expr, ") FILTER (WHERE ", condition(rng, other.expr), ")")
+    return replace(rng.choice((text, filtered)), rows=True, aggregate=True)
+
+
+Maker = Callable[[random.Random, Scope], Expr | None]
+_ADDITIVE: tuple[Maker, ...] = (
+    _sum, _sum, _sum, _extreme, _extreme, _count, _count, _count, _average, _average, _of_dimension, _of_time,
+    _several_sure, _combined,
+)  # fmt: skip
+#: Aggregates that only base rows serve, by what is wrong with them.
+SINGLE: Mapping[str, Maker] = {
+    "plus_one": _nearly("SUM({m} + 1)", "SUM", "COUNT", numbers=True),
+    "modulo": _nearly("SUM({m} % 5)", "SUM", numbers=True),
+    "absolute": _nearly("SUM(abs({m}))", "SUM", numbers=True),
+    "tested": _nearly("SUM(CASE WHEN {m} > 1 THEN 1 ELSE 0 END)", "SUM", "COUNT", numbers=True),
+    "of_extreme": _nearly("SUM({m})", "MIN", "MAX", numbers=True),
+    "of_dimension": _sum_of_dimension,
+    "count": _nearly("COUNT({m})"),
+    "minimum": _nearly("MIN({m})", "SUM", "COUNT", "MAX"),
+    "maximum": _nearly("MAX({m})", "SUM", "COUNT", "MIN"),
+    "average": _nearly("AVG({m})", "MIN", "MAX", "COUNT", numbers=True),
+    "distinct_sum": _nearly("SUM(DISTINCT {m})", "SUM", numbers=True),
+    "distinct_count": _nearly("COUNT(DISTINCT {m})"),
+    "two_measures": _two_measures,
+    "by_measure": _sum_by_measure,
+    # Of a cube without a COUNT measure.
+    "events": _count,
+}
+
+
+def _measure(rng: random.Random, scope: Scope, *aggregates: str) -> Offered | None:
+    found = [one for one in scope.of("measure") if one.measure is not None and one.measure.aggregate in aggregates]
+    return rng.choice(found) if found else None
+
+
+def _sum_type(type_: str) -> str:
+    return "double" if type_ == "double" else "number" if type_ == DECIMAL else "bigint"

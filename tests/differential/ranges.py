@@ -1,0 +1,152 @@
+"""Random predicates on time, in all the forms that people write."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+
+from rewriter.timeline.periods import UpdatePeriod
+
+from .queries import Expr
+
+HOUR = 3_600_000_000
+DAY = 24 * HOUR
+_GRIDS = {UpdatePeriod.MINUTELY: HOUR // 60, UpdatePeriod.HOURLY: HOUR}
+
+
+def instants(rng: random.Random, extent: tuple[int, int], base: UpdatePeriod) -> tuple[int, int]:
+    """Two instants in order: anywhere around the extent, near each other, or on the edges of coarse periods, which
+    rollups like.
+    """
+    grid = rng.choice((_GRIDS.get(base, DAY), _GRIDS.get(base, DAY), HOUR, DAY))
+    start, end = extent
+    steps = max(1, (end - start) // grid)
+    kind = rng.randrange(4)
+    # What lies beyond the extent is missing nearly always, so it is asked for seldom.
+    beyond = rng.random() < 0.2
+    if kind == 0:
+        low, high = (-1, steps + 2) if beyond else (0, steps + 1)
+        first, second = sorted(start // grid * grid + rng.randrange(low, high) * grid for _ in range(2))
+    elif kind == 1:
+        first = start // grid * grid + rng.randrange(steps) * grid
+        second = first + rng.randrange(1, 1 + max(1, steps // 4)) * grid
+    else:
+        first, second = sorted(rng.sample(_edges(rng, extent, base, beyond=beyond), 2))
+    return (first, second) if first < second else (first, first + grid)
+
+
+def _edges(rng: random.Random, extent: tuple[int, int], base: UpdatePeriod, *, beyond: bool) -> list[int]:
+    """The starts of some coarser period around the extent, or in it where at least two are."""
+    start, end = extent
+    coarser = [period for period in UpdatePeriod if period > base]
+    by_period = {p: [p.start(o) for o in range(p.ordinal(start), p.ordinal(end - 1) + 2)] for p in coarser}
+    inside = [[edge for edge in edges if start <= edge <= end] for edges in by_period.values()]
+    several = [edges for edges in inside if len(edges) > 1]
+    return rng.choice(several if several and not beyond else list(by_period.values()))
+
+
+def time_range(rng: random.Random, column: str, extent: tuple[int, int], base: UpdatePeriod, now: int) -> Expr:
+    """A predicate that reduces to ranges."""
+    first, second = instants(rng, extent, base)
+    a, b = _typed(rng, first), _typed(rng, second)
+    hole = timestamp((first + second) // 2 // HOUR * HOUR)
+    t = column
+    if rng.random() < 0.2:
+        return _time_range_in(rng, t, first, second, base, now)
+    texts = (
+        *3 * (f"{t} >= {a} AND {t} < {b}",),
+        f"{b} > {t} AND {a} <= {t}",
+        f"{t} BETWEEN {a} AND {b}",
+        f"NOT ({t} < {a} OR {t} >= {b})",
+        f"{t} >= {a}",
+        f"{t} < {b}",
+        f"({t} < {a} OR {t} >= {b})",
+        f"{t} > {a} AND {t} <= {b}",
+        f"{t} >= {a} AND {t} < {b} AND {t} <> {hole}",
+        f"{t} IN ({a}, {b}, {hole})",
+        f"{t} = {a}",
+        f"NOT ({t} BETWEEN {a} AND {b})",
+        f"({t} IS NULL OR {t} >= {a})",
+        f"CAST({t} AS DATE) >= CAST({a} AS DATE) AND date_trunc('month', {t}) <= {timestamp(second)}",
+        f"to_date({t}) BETWEEN {_date(first)} AND {_date(second)}",
+        f"date_trunc('day', {t}) = {timestamp(first // DAY * DAY)}",
+        f"date_trunc('HOUR', {t}) < {timestamp(second)}",
+        f"year({t}) = {_year(first)} AND {t} >= {timestamp(first)} AND {t} < {timestamp(second)}",
+        f"year({t}) = {_year(first)}",
+        f"year({t}) >= {_year(first)}",
+        f"{t} >= {timestamp(first)} + INTERVAL 1 DAY AND {t} < {timestamp(second)} + INTERVAL 1 DAY",
+    )
+    return Expr("boolean", (f"({rng.choice(texts)})",))
+
+
+def odd_use(rng: random.Random, column: str, extent: tuple[int, int], other: str) -> Expr:
+    """A predicate on time that is no range; ``other`` is a predicate on something else."""
+    bound = timestamp(rng.randrange(*extent) // HOUR * HOUR)
+    text, unit = rng.choice(
+        (
+            (f"month({column}) = {rng.randrange(1, 13)}", UpdatePeriod.MONTHLY),
+            (f"dayofweek({column}) IN (1, 7)", UpdatePeriod.DAILY),
+            (f"hour({column}) >= 12", UpdatePeriod.HOURLY),
+            (f"({column} < {bound} OR {other})", None),
+            (f"{column} IS NULL", None),
+            (f"{column} IS NOT NULL", None),
+            (f"({column} IS NULL OR {column} >= {bound})", None),
+            (f"coalesce({column}, {bound}) <= {bound}", None),
+        )
+    )
+    return Expr("boolean", (text,), units=frozenset([unit] if unit else ()), raw=unit is None)
+
+
+def timestamp(instant: int) -> str:
+    """An instant as a literal of Spark SQL."""
+    return f"TIMESTAMP '{_text(instant)}'"
+
+
+def _time_range_in(rng: random.Random, t: str, first: int, second: int, base: UpdatePeriod, now: int) -> Expr:
+    # It promises exactness, so that only whole base periods make sense; now and then it is given others.
+    if rng.random() < 0.9:
+        first, second = base.ceil(first), base.ceil(second)
+    if first == second:
+        second = base.end(base.ordinal(second))
+    kind = rng.randrange(4)
+    if kind == 0 and second <= now and now % HOUR == 0:
+        days = (now // DAY) - first // DAY
+        bounds, first, second = f"'now.day - {days} days', 'now'", now // DAY * DAY - days * DAY, now
+        if not (base.is_aligned(first) and base.is_aligned(second)):
+            bounds, first, second = f"'{_text(base.floor(first))}', 'now.year'", base.floor(first), _year_start(now)
+            if first >= second:
+                second = base.end(base.ordinal(first))
+                bounds = f"'{_text(first)}', '{_text(second)}'"
+    elif kind == 1 and first % DAY == 0 and second % DAY == 0:
+        bounds = f"'{_text(first)[:10]}', '{_text(second)[:10]}'"
+    elif kind == 2:
+        bounds = f"{timestamp(first)}, {timestamp(second)}"
+    else:
+        bounds = f"'{_text(first).replace(' ', 'T')}', '{_text(second)}'"
+    name = rng.choice(("time_range_in", "TIME_RANGE_IN"))
+    plain = f"({t} >= {timestamp(first)} AND {t} < {timestamp(second)})"
+    return Expr("boolean", (f"{name}({t}, {bounds})",), (plain,))
+
+
+def _typed(rng: random.Random, instant: int) -> str:
+    """An instant in one of the forms that a constant takes."""
+    forms = [timestamp(instant)] * 3 + [f"'{_text(instant)}'", f"CAST('{_text(instant)}' AS TIMESTAMP)"]
+    if instant % DAY == 0:
+        forms += [f"'{_text(instant)[:10]}'", _date(instant)]
+    return rng.choice(forms)
+
+
+def _date(instant: int) -> str:
+    return f"DATE '{_text(instant)[:10]}'"
+
+
+def _text(instant: int) -> str:
+    return (datetime(1970, 1, 1) + timedelta(microseconds=instant)).isoformat(sep=" ")
+
+
+def _year(instant: int) -> int:
+    return datetime.fromtimestamp(instant / 1e6, UTC).year
+
+
+def _year_start(instant: int) -> int:
+    return UpdatePeriod.YEARLY.floor(instant)

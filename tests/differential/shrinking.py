@@ -1,0 +1,215 @@
+"""Makes a failing case small: steps of its history go, and parts of its query, while it fails in the same way."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from rewriter import golden
+from rewriter.errors import Error
+from rewriter.shell.rendering import rendered
+
+from .checking import Question, Reference, Wrong, check, expected
+from .histories import NOW_TEXT, History, Inconsistent, replay
+from .queries import Compound, Expr, Query, Select, With, asked, nodes
+from .schemas import Schema
+from .steps import Drop, RollUp, Step, Write
+
+#: How many smaller queries and histories are tried at most.
+_QUERIES, _HISTORIES = 400, 60
+
+
+@dataclass(frozen=True)
+class Case:
+    """A history and a question."""
+
+    schema: Schema
+    steps: tuple[Step, ...]
+    question: Question
+
+
+def shrunk(case: Case, kind: str, folder: Path) -> Case:
+    """The smallest case that greedy search finds which still fails with this ``kind``; ``folder`` is scratch space."""
+    numbers = itertools.count()
+
+    def failing(steps: tuple[Step, ...], question: Question) -> bool:
+        place = folder / str(next(numbers))
+        place.mkdir(parents=True)
+        try:
+            history = replay(case.schema, steps, place / "warehouse")
+            try:
+                return _fails(history, place, question, kind)
+            finally:
+                history.connection.close()
+        except (Inconsistent, Error):
+            return False
+        finally:
+            shutil.rmtree(place)
+
+    (folder / "query").mkdir(parents=True)
+    try:
+        history = replay(case.schema, case.steps, folder / "query" / "warehouse")
+        with_query = _smallest_query(history, folder / "query", case.question, kind)
+        history.connection.close()
+        steps = _smallest_steps(case.steps, lambda some: failing(some, with_query))
+    finally:
+        shutil.rmtree(folder)
+    return Case(case.schema, steps, with_query)
+
+
+def _fails(history: History, place: Path, question: Question, kind: str) -> bool:
+    reference = Reference(place)
+    reference.load(history)
+    try:
+        check(history, reference, question, history.connection)
+    except Wrong as wrong:
+        return wrong.kind == kind
+    return False
+
+
+def _smallest_query(history: History, place: Path, question: Question, kind: str) -> Question:
+    tried = 0
+    plain = replace(question, style=None)
+    if _fails(history, place, plain, kind):
+        question = plain
+    progress = True
+    while progress:
+        progress = False
+        for smaller in simpler(question.query):
+            tried += 1
+            if tried > _QUERIES:
+                return question
+            found = replace(question, query=smaller)
+            if _fails(history, place, found, kind):
+                question, progress = found, True
+                break
+    return question
+
+
+def _smallest_steps(steps: tuple[Step, ...], failing: Callable[[tuple[Step, ...]], bool]) -> tuple[Step, ...]:
+    tried, size = 0, max(1, len(steps) // 2)
+    while size:
+        start = 0
+        while start < len(steps) and tried < _HISTORIES:
+            tried += 1
+            fewer = (*steps[:start], *steps[start + size :])
+            if failing(fewer):
+                steps = fewer
+            else:
+                start += size
+        size //= 2
+    for index in range(len(steps)):
+        halved = True
+        while halved and tried < 2 * _HISTORIES:
+            halved = False
+            for smaller in _halves(steps[index]):
+                tried += 1
+                found = (*steps[:index], smaller, *steps[index + 1 :])
+                if failing(found):
+                    steps, halved = found, True
+                    break
+    return steps
+
+
+def _halves(step: Step) -> Iterator[Step]:
+    """The same step for one half of its partitions, or with fewer rows."""
+    if isinstance(step, Write):
+        middle = len(step.rows) // 2
+        if middle:
+            yield replace(step, rows=step.rows[:middle])
+            yield replace(step, rows=step.rows[middle:])
+        elif step.rows and len(step.rows[0][1]) > 1:
+            ordinal, rows = step.rows[0]
+            yield from (replace(step, rows=((ordinal, rows[:n] + rows[n + 1 :]),)) for n in range(len(rows)))
+    elif isinstance(step, RollUp) and len(step.targets) > 1:
+        middle = len(step.targets) // 2
+        yield replace(step, targets=step.targets[:middle])
+        yield replace(step, targets=step.targets[middle:])
+    elif isinstance(step, Drop) and len(step.ordinals) > 1:
+        middle = len(step.ordinals) // 2
+        yield replace(step, ordinals=step.ordinals[:middle])
+        yield replace(step, ordinals=step.ordinals[middle:])
+
+
+def simpler(query: Query) -> Iterator[Query]:
+    """Queries with one thing less, the boldest first: a part alone, then without a clause, then simpler inside.
+
+    Many of them mean nothing, which makes them fail in another way.
+    """
+    for inner in nodes(query):
+        if isinstance(inner, Select | Compound | With) and inner is not query:
+            yield inner
+    yield from _simpler(query)
+
+
+def _simpler(node: Any) -> Iterator[Any]:
+    if isinstance(node, Expr):
+        yield from _simpler_expr(node)
+        return
+    for one in fields(node):
+        value = getattr(node, one.name)
+        if isinstance(value, tuple):
+            least = 1 if one.default is MISSING else 0
+            if len(value) > least:
+                yield from (replace(node, **{one.name: value[:n] + value[n + 1 :]}) for n in range(len(value)))
+        elif one.default is not MISSING and value != one.default:
+            yield replace(node, **{one.name: one.default})
+    for one in fields(node):
+        value = getattr(node, one.name)
+        if isinstance(value, tuple):
+            for number, child in enumerate(value):
+                for smaller in _simpler(child) if hasattr(child, "__dataclass_fields__") else ():
+                    yield replace(node, **{one.name: (*value[:number], smaller, *value[number + 1 :])})
+        elif hasattr(value, "__dataclass_fields__"):
+            yield from (replace(node, **{one.name: smaller}) for smaller in _simpler(value))
+
+
+def _simpler_expr(expr: Expr) -> Iterator[Expr]:
+    """An operand of the same type instead of the whole, or a simpler one in its place."""
+    yield from (part for part in expr.parts if isinstance(part, Expr) and part.type == expr.type)
+    for number, part in enumerate(expr.parts):
+        if isinstance(part, str):
+            continue
+        # Where the meaning holds the same operand, it changes there, too.
+        for smaller in _simpler(part):
+            plain = expr.plain and tuple(smaller if one is part else one for one in expr.plain)
+            yield replace(expr, parts=(*expr.parts[:number], smaller, *expr.parts[number + 1 :]), plain=plain)
+
+
+def golden_text(case: Case, title: str, folder: Path) -> str:
+    """A golden file whose last case is the question; its output is the right one, as a table."""
+    place = folder / "golden"
+    place.mkdir()
+    try:
+        history = replay(case.schema, case.steps, place / "warehouse")
+        reference = Reference(place)
+        reference.load(history)
+        right = expected(history, reference, case.question, history.connection)
+        history.connection.close()
+        setup = [f"SET rewriter.now = '{NOW_TEXT}'", *history.log]
+        if right.missing:
+            setup.append("SET rewriter.partial_data = true")
+        path = place / "case.test"
+        lines = [
+            f"# {title}",
+            "",
+            "sql",
+            ";\n".join(setup),
+            "----",
+            "",
+            "sql",
+            asked(case.question.query).text,
+            "----",
+            "",
+        ]
+        path.write_text("\n".join(lines), encoding="utf-8")
+        outcomes, after = golden.run_file(path)
+        table = "\n".join(rendered([name for name, _ in right.columns], iter(right.rows), "table"))
+        outcomes[-1] = replace(outcomes[-1], actual=table, failed=False)
+        return golden.write_cases(outcomes, after)
+    finally:
+        shutil.rmtree(place)
