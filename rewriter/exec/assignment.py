@@ -78,7 +78,7 @@ def _converted(sql: str, source: SqlType, target: SqlType, column: Column, diale
                 f"Writing {source} as text into {column.name} is not supported on DuckDB.",
                 condition="DUCKDB_UNSUPPORTED",
                 object=column.name,
-                hint="Use the Spark engine.",
+                hint="Use the Spark engine (engine spark).",
             )
         return text
     if not _loses(source, target):

@@ -1,28 +1,29 @@
 """Casts and common types as Spark's ANSI mode has them, in DuckDB's SQL.
 
 DuckDB rounds where Spark truncates, and reads texts as numbers and times that Spark refuses. So a cast of text goes
-through a macro that takes only the forms that both read alike; any other text is a ``CAST_INVALID_INPUT``.
+through one of ``macros``.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
+from functools import cache
 
+from rewriter.exec.entries import Entry
+from rewriter.exec.macros import READABLE
 from rewriter.exec.sqltypes import (
     BIGINT,
     DATE,
     DOUBLE,
     INTEGERS,
     MAX_PRECISION,
+    STRING,
     TIMESTAMP,
     SqlType,
     decimal,
     duckdb_type,
 )
-
-#: The most digits that every decimal keeps through a double.
-_EXACT_DIGITS = 15
 
 
 def quote(name: str) -> str:
@@ -50,9 +51,7 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
     keyword = "TRY_CAST" if tolerant else "CAST"
     direct = f"{keyword}({sql} AS {duckdb_type(target)})"
     if target.name == "string":
-        plain = source.is_integer or source.is_datetime or source.name == "boolean"
-        # DuckDB writes 0.5 as '.5' where all digits are behind the point.
-        return direct if plain or (source.is_decimal and source.precision > source.scale) else None
+        return _to_string(sql, source)
     if source.is_datetime and target.is_datetime:
         return direct
     if "boolean" in (source.name, target.name):
@@ -62,6 +61,15 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
     return _numeric(sql, source, target, keyword, direct)
 
 
+def _to_string(sql: str, source: SqlType) -> str | None:
+    if source.is_decimal:
+        # DuckDB writes 0.5 as '.5' where all digits are behind the point.
+        return f"rw_decimal_text({plain_cast(sql, STRING)})"
+    if source.is_datetime:
+        return f"rw_time_text({sql})"
+    return plain_cast(sql, STRING) if source.is_integer or source.name == "boolean" else None
+
+
 def _numeric(sql: str, source: SqlType, target: SqlType, keyword: str, direct: str) -> str | None:
     if target.is_integer:
         truncated = sql if source.is_integer else f"trunc({sql})"
@@ -69,7 +77,8 @@ def _numeric(sql: str, source: SqlType, target: SqlType, keyword: str, direct: s
     if target.is_decimal:
         return None if source.is_floating else direct
     if source.is_decimal:
-        return direct if source.precision <= _EXACT_DIGITS and target == DOUBLE else None
+        # Dividing the digits rounds twice where they are many; reading them rounds once.
+        return plain_cast(plain_cast(sql, STRING), DOUBLE) if target == DOUBLE else None
     # A double that is no float may round differently; an integer above 2^24 too.
     return None if target.name == "float" and source != target else direct
 
@@ -79,55 +88,48 @@ def _from_string(sql: str, target: SqlType, tolerant: bool) -> str | None:
         wanted = f"{target.precision}, {target.scale}"
         inner = f"{'TRY_CAST' if tolerant else 'CAST'}(rw_digits({sql}) AS {duckdb_type(target)})"
         return inner if tolerant else f"rw_present({inner}, {sql}, 'DECIMAL({wanted})')"
-    macro = _MACRO_OF.get(target.name)
-    return None if macro is None else f"rw_{'try_' if tolerant else ''}{macro}({sql})"
+    if target.name not in READABLE:
+        return None
+    return f"rw_{'try_' if tolerant else ''}{target.name}({sql})"
 
 
-_MACRO_OF = {
-    "tinyint": "tinyint",
-    "smallint": "smallint",
-    "int": "int",
-    "bigint": "bigint",
-    "double": "double",
-    "boolean": "boolean",
-    "date": "date",
-    "timestamp": "timestamp",
+_CAST_TYPES = (
+    *map(SqlType, ("boolean", *INTEGERS, "float", "double", "string", "date", "timestamp")),
+    decimal(10, 2),
+)
+_REMARKS = {
+    ("string", "decimal"): "exponents",
+    ("string", "double"): "hexadecimal numbers",
+    ("string", "date"): "years of other than four digits",
+    ("string", "timestamp"): "other forms than 'yyyy-M-d[ H:m[:s[.SSSSSS]]][Z|±HH:mm]'",
+    ("date", "string"): "years before 1 and after 9999",
+    ("timestamp", "string"): "years before 1 and after 9999",
 }
 
 
-def macros() -> list[str]:
-    """The statements that define what translated queries call. Run once for each database."""
-    out = [
-        "CREATE MACRO rw_bad(x, t) AS error('[CAST_INVALID_INPUT] The value ''' || x || ''' of the type \"STRING\" "
-        "cannot be cast to \"' || t || '\" because it is malformed.')",
-        "CREATE MACRO rw_present(y, x, t) AS CASE WHEN x IS NULL OR y IS NOT NULL THEN y ELSE rw_bad(x, t) END",
-        "CREATE MACRO rw_parsed(y, x, f) AS CASE WHEN x IS NULL OR y IS NOT NULL THEN y ELSE "
-        "error('[CANNOT_PARSE_TIMESTAMP] Text ' || x || ' could not be parsed with the format ' || f || '.') END",
-        # The text of a plain number without blanks around it, else NULL.
-        "CREATE MACRO rw_digits(x) AS CASE WHEN regexp_full_match(x, ' *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+) *') "
-        "THEN trim(x, ' ') END",
-        "CREATE MACRO rw_float(x) AS CASE WHEN regexp_full_match(x, "
-        "' *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *') OR x = 'NaN' THEN trim(x, ' ') END",
-        "CREATE MACRO rw_whole(x) AS CASE WHEN regexp_full_match(x, ' *[+-]?[0-9]+ *') THEN trim(x, ' ') END",
-        "CREATE MACRO rw_try_boolean(x) AS CASE WHEN lower(trim(x, ' ')) IN ('t', 'true', 'y', 'yes', '1') THEN true "
-        "WHEN lower(trim(x, ' ')) IN ('f', 'false', 'n', 'no', '0') THEN false END",
-        "CREATE MACRO rw_day(x) AS CASE WHEN regexp_full_match(x, ' *[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([ T].*)?') "
-        "THEN regexp_extract(x, '[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}') END",
-        "CREATE MACRO rw_clock(x) AS CASE WHEN regexp_full_match(x, ' *[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
-        "([ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+-](0[0-9]|1[0-7]):[0-5][0-9])?)? *') "
-        "THEN trim(x, ' ') END",
-    ]
-    for name, type_, reader in (
-        *((name, duckdb_type(SqlType(name)), "rw_whole(x)") for name in INTEGERS),
-        ("double", "DOUBLE", "rw_float(x)"),
-        ("date", "DATE", "rw_day(x)"),
-        ("timestamp", "TIMESTAMPTZ", "rw_clock(x)"),
-    ):
-        after = " AT TIME ZONE 'UTC'" if name == "timestamp" else ""
-        out.append(f"CREATE MACRO rw_try_{name}(x) AS TRY_CAST({reader} AS {type_}){after}")
-    for name in _MACRO_OF:
-        out.append(f"CREATE MACRO rw_{name}(x) AS rw_present(rw_try_{name}(x), x, '{name.upper()}')")
-    return out
+@cache
+def _entries() -> dict[tuple[str, str, bool], Entry]:
+    found = {}
+    for tolerant in (False, True):
+        for source in _CAST_TYPES:
+            for target in _CAST_TYPES:
+                if source.name != target.name and cast("x", source, target, tolerant) is not None:
+                    form = f"{'TRY_CAST' if tolerant else 'CAST'}({source.name} AS {target.name})"
+                    remark = _REMARKS.get((source.name, target.name), "")
+                    found[source.name, target.name, tolerant] = Entry("Casts", form, remark)
+    for tolerant in (False, True):
+        found["decimal", "decimal", tolerant] = Entry("Casts", f"{'TRY_' * tolerant}CAST(decimal AS decimal)")
+    return found
+
+
+def cast_entry(source: SqlType, target: SqlType, tolerant: bool) -> Entry | None:
+    """The line of the allow-list for a cast; ``None`` for one that changes nothing, and of NULL."""
+    return None if source == target else _entries().get((source.name, target.name, tolerant))
+
+
+def cast_entries() -> tuple[Entry, ...]:
+    """The lines of the allow-list for casts."""
+    return tuple(_entries().values())
 
 
 def common_type(left: SqlType, right: SqlType) -> SqlType | None:

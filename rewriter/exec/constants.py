@@ -9,13 +9,15 @@ from sqlglot import exp
 
 from rewriter.errors import NotSupportedError
 from rewriter.exec.casts import assigned, plain_cast, string_literal, timestamp_sql
-from rewriter.exec.expressions import Expressions, Scope, Translation, Typed, quoted
+from rewriter.exec.entries import CONSTRUCTS
+from rewriter.exec.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
 from rewriter.exec.sqltypes import (
     BIGINT,
     BOOLEAN,
     DATE,
     DOUBLE,
     INT,
+    INTEGERS,
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
@@ -66,6 +68,7 @@ def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _literal(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if node.args.get("is_string"):
         value = e.text.string(node)
+        e.construct("'string', \"string\", r'raw'")
         return Typed(string_literal(value), STRING, value, text=value)
     return number(e, str(node.this), node)
 
@@ -73,15 +76,24 @@ def _literal(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
     """A literal number: INT, BIGINT or DECIMAL by its size, DOUBLE with an exponent."""
     if "e" in digits.lower():
-        return Typed(plain_cast(string_literal(digits), DOUBLE), DOUBLE)
+        e.construct("1e3 (DOUBLE)")
+        return Typed(plain_cast(string_literal(digits), DOUBLE), DOUBLE, _float_name(digits))
     if digits.isdigit() and int(digits) < 2**63:
         value = int(digits)
         type_ = INT if value < 2**31 else BIGINT
+        e.construct("whole number (INT, BIGINT)")
         return Typed(plain_cast(str(value), type_), type_, str(value), digits=value)
     return _decimal(e, Decimal(digits), node)
 
 
+def _float_name(digits: str) -> str | None:
+    """A double as Java writes it, where that is without an exponent."""
+    value = float(digits)
+    return str(value) if value == 0 or 1e-3 <= abs(value) < 1e7 else None
+
+
 def _decimal(e: Expressions, value: Decimal, node: exp.Expr) -> Typed:
+    e.construct("1.5, 1.5BD (DECIMAL)")
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(0, -exponent)
@@ -154,38 +166,44 @@ def _cast(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     name = None
     if value.name is not None:
         name = f"{'TRY_CAST' if tolerant else 'CAST'}({value.name} AS {str(target).upper()})"
-        if e.spelled(node) == "to_timestamp":
-            name = f"to_timestamp({value.name})"
-    if value.text is not None and target.is_datetime:
-        return Typed(_instant(e, value.text, target, node), target)
     return Typed(e.cast(value, target, node, tolerant), target, name)
 
 
 def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: SqlType) -> Typed:
     """``CAST('…' AS …)``, ``DATE '…'`` and ``1L`` are the same tree."""
     typed = e.spelled(literal)
-    shown = str(target).upper()
+    tolerant = bool(node.args.get("safe"))
+    named = f"{'TRY_CAST' if tolerant else 'CAST'}({{}} AS {str(target).upper()})"
     if literal.args.get("is_string"):
         value = _literal(e, literal, Scope())
-        if target.is_datetime:
+        if target.is_datetime and type(node) is exp.Cast and not e.spelled(node):
+            e.construct(f"{str(target).upper()} '…'")
             sql = _instant(e, value.text or "", target, node)
-            is_literal = type(node) is exp.Cast and not e.spelled(node)
-            return Typed(sql, target, sql if is_literal else f"CAST({value.text} AS {shown})")
-        tolerant = bool(node.args.get("safe"))
-        # A BD literal is the cast of a string that nobody typed.
-        name = f"{'TRY_CAST' if tolerant else 'CAST'}({value.name} AS {shown})" if typed else None
-        return Typed(e.cast(value, target, node, tolerant), target, name)
+            return Typed(sql, target, sql)
+        # 1.5BD is the cast of a string that nobody typed.
+        return Typed(e.cast(value, target, node, tolerant), target, named.format(value.name) if typed else value.name)
     value = number(e, str(literal.this), literal)
-    sql = plain_cast(string_literal(str(literal.this)), target) if target.is_floating else e.cast(value, target, node)
-    if value.name is None:
-        return Typed(sql, target)
-    return Typed(sql, target, value.name if typed[-1:].isalpha() else f"CAST({value.name} AS {shown})")
+    if not has_suffix(typed):
+        name = None if value.name is None else named.format(value.name)
+        if target.name == "float" and "e" not in typed:
+            # The digits are rounded once, while other numbers may lie between two floats.
+            return Typed(plain_cast(string_literal(str(literal.this)), target), target, name)
+        return Typed(e.cast(value, target, node, tolerant), target, name)
+    e.construct("1L, 1S, 1Y, 1.5D, 1.5F")
+    if target.is_floating:
+        return Typed(plain_cast(string_literal(str(literal.this)), target), target, _float_name(str(literal.this)))
+    return Typed(e.cast(value, target, node), target, value.name)
+
+
+def has_suffix(typed: str) -> bool:
+    """Whether a literal number was typed with a letter for its type, as in ``1L``."""
+    return typed[-1:].isalpha()
 
 
 def _instant(e: Expressions, text: str, target: SqlType, node: exp.Expr) -> str:
     sql = assigned(text, target)
     if sql is None:
-        e.refuse(node, f"Reading the string '{text}' as {target}")
+        e.refuse(node, f"The literal {e.text.shown(node)}")
     return sql
 
 
@@ -197,12 +215,29 @@ def _target(e: Expressions, node: exp.Expr) -> SqlType:
         return e.text.refuse(f"The type {node.sql(dialect='spark')}", node)
 
 
-TRANSLATIONS: dict[type[exp.Expr] | str, Translation] = {
-    exp.Column: _column,
-    exp.Literal: _literal,
-    exp.Boolean: _boolean,
-    exp.Null: _null,
-    exp.Placeholder: _parameter,
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
+def _typed_call(target: SqlType) -> Translation:
+    """``double(x)`` is ``CAST(x AS double)``, but for the name: that of ``x``."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = e.translate(e.arguments(node, 1)[0], scope)
+        return Typed(e.cast(value, target, node), target, value.name)
+
+    return translate
+
+
+NODES: dict[type[exp.Expr] | str, Allowed] = {
+    exp.Column: Allowed(_column, CONSTRUCTS["column"]),
+    exp.Literal: Allowed(_literal, None),
+    exp.Boolean: Allowed(_boolean, CONSTRUCTS["TRUE, FALSE"]),
+    exp.Null: Allowed(_null, CONSTRUCTS["NULL"]),
+    exp.Placeholder: Allowed(_parameter, CONSTRUCTS[":parameter"]),
+    exp.Cast: Allowed(_cast, None),
+    exp.TryCast: Allowed(_cast, None),
 }
+FUNCTIONS = functions(
+    "Casts",
+    *(
+        (f"{name}(x)", _typed_call(SqlType(name)), "what CAST refuses")
+        for name in ("boolean", *INTEGERS, "double", "string", "date", "timestamp")
+    ),
+)

@@ -18,11 +18,12 @@ from rewriter.catalog.models import Column
 from rewriter.catalog.values import DEFAULT_PARTITION, canonical, escape
 from rewriter.errors import DataError, EngineError, Error, InternalError, NotSupportedError
 from rewriter.exec.assignment import DUCKDB, assign, check_arity
-from rewriter.exec.casts import macros, quote
+from rewriter.exec.casts import quote
 from rewriter.exec.duckdb_relations import create_view
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.exec.files import file_columns
 from rewriter.exec.interrupts import interruptible
+from rewriter.exec.macros import macros
 from rewriter.exec.partition_files import WRITTEN_FORMATS, FileList, write_sorted
 from rewriter.exec.sqltypes import arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import Translation, translate
@@ -40,6 +41,7 @@ _SQLSTATES = {
     "REMAINDER_BY_ZERO": "22012",
     "EXCEED_LIMIT_LENGTH": "54006",
     "ARITHMETIC_OVERFLOW": "22003",
+    "DATETIME_FIELD_OUT_OF_BOUNDS": "22023",
     "INSERT_WOULD_ROUND": "22003",
     "PARTITION_VALUE_TOO_LONG": "22001",
     "INVALID_PARTITION_VALUE": "22023",
@@ -50,8 +52,11 @@ _SQLSTATES = {
 _CONDITIONS = (
     (re.compile(r"^Conversion Error: Type INT128 with value .* out of range"), "ARITHMETIC_OVERFLOW", "22003"),
     (re.compile(r"^Conversion Error: Type .* because the value is out of range"), "CAST_OVERFLOW", "22003"),
+    (re.compile(r"^Conversion Error: Failed to cast decimal value"), "CAST_OVERFLOW", "22003"),
+    (re.compile(r"^Conversion Error: Casting value .* to type DECIMAL"), "NUMERIC_VALUE_OUT_OF_RANGE", "22003"),
+    (re.compile(r"^Conversion Error: Could not convert string .* to DECIMAL"), "NUMERIC_VALUE_OUT_OF_RANGE", "22003"),
     (re.compile(r"^Conversion Error: Could not cast value .* to DECIMAL"), "NUMERIC_VALUE_OUT_OF_RANGE", "22003"),
-    (re.compile(r"^Conversion Error: Date out of range"), "DATETIME_FIELD_OUT_OF_BOUNDS", "22023"),
+    (re.compile(r"^Conversion Error: (Date|Time) out of range"), "DATETIME_FIELD_OUT_OF_BOUNDS", "22023"),
     (re.compile(r"Could not parse string"), "CANNOT_PARSE_TIMESTAMP", "22007"),
     (re.compile(r"^Conversion Error"), "CAST_INVALID_INPUT", "22018"),
     (re.compile(r"^Out of Range Error"), "ARITHMETIC_OVERFLOW", "22003"),
@@ -265,7 +270,7 @@ def _ours(error: Exception) -> Error:
     if match and match[1] in _SQLSTATES:
         return DataError(match[2].strip(), condition=match[1], sqlstate=_SQLSTATES[match[1]])
     if match and match[1] == "DUCKDB_UNSUPPORTED":
-        return NotSupportedError(match[2].strip(), condition=match[1], hint="Use the Spark engine.")
+        return NotSupportedError(match[2].strip(), condition=match[1], hint="Use the Spark engine (engine spark).")
     line = (text.splitlines() or [type(error).__name__])[0]
     message = re.sub(r"^[A-Za-z ]+ Error: ", "", line)
     for pattern, condition, state in _CONDITIONS:

@@ -28,7 +28,9 @@ def create_view(connection: duckdb.DuckDBPyConnection, relation: Relation, seria
     format = check_format(relation.format)
     if format == "orc":
         raise NotSupportedError(
-            "ORC files are not supported on DuckDB.", condition="DUCKDB_UNSUPPORTED", hint="Use the Spark engine."
+            "ORC files are not supported on DuckDB.",
+            condition="DUCKDB_UNSUPPORTED",
+            hint="Use the Spark engine (engine spark).",
         )
     found = scan(relation)
     if format in TEXT_FORMATS:

@@ -1,8 +1,8 @@
 """Expressions: Spark SQL to DuckDB SQL, each with its Spark type and the name that Spark gives its column.
 
-An allow-list: a node is translated only if its class is in ``TRANSLATIONS`` of ``constants``, ``operators`` or
-``functions``, and every argument that it carries is one the translation knows. Differential tests compare each with
-Spark.
+A call is translated only if its name, and any other node only if its class, is on the list of ``allowlist``, and every
+argument that it carries is one the translation knows. What of the list a query used is recorded, so that a test can
+say which entries the differential tests prove.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from rewriter.exec.casts import assigned, assigned_type, cast, common_type, plain_cast
+from rewriter.exec.casts import assigned, assigned_type, cast, cast_entry, common_type, plain_cast
+from rewriter.exec.entries import CONSTRUCTS, Entry
 from rewriter.exec.sqltext import SqlText
 from rewriter.exec.sqltypes import BOOLEAN, STRING, VOID, SqlType, decimal
 
@@ -77,20 +78,39 @@ Subquery = Callable[[exp.Expr, Scope], tuple[str, tuple[SqlType, ...]]]
 
 
 class Expressions:
-    """Translates expressions of one query text. ``parameters`` are the values of ``:name``; ``used`` those met."""
+    """Translates expressions of one query text. ``parameters`` are the values of ``:name``; ``used`` those met, and
+    ``entries`` the lines of the allow-list.
+    """
 
     def __init__(self, text: SqlText, parameters: Mapping[str, object], subquery: Subquery) -> None:
         self.text = text
         self.parameters = parameters
         self.used: dict[str, object] = {}
+        self.entries: set[Entry] = set()
         self.subquery = subquery
 
     def translate(self, node: exp.Expr, scope: Scope) -> Typed:
         """The expression in DuckDB's SQL. Raises ``NotSupportedError`` for what is not on the list."""
-        translation = allow_list().get(type(node))
-        if translation is None and isinstance(node, exp.Anonymous):
-            translation = allow_list().get(str(node.this).lower())
-        return self.refuse(node) if translation is None else translation(self, node, scope)
+        allowed = _allowed().get(self.text.called(node) or type(node))
+        if allowed is None:
+            self.refuse(node)
+        if allowed.entry is not None:
+            self.entries.add(allowed.entry)
+        return allowed.translation(self, node, scope)
+
+    def construct(self, form: str) -> None:
+        """Records a construct that is no expression. ``form`` is its key in ``CONSTRUCTS``."""
+        self.entries.add(CONSTRUCTS[form])
+
+    def arguments(self, node: exp.Expr, least: int, most: int | None = None) -> list[exp.Expr]:
+        """The arguments of a call, ``least`` to ``most`` of them (just ``least`` without it)."""
+        self.only(node, "this", "expressions")
+        found: list[exp.Expr] = node.expressions
+        most = least if most is None else most
+        if not least <= len(found) <= most:
+            wanted = str(least) if least == most else f"{least} to {most}"
+            self.refuse(node, f"The function {self.text.called(node)} of {len(found)} arguments, not {wanted},")
+        return found
 
     def condition(self, node: exp.Expr, scope: Scope) -> Typed:
         """A boolean. Spark, as we, refuses numbers and strings here."""
@@ -107,24 +127,25 @@ class Expressions:
     def refuse(self, node: exp.Expr, what: str | None = None) -> NoReturn:
         """Raises the error for a node that is not on the list."""
         if what is None:
-            if isinstance(node, exp.Anonymous):
-                what = f"The function {str(node.this).lower()}"
-            elif isinstance(node, exp.Func):
-                what = f"The function {self.text.function_name(node)}"
-            else:
-                what = f"{type(node).__name__} in a query"
+            name = self.text.called(node)
+            if name is None and isinstance(node, exp.Func):
+                name = self.text.function_name(node)
+            what = f"The expression {self.text.shown(node)}" if name is None else f"The function {name}"
         self.text.refuse(what, node)
 
     def only(self, node: exp.Expr, *known: str) -> None:
         """Refuses a node that carries an argument which the translation would drop."""
         for key, value in node.args.items():
             if value not in (None, False, []) and key not in known and not key.startswith("_"):
-                self.refuse(node, f"{key.strip('_').upper()} in {type(node).__name__}")
+                self.refuse(node, f"{key.strip('_').upper()} in {self.text.shown(node)}")
 
     def cast(self, value: Typed, target: SqlType, node: exp.Expr, tolerant: bool = False) -> str:
         sql = cast(value.sql, value.type, target, tolerant)
         if sql is None:
             self.refuse(node, f"The cast from {value.type} to {target}")
+        entry = cast_entry(value.type, target, tolerant)
+        if entry is not None:
+            self.entries.add(entry)
         return sql
 
     def together(self, values: Sequence[Typed], node: exp.Expr, binary: bool = False) -> tuple[list[str], SqlType]:
@@ -154,27 +175,43 @@ class Expressions:
         return out, target
 
     def spelled(self, node: exp.Expr) -> str:
-        """What was typed where sqlglot remembers the node: a function's name, a literal. In lower case."""
+        """What was typed where sqlglot remembers the node, in lower case."""
         if not node._meta or "start" not in node.meta:
             return ""
         return self.text.text[node.meta["start"] : node.meta["end"] + 1].lower()
 
 
-#: Translates nodes of one class.
+#: Translates a call, or nodes of one class.
 Translation = Callable[[Expressions, exp.Expr, Scope], Typed]
 
 
-def allow_list() -> Mapping[type[exp.Expr] | str, Translation]:
-    """All translations, by sqlglot's class or, for functions without one, by name."""
-    if not _ALLOWED:
-        from rewriter.exec import constants, functions, operators, time_functions
+@dataclass(frozen=True)
+class Allowed:
+    """A translation with its line of the list; ``None`` where the construct's forms are lines of their own."""
 
-        for module in (constants, operators, functions, time_functions):
-            _ALLOWED.update(module.TRANSLATIONS)
+    translation: Translation
+    entry: Entry | None
+
+
+def functions(
+    section: str, *lines: tuple[str, Translation] | tuple[str, Translation, str]
+) -> dict[type[exp.Expr] | str, Allowed]:
+    """Functions by name: ``(form, translation, refused)``, where a form is the name and then the arguments."""
+    found: dict[type[exp.Expr] | str, Allowed] = {}
+    for form, translation, *refused in lines:
+        found[form.partition("(")[0]] = Allowed(translation, Entry(section, form, *refused))
+    return found
+
+
+def _allowed() -> Mapping[type[exp.Expr] | str, Allowed]:
+    if not _ALLOWED:
+        from rewriter.exec.allowlist import ALLOWED
+
+        _ALLOWED.update(ALLOWED)
     return _ALLOWED
 
 
-_ALLOWED: dict[type[exp.Expr] | str, Translation] = {}
+_ALLOWED: dict[type[exp.Expr] | str, Allowed] = {}
 
 
 def quoted(name: str, qualifier: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Operators, CASE, IN, EXISTS and subqueries, for the allow-list of ``expressions``."""
+"""Operators, IN, EXISTS and subqueries, for the allow-list of ``expressions``."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.exec.casts import as_decimal, common_type, plain_cast
-from rewriter.exec.constants import number
-from rewriter.exec.expressions import Expressions, Scope, Translation, Typed, call, infix, narrow
-from rewriter.exec.sqltypes import (
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    MAX_PRECISION,
-    TIMESTAMP,
-    VOID,
-    decimal,
-)
+from rewriter.exec.arithmetic import arithmetic, minus, whole_division
+from rewriter.exec.casts import common_type, plain_cast
+from rewriter.exec.entries import CONSTRUCTS, Entry
+from rewriter.exec.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
+from rewriter.exec.sqltypes import BOOLEAN, DATE, TIMESTAMP
 
+_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.RegexpLike, exp.Not)
 _INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
 _CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -30,9 +23,6 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
-#: The most digits of a decimal that DuckDB keeps in 64 bits.
-_SMALL_DECIMAL = 18
 
 
 def _paren(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -61,8 +51,17 @@ def _not(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(f"(NOT {inner.sql})", BOOLEAN, name)
 
 
+def _refuse_regrouped(e: Expressions, node: exp.Expr) -> None:
+    """Refuses a comparison with an operand that, without parentheses, Spark's grammar groups otherwise than sqlglot:
+    ``a = b IS NULL`` is ``(a = b) IS NULL`` there, ``a = b < c`` is ``(a = b) < c``.
+    """
+    if isinstance(node.this, _TESTS) or isinstance(node.expression, (*_TESTS, *_COMPARISONS, exp.NullSafeEQ)):
+        e.refuse(node, f"{e.text.shown(node)} without parentheses")
+
+
 def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.only(node, "this", "expression")
+    _refuse_regrouped(e, node)
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     (first, second), _ = e.together([left, right], node, binary=True)
     if isinstance(node, exp.NullSafeEQ):
@@ -96,6 +95,9 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _in_query(e: Expressions, node: exp.Expr, value: Typed, scope: Scope) -> Typed:
+    if not _filters(node):
+        # Where it does not filter, Spark answers FALSE in place of NULL.
+        e.refuse(node, "IN (SELECT …) elsewhere than in conditions of WHERE")
     sql, types = e.subquery(node.args["query"], scope)
     common = common_type(value.type, types[0]) if len(types) == 1 else None
     if common is None:
@@ -104,6 +106,21 @@ def _in_query(e: Expressions, node: exp.Expr, value: Typed, scope: Scope) -> Typ
         sql = f"SELECT {e.cast(Typed('c0', types[0]), common, node)} FROM ({sql})"
     name = None if value.name is None else f"({value.name} IN (listquery()))"
     return Typed(f"({e.cast(value, common, node)} IN ({sql}))", BOOLEAN, name)
+
+
+def _filters(node: exp.Expr) -> bool:
+    """Whether a test is one of the conditions of WHERE, where FALSE and NULL are the same: under AND and OR alone, or
+    under AND where it is negated.
+    """
+    above: exp.Expr | None = node.parent
+    inside: tuple[type[exp.Expr], ...] = (exp.Paren, exp.And, exp.Or)
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    if isinstance(above, exp.Not):
+        above, inside = above.parent, (exp.Paren, exp.And)
+    while isinstance(above, inside):
+        above = above.parent
+    return isinstance(above, exp.Where) and isinstance(above.parent, exp.Select)
 
 
 def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -132,127 +149,14 @@ def _is(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(node.expression, exp.Boolean) and value.type == BOOLEAN:
         word = "TRUE" if node.expression.this else "FALSE"
         return Typed(f"({value.sql} IS {word})", BOOLEAN, infix("<=>", value.name, word.lower()))
-    return e.refuse(node, "This IS")
-
-
-def _case(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "ifs", "default")
-    subject = e.translate(node.this, scope) if node.this is not None else None
-    tests, results = [], []
-    for branch in node.args["ifs"]:
-        e.only(branch, "this", "true")
-        if subject is None:
-            tests.append(e.condition(branch.this, scope))
-        else:
-            option = e.translate(branch.this, scope)
-            (first, second), _ = e.together([subject, option], branch.this, binary=True)
-            tests.append(Typed(f"{first} = {second}", BOOLEAN, infix("=", subject.name, option.name)))
-        results.append(e.translate(branch.args["true"], scope))
-    if node.args.get("default") is not None:
-        results.append(e.translate(node.args["default"], scope))
-    sqls, type_ = e.together(results, node)
-    arms = " ".join(f"WHEN {test.sql} THEN {sql}" for test, sql in zip(tests, sqls, strict=False))
-    otherwise = f" ELSE {sqls[-1]}" if len(sqls) > len(tests) else ""
-    return Typed(f"CASE {arms}{otherwise} END", type_, _case_name(tests, results))
-
-
-def _case_name(tests: list[Typed], results: list[Typed]) -> str | None:
-    if any(part.name is None for part in (*tests, *results)):
-        return None
-    words = [f"WHEN {test.name} THEN {result.name}" for test, result in zip(tests, results, strict=False)]
-    if len(results) > len(tests):
-        words.append(f"ELSE {results[-1].name}")
-    return f"CASE {' '.join(words)} END"
-
-
-def _if(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "true", "false")
-    if node.args.get("false") is None:
-        e.refuse(node, "IF without its third argument")
-    test = e.condition(node.this, scope)
-    branches = [e.translate(node.args[key], scope) for key in ("true", "false")]
-    (first, second), type_ = e.together(branches, node)
-    name = call("IF", test.name, branches[0].name, branches[1].name)
-    return Typed(f"CASE WHEN {test.sql} THEN {first} ELSE {second} END", type_, None if name is None else f"({name})")
+    return e.refuse(node, f"The test {e.text.shown(node)}")
 
 
 def _arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression", "typed", "safe")
     if isinstance(node.this, exp.Interval) or isinstance(node.expression, exp.Interval):
+        e.entries.add(_INTERVALS)
         return _shifted(e, node, scope)
-    left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
-    operator = _ARITHMETIC[type(node)]
-    name = infix(operator, left.name, right.name)
-    if left.type.is_decimal or right.type.is_decimal:
-        left, right = narrow(left), narrow(right)
-    if any(not value.type.is_numeric and value.type != VOID for value in (left, right)):
-        e.refuse(node, f"{left.type} {operator} {right.type}")
-    floating = left.type.is_floating or right.type.is_floating
-    if operator in "/%":
-        return replace(_divided(e, left, right, operator, floating, node), name=name)
-    if (left.type.is_decimal or right.type.is_decimal) and not floating:
-        return replace(_decimals(e, left, right, operator, node), name=name)
-    (first, second), type_ = e.together([left, right], node)
-    return Typed(plain_cast(f"{first} {operator} {second}", type_), type_, name)
-
-
-def _decimals(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
-    if VOID in (left.type, right.type):
-        e.refuse(node, "Arithmetic of a decimal with NULL")
-    a, b = as_decimal(left.type), as_decimal(right.type)
-    first, second = e.cast(left, a, node), e.cast(right, b, node)
-    if operator == "*":
-        type_ = decimal(a.precision + b.precision + 1, a.scale + b.scale)
-    else:
-        scale = max(a.scale, b.scale)
-        type_ = decimal(max(a.precision - a.scale, b.precision - b.scale) + scale + 1, scale)
-    if type_.precision > MAX_PRECISION:
-        e.refuse(node, f"A decimal of {type_.precision} digits")
-    if operator != "*":
-        first, second = plain_cast(first, type_), plain_cast(second, type_)
-    elif type_.precision > _SMALL_DECIMAL:
-        # DuckDB multiplies two small decimals in 64 bits, whatever the product needs.
-        wide = max(a.precision, b.precision, _SMALL_DECIMAL + 1)
-        if a.precision >= b.precision:
-            first = plain_cast(first, decimal(wide, a.scale))
-        else:
-            second = plain_cast(second, decimal(wide, b.scale))
-    return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
-
-
-def _divided(e: Expressions, left: Typed, right: Typed, operator: str, floating: bool, node: exp.Expr) -> Typed:
-    if not floating and (left.type.is_decimal or right.type.is_decimal):
-        e.refuse(node, f"{left.type} {operator} {right.type}")
-    if operator == "/" or floating:
-        type_ = DOUBLE
-        first, second = e.cast(left, type_, node), e.cast(right, type_, node)
-    else:
-        (first, second), type_ = e.together([left, right], node)
-    condition = "DIVIDE_BY_ZERO" if operator == "/" else "REMAINDER_BY_ZERO"
-    # NULL / 0 is NULL in Spark, x / 0 an error, for doubles, too.
-    sql = (
-        f"CASE WHEN {second} = 0 AND {first} IS NOT NULL THEN error('[{condition}] Division by zero.') "
-        f"ELSE {first} {operator} {second} END"
-    )
-    return Typed(sql, type_)
-
-
-def _minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this")
-    if isinstance(node.this, exp.Literal) and not node.this.args.get("is_string"):
-        value = number(e, str(node.this.this), node)
-        if value.digits == 2**31:
-            return Typed("CAST(-2147483648 AS INTEGER)", INT, "-2147483648", digits=-(2**31))
-        digits = None if value.digits is None else -value.digits
-        name = None if value.name is None else f"-{value.name}"
-        return Typed(plain_cast(f"-{value.sql}", value.type), value.type, name, digits=digits)
-    value = e.translate(node.this, scope)
-    if not value.type.is_numeric:
-        e.refuse(node, f"-({value.type})")
-    # -1.5D is a literal, and is named as one.
-    literal = isinstance(node.this, exp.Cast) and value.name == str(node.this.this.this)
-    name = None if value.name is None else f"-{value.name}" if literal else f"(- {value.name})"
-    return Typed(plain_cast(f"-({value.sql})", value.type), value.type, name)
+    return arithmetic(e, node, scope)
 
 
 def _shifted(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -260,7 +164,7 @@ def _shifted(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     before = isinstance(node.this, exp.Interval)
     interval, other = (node.this, node.expression) if before else (node.expression, node.this)
     if isinstance(other, exp.Interval) or not isinstance(node, exp.Add | exp.Sub):
-        e.refuse(node, "This arithmetic of intervals")
+        e.refuse(node, f"The arithmetic of intervals {e.text.shown(node)}")
     if before and isinstance(node, exp.Sub):
         e.refuse(node, "An interval minus a time")
     value = e.translate(other, scope)
@@ -270,9 +174,12 @@ def _shifted(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     type_ = TIMESTAMP if unit in _CLOCK_UNITS else value.type
     operator = "-" if isinstance(node, exp.Sub) else "+"
     name = None
-    if value.name is not None and amount >= 0 and not before and (value.type, unit) != (DATE, "DAY"):
+    if value.name is not None and amount >= 0 and not before:
         shown = f"{amount:02d}" if unit in _CLOCK_UNITS else str(amount)
         name = f"{value.name} {operator} INTERVAL '{shown}' {unit}"
+        if (value.type, unit) == (DATE, "DAY"):
+            days = f"extractansiintervaldays(INTERVAL '{shown}' DAY)"
+            name = f"date_add({value.name}, {days if operator == '+' else f'(- {days})'})"
     return Typed(plain_cast(f"{value.sql} {operator} INTERVAL ({amount}) {unit}", type_), type_, name)
 
 
@@ -282,33 +189,54 @@ def _interval(e: Expressions, node: exp.Expr) -> tuple[int, str]:
     unit = unit.removesuffix("S")
     digits = str(node.this.this) if isinstance(node.this, exp.Literal) else ""
     if unit not in _INTERVAL_UNITS or not digits.removeprefix("-").isdigit() or len(digits) > 9:
-        e.refuse(node, "This interval")
+        e.refuse(node, f"The interval {e.text.shown(node)}")
     return (int(digits) * 7, "DAY") if unit == "WEEK" else (int(digits), unit)
 
 
-TRANSLATIONS: dict[type[exp.Expr] | str, Translation] = {
-    exp.Paren: _paren,
-    exp.And: _connective,
-    exp.Or: _connective,
-    exp.Not: _not,
-    exp.EQ: _comparison,
-    exp.NEQ: _comparison,
-    exp.LT: _comparison,
-    exp.LTE: _comparison,
-    exp.GT: _comparison,
-    exp.GTE: _comparison,
-    exp.NullSafeEQ: _comparison,
-    exp.Between: _between,
-    exp.In: _in,
-    exp.Exists: _exists,
-    exp.Subquery: _scalar,
-    exp.Is: _is,
-    exp.Case: _case,
-    exp.If: _if,
-    exp.Add: _arithmetic,
-    exp.Sub: _arithmetic,
-    exp.Mul: _arithmetic,
-    exp.Div: _arithmetic,
-    exp.Mod: _arithmetic,
-    exp.Neg: _minus,
+def _alone(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    return e.refuse(node, f"The interval {e.text.shown(node)} as a value")
+
+
+_SECTION = "Operators"
+_INTERVALS = Entry(
+    _SECTION,
+    "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR",
+    "intervals of several units, computed ones, and as values; a time minus a time",
+)
+_TYPES_APART = "a column of strings with another type; another test as an operand without parentheses"
+
+
+def _operator(translation: Translation, form: str, refused: str = "") -> Allowed:
+    return Allowed(translation, Entry(_SECTION, form, refused))
+
+
+NODES: dict[type[exp.Expr] | str, Allowed] = {
+    exp.Paren: _operator(_paren, "(x)"),
+    exp.And: _operator(_connective, "a AND b"),
+    exp.Or: _operator(_connective, "a OR b"),
+    exp.Not: _operator(_not, "NOT a"),
+    exp.EQ: _operator(_comparison, "a = b, a == b", _TYPES_APART),
+    exp.NEQ: _operator(_comparison, "a <> b, a != b", _TYPES_APART),
+    exp.LT: _operator(_comparison, "a < b", _TYPES_APART),
+    exp.LTE: _operator(_comparison, "a <= b", _TYPES_APART),
+    exp.GT: _operator(_comparison, "a > b", _TYPES_APART),
+    exp.GTE: _operator(_comparison, "a >= b", _TYPES_APART),
+    exp.NullSafeEQ: _operator(_comparison, "a <=> b", _TYPES_APART),
+    exp.Between: _operator(_between, "a BETWEEN b AND c", _TYPES_APART),
+    exp.In: _operator(
+        _in,
+        "a IN (b, …), a IN (SELECT …)",
+        "a subquery elsewhere than in conditions of WHERE",
+    ),
+    exp.Exists: _operator(_exists, "EXISTS (SELECT …)"),
+    exp.Subquery: Allowed(_scalar, CONSTRUCTS["scalar subquery"]),
+    exp.Is: _operator(_is, "a IS [NOT] NULL, a IS [NOT] TRUE|FALSE"),
+    exp.Add: _operator(_arithmetic, "a + b", "decimals whose result needs more than 38 digits; strings"),
+    exp.Sub: _operator(_arithmetic, "a - b", "decimals whose result needs more than 38 digits; strings"),
+    exp.Mul: _operator(_arithmetic, "a * b", "decimals whose result needs more than 38 digits; strings"),
+    exp.Div: _operator(_arithmetic, "a / b", "decimals whose quotient does not fit in 38 digits; strings"),
+    exp.Mod: _operator(_arithmetic, "a % b", "decimals of more than 38 digits together; strings"),
+    exp.IntDiv: _operator(whole_division, "a DIV b", "other than integers"),
+    exp.Interval: Allowed(_alone, _INTERVALS),
+    exp.Neg: _operator(minus, "-a"),
 }

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 #: What ends a line for Java, by which ``.`` and ``$`` go; RE2 knows only the first.
 _LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
 
-_FIELDS = {
+#: Fields of fixed width, by which both read alike: strptime's and RE2's word.
+_READ = {
     "yyyy": ("%Y", "[0-9]{4}"),
     "MM": ("%m", "[0-9]{2}"),
     "dd": ("%d", "[0-9]{2}"),
@@ -19,7 +20,21 @@ _FIELDS = {
     "mm": ("%M", "[0-9]{2}"),
     "ss": ("%S", "[0-9]{2}"),
 }
+#: Fields that both write alike, for the years 1 to 9999.
+_WRITTEN = {
+    **{field: strftime for field, (strftime, _) in _READ.items()},
+    "yy": "%y", "M": "%-m", "MMM": "%b", "MMMM": "%B", "d": "%-d", "DDD": "%j", "E": "%a", "EE": "%a", "EEE": "%a",
+    "EEEE": "%A", "a": "%p", "H": "%-H", "h": "%-I", "hh": "%I", "m": "%-M", "s": "%-S", "SSS": "%g", "SSSSSS": "%f",
+}  # fmt: skip
 _FORMAT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]")
+
+DESCRIPTION = (
+    f"- Formats that read a time: `{' '.join(_READ)}`, each once at most, and text that is no letter or in quotes.",
+    f"- Formats that write a time: `{' '.join(_WRITTEN)}`, and such text.",
+    "- LIKE: a backslash only before `%`, `_` or itself.",
+    "- Regular expressions: letters, digits, blanks and signs, classes `[a-z]`, `\\d`, `.`, `^`, `$`, groups, `|`, and "
+    "the quantifiers `* + ? {n,m}` with their lazy forms.",
+)
 
 
 @dataclass(frozen=True)
@@ -33,29 +48,35 @@ class TimePattern:
 
 
 def time_pattern(text: str) -> TimePattern | None:
-    """A format of ``yyyy MM dd HH mm ss``, each once at most, and literal text."""
-    formatted: list[str] = []
-    regex: list[str] = []
-    seen: set[str] = set()
+    """A format to read: ``yyyy MM dd HH mm ss``, each once at most, and literal text."""
+    pieces = _pieces(text)
+    fields = [piece for piece, is_field in pieces or () if is_field]
+    if not fields or pieces is None or len(set(fields)) < len(fields) or not set(fields) <= _READ.keys():
+        return None
+    strftime = "".join(_READ[piece][0] if is_field else piece.replace("%", "%%") for piece, is_field in pieces)
+    regex = "".join(_READ[piece][1] if is_field else re.escape(piece) for piece, is_field in pieces)
+    return TimePattern(text, strftime, regex, "yyyy" in fields)
+
+
+def time_format(text: str) -> str | None:
+    """A format to write, in strftime's words."""
+    pieces = _pieces(text)
+    if pieces is None or any(is_field and piece not in _WRITTEN for piece, is_field in pieces):
+        return None
+    return "".join(_WRITTEN[piece] if is_field else piece.replace("%", "%%") for piece, is_field in pieces)
+
+
+def _pieces(text: str) -> list[tuple[str, bool]] | None:
+    """A format as fields and literal text, with whether each is a field."""
+    pieces: list[tuple[str, bool]] = []
     position = 0
     for match in _FORMAT.finditer(text):
         if match.start() != position:
             return None
         position = match.end()
-        piece = match[0]
-        if match[2]:
-            if piece not in _FIELDS or piece in seen:
-                return None
-            seen.add(piece)
-            formatted.append(_FIELDS[piece][0])
-            regex.append(_FIELDS[piece][1])
-            continue
-        literal = piece if match[1] is None else match[1].replace("''", "'") or "'"
-        formatted.append(literal.replace("%", "%%"))
-        regex.append(re.escape(literal))
-    if position != len(text) or not seen or not text.isascii():
-        return None
-    return TimePattern(text, "".join(formatted), "".join(regex), "yyyy" in seen)
+        literal = match[0] if match[1] is None else match[1].replace("''", "'") or "'"
+        pieces.append((match[0], True) if match[2] else (literal, False))
+    return pieces if position == len(text) and text.isascii() else None
 
 
 def like_pattern(text: str) -> bool:
@@ -109,3 +130,18 @@ def java_regex(text: str) -> str | None:
     except re.error:
         return None
     return "".join(parts)
+
+
+def replaceable(text: str) -> bool:
+    """Whether the matches of a pattern that ``java_regex`` takes are those of Java, not only whether there are any:
+    ``$`` would take a line end along, repeated groups and matches of nothing go by rules of each engine.
+    """
+    try:
+        return "$" not in text and re.search(r"\)[*+?{]", text) is None and re.search(text, "") is None
+    except re.error:
+        return False
+
+
+def groups(text: str) -> int:
+    """How many groups a pattern that ``java_regex`` takes has."""
+    return re.compile(text).groups

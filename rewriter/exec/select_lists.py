@@ -22,6 +22,17 @@ class Item:
     declared: bool
 
 
+@dataclass(frozen=True)
+class Grouping:
+    """GROUP BY, and the condition that it adds to HAVING."""
+
+    sql: str
+    having: str = ""
+
+
+_SETS: dict[type[exp.Expr], str] = {exp.Rollup: "rollup", exp.Cube: "cube", exp.GroupingSets: "grouping_sets"}
+
+
 class SelectLists:
     """Translates these parts for the queries of one text."""
 
@@ -40,11 +51,7 @@ class SelectLists:
             else:
                 value = self.expressions.translate(node, scope)
                 # A cast of a column keeps the column's name, but only at the top.
-                casts_column = (
-                    isinstance(node, exp.Cast)
-                    and isinstance(node.this, exp.Column)
-                    and self.expressions.spelled(node) != "to_timestamp"
-                )
+                casts_column = isinstance(node, exp.Cast) and isinstance(node.this, exp.Column)
                 name = node.this.name if casts_column else value.name or f"_c{len(items)}"
                 items.append(Item(name, value, node, isinstance(node, exp.Column)))
         return items
@@ -68,30 +75,60 @@ class SelectLists:
                 f"There is nothing that {table.name + '.' if table else ''}* could stand for.",
                 "CANNOT_RESOLVE_STAR_EXPAND", "42704", node,
             )  # fmt: skip
-        if table is None and scope.sources:
-            items = self._merged_first(items, scope)
+        self.expressions.construct("*, t.*")
         return items
 
-    @staticmethod
-    def _merged_first(items: list[Item], scope: Scope) -> list[Item]:
-        """Columns of USING come first in ``*``."""
-        merged = [name for source in scope.sources for name in source.hidden]
-        return sorted(items, key=lambda item: item.name.lower() not in merged) if merged else items
-
-    def group(self, clause: exp.Expr | None, items: Sequence[Item], scope: Scope) -> str:
+    def group(self, clause: exp.Expr | None, items: Sequence[Item], scope: Scope) -> Grouping:
+        """GROUP BY; ROLLUP and its like may be the whole clause, a part of it, or stand behind its keys."""
         if clause is None:
-            return ""
-        self.expressions.only(clause, "expressions")
-        keys = []
-        for node in clause.expressions:
-            if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-                keys.append(self._ordinal(node, items).value.sql)
-                continue
-            item = None
-            if isinstance(node, exp.Column) and not node.args.get("table") and not scope.find(node.name, None):
-                item = self._named(node, items)
-            keys.append(item.value.sql if item is not None else self.expressions.translate(node, scope).sql)
-        return f" GROUP BY {', '.join(keys)}"
+            return Grouping("")
+        self.expressions.only(clause, "expressions", "rollup", "cube", "grouping_sets")
+        behind = [one for key in _SETS.values() for one in clause.args.get(key) or ()]
+        within = [node for node in clause.expressions if type(node) in _SETS]
+        if len(behind) + len(within) > 1:
+            self.text.refuse("More than one of ROLLUP, CUBE and GROUPING SETS", clause)
+        self.expressions.construct("GROUP BY")
+        if not behind and not within:
+            return Grouping(f" GROUP BY {', '.join(self._key(node, items, scope) for node in clause.expressions)}")
+        sets = (*within, *behind)[0]
+        # GROUP BY a, b WITH ROLLUP: the keys stand before; and before GROUPING SETS they only list its columns.
+        before = [node for node in clause.expressions if node is not sets]
+        listed = sets.expressions or before
+        keys = [] if behind else [self._key(node, items, scope) for node in before]
+        if isinstance(sets, exp.GroupingSets):
+            if behind:
+                self._only_listed(sets, before)
+            self.expressions.construct("GROUP BY GROUPING SETS")
+            parts = [self._set(node, items, scope) for node in listed]
+            if set(parts) == {"()"}:
+                self.text.refuse("GROUPING SETS of nothing but ()", sets)
+            keys.append(f"GROUPING SETS ({', '.join(parts)})")
+        else:
+            word = "ROLLUP" if isinstance(sets, exp.Rollup) else "CUBE"
+            self.expressions.construct(f"GROUP BY {word}, WITH {word}")
+            keys.append(f"{word} ({', '.join(self._set(node, items, scope) for node in listed)})")
+        # Spark answers no total over no rows.
+        return Grouping(f" GROUP BY {', '.join(keys)}", "count(*) > 0")
+
+    def _only_listed(self, sets: exp.Expr, keys: Sequence[exp.Expr]) -> None:
+        names = {column.sql().lower() for column in sets.find_all(exp.Column)}
+        if {key.sql().lower() for key in keys} != names:
+            self.text.refuse("GROUPING SETS whose columns are not just the keys before it", sets)
+
+    def _set(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str:
+        if isinstance(node, exp.Tuple):
+            return f"({', '.join(self._key(one, items, scope) for one in node.expressions)})"
+        if type(node) in _SETS:
+            self.text.refuse("One of ROLLUP, CUBE and GROUPING SETS within another", node)
+        return self._key(node.this if isinstance(node, exp.Paren) else node, items, scope)
+
+    def _key(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str:
+        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+            return self._ordinal(node, items).value.sql
+        item = None
+        if isinstance(node, exp.Column) and not node.args.get("table") and not scope.find(node.name, None):
+            item = self._named(node, items)
+        return item.value.sql if item is not None else self.expressions.translate(node, scope).sql
 
     def with_aliases(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
         """The condition of HAVING with names of the SELECT list, where no column has them, replaced by what they
@@ -134,6 +171,7 @@ class SelectLists:
         if clause is None:
             return ""
         self.expressions.only(clause, "expressions")
+        self.expressions.construct("ORDER BY … NULLS FIRST, NULLS LAST")
         keys = []
         for ordered in clause.expressions:
             self.expressions.only(ordered, "this", "desc", "nulls_first")
@@ -176,6 +214,7 @@ class SelectLists:
             if clause is None:
                 continue
             self.expressions.only(clause, "expression")
+            self.expressions.construct(key.upper())
             value = clause.expression
             if isinstance(value, exp.Placeholder):
                 number = self.expressions.parameters.get(str(value.this))
@@ -183,6 +222,6 @@ class SelectLists:
             else:
                 text = str(value.this) if isinstance(value, exp.Literal) else ""
             if not text.isdigit():
-                self.text.refuse(f"This {key.upper()}", value)
+                self.text.refuse(f"{key.upper()} {self.text.shown(value)}", value)
             out += f" {key.upper()} {text}"
         return out

@@ -93,7 +93,9 @@ def parse_type(text: str) -> SqlType:
         if name in ("char", "varchar") and first and second is None:
             return SqlType("string", length=int(first), padded=name == "char")
     raise NotSupportedError(
-        f"Type {text} is not supported on DuckDB.", condition="DUCKDB_UNSUPPORTED", hint="Use the Spark engine."
+        f"Type {text} is not supported on DuckDB.",
+        condition="DUCKDB_UNSUPPORTED",
+        hint="Use the Spark engine (engine spark).",
     )
 
 

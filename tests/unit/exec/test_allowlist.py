@@ -1,0 +1,47 @@
+"""The list of what DuckDB answers: each entry is proven, and the page about it is the list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from contract.proof_expressions import CASTS, EDGES, PLAIN, UNNAMED
+from contract.proof_queries import ANSWERED, APPROXIMATE
+from contract.proofs import declared, query
+
+import rewriter
+from rewriter.exec.allowlist import document, entries
+from rewriter.exec.entries import Entry
+from rewriter.exec.translate import translate
+
+_PAGE = Path(rewriter.__file__).parent.parent / "docs" / "duckdb.md"
+
+
+@pytest.fixture(scope="module")
+def proven() -> frozenset[Entry]:
+    """The entries that the differential tests use."""
+    queries = [
+        *(f"SELECT {expression} FROM t" for expression in (*PLAIN, *UNNAMED)),
+        *(f"SELECT {expression} FROM e" for expression in (*EDGES, *CASTS)),
+        *ANSWERED,
+        *APPROXIMATE,
+    ]
+    found = declared()
+    return frozenset().union(*(translate(query(sql, found)).entries for sql in queries))
+
+
+def test_every_entry_is_proven(proven: frozenset[Entry]) -> None:
+    assert [entry for entry in entries() if entry not in proven] == []
+
+
+def test_only_entries_are_used(proven: frozenset[Entry]) -> None:
+    assert proven <= set(entries())
+
+
+def test_an_entry_stands_once() -> None:
+    assert {entry: n for entry, n in Counter((e.section, e.form) for e in entries()).items() if n > 1} == {}
+
+
+def test_the_page_is_the_list() -> None:
+    assert _PAGE.read_text(encoding="utf-8") == document(), "run: python -m rewriter.exec.allowlist > docs/duckdb.md"
