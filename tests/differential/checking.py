@@ -167,11 +167,7 @@ def check(history: History, reference: Reference, question: Question, connection
             hidden = _hidden(history.models[mention[1].name], mention[1], one)
             if hidden:
                 raise wrong("missing, though it is there", hidden)
-    if any(_unclear(history, mention, some) for (_, mention), some in zip(written.mentions, found.plans, strict=True)):
-        return Answer("several uses of one mention may lack different ranges", bool(found.missing))
-    if found.missing and not all(found.plans):
-        return Answer("a copied mention lacks something", missing=True)
-    sql = meaning(question.query, lambda number, cube: _base(history, cube, found.plans[number]))
+    sql = meaning(question.query, lambda number, use, cube: _base(history, cube, found.plans[number], use))
     try:
         right = reference.answer(sql)
     except NotSupportedError as error:
@@ -194,7 +190,7 @@ def expected(history: History, reference: Reference, question: Question, connect
     with suppress(Exception):
         found = _ask(_typed(question), connection)
         plans, missing = found.plans, bool(found.missing)
-    sql = meaning(question.query, lambda number, cube: _base(history, cube, plans[number] if plans else ()))
+    sql = meaning(question.query, lambda number, use, cube: _base(history, cube, plans[number] if plans else (), use))
     return replace(reference.answer(sql), missing=missing)
 
 
@@ -229,7 +225,7 @@ def _refused(error: Error, history: History, reference: Reference, question: Que
     if isinstance(error, NotSupportedError | ParseError) or refusal.startswith(RIGHT_REFUSALS):
         return Answer(refusal)
     try:
-        reference.answer(meaning(question.query, lambda number, cube: _base(history, cube, ())))
+        reference.answer(meaning(question.query, lambda number, use, cube: _base(history, cube)))
     except Error as other:
         if isinstance(other, type(error)) and not isinstance(error, AnalysisError):
             return Answer(f"both fail: {refusal}")
@@ -237,9 +233,10 @@ def _refused(error: Error, history: History, reference: Reference, question: Que
     raise Wrong(f"{type(error).__name__} {error.condition}", f"{error}\n{_told(history, text)}") from error
 
 
-def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan]) -> str:
-    """The base rows that a mention stands for: all that are in sight of an open range, but for what is missing."""
+def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan] = (), use: int = 0) -> str:
+    """The base rows that one use of a mention stands for: all in sight of an open range, but for what is missing."""
     model = history.models[mention.name]
+    plans = plans[use : use + 1] if len(plans) > 1 else plans
     start, end = model.extent(_candidates(model, mention, plans))
     time = quoted(model.cube.time)
     missing: RangeSet = plans[0].missing if plans else RangeSet.EMPTY
@@ -247,12 +244,6 @@ def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan]) -> st
     tests += [f"NOT ({time} >= {timestamp(one.start)} AND {time} < {timestamp(one.end)})" for one in missing]
     rows = f"rows_of_{list_name(model.cube.name)}"
     return f"(SELECT * FROM {rows} WHERE {time} IS NULL OR ({' AND '.join(tests)}))"
-
-
-def _unclear(history: History, mention: Cube, plans: Sequence[ReferencePlan]) -> bool:
-    """Whether it is not known what a mention lacks: it was copied, and then the copies' places are not the user's."""
-    several_facts = len(history.models[mention.name].cube.facts) > 1
-    return len({one.missing for one in plans}) > 1 or (not plans and several_facts)
 
 
 def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:

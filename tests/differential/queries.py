@@ -7,6 +7,7 @@ outer join extended with NULLs).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 
@@ -133,6 +134,8 @@ class With:
 
 
 Query = Select | Compound | With
+#: Which relation of base rows the n-th mention of a cube is, in the m-th use of it, both from 0.
+Base = Callable[[int, int, Cube], str]
 Node = Expr | Item | Cube | Named | Derived | Join | Select | Compound | With
 
 
@@ -149,17 +152,22 @@ def asked(query: Query) -> Written:
     return _Writer(None).written(query)
 
 
-def meaning(query: Query, base: Callable[[int, Cube], str]) -> str:
-    """The same over base rows; ``base`` says which relation the n-th mention of a cube is."""
+def meaning(query: Query, base: Base) -> str:
+    """The same over base rows, each use of a common table expression a subquery of its own: each has its own range,
+    and may lack another part of it.
+    """
     return _Writer(base).written(query).text
 
 
 @dataclass
 class _Writer:
-    base: Callable[[int, Cube], str] | None
+    base: Base | None
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     mentions: list[tuple[int, Cube]] = field(default_factory=list)
+    ctes: dict[str, tuple[Select | Compound, int]] = field(default_factory=dict)
+    number: int = 0
+    uses: Counter[int] = field(default_factory=Counter)
 
     def written(self, query: Query) -> Written:
         self.query(query)
@@ -170,7 +178,12 @@ class _Writer:
         self.length += len(text)
 
     def query(self, query: Query) -> None:
-        if isinstance(query, With):
+        if isinstance(query, With) and self.base is not None:
+            for name, body in query.ctes:
+                self.ctes[name] = (body, self.number)
+                self.number += _mentions(body)
+            self.query(query.body)
+        elif isinstance(query, With):
             for number, (name, body) in enumerate(query.ctes):
                 self.put(f"{', ' if number else 'WITH '}{name} AS (")
                 self.query(body)
@@ -228,11 +241,18 @@ class _Writer:
             self.put("(")
             self.query(relation.query)
             self.put(f") AS {quoted(relation.alias)}")
+        elif isinstance(relation, Named) and relation.name in self.ctes:
+            body, first = self.ctes[relation.name]
+            number, self.number = self.number, first
+            self.relation(Derived(body, relation.alias or relation.name))
+            self.number = number
         elif isinstance(relation, Named):
             self.put(relation.name + (f" AS {quoted(relation.alias)}" if relation.alias else ""))
         elif self.base is not None:
-            self.put(f"{self.base(len(self.mentions), relation)} AS {quoted(relation.known_as)}")
-            self.mentions.append((self.length, relation))
+            use = self.uses[self.number]
+            self.uses[self.number] += 1
+            self.put(f"{self.base(self.number, use, relation)} AS {quoted(relation.known_as)}")
+            self.number += 1
         else:
             self.mentions.append((self.length, relation))
             self.put("default." if relation.qualified else "")
