@@ -7,21 +7,8 @@ Joins are taken from left to right, as Spark does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sqlglot import exp
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition that every row of a relation fulfils, or the row does not reach the block's answer.
-
-    ``absent`` says that the condition is also asked of rows in which the relation is absent (NULLs of an outer join);
-    it then restricts the relation only if NULLs do not pass it.
-    """
-
-    node: exp.Expr
-    absent: bool
 
 
 def relations(select: exp.Select) -> list[exp.Expr]:
@@ -47,29 +34,29 @@ def nullable(select: exp.Select, index: int) -> bool:
     return any(_side(join) in ("RIGHT", "FULL") for join in _later(select, index))
 
 
-def filters(select: exp.Select, index: int) -> Iterator[Condition]:
-    """The conditions that restrict a relation, whatever else the block joins to it.
+def filters(select: exp.Select, index: int) -> Iterator[exp.Expr]:
+    """The conditions that restrict a relation, whatever else the block joins to it; they are for conditions only that
+    NULLs do not pass.
 
     Conditions stay where they are; a relation may besides be read without the rows that fail them:
 
-    - WHERE restricts every relation, and one that may be absent only if NULLs do not pass.
+    - WHERE restricts every relation: rows in which an outer join left it absent do not pass, either.
     - ON of an inner or semi join restricts both sides.
     - ON of an outer or anti join restricts only the side that need not match, never the one that is kept.
     """
     where = select.args.get("where")
     if where is not None and contributes(select, index):
-        yield from (Condition(node, nullable(select, index)) for node in conjuncts(where.this))
+        yield from conjuncts(where.this)
     own = _join(select, index)
     if own is not None and own.args.get("on") and _side(own) not in ("RIGHT", "FULL"):
         # INNER, LEFT, SEMI, ANTI: a row of the right side that fails ON matches nothing.
-        yield from (Condition(node, False) for node in conjuncts(own.args["on"]))
+        yield from conjuncts(own.args["on"])
     for number, join in enumerate(select.args.get("joins") or (), start=1):
         if number <= index or not join.args.get("on") or not contributes(select, index):
             continue
         # As the left side: kept by LEFT, FULL and ANTI, restricted by the others.
-        if _side(join) == "RIGHT" or (_kind(join) != "ANTI" and (_kind(join) == "SEMI" or not _side(join))):
-            absent = _absent_before(select, index, number)
-            yield from (Condition(node, absent) for node in conjuncts(join.args["on"]))
+        if _side(join) == "RIGHT" or _kind(join) == "SEMI" or (_kind(join) != "ANTI" and not _side(join)):
+            yield from conjuncts(join.args["on"])
 
 
 def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -81,14 +68,6 @@ def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from conjuncts(node.expression)
     else:
         yield node
-
-
-def _absent_before(select: exp.Select, index: int, number: int) -> bool:
-    """Whether a relation may be absent already in what the join ``number`` takes as its left side."""
-    own = _join(select, index)
-    joins = list(select.args.get("joins") or ())
-    later = joins[index : number - 1]
-    return (own is not None and _side(own) in ("LEFT", "FULL")) or any(_side(one) in ("RIGHT", "FULL") for one in later)
 
 
 def _join(select: exp.Select, index: int) -> exp.Join | None:

@@ -47,7 +47,7 @@ def _of_block(
     chosen: list[KeyRange] | None = None
     # A comparison with a text is never true of NULL: it restricts a table that an outer join may leave absent, too.
     for condition in filters(select, index):
-        ranges = _ranges(condition.node, is_column, table)
+        ranges = _ranges(condition, is_column, table)
         if ranges is not None:
             chosen = ranges if chosen is None else _common(chosen, ranges)
     return None if chosen is None else tuple(_sorted(chosen))

@@ -29,7 +29,7 @@ from rewriter.planner.columns import Columns
 from rewriter.planner.constants import Constants
 from rewriter.planner.counters import Counters
 from rewriter.planner.inlining import of_source
-from rewriter.planner.joins import Condition, contributes, filters, nullable
+from rewriter.planner.joins import contributes, filters, nullable
 from rewriter.planner.plan import Reason, ReasonKind, ReferencePlan, Selection, Settings, quote_identifier
 from rewriter.planner.projections import descend, own_nodes
 from rewriter.planner.scalars import is_scalar
@@ -72,7 +72,7 @@ def plan_reference(
     inlined = [of_source(node, index) for level in source.levels for node in level.filters()]
     nodes = [*own_nodes(select), *(inner for node in inlined for inner in (node, *descend(node)))]
     columns.check(nodes)
-    conditions = [*(Condition(node, absent=False) for node in inlined), *filters(select, index)]
+    conditions = [*inlined, *filters(select, index)]
     time = time_use(text, source, conditions, nodes, columns, constants)
     # EXISTS shows nothing of what its subquery selects.
     visible = contributes(select, index) and not isinstance(block.select.parent, exp.Exists)

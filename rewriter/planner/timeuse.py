@@ -11,7 +11,6 @@ from rewriter.errors import AnalysisError, DataError, Span
 from rewriter.planner.blocks import CubeSource
 from rewriter.planner.columns import Columns
 from rewriter.planner.constants import Constants, Kind
-from rewriter.planner.joins import Condition
 from rewriter.planner.literals import timestamp_literal
 from rewriter.planner.predicates import ranges_of
 from rewriter.planner.projections import substituted
@@ -48,7 +47,7 @@ class TimeUse:
 def time_use(
     text: QueryText,
     source: CubeSource,
-    conditions: Iterable[Condition],
+    conditions: Iterable[exp.Expr],
     nodes: Sequence[exp.Expr],
     columns: Columns,
     constants: Constants,
@@ -71,19 +70,12 @@ def time_use(
 
     consumed: set[int] = set()
     for condition in conditions:
-        rejects = rejects_null(condition.node, columns)
-        timed = any(columns.is_time(column) for column in condition.node.find_all(exp.Column))
-        if condition.absent and timed and not rejects:
-            continue
-        ranges = ranges_of(condition.node, columns.is_time, constants, bounds_of)
-        if ranges is not None and not timed:
-            # WHERE 1 = 0: a constant that is not true lets nothing through; one that is true says nothing.
-            use.wanted = use.wanted if ranges else RangeSet.EMPTY
-            use.bounded = use.bounded or not ranges
-        elif ranges is not None:
+        # What reduces to ranges is not true of NULL, so it holds of rows in which the cube is absent, too.
+        ranges = ranges_of(condition, columns.is_time, constants, bounds_of)
+        if ranges is not None:
             use.wanted = use.wanted & ranges
-            use.bounded = use.bounded or rejects
-            consumed |= {id(node) for node in condition.node.walk()}
+            use.bounded = True
+            consumed |= {id(node) for node in condition.walk()}
     for node in nodes:
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
             check_unit(text, node)
@@ -121,22 +113,6 @@ def _edges(ranges: RangeSet) -> UpdatePeriod | None:
         if period is not UpdatePeriod.WEEKLY and all(period.is_aligned(bound) for bound in bounds):
             return period
     return None
-
-
-def rejects_null(node: exp.Expr, columns: Columns) -> bool:
-    """Whether a condition is surely not true where the time dimension is NULL: each comparison in it reads time, and
-    nothing in it asks for NULL.
-    """
-    if isinstance(node, exp.And | exp.Or):
-        return rejects_null(node.this, columns) and rejects_null(node.expression, columns)
-    if isinstance(node, exp.Not | exp.Paren):
-        return rejects_null(node.this, columns)
-    if any(isinstance(inner, _NULL_AWARE) for inner in node.walk()):
-        return False
-    return any(columns.is_time(column) for column in node.find_all(exp.Column))
-
-
-_NULL_AWARE = (exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Coalesce, exp.Case, exp.If, exp.Nvl2, exp.Boolean, exp.Null)
 
 
 def range_edits(text: QueryText, use: TimeUse) -> list[Edit]:
