@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from rewriter.planner.constants import Constant, Constants, Kind, as_date, as_timestamp
 from rewriter.planner.intervals import NO_INTERVAL
+from rewriter.planner.timechains import Chain, climb
 from rewriter.planner.timefields import is_year_field
 from rewriter.planner.timetexts import timestamp_text
-from rewriter.planner.views import View, climb
 from rewriter.timeline.civil import DAY, days_from_civil
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -30,9 +30,9 @@ class Form(Enum):
 
 @dataclass(frozen=True)
 class Operand:
-    """A ``View`` of t that answers the start of ``unit`` (``None``: t itself), in some form."""
+    """A ``Chain`` of t that answers the start of ``unit`` (``None``: t itself), in some form."""
 
-    view: View
+    chain: Chain
     unit: UpdatePeriod | None
     form: Form = Form.TIME
 
@@ -70,26 +70,26 @@ def year_of(node: exp.Expr) -> exp.Expr | None:
 
 def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Operand | None:
     """``node`` as a function of ``column``, which it contains, that orders as time does; else ``None``."""
-    view, reached = climb(column, constants, node)
-    if view.shift.months or not view.starts:
+    chain, reached = climb(column, constants, node)
+    if chain.shift.months or not chain.starts:
         return None  # not every time is some time plus a month
     if reached is node:
-        return Operand(view, view.unit)
+        return Operand(chain, chain.unit)
     while isinstance(node, exp.Paren):
         node = node.this
     if reached.parent is not node:
         return None
-    if year_of(node) is reached and (view.unit is None or view.unit.nests_in(_P.YEARLY)):
-        return Operand(view, _P.YEARLY, Form.YEAR)
+    if year_of(node) is reached and (chain.unit is None or chain.unit.nests_in(_P.YEARLY)):
+        return Operand(chain, _P.YEARLY, Form.YEAR)
     unit = _PATTERNS.get(node.text("format")) if isinstance(node, exp.TimeToStr) and node.this is reached else None
-    if unit is not None and (view.unit is None or view.unit.nests_in(unit)):
-        return Operand(view, unit, Form.TEXT)
+    if unit is not None and (chain.unit is None or chain.unit.nests_in(unit)):
+        return Operand(chain, unit, Form.TEXT)
     return None
 
 
 def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
     """The instants t with ``operand(t) op value``, for =, <, <=, > and >=; ``None`` where that is not certain."""
-    bound, shift = _bound(operand, value), operand.view.shift.micros
+    bound, shift = _bound(operand, value), operand.chain.shift.micros
     if bound is None or abs(shift) > MAX_INSTANT - MIN_INSTANT or (operand.form is Form.TEXT and op is not exp.EQ):
         return None
     unit = operand.unit
@@ -117,10 +117,10 @@ def _bound(operand: Operand, value: Constant) -> int | None:
     if value.kind not in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
         return None
     folded = as_timestamp(value)
-    if operand.view.date and value.kind is Kind.STRING:
+    if operand.chain.date and value.kind is Kind.STRING:
         day = as_date(value)
         # A DATE plus an interval is a TIMESTAMP in some forms: then only a text that is the same as both will do.
-        folded = day if operand.view.shift == NO_INTERVAL or as_timestamp(day) == folded else None
+        folded = day if operand.chain.shift == NO_INTERVAL or as_timestamp(day) == folded else None
     return folded.number if folded else None
 
 

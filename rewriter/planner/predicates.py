@@ -186,7 +186,7 @@ def _union(sets: Iterable[RangeSet]) -> RangeSet:
 def _alike(operand: Operand, values: list[Constant]) -> bool:
     """Whether all items of a list are cast as each of them would be alone; Spark takes one type for all of them."""
     kinds = {value.kind for value in values}
-    if not operand.view.date or len(kinds) < 2:
+    if not operand.chain.date or len(kinds) < 2:
         return len(kinds) < 2 or kinds <= {Kind.STRING, Kind.DATE, Kind.TIMESTAMP}
     # Beside a TIMESTAMP a text is no DATE any more.
     return all(_midnight(value) for value in values)

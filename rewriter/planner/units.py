@@ -12,8 +12,8 @@ from sqlglot import exp
 from rewriter.planner.constants import Constants, Kind
 from rewriter.planner.predicates import Reader
 from rewriter.planner.scalars import is_qualified
+from rewriter.planner.timechains import climb, truncation
 from rewriter.planner.timefields import field_unit, pattern_unit, unit_named
-from rewriter.planner.views import climb, truncation
 from rewriter.timeline.civil import DAY, HOUR, MINUTE
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 
@@ -86,11 +86,11 @@ def used_unit(column: exp.Column) -> tuple[UpdatePeriod | None, exp.Expr]:
     ``None`` is raw use. ``year(to_date(t))`` depends on the year alone, because days nest in years;
     ``CASE WHEN t >= '2013-02-01' …`` on the month, because a month begins there.
     """
-    view, node = climb(column, _LITERALS)
-    unit, parent = view.depends, node.parent
+    chain, node = climb(column, _LITERALS)
+    unit, parent = chain.depends, node.parent
     outer = value_unit(parent, node) if parent is not None else None
     if outer is not None and parent is not None:
-        unit, node = view.seen(outer), parent
+        unit, node = chain.seen(outer), parent
     compared = _compared_unit(column, node)
     if compared is not None and (unit is None or unit.nests_in(compared)):
         return compared, node

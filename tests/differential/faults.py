@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from rewriter.catalog import factwork, freshness, partition_changes
-from rewriter.planner import additivity, arms, candidates, inlining, plan, predicates, projections, reference, timeuse
+from rewriter.planner import additivity, arms, candidates, inlining, plan, predicates, projections, reference
 from rewriter.planner.additivity import Additivity
 from rewriter.planner.candidates import Demand
 from rewriter.planner.cover import Cover
-from rewriter.planner.joins import Condition
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
@@ -114,17 +113,16 @@ def every_condition_holds(patch: Patch) -> None:
     """A condition in ON of an outer join filters the preserved side, too."""
     filters = reference.filters
 
-    def planted(select: Any, index: int) -> Iterator[Condition]:
+    def planted(select: Any, index: int) -> Iterator[Any]:
         yield from filters(select, index)
         for join in select.args.get("joins") or ():
             if join.args.get("side") and join.args.get("on") is not None:
-                yield from (Condition(node, absent=False) for node in join.args["on"].flatten())
+                yield from join.args["on"].flatten()
 
     patch.setattr(reference, "filters", planted)
 
 
 def no_time_is_null(patch: Patch) -> None:
-    patch.setattr(timeuse, "rejects_null", lambda *args: True)
     patch.setattr(predicates, "_IS_NULL", replace(predicates._IS_NULL, at_null=False))
 
 

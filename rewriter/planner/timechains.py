@@ -22,7 +22,7 @@ _MONTHS = {_P.MONTHLY: 1, _P.QUARTERLY: 3, _P.YEARLY: 12}
 
 
 @dataclass(frozen=True)
-class View:
+class Chain:
     """A time made of t: ``t + shift``, then cut to its ``unit`` (``None``: not cut), as a DATE or a TIMESTAMP.
 
     ``starts`` tells whether it is the unit's start; ``last_day`` is another instant of the same month. ``depends`` is
@@ -36,7 +36,7 @@ class View:
     depends: UpdatePeriod | None = None
 
     def seen(self, unit: UpdatePeriod) -> UpdatePeriod | None:
-        """The unit U where a function of the view's ``unit`` is a function of t's U, or ``None``."""
+        """The unit U where a function of the chain's ``unit`` is a function of t's U, or ``None``."""
         if self.unit is not None and not self.unit.nests_in(unit):
             return self.depends
         found = _moved_unit(unit, self.shift)
@@ -45,18 +45,18 @@ class View:
         return self.depends
 
 
-def climb(column: exp.Column, constants: Constants, top: exp.Expr | None = None) -> tuple[View, exp.Expr]:
-    """The view that the functions around ``column`` make of it, up to ``top`` or as far as they are time-valued and
+def climb(column: exp.Column, constants: Constants, top: exp.Expr | None = None) -> tuple[Chain, exp.Expr]:
+    """The chain that the functions around ``column`` make of it, up to ``top`` or as far as they are time-valued and
     known, and the outermost of them.
     """
-    view, node = View(), column
+    chain, node = Chain(), column
     current: exp.Expr = node
     while current is not top and current.parent is not None:
-        wider = _through(view, current.parent, current, constants)
+        wider = _through(chain, current.parent, current, constants)
         if wider is None:
             break
-        view, current = wider, current.parent
-    return view, current
+        chain, current = wider, current.parent
+    return chain, current
 
 
 def truncation(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
@@ -76,65 +76,65 @@ def truncation(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
     return None
 
 
-def _through(view: View, node: exp.Expr, operand: exp.Expr, constants: Constants) -> View | None:
-    """The view of ``node``, a function of ``operand``, whose view is given; ``None`` where it is none."""
+def _through(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constants) -> Chain | None:
+    """The chain of ``node``, a function of ``operand``, whose chain is given; ``None`` where it is none."""
     unit = truncation(node, operand)
     if unit is not None:
-        return _cut(view, unit, date=not isinstance(node, exp.TimestampTrunc))
+        return _cut(chain, unit, date=not isinstance(node, exp.TimestampTrunc))
     match node:
         # sqlglot reads date_format(t, …) with a cast to a time around t.
         case exp.Paren() | exp.TimeStrToTime():
-            return view
+            return chain
         case exp.Cast() | exp.TryCast() if not node.args.get("format"):
             kind = node.args["to"]
-            return replace(view, date=False) if kind.is_type("timestamp", "timestamptz", "timestampltz") else None
+            return replace(chain, date=False) if kind.is_type("timestamp", "timestamptz", "timestampltz") else None
         case exp.LastDay() if not node.args.get("unit"):
-            cut = _cut(view, _P.MONTHLY, date=True)
+            cut = _cut(chain, _P.MONTHLY, date=True)
             return replace(cut, starts=False) if cut is not None else None
         case exp.Add() | exp.Sub():
-            return _added(view, node, operand, constants)
+            return _added(chain, node, operand, constants)
         case exp.TimestampAdd() | exp.TsOrDsAdd() | exp.AddMonths() if node.this is operand:
             step, whole = constants.step(node), isinstance(node, exp.TimestampAdd)
-            time = replace(view, date=False) if whole else _cut(view, _P.DAILY, date=True)
+            time = replace(chain, date=False) if whole else _cut(chain, _P.DAILY, date=True)
             return _shifted(time, step) if time is not None and step is not None else None
     return None
 
 
-def _added(view: View, node: exp.Expr, operand: exp.Expr, constants: Constants) -> View | None:
+def _added(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constants) -> Chain | None:
     if isinstance(node, exp.Sub) and node.this is not operand:
         return None
     value = constants.fold(node.expression if node.this is operand else node.this)
     if value is None:
         return None
-    if value.kind is Kind.INTEGER and view.date:
+    if value.kind is Kind.INTEGER and chain.date:
         step = Interval(micros=value.number * DAY)
     elif value.kind is Kind.INTERVAL:
         step = Interval(value.months, value.number)
     else:
         return None
-    return _shifted(view, -step if isinstance(node, exp.Sub) else step)
+    return _shifted(chain, -step if isinstance(node, exp.Sub) else step)
 
 
-def _cut(view: View, unit: UpdatePeriod, date: bool) -> View | None:
-    if view.unit is None or view.unit.nests_in(unit):
-        return replace(view, unit=unit, date=date, starts=True, depends=view.seen(unit))
+def _cut(chain: Chain, unit: UpdatePeriod, date: bool) -> Chain | None:
+    if chain.unit is None or chain.unit.nests_in(unit):
+        return replace(chain, unit=unit, date=date, starts=True, depends=chain.seen(unit))
     # The start of a month is the start of its day; a DATE is the start of a day, an hour, a minute anyway.
-    unchanged = unit <= _P.DAILY if view.date else view.starts and unit.nests_in(view.unit)
-    return replace(view, date=date) if unchanged else None
+    unchanged = unit <= _P.DAILY if chain.date else chain.starts and unit.nests_in(chain.unit)
+    return replace(chain, date=date) if unchanged else None
 
 
-def _shifted(view: View, by: Interval) -> View | None:
-    """The view, moved further. Where it is cut already, only if cutting after the move answers the same."""
-    if view.unit is not None and _moved_unit(view.unit, by) is not view.unit:
+def _shifted(chain: Chain, by: Interval) -> Chain | None:
+    """The chain, moved further. Where it is cut already, only if cutting after the move answers the same."""
+    if chain.unit is not None and _moved_unit(chain.unit, by) is not chain.unit:
         return None
-    if view.shift == NO_INTERVAL:
+    if chain.shift == NO_INTERVAL:
         total = by
-    elif view.shift.months or by.months:
+    elif chain.shift.months or by.months:
         # A month there and a month back does not always end where it began.
         return None
     else:
-        total = Interval(micros=view.shift.micros + by.micros)
-    return replace(view, shift=total, date=view.date and by.micros % DAY == 0)
+        total = Interval(micros=chain.shift.micros + by.micros)
+    return replace(chain, shift=total, date=chain.date and by.micros % DAY == 0)
 
 
 def _moved_unit(unit: UpdatePeriod, shift: Interval) -> UpdatePeriod | None:
