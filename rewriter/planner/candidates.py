@@ -8,7 +8,7 @@ lacks least, then costs fewest partitions, then weighs least, then comes first b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog.models import Fact, Storage, StorageTable, Table
@@ -52,6 +52,10 @@ class Source:
         return f"{self.fact.name}.{self.storage_table.table} {self.period.name}"
 
 
+#: What exists of each candidate: fresh, and outdated.
+Timelines = Mapping[Source, tuple[PartitionTimeline, PartitionTimeline]]
+
+
 @dataclass(frozen=True)
 class Choice:
     """The chosen group: its cover, the range that it was asked for, and why others fell out."""
@@ -76,7 +80,15 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     base = min(fact.base_period for fact in carrying)
     groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
     coarser = [fact for fact in carrying if not any(fact in group for group in groups)]
-    choices = [_judge(group, demand, reader, settings) for group in groups]
+    sources = [
+        Source(fact, storage, table, period)
+        for fact in carrying
+        for storage in fact.storages
+        for table in storage.tables
+        for period in sorted(table.layouts)
+    ]
+    lines = {source: (_timeline(reader, source), _outdated(reader, source)) for source in sources}
+    choices = [_judge(group, base, demand, lines, settings) for group in groups]
     usable = [(choice, sources) for choice, sources in choices if choice.base is not None]
     if not usable:
         return None
@@ -133,19 +145,14 @@ def _groups(facts: Sequence[Fact], base: UpdatePeriod, *, additive: bool) -> lis
 
 
 def _judge(
-    facts: list[Fact], demand: Demand, reader: CatalogReader, settings: Settings
+    facts: list[Fact], base: UpdatePeriod, demand: Demand, lines: Timelines, settings: Settings
 ) -> tuple[Choice, tuple[Source, ...]]:
-    base = min(fact.base_period for fact in facts)
+    """One group's choice. ``lines`` are the timelines of all candidates: an open end means the extent of them all."""
     causes: list[Cause] = []
     sources: list[Source] = []
-    everything = [
-        Source(fact, storage, table, period)
-        for fact in facts
-        for storage in fact.storages
-        for table in storage.tables
-        for period in sorted(table.layouts)
-    ]
-    for source in everything:
+    for source in lines:
+        if source.fact not in facts:
+            continue
         cause = _excluded(source, base, demand, settings)
         if cause is None:
             sources.append(source)
@@ -154,8 +161,8 @@ def _judge(
     if any(cause.kind is PruneCause.RANGE_UNALIGNED for cause in causes):
         empty = Cover((), RangeSet.EMPTY)
         return Choice(None, RangeSet.EMPTY, empty, RangeSet.EMPTY, tuple(facts), (), tuple(causes)), ()
-    fresh = {source: _timeline(reader, source) for source in everything}
-    stale = {source: _outdated(reader, source) for source in everything}
+    fresh = {source: line for source, (line, _) in lines.items()}
+    stale = {source: line for source, (_, line) in lines.items()}
     target = _closed(snapped(demand.wanted, base), [*_pairs(fresh), *_pairs(stale)])
     found = cover(target, [_candidate(source, fresh[source]) for source in sources])
     outdated = RangeSet.EMPTY

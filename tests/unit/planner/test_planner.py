@@ -442,3 +442,18 @@ def test_a_fact_that_begins_coarser_never_makes_an_answer_less_exact() -> None:
     assert "coarse: begins with DAILY, another fact with HOURLY [PERIOD_TOO_COARSE]" in map(
         str, made.coverage.references[0].causes
     )
+
+
+@pytest.mark.parametrize("select", ["SUM(distance)", "SUM(distance + 1)", "MAX(distance)", "distance"])
+def test_an_open_end_means_the_extent_of_all_facts(select: str) -> None:
+    facts = [
+        Fact(number, name, "flights", (Storage("default", (storage_table(table_name, {P.DAILY: [("ds", None)]}),)),))
+        for number, name, table_name in ((2, "whole", "hourly"), (3, "lagging", "daily"))
+    ]
+    catalog = reader(
+        facts=facts,
+        tables=(table(10, "hourly", "ds"), table(11, "daily", "ds")),
+        covered={("hourly", P.DAILY): QUARTER, ("daily", P.DAILY): [("2013-01-01", "2013-01-02")]},
+    )
+    made = plan(f"SELECT {select} FROM flights WHERE departed >= '2013-01-01'", catalog)
+    assert sum(cover_of(made).values()) == 90
