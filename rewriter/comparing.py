@@ -138,7 +138,8 @@ def _template(comparison: Comparison) -> SqlTemplate:
         tolerance = _TOLERANCE.get(measure.type) if measure.aggregate is Aggregate.SUM else None
         if tolerance is not None:
             inner.append(f"SUM(CASE WHEN s = 0 THEN ABS(m{number}) END) AS a{number}")
-            near = f"ABS(v0{number} - v1{number}) <= {tolerance} * a{number}"
+            # Only numbers are near each other: a tolerance of Infinity or NaN would let anything pass.
+            near = f"a{number} < CAST('Infinity' AS DOUBLE) AND ABS(v0{number} - v1{number}) <= {tolerance} * a{number}"
             same = f"({same} OR COALESCE({near}, FALSE))"
         outer += [f"v0{number}", f"v1{number}", f"{same} AS e{number}"]
         agree.append(same)

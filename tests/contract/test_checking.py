@@ -126,3 +126,21 @@ def test_only_some_differences_are_shown_and_the_rest_is_counted(tmp_path: Path)
         found = findings(session, "CHECK FACT f")
     assert [one[4] for one in found] == ["row missing"] * 100 + ["51 more differences are not shown", "differs"]
     assert {one[0] for one in found} == {"copies"}
+
+
+@pytest.mark.parametrize("odd", ["Infinity", "NaN", "-Infinity"])
+def test_infinity_and_nan_in_the_base_hide_no_wrong_rollup(tmp_path: Path, odd: str) -> None:
+    with Session(tmp_path / "warehouse", "duckdb") as session:
+        session.execute("CREATE TABLE days (d DOUBLE) PARTITIONED BY (dt STRING)")
+        session.execute("CREATE TABLE months (d DOUBLE) PARTITIONED BY (dt STRING)")
+        session.execute("CREATE CUBE c (d DOUBLE MEASURE SUM, t TIMESTAMP TIME)")
+        session.execute(
+            "CREATE FACT f OF CUBE c STORED IN (TABLE days PERIOD DAILY PARTITIONED BY t AS (dt), "
+            "TABLE months PERIOD MONTHLY PARTITIONED BY t AS (dt))"
+        )
+        values = ", ".join(f"(1.0D, '2013-02-{day:02d}')" for day in range(2, 29))
+        session.execute(f"INSERT INTO days VALUES (CAST('{odd}' AS DOUBLE), '2013-02-01'), {values}")
+        session.execute("INSERT OVERWRITE months PARTITION (dt = '2013-02') VALUES (5.0D)")
+        assert "value differs" in {row[8] for row in session.execute("CHECK FACT f").fetch()}
+        session.execute(f"INSERT OVERWRITE months PARTITION (dt = '2013-02') VALUES (CAST('{odd}' AS DOUBLE))")
+        assert {row[8] for row in session.execute("CHECK FACT f").fetch()} == {"agrees"}
