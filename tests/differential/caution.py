@@ -33,7 +33,6 @@ def causes(schema: Schema, query: Query, answer: Answer) -> Iterator[str]:
             if not use.additive or not _has_rollups(cube, mention.fact, use, plan):
                 continue
             if plan is None:
-                # A common table expression that is named twice is copied: its plans stand elsewhere.
                 yield from [f"refused: {answer.refusal}"] if answer.refusal else ()
             elif any(period > cube.base for period in plan.periods):
                 yield SERVED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -31,9 +31,9 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 
 from .formatting import formatted
 from .histories import History, Model
-from .queries import WEIGHT, Cube, Query, Select, Written, asked, meaning
+from .queries import WEIGHT, Cube, Expr, Query, Select, Written, asked, expectations, meaning, nodes
 from .ranges import timestamp
-from .schemas import quoted
+from .schemas import CubeSchema, quoted
 from .steps import Row
 
 #: Refusals that are right: no fact has the columns, or a range of ``time_range_in`` cuts periods.
@@ -91,7 +91,8 @@ class Reference:
     def load(self, history: History) -> None:
         """Takes over the rows that the history has now."""
         self._serial += 1
-        found = [self._cube(model) for model in history.models.values()]
+        found = [self._rows(model, "", model.rows) for model in history.models.values()]
+        found += [self._rows(model, name, model.merged.get(name, {})) for model, name in _merging(history)]
         lookup = history.schema.lookup
         columns = tuple(Column(column.name, column.type) for column in lookup)
         found.append(self._file("lookup", columns, history.schema.lookup_rows))
@@ -105,17 +106,17 @@ class Reference:
         columns = [(one.name, spark_type(one.type)) for one in table.schema]
         return Rows(columns, list(zip(*(column.to_pylist() for column in table.columns), strict=True)))
 
-    def _cube(self, model: Model) -> Relation:
+    def _rows(self, model: Model, fact: str, held: Mapping[int, Sequence[Row]]) -> Relation:
         cube, counter = model.cube, model.cube.counter
         position = None if counter is None else cube.columns.index(counter)
         columns = [Column(column.name, column.type) for column in cube.columns]
         columns += [Column(cube.time, "timestamp"), Column(WEIGHT, "bigint")]
         timed: list[tuple[Row, int | None]] = [
-            (row, cube.base.start(ordinal)) for ordinal, rows in model.rows.items() for row in rows
+            (row, cube.base.start(ordinal)) for ordinal, rows in held.items() for row in rows
         ]
         timed += [(row, None) for row in model.timeless]
         rows = [(*row, time, 1 if position is None else row[position] or 0) for row, time in timed]
-        return self._file(f"rows_of_{list_name(cube.name)}", tuple(columns), rows)
+        return self._file(_relation_name(cube, fact), tuple(columns), rows)
 
     def _file(self, name: str, columns: tuple[Column, ...], rows: Any) -> Relation:
         path = self.folder / f"{name}_{self._serial}.parquet"
@@ -126,9 +127,14 @@ class Reference:
         return Relation(name, "parquet", columns, (), (ScanFile(str(path), (), path.stat().st_size),))
 
 
-def list_name(cube: str) -> str:
-    """A plain name for the relation of a cube's rows."""
-    return "".join(char if char.isascii() else "_" for char in cube)
+def _relation_name(cube: CubeSchema, fact: str = "") -> str:
+    """A plain name for the relation of a cube's base rows, or of those of a fact that merges them."""
+    return "".join(char if char.isascii() else "_" for char in f"rows_of_{fact or cube.name}")
+
+
+def _merging(history: History) -> Iterator[tuple[Model, str]]:
+    for model in history.models.values():
+        yield from ((model, fact.name) for fact in model.cube.facts if fact.merged)
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,10 @@ def check(history: History, reference: Reference, question: Question, connection
     try:
         found = _ask(written, connection)
     except Error as error:
-        return _refused(error, history, reference, question, written.text)
+        planned = _planned(written, connection)
+        if _careless(history, question.query, planned):
+            raise Wrong("rollups are to serve what single rows decide", _told(history, written.text)) from error
+        return _refused(error, history, reference, question, written.text, planned)
     except Exception as error:
         raise Wrong(f"{type(error).__name__}: {error}", _told(history, written.text)) from error
     sql = ""
@@ -162,6 +171,8 @@ def check(history: History, reference: Reference, question: Question, connection
     lacking = found.plan.coverage.missing
     if not set(found.missing) <= set(lacking) or bool(found.missing) != bool(lacking):
         raise wrong("strict and partial answers lack different ranges", str(found.missing))
+    if any(isinstance(node, Expr) and node.cuts for node in nodes(question.query)):
+        raise wrong("answered, though time_range_in names parts of base periods", "")
     for mention, plans in zip(written.mentions, found.plans, strict=True):
         for one in plans:
             hidden = _hidden(history.models[mention[1].name], mention[1], one)
@@ -211,21 +222,54 @@ def _ask(written: Written, connection: rewriter.Connection) -> _Asked:
             cursor.execute(written.text)
         finally:
             connection.cursor().execute("SET rewriter.partial_data = false")
-    by_place: dict[int, list[ReferencePlan]] = {}
-    for one in cursor.coverage.references:
-        by_place.setdefault(one.position.start, []).append(one)
-    plans = tuple(tuple(by_place.get(place, ())) for place, _ in written.mentions)
+    plans = _by_mention(written, cursor.plan)
     columns = [(column[0], column[1]) for column in cursor.description or ()]
     return _Asked(written.text, Rows(columns, cursor.fetchall()), plans, missing, cursor.plan)
 
 
-def _refused(error: Error, history: History, reference: Reference, question: Question, text: str) -> Answer:
+def _by_mention(written: Written, plan: Plan) -> tuple[tuple[ReferencePlan, ...], ...]:
+    by_place: dict[int, list[ReferencePlan]] = {}
+    for one in plan.coverage.references:
+        by_place.setdefault(one.position.start, []).append(one)
+    return tuple(tuple(by_place.get(place, ())) for place, _ in written.mentions)
+
+
+def _planned(written: Written, connection: rewriter.Connection) -> tuple[tuple[ReferencePlan, ...], ...]:
+    """The plans of what an engine refused; none of what the planner did."""
+    connection.execute("SET rewriter.partial_data = true")
+    try:
+        return _by_mention(written, connection.session.plan(written.text))
+    except Error:
+        return ((),) * len(written.mentions)
+    finally:
+        connection.execute("SET rewriter.partial_data = false")
+
+
+def _careless(history: History, query: Query, plans: Sequence[Sequence[ReferencePlan]]) -> bool:
+    """Whether rollups are to serve a mention whose single rows decide."""
+    uses = expectations(query)
+    return any(
+        part.period is not history.models[one.cube].cube.base and not any(use.additive for use in uses[number])
+        for number, some in enumerate(plans)
+        for one in some
+        for part in one.parts
+    )
+
+
+def _refused(
+    error: Error,
+    history: History,
+    reference: Reference,
+    question: Question,
+    text: str,
+    plans: Sequence[Sequence[ReferencePlan]],
+) -> Answer:
     """A refusal is one where it says so, or where the meaning is an error, too."""
     refusal = f"{error.condition}: {error.message}"
     if isinstance(error, NotSupportedError | ParseError) or refusal.startswith(RIGHT_REFUSALS):
         return Answer(refusal)
     try:
-        reference.answer(meaning(question.query, lambda number, use, cube: _base(history, cube)))
+        reference.answer(meaning(question.query, lambda number, use, cube: _base(history, cube, plans[number], use)))
     except Error as other:
         if isinstance(other, type(error)) and not isinstance(error, AnalysisError):
             return Answer(f"both fail: {refusal}")
@@ -242,7 +286,9 @@ def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan] = (), 
     missing: RangeSet = plans[0].missing if plans else RangeSet.EMPTY
     tests = [f"({time} >= {timestamp(start)} AND {time} < {timestamp(end)})"]
     tests += [f"NOT ({time} >= {timestamp(one.start)} AND {time} < {timestamp(one.end)})" for one in missing]
-    rows = f"rows_of_{list_name(model.cube.name)}"
+    facts = {part.fact for plan in plans for part in plan.parts} or {mention.fact}
+    merging = [fact.name for fact in model.cube.facts if fact.merged and {fact.name} == facts]
+    rows = _relation_name(model.cube, *merging)
     return f"(SELECT * FROM {rows} WHERE {time} IS NULL OR ({' AND '.join(tests)}))"
 
 

@@ -330,6 +330,21 @@ def _sum_of_dimension(rng: random.Random, scope: Scope) -> Expr | None:
     return made("bigint", "SUM(", rng.choice(found).expr, ")", rows=True, aggregate=True) if found else None
 
 
+def _overflowing(rng: random.Random, scope: Scope) -> Expr | None:
+    """A product of INT that a row's measure allows and the sum of several does not."""
+    found = [one for one in scope.of("measure") if one.measure and one.measure.aggregate == "SUM" and one.type == "int"]
+    return made("bigint", "SUM(", rng.choice(found).expr, " * 300000000)", rows=True, aggregate=True) if found else None
+
+
+def _random(rng: random.Random, scope: Scope) -> Expr | None:
+    """A function that is not deterministic decides, though always in the same way."""
+    one = _measure(rng, scope, "SUM")
+    if one is None:
+        return None
+    found = made(_sum_type(one.type), "SUM(CASE WHEN rand() < 2 THEN ", one.expr, " END)", rows=True, aggregate=True)
+    return replace(found, plain=("SUM(", one.expr, ")"))
+
+
 def _sum_by_measure(rng: random.Random, scope: Scope) -> Expr | None:
     """A measure decides whether another is added."""
     one, other = _measure(rng, scope, "SUM"), _measure(rng, scope, "SUM", "COUNT", "MIN", "MAX")
@@ -361,6 +376,8 @@ SINGLE: Mapping[str, Maker] = {
     "distinct_count": _nearly("COUNT(DISTINCT {m})"),
     "two_measures": _two_measures,
     "by_measure": _sum_by_measure,
+    "overflow": _overflowing,
+    "random": _random,
     # Of a cube without a COUNT measure.
     "events": _count,
 }

@@ -28,7 +28,7 @@ Plant = Callable[[Patch], None]
 class Fault:
     """A fault, and what steers the generator to it: shapes of queries, and what a ``Generator`` is told besides.
 
-    With ``steps`` histories are made anew, with the fault in place and of these steps.
+    With ``steps`` histories are made anew, with the fault in place and of these steps, of ``seeds`` if any.
     """
 
     name: str
@@ -39,11 +39,14 @@ class Fault:
     strange: float = 0.04
     time: str = ""
     steps: Mapping[str, int] | None = None
+    seeds: tuple[int, ...] = ()
 
 
 PLAIN = {"aggregate": 1}
 JOINS = {"lookup": 1}
 SUPPLIED = {"supplied": 1}
+#: Each fact loses other partitions, so that only together they hold all.
+MIXING = {"drop_many": 2, "into": 1, "many": 1}
 
 
 # -- additivity -------------------------------------------------------------------------------------------------------
@@ -75,6 +78,22 @@ def measures_decide(patch: Patch) -> None:
 def counts_are_rows(patch: Patch) -> None:
     judge = reference.judge
     patch.setattr(reference, "judge", lambda *args: replace(judge(*args), counts=()))
+
+
+def coefficients_distribute(patch: Patch) -> None:
+    patch.setattr(additivity, "_distributes", lambda *args: True)
+
+
+def all_functions_are_scalar(patch: Patch) -> None:
+    patch.setattr(additivity, "is_scalar", lambda *args: True)
+
+
+def correlated_measures_are_free(patch: Patch) -> None:
+    correlated = reference._correlated
+    patch.setattr(
+        reference, "_correlated", lambda *args: [one for one in correlated(*args) if "measure" not in one.text]
+    )
+    without_objection("stands outside an aggregate")(patch)
 
 
 def averages_are_of_rows(patch: Patch) -> None:
@@ -253,6 +272,10 @@ def timeless_rows_are_lost(patch: Patch) -> None:
     patch.setattr(reference, "_null_arms", lambda *args: [])
 
 
+def facts_are_mixed(patch: Patch) -> None:
+    patch.setattr(candidates, "_groups", lambda facts, *args, **kwargs: [list(facts)])
+
+
 def all_facts_carry_all(patch: Patch) -> None:
     patch.setattr(candidates, "missing_columns", lambda *args: [])
 
@@ -278,6 +301,12 @@ FAULTS = (
     Fault("bare_measures", without_objection("stands outside an aggregate"), PLAIN, strange=0.6),
     Fault("measures_decide", measures_decide, PLAIN, additive=0.0, single=("by_measure",)),
     Fault("windows", without_objection("window function", "outside an aggregate", "answers rows"), {"window": 1}),
+    Fault("correlated_measures", correlated_measures_are_free, {"correlated_measure": 1}),
+    _objection("stars", "* answers the measures", starred=1),
+    Fault("all_functions_are_scalar", all_functions_are_scalar, PLAIN, additive=0.0, single=("random",)),
+    Fault("coefficients_distribute", coefficients_distribute, PLAIN, additive=0.0, single=("overflow",)),
+    Fault("facts_are_mixed", facts_are_mixed, PLAIN, 0.0, ("tested", "plus_one"), steps=MIXING, seeds=(545, 564, 574)),
+    Fault("parts_of_periods_are_whole", _demanding(lambda one: replace(one, exact=())), PLAIN),
     Fault("counts_are_rows", counts_are_rows, PLAIN),
     Fault("averages_are_of_rows", averages_are_of_rows, PLAIN),
     Fault("nothing_is_nullable", nothing_is_nullable, SUPPLIED, additive=1.0),
@@ -295,7 +324,7 @@ FAULTS = (
     Fault("writes_outdate_nothing", nothing_is_touched, PLAIN, steps={"refresh": 2, "into": 3, "overwrite": 2}),
     Fault("all_written_is_fresh", all_written_is_fresh, PLAIN, steps=STEPS),
     Fault("doubled_is_fresh", doubled_is_fresh, PLAIN, steps={"refresh_all": 1, "double": 3}),
-    Fault("retention_outdates", retention_outdates, PLAIN, steps={"drop": 1, "drop_many": 1}),
+    Fault("retention_outdates", retention_outdates, PLAIN, steps={"drop": 1, "drop_many": 1}, seeds=(552, 531, 538)),
     Fault("the_last_partition_is_lost", the_last_partition_is_lost, PLAIN),
     Fault("parts_overlap", parts_overlap, PLAIN),
     Fault("holes_are_covered", holes_are_covered, PLAIN),

@@ -27,7 +27,8 @@ from .schemas import CubeSchema, Schema, quoted
 WEIGHTS: Mapping[str, int] = {
     "aggregate": 30, "distinct": 4, "rows": 4, "ordered": 5, "above": 5, "projected": 9, "cte": 5, "cte_twice": 4,
     "compound": 6, "lookup": 10, "supplied": 5, "cubes": 4, "scalar": 3, "inside": 4, "outside": 4, "correlated": 2,
-    "window": 2, "grouping_sets": 2, "limited": 3, "above_rows": 3, "above_distinct": 3,
+    "window": 2, "grouping_sets": 3, "limited": 3, "above_rows": 3, "above_distinct": 3, "starred": 2,
+    "correlated_measure": 1, "valued": 3,
 }  # fmt: skip
 
 
@@ -194,6 +195,16 @@ class Generator:
             rows = _aliased(self.rows())
         return self.over(replace(rows, distinct=True))
 
+    def starred(self) -> Select:
+        """Distinct rows, named by a star that does not show time."""
+        mention, scope = self.cube()
+        columns = scope.of("dimension", "measure")
+        chosen = self.rng.sample(columns, min(3, len(columns)))
+        inner = Select(tuple(Item(one.expr, one.name) for one in chosen), mention, where=self.where(scope))
+        shown = ", ".join(quoted(one.name) for one in chosen)
+        star = Expr("row", ("*",), (shown,), rows=any(one.measure for one in chosen))
+        return Select((Item(star),), Derived(inner, self.name("x")), distinct=True)
+
     def over(self, block: Select) -> Select:
         """An aggregating SELECT over a subquery of plain values."""
         alias = self.name("x")
@@ -292,6 +303,12 @@ class Generator:
         table, other = self.lookup()
         kinds = ("JOIN", "INNER JOIN", "LEFT JOIN", "CROSS JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN", ",")
         kind = self.rng.choice(kinds)
+        if self.rng.random() < 0.2:
+            # The key is the one name that both have.
+            both = replace(scope, columns=scope.columns + other.columns)
+            natural = Join(self.rng.choice(("NATURAL JOIN", "NATURAL LEFT JOIN")), table)
+            using = Join(self.rng.choice(("JOIN", "LEFT JOIN")), table, using=other.columns[0].name)
+            return self.block(mention, both, (self.rng.choice((natural, using)),))
         both = scope if "SEMI" in kind or "ANTI" in kind else replace(scope, columns=scope.columns + other.columns)
         on = () if kind in ("CROSS JOIN", ",") else self.on(scope, other, kind)
         return self.block(mention, both, (Join(kind, table, on),))
@@ -399,6 +416,40 @@ class Generator:
         negated = "NOT " if self.rng.random() < 0.3 else ""
         return replace(block, where=(*block.where, Expr("boolean", (f"{negated}EXISTS (", inner, ")"))))
 
+    def correlated_measure(self) -> Select:
+        """A cube, filtered by a subquery over the table that reads a measure."""
+        mention, _ = self.cube(self.schema.cubes[0])
+        scope = offered(self.schema.cubes[0], mention.known_as, qualify=True)
+        numbers = [one for one in scope.of("measure") if one.type in ("int", "bigint", "double")]
+        if not numbers:
+            return self.correlated()
+        table, offers = self.lookup()
+        compared = made(
+            "boolean", self.rng.choice(numbers).expr, self.rng.choice((" > ", " <= ")), offers.columns[2].expr
+        )
+        inner = Select((Item(Expr("int", ("1",))),), table, where=(replace(compared, rows=False),))
+        block = self.block(mention, scope)
+        return replace(block, where=(*block.where, Expr("boolean", ("EXISTS (", inner, ")"), rows=True)))
+
+    def valued(self) -> Select:
+        """A correlated subquery as a value: of the cube for each row of the table, or of the table for each group."""
+        cube = self.schema.cubes[0]
+        mention = replace(self.cube(cube)[0], alias=self.name("f"))
+        scope = offered(cube, mention.alias, qualify=True)
+        table, offers = self.lookup()
+        key = next(one for one in scope.columns if one.name == cube.dimensions[0].name)
+        matched = made("boolean", key.expr, " = ", offers.columns[0].expr)
+        if self.rng.random() < 0.5:
+            found = aggregate(self.rng, scope, additive=True)
+            inner = Select((Item(found, "s"),), mention, where=(*self.where(scope, strange=False), matched))
+            items = tuple(Item(one.expr, f"c{n}") for n, one in enumerate(offers.columns))
+            return Select((*items, Item(Expr(found.type, ("(", inner, ")")), "s")), table)
+        largest = made("int", "MAX(", offers.columns[2].expr, ")", aggregate=True)
+        inner = Select((Item(largest, "m"),), table, where=(matched,))
+        items = (Item(key.expr, "g0"), Item(aggregate(self.rng, scope, additive=True), "a0"))
+        value_ = Item(Expr("int", ("(", inner, ")")), "s")
+        return Select((*items, value_), mention, where=self.where(scope, strange=False), group=(key.expr,))
+
     def window(self) -> Select:
         mention, scope = self.cube()
         numbers = [c for c in scope.of("measure") if c.type in ("bigint", "int", "double")]
@@ -412,7 +463,15 @@ class Generator:
         block = self.aggregated()
         if len(block.group) < 1 or any(expr.rows for expr in block.group):
             return block
-        return replace(block, grouping=self.rng.choice(("ROLLUP", "CUBE")), having=())
+        kind = self.rng.choice(("ROLLUP", "CUBE", "GROUPING SETS"))
+        sets = block.group
+        if kind == "GROUPING SETS" and self.rng.random() < 0.7:
+            sets = (
+                (*sets, Expr("set", ("()",)))
+                if len(sets) == 1
+                else (sets[0], made("set", "(", sets[1], ", ", sets[0], ")"))
+            )
+        return replace(block, group=sets, grouping=kind, having=())
 
 
 _SHAPES: dict[str, Callable[[Generator], Query]] = {
@@ -422,7 +481,8 @@ _SHAPES: dict[str, Callable[[Generator], Query]] = {
     "supplied": Generator.supplied, "cubes": Generator.cubes, "scalar": Generator.scalar, "inside": Generator.inside,
     "outside": Generator.outside, "correlated": Generator.correlated, "window": Generator.window,
     "grouping_sets": Generator.grouping_sets, "limited": Generator.limited, "above_rows": Generator.above_rows,
-    "above_distinct": Generator.above_distinct,
+    "above_distinct": Generator.above_distinct, "starred": Generator.starred,
+    "correlated_measure": Generator.correlated_measure, "valued": Generator.valued,
 }  # fmt: skip
 
 

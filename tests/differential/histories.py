@@ -20,7 +20,7 @@ from rewriter.timeline.bounds import parse_instant
 from rewriter.timeline.periods import UpdatePeriod
 
 from .schemas import VALUES, Column, CubeSchema, FactSchema, Schema, Value, statements
-from .steps import Add, Drop, DropRollUp, RollUp, Row, Step, Write, within
+from .steps import Add, Drop, DropRollUp, RefreshFact, RollUp, Row, Step, Write, held, within
 
 #: The pinned present of all sessions: in the middle of what some histories hold.
 NOW_TEXT = "2013-02-11T12"
@@ -35,12 +35,14 @@ class Inconsistent(Exception):
 class Model:
     """The base rows of one cube by ordinal of the base period, and which partitions each fact has by period.
 
-    ``fresh`` are rollup partitions that certainly say what the base rows say; others may, too.
+    ``merged`` are the same events as facts hold them that merge rows. ``fresh`` are rollup partitions that certainly
+    say what the base rows say; others may, too.
     """
 
     cube: CubeSchema
     rows: dict[int, list[Row]] = field(default_factory=dict)
     timeless: list[Row] = field(default_factory=list)
+    merged: dict[str, dict[int, list[Row]]] = field(default_factory=dict)
     partitions: dict[tuple[str, UpdatePeriod], set[int]] = field(default_factory=dict)
     fresh: set[tuple[str, UpdatePeriod, int]] = field(default_factory=set)
 
@@ -56,15 +58,16 @@ class Model:
                 self.timeless = []
         elif isinstance(step, Add):
             if self._dropped(step.ordinal):
-                self.rows[step.ordinal] = []
+                self._replace(step.ordinal, ())
             for fact in self.cube.facts:
                 self.of(fact.name, base).add(step.ordinal)
             self._outdate(step.ordinal)
         elif isinstance(step, RollUp):
             self._roll_up(step)
-        else:
+        elif isinstance(step, DropRollUp):
             self.of(step.fact.name, step.period).discard(step.target)
             self.fresh.discard((step.fact.name, step.period, step.target))
+        # REFRESH FACT computes what whole periods of base partitions allow: it adds neither events nor time.
 
     def of(self, fact: str, period: UpdatePeriod) -> set[int]:
         """The ordinals of the partitions of one period of a fact."""
@@ -80,17 +83,34 @@ class Model:
         return (min(starts), max(ends)) if found else (0, 0)
 
     def _write(self, step: Write) -> None:
+        if not step.overwrite:
+            for ordinal, _ in step.rows:
+                if ordinal is not None:
+                    self._dropped(ordinal)  # raises before anything is changed
         for ordinal, rows in step.rows:
             if step.dynamic and not rows:
                 continue
             if ordinal is None:
                 self.timeless = [*(() if step.overwrite else self.timeless), *rows]
                 continue
-            kept = [] if step.overwrite or self._dropped(ordinal) else self.rows.get(ordinal, [])
-            self.rows[ordinal] = [*kept, *rows]
+            if step.overwrite or self._dropped(ordinal):
+                self._replace(ordinal, rows)
+            else:
+                self._insert(ordinal, rows)
             for fact in self.cube.facts:
                 self.of(fact.name, self.cube.base).add(ordinal)
             self._outdate(ordinal)
+
+    def _replace(self, ordinal: int, rows: Iterable[Row]) -> None:
+        for held_rows in (self.rows, *self.merged.values()):
+            held_rows[ordinal] = []
+        self._insert(ordinal, rows)
+
+    def _insert(self, ordinal: int, rows: Iterable[Row]) -> None:
+        self.rows.setdefault(ordinal, []).extend(rows)
+        for fact in self.cube.facts:
+            if fact.merged:
+                self.merged.setdefault(fact.name, {}).setdefault(ordinal, []).extend(held(self.cube, fact, rows))
 
     def _outdate(self, ordinal: int) -> None:
         start = self.cube.base.start(ordinal)
@@ -188,7 +208,7 @@ def load(history: History, rng: random.Random) -> None:
 #: What may happen, and how often it does.
 STEPS = {
     "refresh": 26, "refresh_all": 6, "into": 8, "overwrite": 6, "many": 4, "empty": 2, "drop": 4, "drop_many": 2,
-    "add": 3, "double": 3, "from_rollup": 8, "drop_rollup": 5, "timeless": 2,
+    "add": 3, "double": 3, "from_rollup": 8, "drop_rollup": 5, "timeless": 2, "refresh_fact": 6,
 }  # fmt: skip
 
 
@@ -233,6 +253,9 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step:
         facts = names if rng.random() < 0.6 else (rng.choice(names),)
         end = min(ordinal + (1 if kind == "drop" else rng.randrange(2, 12)), cube.first + cube.count)
         return Drop(cube, facts, tuple(range(ordinal, end)))
+    if kind == "refresh_fact":
+        bounds = (period.start(target), period.end(target + rng.randrange(2))) if rng.random() < 0.5 else None
+        return RefreshFact(cube, fact, bounds)
     if kind == "add":
         return Add(cube, ordinal)
     if kind == "timeless":

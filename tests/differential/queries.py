@@ -24,7 +24,8 @@ class Expr:
     """An expression of a type: pieces of text and what they hold. ``plain`` is its meaning where that differs.
 
     ``units`` and ``raw`` say how it uses time; ``rows`` that its value depends on single base rows, so that no rollup
-    may serve a block with it; ``aggregate`` that it aggregates.
+    may serve a block with it; ``aggregate`` that it aggregates; ``cuts`` that it names parts of base periods where
+    only whole ones are answered.
     """
 
     type: str
@@ -34,6 +35,7 @@ class Expr:
     raw: bool = False
     rows: bool = False
     aggregate: bool = False
+    cuts: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,14 @@ class Derived:
 
 @dataclass(frozen=True)
 class Join:
-    """``kind`` is all that stands before the relation: ``LEFT JOIN``, ``CROSS JOIN``, a comma."""
+    """``kind`` is all that stands before the relation: ``LEFT JOIN``, ``CROSS JOIN``, a comma. ``using`` is the column
+    of USING, if any.
+    """
 
     kind: str
     relation: Cube | Named | Derived
     on: tuple[Expr, ...] = ()
+    using: str = ""
 
 
 @dataclass(frozen=True)
@@ -212,6 +217,7 @@ class _Writer:
             self.put(", " if join.kind == "," else f" {join.kind} ")
             self.relation(join.relation)
             self.listed(" ON ", join.on, " AND ")
+            self.put(f" USING ({quoted(join.using)})" if join.using else "")
         self.listed(" WHERE ", select.where, " AND ")
         if select.group:
             self.listed(f" GROUP BY {select.grouping}(" if select.grouping else " GROUP BY ", select.group, ", ")

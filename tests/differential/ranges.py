@@ -51,6 +51,8 @@ def time_range(rng: random.Random, column: str, extent: tuple[int, int], base: U
     a, b = _typed(rng, first), _typed(rng, second)
     hole = timestamp((first + second) // 2 // HOUR * HOUR)
     t = column
+    if rng.random() < 0.04:
+        return _since_now(rng, t, first, now)
     if rng.random() < 0.2:
         return _time_range_in(rng, t, first, second, base, now)
     texts = (
@@ -104,11 +106,11 @@ def timestamp(instant: int) -> str:
 
 def _time_range_in(rng: random.Random, t: str, first: int, second: int, base: UpdatePeriod, now: int) -> Expr:
     # It promises exactness, so that only whole base periods make sense; now and then it is given others.
-    if rng.random() < 0.9:
+    if rng.random() < 0.8:
         first, second = base.ceil(first), base.ceil(second)
     if first == second:
         second = base.end(base.ordinal(second))
-    kind = rng.randrange(4)
+    kind = rng.randrange(5)
     if kind == 0 and second <= now and now % HOUR == 0:
         days = (now // DAY) - first // DAY
         bounds, first, second = f"'now.day - {days} days', 'now'", now // DAY * DAY - days * DAY, now
@@ -119,13 +121,40 @@ def _time_range_in(rng: random.Random, t: str, first: int, second: int, base: Up
                 bounds = f"'{_text(first)}', '{_text(second)}'"
     elif kind == 1 and first % DAY == 0 and second % DAY == 0:
         bounds = f"'{_text(first)[:10]}', '{_text(second)[:10]}'"
+    elif kind == 4:
+        bounds = f"'{_relative(rng, first, now)}', '{_relative(rng, second, now)}'"
     elif kind == 2:
         bounds = f"{timestamp(first)}, {timestamp(second)}"
     else:
         bounds = f"'{_text(first).replace(' ', 'T')}', '{_text(second)}'"
     name = rng.choice(("time_range_in", "TIME_RANGE_IN"))
     plain = f"({t} >= {timestamp(first)} AND {t} < {timestamp(second)})"
-    return Expr("boolean", (f"{name}({t}, {bounds})",), (plain,))
+    cuts = not (base.is_aligned(first) and base.is_aligned(second))
+    return Expr("boolean", (f"{name}({t}, {bounds})",), (plain,), cuts=cuts)
+
+
+def _relative(rng: random.Random, instant: int, now: int) -> str:
+    """An instant of whole minutes as a chain of steps from the present."""
+    unit = rng.choice((UpdatePeriod.HOURLY, UpdatePeriod.DAILY, UpdatePeriod.MONTHLY, UpdatePeriod.YEARLY))
+    word = {"HOURLY": "hour", "DAILY": "day", "MONTHLY": "month", "YEARLY": "year"}[unit.name]
+    days, rest = divmod(instant - unit.floor(now), DAY)
+    steps = ((days, "days"), (rest // HOUR, "hours"), (rest % HOUR // (HOUR // 60), "minutes"))
+    return f"now.{word}" + "".join(f" {'-' if n < 0 else '+'} {abs(n)} {name}" for n, name in steps if n)
+
+
+def _since_now(rng: random.Random, t: str, first: int, now: int) -> Expr:
+    """A range that ends now or a little earlier, in functions of the present."""
+    days = max(1, (now - first) // DAY)
+    start, end = now - days * DAY, rng.choice((("now()", now), ("date_trunc('DAY', now())", now // DAY * DAY)))
+    begins = (f"current_timestamp() - INTERVAL {days} DAYS", start)
+    if rng.random() < 0.5:
+        begins = (f"current_date() - INTERVAL {days} DAYS", start // DAY * DAY)
+    (one, a), (other, b) = begins, end
+    return Expr(
+        "boolean",
+        (f"({t} >= {one} AND {t} < {other})",),
+        (f"({t} >= {timestamp(a)} AND {t} < {timestamp(b)})",),
+    )
 
 
 def _typed(rng: random.Random, instant: int) -> str:

@@ -50,6 +50,7 @@ class FactSchema:
     """A fact: its periods, finest first, and the names of the columns that it carries.
 
     ``form`` says how partitions name their time: ``default`` patterns, ``compact`` ones, or ``split`` over two columns.
+    A ``merged`` fact holds one base row where others hold several with the same dimensions.
     """
 
     name: str
@@ -59,6 +60,7 @@ class FactSchema:
     shared: bool = False
     weight: int = 0
     form: str = "default"
+    merged: bool = False
 
     @property
     def base(self) -> UpdatePeriod:
@@ -236,7 +238,7 @@ def _second_fact(
     needed = {column.counted_by for column in columns}
     kept = tuple(c.name for c in columns if c.name in needed or c.aggregate == "COUNT" or rng.random() < 0.7)
     fact = FactSchema(name, periods, kept or (columns[0].name,), partial=True, weight=rng.randrange(-2, 3))
-    return replace(fact, shared=rng.random() < 0.3, weight=max(0, fact.weight))
+    return replace(fact, shared=rng.random() < 0.3, weight=max(0, fact.weight), merged=rng.random() < 0.5)
 
 
 def _measures(rng: random.Random) -> list[Column]:

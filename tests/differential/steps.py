@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import format_instant
 
-from .schemas import CubeSchema, FactSchema, Value, literal, quoted
+from .schemas import Column, CubeSchema, FactSchema, Value, literal, quoted
 
 Row = tuple[Value, ...]
 
@@ -33,7 +35,10 @@ class Write:
         columns = self.cube.carried(fact)
         kept = [index for index, column in enumerate(self.cube.columns) if column in columns]
         lines = {
-            ordinal: [[literal(row[i], column.type) for i, column in zip(kept, columns, strict=True)] for row in rows]
+            ordinal: [
+                [literal(row[i], column.type) for i, column in zip(kept, columns, strict=True)]
+                for row in (rows if ordinal is None else held(self.cube, fact, rows))
+            ]
             for ordinal, rows in self.rows
         }
         if self.dynamic:
@@ -148,7 +153,49 @@ class DropRollUp:
         return [f"ALTER TABLE {self.fact.table(self.period)} DROP IF EXISTS {dropped}"]
 
 
-Step = Write | Drop | Add | RollUp | DropRollUp
+@dataclass(frozen=True)
+class RefreshFact:
+    """The warehouse computes the rollups itself that are missing or outdated, between two instants or all."""
+
+    cube: CubeSchema
+    fact: FactSchema
+    bounds: tuple[int, int] | None
+
+    def statements(self) -> list[str]:
+        between = ""
+        if self.bounds is not None:
+            start, end = (f"'{format_instant(instant)}'" for instant in self.bounds)
+            between = f" FROM {start} TO {end}"
+        return [f"REFRESH FACT {self.fact.name}{between}"]
+
+
+Step = Write | Drop | Add | RollUp | DropRollUp | RefreshFact
+
+
+def held(cube: CubeSchema, fact: FactSchema, rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows that a fact holds of rows written at once for one partition. A ``merged`` fact adds up those with the
+    same dimensions; what it does not carry is NULL in them.
+    """
+    if not fact.merged:
+        return tuple(rows)
+    carried = set(cube.carried(fact))
+    groups: dict[Row, list[Row]] = {}
+    for row in rows:
+        key = tuple(v if c in carried and not c.aggregate else None for v, c in zip(row, cube.columns, strict=True))
+        groups.setdefault(key, []).append(row)
+    return tuple(
+        tuple(
+            _folded(column, [row[i] for row in some]) if column in carried and column.aggregate else key[i]
+            for i, column in enumerate(cube.columns)
+        )
+        for key, some in groups.items()
+    )
+
+
+def _folded(column: Column, values: Iterable[Any]) -> Value:
+    known = [value for value in values if value is not None]
+    fold: Any = {"MIN": min, "MAX": max}.get(column.aggregate, sum)
+    return fold(known) if known else None
 
 
 def within(source: UpdatePeriod, period: UpdatePeriod, target: int) -> range:

@@ -38,7 +38,7 @@ def _assert_sound(tally: Tally) -> None:
 
 
 def test_rewritten_answers_are_base_answers(tmp_path: Path) -> None:
-    tally = run(range(30), Campaign(queries=100), tmp_path)
+    tally = run(range(25), Campaign(queries=120), tmp_path)
     assert tally.failures or tally.asked == 3000
     _assert_sound(tally)
 
