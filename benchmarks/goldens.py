@@ -54,7 +54,11 @@ def _timings() -> Iterator[tuple[float, float]]:
     """Seconds to plan a query and to parse it."""
     for path in golden_files(GOLDENS):
         cases, _ = read_cases(path.read_text(encoding="utf-8"))
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), Session(os.getcwd(), "duckdb") as session:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.chdir(folder),
+            Session(os.getcwd(), "duckdb") as session,
+        ):
             for case in cases:
                 if case.command in ("rewrite", "explain"):
                     yield from _case(case, session)

@@ -149,7 +149,7 @@ class Snapshot:
             return tuple((by_key[key], file) for key, file in reads.files(connection, table, ids, ranges))
 
     def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
-        """The periods that exist and are fresh in a storage table; empty where no fact uses the table so.
+        """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.
 
         All timelines of a table are one read. The answer is shared: do not change it.
         """
@@ -169,7 +169,13 @@ class Snapshot:
             ids = self.write_ids(table_id)
             with self._database.read() as connection:
                 stored = reads.timelines(connection, table_id, ids)
-            self._timelines[table_id] = {key: RangesPartitionTimeline(ranges) for key, ranges in stored.items()}
+            lines = {key: RangesPartitionTimeline(ranges) for key, ranges in stored.items()}
+            for (one, dimension, kind), line in lines.items():
+                if kind == schema.RETIRED and (one, dimension, schema.FRESH) in lines:
+                    # Whole by its rule, but a partition was dropped: what is left does not say what was there.
+                    for ordinals in line.ranges():
+                        lines[one, dimension, schema.FRESH].drop_range(ordinals)
+            self._timelines[table_id] = lines
         key = (int(period), time.lower(), state)
         return self._timelines[table_id].get(key, RangesPartitionTimeline())
 
