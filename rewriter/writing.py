@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rewriter.catalog.changes import AddPartitions, PartitionWrite, WritePartitions
-from rewriter.catalog.models import DataFile, Partition, PartitionValues
+from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.values import partition_name
 from rewriter.context import Context
-from rewriter.errors import ConflictError, Error, OperationalError
+from rewriter.errors import AnalysisError, ConflictError, Error, OperationalError
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.files import directory, external_files
 from rewriter.grammar import statements as s
@@ -47,6 +47,20 @@ def insert(statement: s.Insert, context: Context) -> Result:
     return _insert(statement, context)
 
 
+def _refuse_partial(statement: s.Insert, table: Table, prepared: Prepared, context: Context) -> None:
+    """Refuses to write a partial answer into a table of a fact: its partitions would pass for whole ones."""
+    facts = [f for f in context.snapshot.facts() if table.name.lower() in (t.table.lower() for t in f.tables)]
+    if facts and not prepared.plan.coverage.complete:
+        raise AnalysisError(
+            f"A partial answer, without {', '.join(prepared.plan.coverage.missing[:3])}, cannot be written into "
+            f"{table.name}, which holds partitions of the fact {facts[0].name}.",
+            condition="PARTIAL_ROLLUP",
+            position=statement.query.span,
+            object=table.name,
+            hint="Load what is missing, or RESET rewriter.partial_data.",
+        )
+
+
 def _insert(statement: s.Insert, context: Context) -> Result:
     table = context.table(statement.table)
     target = read_target(statement, table)
@@ -55,6 +69,7 @@ def _insert(statement: s.Insert, context: Context) -> Result:
     if statement.if_not_exists and _existing(target, context):
         return Result("INSERT", rowcount=0)
     prepared = prepare(statement.query, context)
+    _refuse_partial(statement, table, prepared, context)
     query = replace(prepared.query, sql=target.arranged(prepared.query.sql))
     started = time.perf_counter()
     try:

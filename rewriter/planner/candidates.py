@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from rewriter.catalog.models import Fact, Storage, StorageTable, Table
 from rewriter.errors import NotSupportedError
+from rewriter.planner.arms import Arm, key_ranges
 from rewriter.planner.blocks import CatalogReader
 from rewriter.planner.cover import Candidate, Cover, cover
 from rewriter.planner.plan import Cause, CoverPart, PruneCause, Settings
@@ -70,9 +71,7 @@ class Choice:
 
 
 def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, settings: Settings) -> Choice | None:
-    """The best group's cover, or ``None`` where no fact carries what the block needs (the causes say why; see
-    ``fallen``).
-    """
+    """The best group's cover; ``None`` where no fact carries what is needed, or ``time_range_in`` cuts periods."""
     carrying = [fact for fact in facts if not missing_columns(fact, demand)]
     lacking = tuple(_lacks_columns(fact, demand) for fact in facts if fact not in carrying)
     if not carrying:
@@ -92,7 +91,9 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     usable = [(choice, sources) for choice, sources in choices if choice.base is not None]
     if not usable:
         return None
-    best, best_sources = min(usable, key=lambda pair: _badness(pair[0]))
+    # Rows without a time belong to the answer, too: a fact that does not have them lacks something.
+    timeless = set() if demand.bounded or len(usable) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
+    best, best_sources = min(usable, key=lambda pair: (_lacks_timeless(pair[0], timeless), *_badness(pair[0])))
     others = tuple(
         Cause(PruneCause.OTHER_FACT, str(source), "another fact lacks less or costs less")
         for choice, sources in usable
@@ -201,6 +202,21 @@ def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Sett
 
 def _closed_range(one: TimeRange) -> bool:
     return one.start > MIN_INSTANT or one.end < MAX_INSTANT
+
+
+def null_time_arm(reader: CatalogReader, fact: Fact) -> Arm | None:
+    """The base partition of a fact whose time is NULL, if there is one."""
+    for storage_table in fact.tables:
+        layout = storage_table.layouts.get(fact.base_period)
+        if layout is not None:
+            arm = Arm(table_of(reader, storage_table), storage_table, layout, (), null_time=True)
+            if reader.partitions(arm.table, key_ranges(arm)):
+                return arm
+    return None
+
+
+def _lacks_timeless(choice: Choice, timeless: set[str]) -> bool:
+    return bool(timeless) and not any(fact.name in timeless for fact in choice.facts)
 
 
 def _badness(choice: Choice) -> tuple[int, int, int, tuple[str, ...]]:

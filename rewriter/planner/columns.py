@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from sqlglot import exp
 
@@ -120,9 +120,11 @@ class Columns:
             ]
         return found
 
-    def _outer_value(self, column: exp.Column, alias: str, columns: object, outer: exp.Select) -> exp.Expr | None:
+    def _outer_value(
+        self, column: exp.Column, alias: str, columns: Mapping[str, exp.Expr], outer: exp.Select
+    ) -> exp.Expr | None:
         """What a column inside a subquery of ``outer`` stands for there, if no block between offers it for certain."""
-        if not isinstance(columns, dict) or column.name.lower() not in columns:
+        if column.name.lower() not in columns:
             return None
         if column.table and column.table.lower() != alias.lower():
             return None
@@ -132,8 +134,7 @@ class Columns:
             if inner is not None and _offers(inner, column):
                 return None
             select = select.parent_select
-        value: exp.Expr = columns[column.name.lower()]
-        return value
+        return columns[column.name.lower()]
 
     def needed(
         self, nodes: Iterable[exp.Expr], correlated: Iterable[exp.Expr], extra: Iterable[str]

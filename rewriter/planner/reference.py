@@ -22,6 +22,7 @@ from rewriter.planner.candidates import (
     choose,
     missing_columns,
     nearest_aligned,
+    null_time_arm,
     storage_table_of,
     table_of,
 )
@@ -241,13 +242,9 @@ def _arms(choice: Choice, reader: CatalogReader, demand: Demand) -> list[Arm]:
 def _null_arms(choice: Choice, reader: CatalogReader) -> list[Arm]:
     """The base partition whose time is NULL, which no range excludes; of the first fact that has one."""
     for fact in sorted(choice.facts, key=lambda f: (f.weight, f.name)):
-        for storage_table in fact.tables:
-            layout = storage_table.layouts.get(fact.base_period)
-            if layout is None:
-                continue
-            arm = Arm(table_of(reader, storage_table), storage_table, layout, (), null_time=True)
-            if reader.partitions(arm.table, arms_module.key_ranges(arm)):
-                return [arm]
+        arm = null_time_arm(reader, fact)
+        if arm is not None:
+            return [arm]
     return []
 
 

@@ -457,3 +457,18 @@ def test_an_open_end_means_the_extent_of_all_facts(select: str) -> None:
     )
     made = plan(f"SELECT {select} FROM flights WHERE departed >= '2013-01-01'", catalog)
     assert sum(cover_of(made).values()) == 90
+
+
+def test_a_fact_without_the_rows_that_have_no_time_lacks_something() -> None:
+    facts = [
+        Fact(number, name, "flights", (Storage("default", (storage_table(table_name, {P.DAILY: [("ds", None)]}),)),))
+        for number, name, table_name in ((2, "a", "hourly"), (3, "b", "daily"))
+    ]
+    catalog = reader(
+        facts=facts,
+        tables=(table(10, "hourly", "ds"), table(11, "daily", "ds")),
+        covered={("hourly", P.DAILY): QUARTER, ("daily", P.DAILY): QUARTER},
+        null_tables=("daily",),
+    )
+    assert "FROM daily WHERE ds IS NULL" in plan("SELECT distance FROM flights", catalog).sql
+    assert "daily" not in plan("SELECT distance FROM flights WHERE departed >= '2013-01-01'", catalog).sql
