@@ -18,8 +18,6 @@ from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
 from rewriter.timeline.timelines import OrdinalRange, RangesPartitionTimeline
 
-from .histories import STEPS
-
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
 
