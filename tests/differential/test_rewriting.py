@@ -51,14 +51,14 @@ def test_rewritten_answers_are_base_answers_long(tmp_path: Path) -> None:
 def _on_spark(seeds: range, queries: int, tmp_path: Path, spark: Any) -> None:
     total = Tally()
     for seed in seeds:
-        total.add(run_seed(seed, Campaign(queries, rounds=1, steps=20), tmp_path, spark))
+        total.add(run_seed(seed, Campaign(queries, rounds=1, steps=8), tmp_path, spark))
     print(total.report())
     assert not total.failures, "\n\n".join(total.failures)
     assert total.complete + total.incomplete > 0.7 * total.asked
 
 
 def test_spark_answers_what_the_base_answers(tmp_path: Path, spark: Any) -> None:
-    _on_spark(range(7000, 7005), 20, tmp_path, spark)
+    _on_spark(range(7000, 7005), 12, tmp_path, spark)
 
 
 @pytest.mark.long
