@@ -170,9 +170,8 @@ class Provenance:
 
     def _read_table(self, binding: TimeBinding) -> tuple[RangeSet, RangeSet]:
         """The time of what was read of a table: of rollups that were not fresh, and of all that was whole."""
-        retired = self._retired(binding) if binding.has_base else RangeSet.EMPTY
         if self._is_whole_base(binding) and len(binding.storage_table.layouts) == 1:
-            return RangeSet.EMPTY, _times(binding.base_period, self._fresh(binding, binding.base_period)) - retired
+            return RangeSet.EMPTY, _times(binding.base_period, self._fresh(binding, binding.base_period))
         table, snapshot = binding.table, self._snapshot
         fresh = {period: self._fresh(binding, period) for period in binding.storage_table.layouts}
         stale: list[TimeRange] = []
@@ -189,7 +188,7 @@ class Provenance:
                     (base if slot.period == binding.base_period else rollups).append(time)
                 elif slot.period in binding.rollup_periods:
                     stale.append(time)
-        return RangeSet(stale), (RangeSet(base) - retired) | RangeSet(rollups)
+        return RangeSet(stale), RangeSet(base) | RangeSet(rollups)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -24,7 +24,7 @@ from rewriter.planner.inlining import (
 )
 from rewriter.planner.joins import nullable, relations
 from rewriter.planner.projections import own_nodes, substituted
-from rewriter.planner.text import QueryText
+from rewriter.planner.text import QueryText, has_place
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timelines import PartitionTimeline
 
@@ -202,6 +202,7 @@ def _blocks(
     found: dict[int, tuple[CubeSource, ...]] = {}
     inlined: set[int] = set()
     selects = list(query.tree.find_all(exp.Select))
+    known = {key: one.cube for key, one in cubes.items()}
     for select in selects:
         mine = []
         for index, relation in enumerate(relations(select)):
@@ -209,7 +210,6 @@ def _blocks(
             if source is not None:
                 mine.append(replace(source, index=index))
                 continue
-            known = {key: one.cube for key, one in cubes.items()}
             try:
                 table, levels = inlined_levels(relation, known, ctes)
                 if table is None:
@@ -287,6 +287,20 @@ def _kept_apart(value: exp.Expr, select: exp.Select, source: CubeSource) -> exp.
     return exp.Coalesce(this=value.copy(), expressions=[])
 
 
+def databases(tree: exp.Expr, names: Collection[str]) -> Iterator[tuple[Span, exp.Column]]:
+    """``default.`` in ``default.flights.carrier``, with the column, for tables called one of ``names`` (in lower case):
+    what takes a name's place belongs to no database.
+    """
+    for column in tree.find_all(exp.Column) if names else ():
+        database, table = column.args.get("db"), column.args.get("table")
+        if column.args.get("catalog") or column.find_ancestor(exp.Hint):
+            continue
+        if not (has_place(database) and has_place(table)):
+            continue
+        if database.name.lower() == DATABASE and table.name.lower() in names:
+            yield Span(database.meta["start"], table.meta["start"]), column
+
+
 def renames(relation: exp.Expr) -> bool:
     """Whether a relation's columns are not those of its table: ``t AS x (a, b)``, PIVOT, UNPIVOT."""
     alias = relation.args.get("alias")
@@ -319,7 +333,7 @@ _RELATION_PARTS = ("this", "alias", "db", "catalog", "joins", "with_", "order", 
 
 def _name_span(query: QueryText, node: exp.Table) -> Span:
     parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
-    if not all(isinstance(part, exp.Identifier) and part._meta and "start" in part.meta for part in parts):
+    if not all(has_place(part) for part in parts):
         raise ParseError("A name behind FROM cannot be read.", position=query.place(Span(0, len(query.text))))
     return Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)
 

@@ -61,7 +61,7 @@ Timelines = Mapping[Source, tuple[PartitionTimeline, PartitionTimeline]]
 class Choice:
     """The chosen group: its cover, the range that it was asked for, and why others fell out."""
 
-    base: UpdatePeriod | None
+    base: UpdatePeriod
     target: RangeSet
     cover: Cover
     outdated: RangeSet
@@ -77,6 +77,8 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     if not carrying:
         return None
     base = min(fact.base_period for fact in carrying)
+    if any(not (base.is_aligned(r.start) and base.is_aligned(r.end)) for r in demand.exact if _closed_range(r)):
+        return None
     groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
     coarser = [fact for fact in carrying if not any(fact in group for group in groups)]
     sources = [
@@ -87,16 +89,15 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         for period in sorted(table.layouts)
     ]
     lines = {source: (_timeline(reader, source), _outdated(reader, source)) for source in sources}
-    choices = [_judge(group, base, demand, lines, settings) for group in groups]
-    usable = [(choice, sources) for choice, sources in choices if choice.base is not None]
-    if not usable:
-        return None
+    # An open end means the extent of all candidates, not only of the group that will serve.
+    target = _closed(snapped(demand.wanted, base), [(s.period, line) for s, both in lines.items() for line in both])
+    choices = [_judge(group, base, target, demand, lines, settings) for group in groups]
     # Rows without a time belong to the answer, too: a fact that does not have them lacks something.
-    timeless = set() if demand.bounded or len(usable) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
-    best, best_sources = min(usable, key=lambda pair: (_lacks_timeless(pair[0], timeless), *_badness(pair[0])))
+    timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
+    best, best_sources = min(choices, key=lambda pair: (_lacks_timeless(pair[0], timeless), *_badness(pair[0])))
     others = tuple(
         Cause(PruneCause.OTHER_FACT, str(source), "another fact lacks less or costs less")
-        for choice, sources in usable
+        for choice, sources in choices
         if choice is not best
         for source in sources
         if source not in best_sources
@@ -146,9 +147,9 @@ def _groups(facts: Sequence[Fact], base: UpdatePeriod, *, additive: bool) -> lis
 
 
 def _judge(
-    facts: list[Fact], base: UpdatePeriod, demand: Demand, lines: Timelines, settings: Settings
+    facts: list[Fact], base: UpdatePeriod, target: RangeSet, demand: Demand, lines: Timelines, settings: Settings
 ) -> tuple[Choice, tuple[Source, ...]]:
-    """One group's choice. ``lines`` are the timelines of all candidates: an open end means the extent of them all."""
+    """One group's choice, and its candidates; ``lines`` are the timelines of all of them."""
     causes: list[Cause] = []
     sources: list[Source] = []
     for source in lines:
@@ -159,20 +160,15 @@ def _judge(
             sources.append(source)
         else:
             causes.append(cause)
-    if any(cause.kind is PruneCause.RANGE_UNALIGNED for cause in causes):
-        empty = Cover((), RangeSet.EMPTY)
-        return Choice(None, RangeSet.EMPTY, empty, RangeSet.EMPTY, tuple(facts), (), tuple(causes)), ()
-    fresh = {source: line for source, (line, _) in lines.items()}
-    stale = {source: line for source, (_, line) in lines.items()}
-    target = _closed(snapped(demand.wanted, base), [*_pairs(fresh), *_pairs(stale)])
-    found = cover(target, [_candidate(source, fresh[source]) for source in sources])
+    found = cover(target, [_candidate(source, lines[source][0]) for source in sources])
     outdated = RangeSet.EMPTY
     for source in sources:
-        outdated = outdated | (_instants(source.period, stale[source], _fitting(source.period, found.missing, target)))
-        causes += _nearest_misses(source, stale[source], found.missing, target)
+        fresh, stale = lines[source]
+        outdated = outdated | _instants(source.period, stale, _fitting(source.period, found.missing, target))
+        causes += _nearest_misses(source, stale, found.missing, target)
         if settings.explain and source.period is not base:
             finer = RangeSet.of(*(one for part in found.parts if part.period < source.period for one in _times(part)))
-            causes += _left_to_finer(source, fresh[source], stale[source], finer)
+            causes += _left_to_finer(source, fresh, stale, finer)
     outdated = outdated & found.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     return Choice(base, target, found, outdated, tuple(facts), periods, tuple(causes)), tuple(sources)
@@ -182,8 +178,6 @@ def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Sett
     period = source.period
     if period is UpdatePeriod.WEEKLY:
         raise NotSupportedError("Weekly partitions are not supported yet.", object=source.fact.name)
-    if any(not (base.is_aligned(r.start) and base.is_aligned(r.end)) for r in demand.exact if _closed_range(r)):
-        return Cause(PruneCause.RANGE_UNALIGNED, str(source), f"time_range_in names parts of {base.name} periods")
     if period is not base:
         # The base period always serves: its rows are the reference, whatever their time is used for.
         if demand.raw:
@@ -237,10 +231,6 @@ def _timeline(reader: CatalogReader, source: Source) -> PartitionTimeline:
 
 def _outdated(reader: CatalogReader, source: Source) -> PartitionTimeline:
     return reader.outdated(source.storage_table.table, source.period, source.storage_table.time)
-
-
-def _pairs(timelines: dict[Source, PartitionTimeline]) -> list[tuple[UpdatePeriod, PartitionTimeline]]:
-    return [(source.period, timeline) for source, timeline in timelines.items()]
 
 
 def _closed(target: RangeSet, timelines: list[tuple[UpdatePeriod, PartitionTimeline]]) -> RangeSet:

@@ -11,12 +11,12 @@ from rewriter.catalog.models import Cube, Fact
 from rewriter.errors import Span
 from rewriter.planner.blocks import DATABASE, FILE_FORMATS, CatalogReader
 from rewriter.planner.closed import escaping
-from rewriter.planner.derived import DerivedText, Piece, Replacement, alias_text, has_place, replaced
+from rewriter.planner.derived import DerivedText, Piece, Replacement, alias_text, replaced
 from rewriter.planner.inlining import CteReferences
 from rewriter.planner.joins import relations
 from rewriter.planner.plan import quote_identifier
 from rewriter.planner.scalars import is_scalar
-from rewriter.planner.text import QueryText
+from rewriter.planner.text import QueryText, has_place
 
 _CLAUSES = ("expressions", "from_", "where")
 _PARTS = ("this", "db", "alias")

@@ -6,13 +6,10 @@ import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeGuard
-
-from sqlglot import exp
 
 from rewriter.errors import Error, InternalError, Span
 from rewriter.planner.plan import quote_identifier
-from rewriter.planner.text import QueryText
+from rewriter.planner.text import QueryText, in_word
 
 
 @dataclass(frozen=True)
@@ -80,14 +77,8 @@ def replaced(text: QueryText, span: Span, replacements: Sequence[Replacement]) -
 
 def alias_text(text: QueryText, end: int, name: str, columns: str = "") -> str:
     """`` AS name(columns)`` to stand in a text before ``end``, apart from the word that may follow there."""
-    follows = text.text[end : end + 1]
-    apart = " " if not columns and (follows.isalnum() or follows in ("_", "`")) else ""
+    apart = " " if not columns and in_word(text.text[end : end + 1]) else ""
     return f" AS {quote_identifier(name)}{columns}{apart}"
-
-
-def has_place(node: object) -> TypeGuard[exp.Identifier]:
-    """Whether a name's place in the text is known."""
-    return isinstance(node, exp.Identifier) and bool(node._meta) and "start" in node.meta
 
 
 def _copy(text: QueryText, span: Span) -> Piece:

@@ -13,13 +13,13 @@ from sqlglot import exp
 
 from rewriter.catalog.models import View
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
-from rewriter.planner.blocks import DATABASE, FILE_FORMATS, CatalogReader
+from rewriter.planner.blocks import DATABASE, FILE_FORMATS, CatalogReader, databases
 from rewriter.planner.closed import escaping, is_correlatable
 from rewriter.planner.ctes import expand_ctes
-from rewriter.planner.derived import DerivedText, Piece, Replacement, alias_text, has_place, replaced
+from rewriter.planner.derived import DerivedText, Piece, Replacement, alias_text, replaced
 from rewriter.planner.inlining import CteReferences
 from rewriter.planner.plan import quote_identifier
-from rewriter.planner.text import QueryText
+from rewriter.planner.text import QueryText, has_place
 
 #: The longest text that views may expand to, in characters; views over views can double it at every step.
 LONGEST = 1_000_000
@@ -74,7 +74,7 @@ class _Views:
                 raise error.at(text.place(span)) from None
             self.named[span] = view.name
             names |= set() if node.alias else {node.name.lower()}
-        return found + [Replacement(span, ()) for span in _databases(text.tree, names)]
+        return found + [Replacement(span, ()) for span, _ in databases(text.tree, names)]
 
     def _view(self, node: exp.Table) -> View | None:
         ours = (node.args.get("db") is None or node.db.lower() == DATABASE) and not node.catalog
@@ -151,7 +151,7 @@ class _Views:
                 self._check_there(view, node)
                 # A name with its database is never that of a CTE of the query around.
                 found += [] if node.db else [Replacement(Span(span.start, span.start), (Piece(f"{DATABASE}.", span),))]
-        found += [Replacement(span, ()) for span in _databases(text.tree, names)]
+        found += [Replacement(span, ()) for span, _ in databases(text.tree, names)]
         whole = Span(text.tokens[0].start, text.tokens[-1].end)  # a comment at the end would hide what follows
         body = "".join(piece.text for piece in replaced(text, whole, found))
         if len(body) > LONGEST:
@@ -193,15 +193,3 @@ def _names(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
             # A name without a place is looked up, and refused, with all others.
             if all(has_place(part) for part in parts):
                 yield node, Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)
-
-
-def _databases(tree: exp.Expr, views: set[str]) -> Iterator[Span]:
-    """``default.`` in ``default.v.a``: a derived table belongs to no database."""
-    for column in tree.find_all(exp.Column) if views else ():
-        database, table = column.args.get("db"), column.args.get("table")
-        if column.args.get("catalog") or column.find_ancestor(exp.Hint):
-            continue
-        if not (has_place(database) and has_place(table)):
-            continue
-        if database.name.lower() == DATABASE and table.name.lower() in views:
-            yield Span(database.meta["start"], table.meta["start"])

@@ -14,7 +14,7 @@ from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Table
 from rewriter.errors import Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.statements import Query
-from rewriter.planner.blocks import DATABASE, Block, CatalogReader, CubeSource, Resolved, resolve
+from rewriter.planner.blocks import Block, CatalogReader, CubeSource, Resolved, databases, resolve
 from rewriter.planner.constants import Constants
 from rewriter.planner.derived import in_view
 from rewriter.planner.expand import expand
@@ -110,15 +110,10 @@ def _qualifier_edits(resolved: Resolved) -> list[Edit]:
     named = [one.node for one in resolved.tables if one.table.id >= 0]
     named += [source.node for block in resolved.blocks for source in block.cubes]
     names = {node.name.lower() for node in named if not node.alias}
-    edits = []
-    for column in resolved.tree.find_all(exp.Column):
-        database, table = column.args.get("db"), column.args.get("table")
-        if database is None or table is None or column.args.get("catalog") or column.find_ancestor(exp.Hint):
-            continue
-        if database.name.lower() == DATABASE and table.name.lower() in names:
-            what = f"{database.name}.{table.name} becomes {table.name}"
-            edits.append(Edit(Span(database.meta["start"], table.meta["start"]), ("",), what))
-    return edits
+    return [
+        Edit(span, ("",), f"{column.db}.{column.table} becomes {column.table}")
+        for span, column in databases(resolved.tree, names)
+    ]
 
 
 def _now_edits(text: QueryText, constants: Constants) -> list[Edit]:

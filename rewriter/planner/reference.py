@@ -234,7 +234,7 @@ def _arms(choice: Choice, reader: CatalogReader, demand: Demand) -> list[Arm]:
         found.append(
             Arm(table_of(reader, storage_table), storage_table, storage_table.layouts[part.period], part.ranges)
         )
-    if not demand.bounded and choice.base is not None:
+    if not demand.bounded:
         found += _null_arms(choice, reader)
     return found
 
@@ -252,12 +252,10 @@ def _counted(arms: int) -> str:
     return {0: "an empty relation", 1: "one arm"}.get(arms, f"a union of {arms} arms")
 
 
-def _inside_warnings(wanted: RangeSet, base: UpdatePeriod | None, cube: str) -> Iterator[str]:
+def _inside_warnings(wanted: RangeSet, base: UpdatePeriod, cube: str) -> Iterator[str]:
     """Ends inside a base period, but for its last second: plain SQL over the base rows would do the same, yet it
     surprises.
     """
-    if base is None:
-        return
     article = "an" if base is UpdatePeriod.HOURLY else "a"
     warned: set[int] = set()
     for one in wanted:

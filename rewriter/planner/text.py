@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
@@ -301,8 +301,8 @@ class QueryText:
         first, last = made[0], made[-1]
         before = self.text[span.start - 1 : span.start]
         after = self.text[span.end : span.end + 1]
-        left = " " if _in_word(before) and (not isinstance(first, str) or _in_word(first[:1])) else ""
-        right = " " if _in_word(after) and (not isinstance(last, str) or _in_word(last[-1:])) else ""
+        left = " " if in_word(before) and (not isinstance(first, str) or in_word(first[:1])) else ""
+        right = " " if in_word(after) and (not isinstance(last, str) or in_word(last[-1:])) else ""
         return [left, *made, right]
 
     def _unreadable(self, error: SqlglotError) -> ParseError:
@@ -337,7 +337,13 @@ def _joined(parts: Sequence[str | TableToken]) -> list[str | TableToken]:
     return out
 
 
-def _in_word(character: str) -> bool:
+def has_place(node: object) -> TypeGuard[exp.Identifier]:
+    """Whether a name's place in the text is known."""
+    return isinstance(node, exp.Identifier) and bool(node._meta) and "start" in node.meta
+
+
+def in_word(character: str) -> bool:
+    """Whether a character beside a name would be read as a part of it."""
     return character in ("_", "`") or character.isalnum()
 
 
