@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -11,9 +12,9 @@ from sqlglot import exp
 from rewriter.planner.constants import Constant, Constants, Kind, as_date, as_timestamp
 from rewriter.planner.intervals import NO_INTERVAL
 from rewriter.planner.timechains import Chain, climb
-from rewriter.planner.timefields import is_year_field
+from rewriter.planner.timefields import date_field
 from rewriter.planner.timetexts import timestamp_text
-from rewriter.timeline.civil import DAY, days_from_civil
+from rewriter.timeline.civil import DAY, civil_from_days, days_from_civil
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -21,10 +22,13 @@ _P = UpdatePeriod
 
 
 class Form(Enum):
-    """What the operand answers for a time: the time, its year's number, or a text of fixed shape."""
+    """What the operand answers for a time: the time, its year's number, that of its unit in a longer one (which comes
+    again and again), or a text of fixed shape.
+    """
 
     TIME = auto()
     YEAR = auto()
+    FIELD = auto()
     TEXT = auto()
 
 
@@ -54,18 +58,23 @@ _LOW, _HIGH = 2 * MIN_INSTANT - MAX_INSTANT, 2 * MAX_INSTANT - MIN_INSTANT
 _YEARS = range(-9_999, 20_000)
 
 
-def year_of(node: exp.Expr) -> exp.Expr | None:
-    """The operand of ``year(x)``, ``EXTRACT(YEAR FROM x)`` or ``date_part('year', x)``, or ``None``."""
+#: How many months, quarters or days may be looked at to find those that a field selects.
+LONGEST_LOOK = 2_500
+_FIELDS: dict[type[exp.Expr], UpdatePeriod] = {
+    exp.Year: _P.YEARLY, exp.Quarter: _P.QUARTERLY, exp.Month: _P.MONTHLY, exp.Day: _P.DAILY, exp.DayOfMonth: _P.DAILY,
+}  # fmt: skip
+
+
+def _field_of(node: exp.Expr) -> tuple[UpdatePeriod | None, exp.Expr | None]:
+    """The unit that ``year(x)``, ``EXTRACT(MONTH FROM x)`` or ``date_part('day', x)`` counts, and x."""
     match node:
-        case exp.Year():
-            found = node.this
         case exp.Extract():
-            found = node.expression if is_year_field(node.name) else None
+            unit, found = date_field(node.name), node.expression
         case exp.Anonymous() if node.name.upper() in ("DATE_PART", "DATEPART") and len(node.expressions) == 2:
-            found = node.expressions[1] if is_year_field(node.expressions[0].name) else None
+            unit, found = date_field(node.expressions[0].name), node.expressions[1]
         case _:
-            found = None
-    return found if isinstance(found, exp.Expr) else None
+            unit, found = _FIELDS.get(type(node)), node.this
+    return (unit, found) if isinstance(found, exp.Expr) else (None, None)
 
 
 def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Operand | None:
@@ -79,8 +88,9 @@ def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Oper
         node = node.this
     if reached.parent is not node:
         return None
-    if year_of(node) is reached and (chain.unit is None or chain.unit.nests_in(_P.YEARLY)):
-        return Operand(chain, _P.YEARLY, Form.YEAR)
+    field, found = _field_of(node)
+    if field is not None and found is reached and (chain.unit is None or chain.unit.nests_in(field)):
+        return Operand(chain, field, Form.YEAR if field is _P.YEARLY else Form.FIELD)
     unit = _PATTERNS.get(node.text("format")) if isinstance(node, exp.TimeToStr) and node.this is reached else None
     if unit is not None and (chain.unit is None or chain.unit.nests_in(unit)):
         return Operand(chain, unit, Form.TEXT)
@@ -103,6 +113,30 @@ def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet |
         start, end = (edge, _HIGH) if op in (exp.GTE, exp.GT) else (_LOW, edge)
     start, end = max(start - shift, MIN_INSTANT), min(end - shift, MAX_INSTANT)
     return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+
+
+def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, within: RangeSet) -> RangeSet | None:
+    """The instants t of ``within`` with ``operand(t) op value``, for an operand that comes again and again.
+
+    ``None`` where that is not certain, or ``within`` has an open end or more than ``LONGEST_LOOK`` units.
+    """
+    unit, shift = operand.unit, operand.chain.shift
+    if unit is None or value.kind is not Kind.INTEGER or shift != NO_INTERVAL:
+        return None
+    if any(one.start == MIN_INSTANT or one.end == MAX_INSTANT for one in within):
+        return None
+    spans = [range(unit.ordinal(one.start), unit.ordinal(one.end - 1) + 1) for one in within]
+    if sum(map(len, spans)) > LONGEST_LOOK:
+        return None
+    chosen = {o for span in spans for o in span if op(_number(unit, o), value.number)}
+    return RangeSet(TimeRange(unit.start(o), unit.end(o)) for o in chosen) & within
+
+
+def _number(unit: UpdatePeriod, ordinal: int) -> int:
+    """What ``quarter``, ``month`` and ``day`` answer for a period."""
+    if unit is _P.DAILY:
+        return civil_from_days(ordinal)[2]
+    return ordinal % (4 if unit is _P.QUARTERLY else 12) + 1
 
 
 def _bound(operand: Operand, value: Constant) -> int | None:

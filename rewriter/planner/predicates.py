@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from rewriter.planner.constants import Constant, Constants, Kind, as_date, as_timestamp
-from rewriter.planner.operands import Operand, compare, operand_of
+from rewriter.planner.operands import Form, Operand, compare, operand_of, select
 from rewriter.timeline.ranges import RangeSet
 
 IsTime = Callable[[exp.Column], bool]
@@ -36,11 +36,15 @@ class Truth:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads predicates over one time dimension; every method answers ``None`` for what is not understood."""
+    """Reads predicates over one time dimension; every method answers ``None`` for what is not understood.
+
+    What it says of fields that come again and again, ``month(t) = 2``, holds for the instants of ``within``.
+    """
 
     is_time: IsTime
     constants: Constants
     bounds_of: BoundsOf
+    within: RangeSet = RangeSet.ALL
 
     def truth(self, node: exp.Expr) -> Truth | None:
         """Where the predicate ``node`` is true and false. Linear in its nodes and the ranges."""
@@ -76,13 +80,23 @@ class Reader:
 
     def _connected(self, node: exp.Expr) -> Truth | None:
         # A chain of a thousand ORs is a tree as deep.
-        found = [self.truth(part) for part in node.flatten()]
+        parts = list(node.flatten())
+        found = [self.truth(part) for part in parts]
         known = [one for one in found if one is not None]
-        if len(known) < len(found):
-            return None
         if isinstance(node, exp.And):
-            return _all(known)
-        return _all([one.negated() for one in known]).negated()
+            return self._narrowed(_all(known), [p for p, one in zip(parts, found, strict=True) if one is None])
+        return _all([one.negated() for one in known]).negated() if len(known) == len(found) else None
+
+    def _narrowed(self, truth: Truth, parts: Iterable[exp.Expr]) -> Truth | None:
+        """``truth AND parts``, for parts that are understood where ``truth`` is true. Elsewhere it must be false."""
+        for part in parts:
+            two_valued = truth.true | truth.false == RangeSet.ALL
+            found = replace(self, within=truth.true).truth(part) if two_valued else None
+            if found is None:
+                return None
+            at_null = _all([truth, found]).at_null
+            truth = Truth(truth.true & found.true, truth.false | (truth.true & found.false), at_null)
+        return truth
 
     def _is(self, node: exp.Is) -> Truth | None:
         if isinstance(node.expression, exp.Null):
@@ -113,8 +127,13 @@ class Reader:
         if self.constants.is_null(right):
             return _UNKNOWN
         value = self.constants.fold(right)
-        found = compare(op, operand, value) if value is not None else None
+        found = self._where(op, operand, value) if value is not None else None
         return Truth(found, RangeSet.ALL - found) if found is not None else None
+
+    def _where(self, op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
+        if operand.form is Form.FIELD:
+            return select(_NUMBERS[op], operand, value, self.within)
+        return compare(op, operand, value)
 
     def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Truth | None:
         if self._operand(left) is None:
@@ -133,7 +152,7 @@ class Reader:
         known = [value for value in values if value is not None]
         if len(known) < len(values) or not _alike(operand, known):
             return None
-        found = [compare(exp.EQ, operand, value) for value in known]
+        found = [self._where(exp.EQ, operand, value) for value in known]
         sets = [one for one in found if one is not None]
         if len(sets) < len(found):
             return None
@@ -158,13 +177,13 @@ class Reader:
         return operand_of(node, columns[0], self.constants)
 
 
-def ranges_of(node: exp.Expr, is_time: IsTime, constants: Constants, bounds_of: BoundsOf) -> RangeSet | None:
-    """The instants for which ``node`` is true, or ``None`` where it is no range predicate of this time dimension, as
-    is one that rows without a time satisfy: a set of instants cannot say that.
+def ranges_of(node: exp.Expr, reader: Reader) -> RangeSet | None:
+    """The instants (of ``reader.within``, if that matters) for which ``node`` is true, or ``None`` where it is no range
+    predicate of this time dimension, as is one that rows without a time satisfy: a set of instants cannot say that.
 
-    ``bounds_of`` reads a ``time_range_in`` call of this dimension (it raises for unreadable bounds).
+    ``reader.bounds_of`` raises for a ``time_range_in`` of this dimension that cannot be read.
     """
-    truth = Reader(is_time, constants, bounds_of).truth(node)
+    truth = reader.truth(node)
     return None if truth is None or truth.at_null else truth.true
 
 

@@ -51,9 +51,11 @@ def field_unit(name: str) -> UpdatePeriod | None:
     return _FIELDS.get(name.upper())
 
 
-def is_year_field(name: str) -> bool:
-    """Whether a field of EXTRACT or date_part is the calendar year."""
-    return field_unit(name) is UpdatePeriod.YEARLY
+def date_field(name: str) -> UpdatePeriod | None:
+    """The unit that a field of EXTRACT or date_part counts, where that is year, quarter, month or day of the month."""
+    unit = field_unit(name)
+    dates = unit in (_P.YEARLY, _P.QUARTERLY, _P.MONTHLY) or name.upper() in ("DAY", "D", "DAYS")
+    return unit if dates else None
 
 
 def pattern_unit(pattern: str) -> UpdatePeriod | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -12,7 +12,7 @@ from rewriter.planner.blocks import CubeSource
 from rewriter.planner.columns import Columns
 from rewriter.planner.constants import Constants, Kind
 from rewriter.planner.literals import timestamp_literal
-from rewriter.planner.predicates import ranges_of
+from rewriter.planner.predicates import Reader, ranges_of
 from rewriter.planner.projections import substituted
 from rewriter.planner.shapes import check_unit
 from rewriter.planner.text import Copied, Edit, QueryText
@@ -69,10 +69,17 @@ def time_use(
         return known[id(call)]
 
     consumed: set[int] = set()
-    for condition in conditions:
-        # What reduces to ranges is not true of NULL, so it holds of rows in which the cube is absent, too.
-        ranges = ranges_of(condition, columns.is_time, constants, bounds_of)
-        if ranges is not None:
+    reader = Reader(columns.is_time, constants, bounds_of)
+    left = list(conditions)
+    for _ in range(2):
+        # Between the ends that the first round finds, the second also reads what comes again and again: months.
+        conditions, left = left, []
+        for condition in conditions:
+            # What reduces to ranges is not true of NULL, so it holds of rows in which the cube is absent, too.
+            ranges = ranges_of(condition, replace(reader, within=use.wanted))
+            if ranges is None:
+                left.append(condition)
+                continue
             use.wanted = use.wanted & ranges
             use.bounded = True
             consumed |= {id(node) for node in condition.walk()}

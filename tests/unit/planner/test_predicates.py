@@ -28,7 +28,7 @@ def condition(text: str) -> sqlglot.exp.Expr:
 
 
 def ranges(text: str, constants: Constants = NOW) -> RangeSet | None:
-    return ranges_of(condition(text), lambda column: column.name == "t", constants, lambda call: None)
+    return ranges_of(condition(text), Reader(lambda column: column.name == "t", constants, lambda call: None))
 
 
 def check(connection: duckdb.DuckDBPyConnection, seed: int, batches: int, size: int = 50) -> None:
@@ -120,6 +120,33 @@ def test_null_leaves_what_is_true_all_the_same() -> None:
     assert ranges("NOT (t BETWEEN '2014' AND NULL)") == RangeSet.ALL - RangeSet.of(
         TimeRange(parse_instant("2014"), MAX_INSTANT)
     )
+
+
+def days(*pairs: tuple[str, str]) -> RangeSet:
+    return RangeSet(TimeRange(parse_instant(start), parse_instant(end)) for start, end in pairs)
+
+
+def test_months_within_a_year_are_a_range() -> None:
+    february = days(("2013-02", "2013-03"))
+    assert ranges("year(t) = 2013 AND month(t) = 2") == february
+    assert ranges("month(t) = 2 AND year(t) = 2013") == february
+    assert ranges("extract(YEAR FROM t) = 2013 AND date_part('mon', t) = 2") == february
+    assert ranges("year(t) = 2013 AND quarter(t) = 1 AND month(t) NOT IN (1, 3)") == february
+    assert ranges("(year(t) = 2012 AND month(t) >= 12) OR (year(t) = 2013 AND month(t) < 2)") == days(
+        ("2012-12", "2013-02")
+    )
+    assert ranges("NOT (year(t) = 2013 AND month(t) = 2)") == RangeSet.ALL - february
+    assert ranges("year(t) = 2013 AND month(t) <= 2 AND day(t) = 1") == days(
+        ("2013-01-01", "2013-01-02"), ("2013-02-01", "2013-02-02")
+    )
+
+
+def test_months_without_ends_are_no_range() -> None:
+    """Every February there ever was: the row filter stays, and the range is open."""
+    for text in ("t >= '2013-01-01' AND month(t) = 2", "month(t) = 2 OR year(t) = 2013", "NOT (month(t) = 2)",
+                 "t BETWEEN '2000-01-01' AND '2014-01-01' AND day(t) = 1", "year(t) = 2013 AND month(t) = '2'",
+                 "year(t) = 2013 AND month(t + INTERVAL 1 DAY) = 2"):  # fmt: skip
+        assert ranges(text) is None
 
 
 def test_the_ends_of_time() -> None:

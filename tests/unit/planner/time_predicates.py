@@ -54,6 +54,14 @@ SPARK_TEXTS = [
 ]  # fmt: skip
 PARAMETER_TEXT = "2013-02-05 06:07:08"
 
+#: What bounds the time, so that months and days within it can be counted.
+BOUNDED = (
+    "year(t) = 2013", "year(t) IN (2012, 2013)", "t BETWEEN '2012-02-27 05:00' AND '2013-03-02'",
+    "(t >= '2013-01-29 06:00' AND t < '2013-03-02')", "CAST(t AS DATE) = DATE '2013-01-31'",
+    "(year(t) = 2013 OR t = '2012-02-29')",
+    "(year(t) = 2013 AND month(t) < 7)",
+)  # fmt: skip
+
 
 def predicate(rng: random.Random, depth: int, words: Words) -> str:
     """A random predicate."""
@@ -67,6 +75,8 @@ def predicate(rng: random.Random, depth: int, words: Words) -> str:
         return f"({inner} {kind} {predicate(rng, depth - 1, words)})"
     if rng.random() < 0.08:
         return rng.choice(["TRUE", "FALSE", "1 = 0", "1 < 2", "NULL"])
+    if rng.random() < 0.1:
+        return f"({rng.choice(BOUNDED)} AND {_field(rng)})"
     spark = words is Words.SPARK
     operand, constants = rng.choice(_operands(rng, spark))
     if rng.random() < 0.08:
@@ -88,6 +98,21 @@ def predicate(rng: random.Random, depth: int, words: Words) -> str:
         case 3 if rng.random() < 0.3:
             return f"{operand} IS {rng.choice(['', 'NOT '])}NULL"
     return f"{operand} {rng.choice(['=', '<>', '<', '<=', '>', '>=', same])} {rng.choice(constants)}"
+
+
+def _field(rng: random.Random) -> str:
+    """What months, quarters or days of the month are compared with, at times beside a NULL."""
+    if rng.random() < 0.2:
+        return f"{rng.choice(['', 'NOT '])}({_field(rng)} {rng.choice(['AND', 'OR'])} {_field(rng)})"
+    name = rng.choice(["month(t)", "quarter(t)", "day(t)", "dayofmonth(t)", "extract(MONTH FROM t)"])
+    name = rng.choice([name, name, "month(CAST(t AS DATE))", "month(date_trunc('day', t))"])
+    numbers = [str(rng.choice([*range(-1, 14), 29, 31])) for _ in range(3)]
+    numbers += ["NULL"] if rng.random() < 0.1 else []
+    negation = rng.choice(["", "NOT "])
+    return rng.choice(
+        [f"{name} {rng.choice(['=', '<>', '<', '<=', '>', '>='])} {numbers[-1]}", f"{numbers[0]} >= {name}",
+         f"{name} {negation}IN ({', '.join(numbers)})", f"{name} {negation}BETWEEN {numbers[0]} AND {numbers[-1]}"]
+    )  # fmt: skip
 
 
 def chain(rng: random.Random) -> str:
