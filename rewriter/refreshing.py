@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 
 from rewriter.catalog.changes import PartitionWrite, WritePartitions
-from rewriter.catalog.models import Column, Cube, Partition, PartitionValues, StorageTable, Table
+from rewriter.catalog.models import Column, Cube, PartitionValues, StorageTable, Table
 from rewriter.checking import (
     Place,
     base_arms,
@@ -35,7 +35,6 @@ from rewriter.specs import key_range
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
-from rewriter.timeline.timelines import OrdinalRange
 
 
 def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
@@ -117,12 +116,15 @@ def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Co
 
     def change(write_id: int, files: Sequence[WrittenFile]) -> WritePartitions:
         found = grouped(files)
-        runs = ordinals_of(place.period, chosen)
-        targets = [values for run in runs for values in _targets(place, run, found.keys(), context)]
+        times = [place.table.layouts[place.period].values(o) for run in ordinals_of(place.period, chosen)
+                 for o in range(run.start, run.end)]  # fmt: skip
+        targets = list(_targets(place.table, times, found.keys()))
         if found.keys() - set(targets):
             raise InternalError(f"rows of {table.name} fell into partitions that were not to be refreshed")
         parts = tuple(PartitionWrite(values, found.get(values, ())) for values in targets)
-        return WritePartitions(table, write_id, parts, overwrite=True)
+        # What else the periods consisted of is nothing from now on.
+        wipes = tuple(key_range(table, time) for time in times) if place.table.complete else ()
+        return WritePartitions(table, write_id, parts, overwrite=True, wipes=wipes)
 
     write_managed(table, fill, change, uses, context)
 
@@ -182,22 +184,18 @@ def _field(field: str) -> str:
 
 
 def _targets(
-    place: Place, ordinals: OrdinalRange, found: Collection[PartitionValues], context: Context
+    table: StorageTable, times: Sequence[PartitionValues], found: Collection[PartitionValues]
 ) -> Iterator[PartitionValues]:
-    """The partitions that some periods consist of afterwards: written ones, older ones, and empty ones to be whole."""
-    table, layout = context.snapshot.table(place.table.table), place.table.layouts[place.period]
-    written: dict[PartitionValues, list[PartitionValues]] = {}
+    """The partitions that some periods consist of afterwards: those with rows, and empty ones to be whole."""
+    if not table.complete:
+        yield from times
+        return
+    written: dict[PartitionValues, list[PartitionValues]] = {time: [] for time in times}
     for values in found:
-        written.setdefault(values[: len(layout.columns)], []).append(values)
-    for ordinal in range(ordinals.start, ordinals.end):
-        time = layout.values(ordinal)
-        if not place.table.complete:
-            yield time
-            continue
-        older: Sequence[Partition] = context.snapshot.partitions(table, [key_range(table, time)])
-        there = sorted({*written.get(time, ()), *(one.values for one in older)}, key=str)
-        yield from there
-        yield from _lacking(place.table, time, there)
+        written.setdefault(values[: len(times[0])], []).append(values)
+    for time in times:
+        yield from written[time]
+        yield from _lacking(table, time, written[time])
 
 
 def _lacking(table: StorageTable, time: PartitionValues, there: Sequence[PartitionValues]) -> Iterator[PartitionValues]:

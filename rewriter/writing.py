@@ -156,7 +156,7 @@ def _change(
         write_id,
         tuple(PartitionWrite(values, files) for values, files in partitions.items()),
         overwrite=statement.overwrite,
-        wipe=key_range(target.table, target.static) if static_wipe else None,
+        wipes=(key_range(target.table, target.static),) if static_wipe else (),
         if_not_exists=statement.if_not_exists,
     )
 

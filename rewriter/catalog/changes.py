@@ -42,8 +42,8 @@ class PartitionWrite:
 class WritePartitions:
     """An INSERT. ``write_id`` comes from ``Transaction.write_id(table)``; each partition is named once.
 
-    ``overwrite`` replaces the content of the partitions written; otherwise files are added. ``wipe`` (with
-    ``overwrite`` only) also removes all other partitions of that range, as Spark's static mode does.
+    ``overwrite`` replaces the content of the partitions written; otherwise files are added. ``wipes`` (with
+    ``overwrite`` only) also removes all other partitions of these ranges, as Spark's static mode does.
     ``if_not_exists`` makes a partition that exists at commit a ``ConflictError``. An unpartitioned table has the one
     partition ``()``. Files given for an external table are not kept: its directories are listed by who reads it.
     """
@@ -52,7 +52,7 @@ class WritePartitions:
     write_id: int
     partitions: tuple[PartitionWrite, ...]
     overwrite: bool
-    wipe: KeyRange | None = None
+    wipes: tuple[KeyRange, ...] = ()
     if_not_exists: bool = False
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import sqlalchemy as sa
 
 from rewriter.catalog import conflicts, keys
 from rewriter.catalog import partition_rows as rows
@@ -47,7 +49,7 @@ class PartitionChanges:
         table, version = self._table(change.table), self._version(change.table)
         if version.made != change.write_id:
             raise InternalError(f"the write id {change.write_id} of '{table.name}' is not the transaction's")
-        if change.wipe is not None and not change.overwrite:
+        if change.wipes and not change.overwrite:
             raise InternalError("only an OVERWRITE may wipe")
         written = self._named[id(change)]
         live = rows.live_by_key(self._context.connection, list(written))
@@ -60,15 +62,19 @@ class PartitionChanges:
             # Adding nothing to what has content changes nothing.
             written = {k: w for k, w in written.items() if w.files or k not in live or not live[k].files}
             live = {k: partition for k, partition in live.items() if k in written}
-        wiped = self._wiped(change, written)
         connection = self._context.connection
+        wiped = self._in_wipes(change, written, rows.live_in_range)
         rows.end_partitions(connection, [*live.values(), *wiped], version.made)
         if change.overwrite:
             rows.end_files(connection, [k for k, partition in live.items() if partition.files], version.made)
             rows.end_files(connection, [partition.key for partition in wiped], version.made)
-        rows.insert_tombstones(connection, table, wiped, version)
+        # Of a period of several partitions, one that was dropped is nothing from now on, too.
+        work = self._works.of(table)
+        parted = work is not None and work.binding(table).parted
+        gone = [*wiped, *(self._in_wipes(change, written, rows.dropped_in_range) if parted else ())]
+        rows.insert_tombstones(connection, table, gone, version)
         self._insert(change, written, live, version)
-        self._note_wiped(table, wiped)
+        self._note_wiped(table, gone)
         self._context.log(
             "INSERT_OVERWRITE" if change.overwrite else "INSERT", table, partitions=len(written), wiped=len(wiped)
         )
@@ -137,8 +143,8 @@ class PartitionChanges:
         repeated = isinstance(change, AddPartitions)
         named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)
         claims = [Claim.of_key(key, exclusive=exclusive) for key in named]
-        if isinstance(change, WritePartitions) and change.wipe is not None:
-            claims.append(Claim(change.wipe, exclusive=True))
+        if isinstance(change, WritePartitions):
+            claims += [Claim(wipe, exclusive=True) for wipe in change.wipes]
         return claims
 
     def _table(self, table: Table) -> Table:
@@ -147,13 +153,19 @@ class PartitionChanges:
     def _version(self, table: Table) -> Version:
         return Version(self._context.write_id(table.id), self._context.sequence, sorted(self._context.sources))
 
-    def _wiped(self, change: WritePartitions, written: dict[bytes, PartitionWrite]) -> list[LivePartition]:
-        if change.wipe is None:
-            return []
+    def _in_wipes(
+        self,
+        change: WritePartitions,
+        written: dict[bytes, PartitionWrite],
+        read: Callable[[sa.Connection, KeyRange], list[LivePartition]],
+    ) -> list[LivePartition]:
+        """What ``read`` finds in the ranges that a write wipes, but for what it writes."""
         own = KeyRange.of_prefix(keys.prefix(change.table.id))
-        clipped = KeyRange(max(change.wipe.start, own.start), min(change.wipe.end, own.end))
-        found = rows.live_in_range(self._context.connection, clipped)
-        return [partition for partition in found if partition.key not in written]
+        found: dict[bytes, LivePartition] = {}
+        for wipe in change.wipes:
+            clipped = KeyRange(max(wipe.start, own.start), min(wipe.end, own.end))
+            found |= {partition.key: partition for partition in read(self._context.connection, clipped)}
+        return [partition for key, partition in found.items() if key not in written]
 
     def _insert(
         self,

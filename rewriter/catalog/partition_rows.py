@@ -51,6 +51,24 @@ def live_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartiti
     return sorted(_live(connection, row.c.key >= keys.start, row.c.key < keys.end), key=lambda live: live.key)
 
 
+def dropped_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartition]:
+    """The partitions of a key range that were dropped, as they were before, in key order."""
+    row = schema.partitions
+    query = (
+        sa.select(row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files, row.c.row_id)
+        .add_columns(row.c.made, row.c.ended)
+        .where(row.c.key >= keys.start, row.c.key < keys.end)
+        .order_by(row.c.row_id)
+    )
+    newest = {key: rest for key, *rest in connection.execute(query)}
+    return [
+        LivePartition(key, tuple(json.loads(values)), *rest)
+        for key, (values, *rest, made, ended) in sorted(newest.items())
+        # A row that ended as it was made tells of a wipe.
+        if ended not in (schema.NEVER, made)
+    ]
+
+
 def known_before(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:
     """Those of the partitions that exist, or once did."""
     row = schema.partitions

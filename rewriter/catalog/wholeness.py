@@ -45,6 +45,7 @@ class PeriodParts:
         """``made_by`` is the number of the commit that made the fact: what was dropped before is forgotten."""
         self._connection = connection
         self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
+        self._has_external_base = any(binding.has_base and binding.table.external for binding in bindings)
         self._rollup_tables = {binding.table.id for binding in bindings if binding.rollup_periods}
         self._made_by = made_by
 
@@ -68,7 +69,8 @@ class PeriodParts:
         return fresh | {RETIRED} if any(part.dropped for part in parts) else fresh
 
     def rollup_states(self, binding: TimeBinding, slot: Slot, parts: Sequence[Part], content: BaseContent) -> States:
-        """What a rollup period is: absent unless it is whole; fresh where all its parts are, and it lacks none.
+        """What a rollup period is: absent unless it is whole; fresh where all its parts are, and it lacks none: neither
+        one that was dropped, nor one that the base has.
 
         A part depends on the base partitions that have its values in the columns that both tables are partitioned by.
         """
@@ -77,9 +79,16 @@ class PeriodParts:
             return ABSENT
         fresh = binding.promised or (
             all(content.is_fresh(binding, slot, part.as_of, part.combination) for part in live)
+            and not (self._is_alone(binding) and any(part.dropped and part.has_content for part in parts))
             and not self._lacks_a_part(binding, slot, live)
         )
         return frozenset({FRESH if fresh else OUTDATED})
+
+    def _is_alone(self, binding: TimeBinding) -> bool:
+        """Whether some base cannot tell which parts there should be: then a dropped one must be missed for itself."""
+        return self._has_external_base or any(
+            len(binding.shared(base)) < len(binding.storage_table.complete) for base in self._bases
+        )
 
     def _lacks_a_part(self, binding: TimeBinding, slot: Slot, live: Sequence[Part]) -> bool:
         """Whether the base has, or had, content for values of which the rollup has no partition at all."""

@@ -166,11 +166,11 @@ class History:
             write_id = tx.write_id(table)
             files = {s: tuple(f"/w/{tx.id}/{value(s)}/{n}" for n in range(rng.choice([0, 1, 1, 2]))) for s in slots}
             parts = tuple(PartitionWrite((value(s),), tuple(DataFile(p, 1, 1) for p in files[s])) for s in slots)
-            wipe = None
+            wipes: tuple[KeyRange, ...] = ()
             if kind == "wipe":
                 wiped = (day, day + rng.randrange(1, 30))
-                wipe = KeyRange(*(self.key(name, (P.DAILY, d)) for d in wiped))
-            change = WritePartitions(table, write_id, parts, kind != "into", wipe)
+                wipes = (KeyRange(*(self.key(name, (P.DAILY, d)) for d in wiped)),)
+            change = WritePartitions(table, write_id, parts, kind != "into", wipes)
         return Pending(tx, tx.snapshot.sequence, kind, name, slots, files, change, self.sources(name, slots), wiped)
 
     def sources(self, name: str, slots: list[Slot]) -> dict[str, list[Slot] | None]:

@@ -85,7 +85,9 @@ class Generator:
             return None
         column = self.rng.choice(times)
         cube = self.cube_of(column)
-        return time_range(self.rng, column.text, extent(cube), cube.base, self.now)
+        # The name alone says whose time it is: what cuts the finest base period cuts them all.
+        finest = min(one.base for one in self.schema.cubes if one.time == cube.time)
+        return time_range(self.rng, column.text, extent(cube), cube.base, finest, self.now)
 
     def cube_of(self, column: Offered) -> CubeSchema:
         names = {one.time: one for one in reversed(self.schema.cubes)}

@@ -45,8 +45,10 @@ def _edges(rng: random.Random, extent: tuple[int, int], base: UpdatePeriod, *, b
     return rng.choice(several if several and not beyond else list(by_period.values()))
 
 
-def time_range(rng: random.Random, column: str, extent: tuple[int, int], base: UpdatePeriod, now: int) -> Expr:
-    """A predicate that reduces to ranges."""
+def time_range(
+    rng: random.Random, column: str, extent: tuple[int, int], base: UpdatePeriod, finest: UpdatePeriod, now: int
+) -> Expr:
+    """A predicate that reduces to ranges. ``finest`` is the finest base period of which the column may be the time."""
     first, second = instants(rng, extent, base)
     a, b = _typed(rng, first), _typed(rng, second)
     hole = timestamp((first + second) // 2 // HOUR * HOUR)
@@ -54,7 +56,7 @@ def time_range(rng: random.Random, column: str, extent: tuple[int, int], base: U
     if rng.random() < 0.04:
         return _since_now(rng, t, first, now)
     if rng.random() < 0.2:
-        return _time_range_in(rng, t, first, second, base, now)
+        return _time_range_in(rng, t, first, second, base, finest, now)
     texts = (
         *3 * (f"{t} >= {a} AND {t} < {b}",),
         f"{b} > {t} AND {a} <= {t}",
@@ -104,7 +106,9 @@ def timestamp(instant: int) -> str:
     return f"TIMESTAMP '{_text(instant)}'"
 
 
-def _time_range_in(rng: random.Random, t: str, first: int, second: int, base: UpdatePeriod, now: int) -> Expr:
+def _time_range_in(
+    rng: random.Random, t: str, first: int, second: int, base: UpdatePeriod, finest: UpdatePeriod, now: int
+) -> Expr:
     # It promises exactness, so that only whole base periods make sense; now and then it is given others.
     if rng.random() < 0.8:
         first, second = base.ceil(first), base.ceil(second)
@@ -129,7 +133,7 @@ def _time_range_in(rng: random.Random, t: str, first: int, second: int, base: Up
         bounds = f"'{_text(first).replace(' ', 'T')}', '{_text(second)}'"
     name = rng.choice(("time_range_in", "TIME_RANGE_IN"))
     plain = f"({t} >= {timestamp(first)} AND {t} < {timestamp(second)})"
-    cuts = not (base.is_aligned(first) and base.is_aligned(second))
+    cuts = not (finest.is_aligned(first) and finest.is_aligned(second))
     return Expr("boolean", (f"{name}({t}, {bounds})",), (plain,), cuts=cuts)
 
 

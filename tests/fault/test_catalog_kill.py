@@ -76,7 +76,7 @@ def _write(catalog: Catalog, name: str, values: list[str], *, wipe: bool = False
         write_id = tx.write_id(table)
         parts = tuple(PartitionWrite((v,), (DataFile(f"/w/{name}/{write_id}/{v}", 1, 1),)) for v in values)
         everything = KeyRange.of_prefix(prefix(table.id))
-        return tx.commit([WritePartitions(table, write_id, parts, overwrite=wipe, wipe=everything if wipe else None)])
+        return tx.commit([WritePartitions(table, write_id, parts, overwrite=wipe, wipes=(everything,) if wipe else ())])
 
 
 def _state(snapshot: Snapshot) -> tuple[object, ...]:

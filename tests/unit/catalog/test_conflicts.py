@@ -31,7 +31,7 @@ def _writers(t: Table) -> dict[str, Callable[[Transaction], Change]]:
         "into b": lambda tx: write(tx, t, "b"),
         "overwrite a": lambda tx: write(tx, t, "a", overwrite=True),
         "overwrite b": lambda tx: write(tx, t, "b", overwrite=True),
-        "wipe": lambda tx: write(tx, t, overwrite=True, wipe=KeyRange.of_prefix(prefix(t.id))),
+        "wipe": lambda tx: write(tx, t, overwrite=True, wipes=(KeyRange.of_prefix(prefix(t.id)),)),
         "drop a": lambda tx: DropPartitions(t, (key(t, "a"),)),
         "add n": lambda tx: AddPartitions(t, (PartitionWrite(("n",)),)),
         "into n": lambda tx: write(tx, t, "n"),

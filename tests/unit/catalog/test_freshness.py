@@ -49,7 +49,7 @@ def test_a_base_write_outdates_the_rollups_over_it(w: Warehouse, fact: Tables, h
         w.into(hours, "2013-01-01-17")
     else:
         day = KeyRange(key(hours, "2013-01-01-00"), key(hours, "2013-01-02-00"))
-        w.commit(lambda tx: [write(tx, hours, overwrite=True, wipe=day)])
+        w.commit(lambda tx: [write(tx, hours, overwrite=True, wipes=(day,))])
     assert w.outdated("days", P.DAILY) == ["2013-01-01"]
     assert w.fresh("days", P.DAILY) == ["2012-12-31", "2013-01-02"]
     assert (w.outdated("coarse", P.MONTHLY), w.outdated("coarse", P.YEARLY)) == (["2013-01"], ["2013"])
@@ -115,7 +115,7 @@ def test_a_rollup_of_an_older_snapshot_than_the_base_is_outdated(
         change = write(rollup, days, "2013-01-01", "2013-01-02", overwrite=True)
         if write_to_base == "wipe":
             day = KeyRange(key(hours, "2013-01-01-00"), key(hours, "2013-01-02-00"))
-            w.commit(lambda tx: [write(tx, hours, overwrite=True, wipe=day)])
+            w.commit(lambda tx: [write(tx, hours, overwrite=True, wipes=(day,))])
         else:
             getattr(w, write_to_base)(hours, "2013-01-01-00")
         rollup.commit([change], [hours.id])
@@ -403,7 +403,9 @@ def test_a_wipe_of_everything_leaves_empty_timelines(w: Warehouse, fact: Tables)
     w.overwrite(days, "2013-01-01", sources=[hours])
     w.commit(
         lambda tx: [
-            WritePartitions(hours, tx.write_id(hours), (), overwrite=True, wipe=KeyRange.of_prefix(prefix(hours.id)))
+            WritePartitions(
+                hours, tx.write_id(hours), (), overwrite=True, wipes=(KeyRange.of_prefix(prefix(hours.id)),)
+            )
         ]
     )
     assert (w.fresh("hours", P.HOURLY), w.line("hours", P.HOURLY, "retired")) == ([], [])

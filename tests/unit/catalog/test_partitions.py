@@ -48,7 +48,7 @@ def test_wiping_is_of_the_range_only(w: Warehouse) -> None:
         tx.commit([WritePartitions(t, tx.write_id(t), parts, overwrite=False)])
     with w.catalog.begin() as tx:
         wipe = KeyRange.of_prefix(prefix_of(t.id, ["string", "int"], ["a"]))
-        tx.commit([WritePartitions(t, tx.write_id(t), (PartitionWrite(("a", "3")),), overwrite=True, wipe=wipe)])
+        tx.commit([WritePartitions(t, tx.write_id(t), (PartitionWrite(("a", "3")),), overwrite=True, wipes=(wipe,))])
     snapshot = w.catalog.snapshot()
     assert [p.values for p in snapshot.partitions(t)] == [("a", "3"), ("b", "1")]
     assert [p.values for p in snapshot.partitions(t, [wipe])] == [("a", "3")]
@@ -76,7 +76,7 @@ def test_ranges_never_reach_into_other_tables(w: Warehouse) -> None:
     assert [p.values for p in snapshot.partitions(a, everything)] == [("x",)]
     assert paths(snapshot, b, everything) == ["2/y/0"]
     with w.catalog.begin() as tx:
-        tx.commit([write(tx, a, "z", overwrite=True, wipe=everything[0])])
+        tx.commit([write(tx, a, "z", overwrite=True, wipes=(everything[0],))])
     assert (names(w.catalog.snapshot(), a), names(w.catalog.snapshot(), b)) == (["z"], ["y"])
 
 

@@ -143,9 +143,39 @@ def test_a_wipe_of_one_value_ends_the_period_and_outdates(w: Warehouse, hours: T
     into(w, hours, HOUR, "us", "eu")
     put(w, days, DAY, "us", "eu", sources=[hours])
     wipe = KeyRange(key(hours, HOUR, "eu"), key(hours, HOUR, "eu") + b"\0")
-    w.commit(lambda tx: [change(tx, hours, overwrite=True, wipe=wipe)])
+    w.commit(lambda tx: [change(tx, hours, overwrite=True, wipes=(wipe,))])
     assert (w.fresh("hours", P.HOURLY), w.line("hours", P.HOURLY, "retired")) == ([], [])
     assert status(w, "days") == ([], [DAY])
+
+
+@pytest.mark.parametrize("external", [False, True])
+@pytest.mark.parametrize("complete", [(Completeness("country", ("us",)),), ANY])
+def test_a_part_of_a_rollup_that_was_dropped_is_missed(
+    w: Warehouse, complete: tuple[Completeness, ...], external: bool
+) -> None:
+    """The base is not partitioned by country, or is somebody else's: only the drop tells that a country is missing."""
+    base = w.create("base", PARTED if external else PARTED[:1], external=external)
+    days = w.create("days", PARTED)
+    make_fact(w, parted("base", P.HOURLY, complete if external else ()), parted("days", P.DAILY, complete))
+    put(w, days, DAY, "us", "eu", sources=[base])
+    assert status(w, "days") == ([DAY], [])
+    drop(w, days, DAY, "eu")
+    assert status(w, "days") == ([], [DAY])
+    put(w, days, DAY, "us", sources=[base])
+    assert status(w, "days") == ([], [DAY])
+    put(w, days, DAY, "eu", sources=[base])
+    assert status(w, "days") == ([DAY], [])
+
+
+def test_a_wipe_of_a_rollup_forgets_what_was_dropped(w: Warehouse) -> None:
+    base, days = w.create("base", PARTED[:1]), w.create("days", PARTED)
+    make_fact(w, parted("base", P.HOURLY, ()), parted("days", P.DAILY, ANY))
+    put(w, days, DAY, "us", "eu", sources=[base])
+    drop(w, days, DAY, "eu")
+    with w.catalog.begin() as tx:
+        wipe = KeyRange(key(days, DAY, "a"), key(days, DAY, "z"))
+        tx.commit([change(tx, days, (DAY, "us"), overwrite=True, wipes=(wipe,))], [base.id])
+    assert status(w, "days") == ([DAY], [])
 
 
 def test_any_value_makes_a_period(w: Warehouse) -> None:
@@ -515,9 +545,11 @@ class Random:
             return
         if kind == "wipe":
             everything = KeyRange(key(table, dt, "a"), key(table, dt, "z"))
-            seq = self.w.commit(lambda tx: [change(tx, table, overwrite=True, wipe=everything)])
-            for pair in [pair for pair in model.base if pair[0] == dt]:
-                del model.base[pair]
+            seq = self.w.commit(lambda tx: [change(tx, table, overwrite=True, wipes=(everything,))])
+            # What retention took from the day is replaced, too.
+            for pair in [pair for pair in (*model.base, *model.dropped) if pair[0] == dt]:
+                model.base.pop(pair, None)
+                model.dropped.pop(pair, None)
                 model.events.append((*pair, seq))
             return
         if kind == "add":
