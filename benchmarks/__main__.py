@@ -1,4 +1,4 @@
-"""``python -m benchmarks [planning] [duckdb] [spark]``: prints the tables of ``benchmarks/README.md``."""
+"""``python -m benchmarks [planning] [timelines] [duckdb] [spark]``: prints the tables of ``benchmarks/README.md``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import goldens, inserting, planning, querying, scanning
+from benchmarks import cover, goldens, inserting, planning, querying, scanning, timelines
 from benchmarks.timing import Table, markdown
 
 
@@ -19,6 +19,10 @@ def main(chosen: set[str]) -> None:
     if not chosen or "planning" in chosen:
         show(planning.measure())
         show(goldens.measure())
+    if not chosen or "cover" in chosen:
+        show(cover.measure())
+    if not chosen or "timelines" in chosen:
+        show(timelines.measure())
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights

@@ -34,7 +34,9 @@ def seconds(run: Callable[[], object], repeat: int = 1) -> float:
 
 
 def shown(value: float) -> str:
-    """Seconds for a person: ``0.81 ms``, ``12.3 s``."""
+    """Seconds for a person: ``0.25 µs``, ``0.81 ms``, ``12.3 s``."""
+    if value < 1e-4:
+        return f"{value * 1_000_000:.3g} µs"
     return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
 
 

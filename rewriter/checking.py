@@ -135,6 +135,12 @@ def _check_place(place: Place, cube: Cube, wanted: RangeSet, context: Context) -
     if outdated:
         yield from _told(name, period, outdated, "outdated")
     fresh = inside(context.snapshot.timeline(name, period, place.table.time).ranges(), period, wanted)
+    finest = place.fact.base_period
+    if not finest.nests_in(period):
+        for one in fresh:
+            reason = f"not checked: {finest.name} periods do not add up to {period.name} ones"
+            yield from _told(name, period, RangeSet.of(one), reason)
+        return
     whole = whole_base(bases, context)
     checked = RangeSet(r for one in fresh for r in _periods_without(period, one, RangeSet.of(one) - whole))
     for one in fresh - checked:
@@ -147,9 +153,10 @@ def _check_place(place: Place, cube: Cube, wanted: RangeSet, context: Context) -
 
 
 def _check_other(fact: Fact, other: Fact, cube: Cube, wanted: RangeSet, context: Context) -> Iterator[Row]:
-    period = max(fact.base_period, other.base_period)
+    finer, period = sorted((fact.base_period, other.base_period))
     mine, theirs = base_places(fact), base_places(other)
     both = whole_base(mine, context) & whole_base(theirs, context)
+    both = both if finer.nests_in(period) else RangeSet.EMPTY
     checked = inside(ordinals_of(period, within(period, both)), period, wanted)
     (dimensions, measures), (their_dimensions, their_measures) = carried(fact, cube), carried(other, cube)
     comparison = Comparison(

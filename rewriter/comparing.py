@@ -26,6 +26,7 @@ _UNITS = {
     UpdatePeriod.MINUTELY: "MINUTE",
     UpdatePeriod.HOURLY: "HOUR",
     UpdatePeriod.DAILY: "DAY",
+    UpdatePeriod.WEEKLY: "WEEK",
     UpdatePeriod.MONTHLY: "MONTH",
     UpdatePeriod.QUARTERLY: "QUARTER",
     UpdatePeriod.YEARLY: "YEAR",

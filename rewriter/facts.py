@@ -129,8 +129,6 @@ def _layouts(one: s.FactTable, columns: tuple[s.LayoutColumn, ...]) -> dict[Upda
     for word in one.periods:
         try:
             period = UpdatePeriod.named(word)
-            if period is UpdatePeriod.WEEKLY:
-                raise not_supported("The period WEEKLY", one.span, "Use DAILY; weeks are added up from days.")
             if period in layouts:
                 raise _invalid_fact(f"The period {period.name} stands twice.", one, "Name each period once.")
             layouts[period] = TimeLayout.of(period, [(column.column, column.pattern) for column in columns])

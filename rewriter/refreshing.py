@@ -93,6 +93,8 @@ def _refresh(
 
 def _unfit(place: Place, table: Table, cube: Cube) -> str | None:
     """Why the table is not refreshed, if it is not."""
+    if not place.fact.base_period.nests_in(place.period):
+        return f"skipped: {place.fact.base_period.name} periods do not add up to {place.period.name} ones"
     if table.external:
         return "skipped: the table is external"
     if place.table.trusted:
@@ -154,6 +156,11 @@ def _template(place: Place, table: Table, cube: Cube, arms: Sequence[Arm]) -> Sq
     return SqlTemplate(tuple(parts))
 
 
+#: The year and the number of a period's ISO week, which begins on a Monday and belongs to its Thursday's year.
+_WEEK_FIELDS = {
+    "YYYY": "lpad(CAST(year(date_add(to_date(t), 3)) AS STRING), 4, '0')",
+    "ww": "lpad(CAST(weekofyear(t) AS STRING), 2, '0')",
+}
 #: Where a timestamp's text has a field of a layout: place from 1, and width.
 _FIELDS = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15, 2)}
 
@@ -177,6 +184,8 @@ def _time_texts(layout: TimeLayout) -> dict[str, str]:
 
 
 def _field(field: str) -> str:
+    if field in _WEEK_FIELDS:
+        return _WEEK_FIELDS[field]
     if field == "q":
         return "CAST(quarter(t) AS STRING)"
     place, width = _FIELDS[field]

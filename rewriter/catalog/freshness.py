@@ -21,7 +21,7 @@ from rewriter.catalog.snapshot import Snapshot
 from rewriter.errors import DataError
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.timelines import RangesPartitionTimeline
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 
 #: The ``as_of`` of content of which nothing can be proven.
 UNKNOWN = -1
@@ -119,20 +119,25 @@ class Provenance:
         self._bindings = bindings
         self._fact_is_news = fact_commit > snapshot.sequence
         self._unproven: RangeSet | None = None
+        self._read: set[UpdatePeriod] = set()
 
     def as_of(self, binding: TimeBinding, slot: Slot) -> int:
         """The commit up to which the partition knows its base: that of the snapshot.
 
         A rollup that was fresh in the snapshot says what the base said in it, whenever it was written. ``UNKNOWN``
-        where one was read that was not, or where a base partition inside the slot was neither read nor stood in a
-        rollup that was; base partitions that retention dropped count, as they cannot be read any more.
+        where one was read that was not, or whose period does not nest in the slot, or where a base partition inside
+        the slot was neither read nor stood in a rollup that was; base partitions that retention dropped count, as they
+        cannot be read any more.
         """
         if not self._used:
             return self._snapshot.sequence
         if self._fact_is_news or any(b.time_key != binding.time_key for b in self._bindings):
-            return self._snapshot.sequence if self._all_bases_whole() else UNKNOWN
+            proven = self._all_bases_whole() and binding.base_period.nests_in(slot.period)
+            return self._snapshot.sequence if proven else UNKNOWN
         if self._what_is_unproven() & RangeSet.of(TimeRange(slot.start, slot.end)):
             return UNKNOWN
+        if not all(period.nests_in(slot.period) for period in self._read):
+            return UNKNOWN  # weeks do not add up to months
         return self._snapshot.sequence
 
     def _is_whole_base(self, binding: TimeBinding) -> bool:
@@ -171,6 +176,7 @@ class Provenance:
     def _read_table(self, binding: TimeBinding) -> tuple[RangeSet, RangeSet]:
         """The time of what was read of a table: of rollups that were not fresh, and of all that was whole."""
         if self._is_whole_base(binding) and len(binding.storage_table.layouts) == 1:
+            self._read.add(binding.base_period)
             return RangeSet.EMPTY, _times(binding.base_period, self._fresh(binding, binding.base_period))
         table, snapshot = binding.table, self._snapshot
         fresh = {period: self._fresh(binding, period) for period in binding.storage_table.layouts}
@@ -183,6 +189,7 @@ class Provenance:
                 slot = binding.locate(partition.values)
                 if slot is None:
                     continue
+                self._read.add(slot.period)
                 time = TimeRange(slot.start, slot.end)
                 if fresh[slot.period].exists(slot.ordinal):
                     (base if slot.period == binding.base_period else rollups).append(time)

@@ -14,7 +14,7 @@ from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.timelines import RangesPartitionTimeline
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from rewriter.catalog import schema
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.timelines import OrdinalRange, RangesPartitionTimeline
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange
 
 STATES = (OUTDATED, FRESH, RETIRED)
 States = frozenset[int]

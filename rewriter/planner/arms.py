@@ -102,6 +102,10 @@ def start_expression(layout: TimeLayout) -> str:
         pattern = " ".join(part.pattern for part in layout.parts)
         return f"to_timestamp({text}, {string_literal(pattern)})"
     fields = _field_expressions(layout)
+    if "ww" in fields:
+        # Week 1 of an ISO year is the one with January 4th.
+        first = f"date_trunc('week', make_timestamp({fields['YYYY']}, 1, 4, 0, 0, 0))"
+        return f"timestampadd(DAY, ({fields['ww']} - 1) * 7, {first})"
     month = fields.get("MM", f"{fields['q']} * 3 - 2" if "q" in fields else "1")
     parts = [fields["yyyy"], month, fields.get("dd", "1"), fields.get("HH", "0"), fields.get("mm", "0"), "0"]
     return f"make_timestamp({', '.join(parts)})"

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog.models import Fact, Storage, StorageTable, Table
-from rewriter.errors import NotSupportedError
 from rewriter.planner.arms import Arm, key_ranges
 from rewriter.planner.blocks import CatalogReader
 from rewriter.planner.cover import Candidate, Cover, cover
@@ -165,7 +164,7 @@ def _judge(
     for source in sources:
         fresh, stale = lines[source]
         outdated = outdated | _instants(source.period, stale, _fitting(source.period, found.missing, target))
-        causes += _nearest_misses(source, stale, found.missing, target)
+        causes += _nearest_misses(source, fresh, stale, found.missing, target)
         if settings.explain and source.period is not base:
             finer = RangeSet.of(*(one for part in found.parts if part.period < source.period for one in _times(part)))
             causes += _left_to_finer(source, fresh, stale, finer)
@@ -176,8 +175,6 @@ def _judge(
 
 def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Settings) -> Cause | None:
     period = source.period
-    if period is UpdatePeriod.WEEKLY:
-        raise NotSupportedError("Weekly partitions are not supported yet.", object=source.fact.name)
     if period is not base:
         # The base period always serves: its rows are the reference, whatever their time is used for.
         if demand.raw:
@@ -189,6 +186,10 @@ def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Sett
         coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(unit)]
         if coarse:
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
+        if demand.units and not base.nests_in(period):
+            # A base row counts as of the start of its week, and so does its month; the rollup's rows lie in their own.
+            detail = f"time is used, and {base.name} does not nest in it"
+            return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
     if settings.periods is not None and period not in settings.periods:
         return Cause(PruneCause.EXCLUDED_BY_SETTING, str(source), "SET rewriter.periods leaves this period out")
     return None
@@ -213,10 +214,10 @@ def _lacks_timeless(choice: Choice, timeless: set[str]) -> bool:
     return bool(timeless) and not any(fact.name in timeless for fact in choice.facts)
 
 
-def _badness(choice: Choice) -> tuple[int, int, int, tuple[str, ...]]:
-    lacking = sum(one.end - one.start for one in choice.cover.missing)
-    partitions = sum(part.partitions for part in choice.cover.parts)
-    return lacking, partitions, min(f.weight for f in choice.facts), tuple(f.name.lower() for f in choice.facts)
+def _badness(choice: Choice) -> tuple[int, int, int, int, tuple[str, ...]]:
+    missing, cost, partitions, _ = choice.cover.badness
+    weight = min(fact.weight for fact in choice.facts)
+    return missing, cost, partitions, weight, tuple(fact.name.lower() for fact in choice.facts)
 
 
 def _candidate(source: Source, timeline: PartitionTimeline) -> Candidate:
@@ -264,16 +265,24 @@ def _fitting(period: UpdatePeriod, wanted: RangeSet, target: RangeSet) -> RangeS
     )
 
 
-def _nearest_misses(source: Source, stale: PartitionTimeline, missing: RangeSet, target: RangeSet) -> Iterator[Cause]:
+def _nearest_misses(
+    source: Source, fresh: PartitionTimeline, stale: PartitionTimeline, missing: RangeSet, target: RangeSet
+) -> Iterator[Cause]:
     """Why one (storage table, period) does not fill what is missing, in its own periods: the least that it lacks."""
     period = source.period
     fitting = _fitting(period, missing, target)
     outdated = _instants(period, stale, missing) & fitting
+    crossing = _instants(period, fresh, missing) & fitting
     if missing - fitting:
         detail = f"no {period.name} period that holds {missing - fitting} lies in what is asked"
         yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
-    if fitting - outdated:
-        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {fitting - outdated}")
+    if crossing:
+        # Only weeks do that: they hold days of two months.
+        detail = f"has {crossing}, which also holds what other partitions serve"
+        yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
+    lacking = fitting - outdated - crossing
+    if lacking:
+        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {lacking}")
     if outdated:
         yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), f"is outdated at {outdated}")
 

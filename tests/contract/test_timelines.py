@@ -6,15 +6,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline, RangesPartitionTimeline
+from rewriter.timeline.bitmap_timeline import BitmapPartitionTimeline
+from rewriter.timeline.ends_and_holes_timeline import EndsAndHolesPartitionTimeline
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.store_all_timeline import StoreAllPartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
-KINDS: list[Callable[[Iterable[OrdinalRange]], PartitionTimeline]] = [RangesPartitionTimeline]
+KINDS: list[Callable[[Iterable[OrdinalRange]], PartitionTimeline]] = [
+    EndsAndHolesPartitionTimeline,
+    RangesPartitionTimeline,
+    StoreAllPartitionTimeline,
+    BitmapPartitionTimeline,
+]
 
 SPACE = range(-4, 28)
 ordinal_ranges = st.tuples(st.integers(-4, 26), st.integers(1, 9)).map(lambda t: OrdinalRange(t[0], t[0] + t[1]))
 operations = st.one_of(
     st.tuples(st.sampled_from(["add", "drop"]), st.integers(-4, 26)),
     st.tuples(st.sampled_from(["add_range", "drop_range"]), ordinal_ranges),
+    st.tuples(st.sampled_from(["add_all", "drop_all"]), st.lists(st.integers(-4, 26), max_size=8)),
 )
 
 pytestmark = pytest.mark.parametrize("kind", KINDS)
@@ -28,9 +38,14 @@ def runs(ordinals: set[int]) -> tuple[OrdinalRange, ...]:
     return tuple(map(OrdinalRange, starts, ends))
 
 
-def apply(model: set[int], name: str, argument: int | OrdinalRange) -> int:
+Argument = int | OrdinalRange | list[int]
+
+
+def apply(model: set[int], name: str, argument: Argument) -> int:
     """Does to the model what the operation says; how many ordinals changed."""
-    touched = {argument} if isinstance(argument, int) else set(range(argument.start, argument.end))
+    if isinstance(argument, OrdinalRange):
+        argument = list(range(argument.start, argument.end))
+    touched = {argument} if isinstance(argument, int) else set(argument)
     before = len(model)
     if name.startswith("add"):
         model |= touched
@@ -51,7 +66,7 @@ def assert_same(timeline: PartitionTimeline, model: set[int]) -> None:
 
 @settings(max_examples=200)
 @given(steps=st.lists(operations, max_size=25))
-def test_a_timeline_behaves_like_a_set(kind: Kind, steps: list[tuple[str, int | OrdinalRange]]) -> None:
+def test_a_timeline_behaves_like_a_set(kind: Kind, steps: list[tuple[str, Argument]]) -> None:
     timeline, model = kind(()), set[int]()
     for name, argument in steps:
         assert getattr(timeline, name)(argument) == apply(model, name, argument)
@@ -90,14 +105,6 @@ def test_what_is_there_is_not_added_and_what_is_absent_not_dropped(kind: Kind) -
     assert timeline.ranges() == (OrdinalRange(4, 6),)
 
 
-def test_dropping_from_an_empty_timeline_does_nothing(kind: Kind) -> None:
-    timeline = kind(())
-    assert timeline.drop(1) is False
-    assert timeline.drop_range(OrdinalRange(0, 9)) == 0
-    assert timeline.is_empty
-    assert timeline.is_consistent()
-
-
 def test_unreadable_properties_change_nothing(kind: Kind) -> None:
     timeline = kind([OrdinalRange(3, 5)])
     for properties in ({}, {"other": "1,2"}):
@@ -111,60 +118,88 @@ def test_an_ordinal_range_is_never_empty(kind: Kind, end: int) -> None:
         kind([OrdinalRange(3, end)])
 
 
-def test_the_seeds_example(kind: Kind) -> None:
+def test_a_batch_counts_each_ordinal_once(kind: Kind) -> None:
+    timeline = kind([OrdinalRange(3, 5)])
+    assert timeline.add_all([9, 4, 9, 5, -1]) == 3
+    assert timeline.ranges() == (OrdinalRange(-1, 0), OrdinalRange(3, 6), OrdinalRange(9, 10))
+    assert timeline.drop_all(iter([3, 9, 3, 77])) == 2
+    assert timeline.ranges() == (OrdinalRange(-1, 0), OrdinalRange(4, 6))
+    assert (timeline.add_all([]), timeline.drop_all([])) == (0, 0)
+    assert timeline.drop_all([-1, 4, 5]) == 3
+    assert timeline.is_empty
+
+
+@pytest.mark.parametrize("ordinal", [-(10**17) + 1, -1_034_593_920, 4_223_371_680, 10**17 - 1])
+def test_every_ordinal_of_seventeen_digits_has_its_place(kind: Kind, ordinal: int) -> None:
+    timeline, other = kind(()), kind(())
+    assert timeline.add(ordinal) is True
+    assert (timeline.first, timeline.latest, timeline.count) == (ordinal, ordinal, 1)
+    assert timeline.exists(ordinal)
+    assert timeline.is_consistent()
+    assert other.init_from_properties(timeline.to_properties())
+    assert other == timeline
+
+
+def test_the_seeds_example_of_ranges(kind: Kind) -> None:
     timeline = kind(())
     assert [timeline.add(o) for o in (1, 2, 3, 5, 6, 9, 11, 15, 16)] == [True] * 9
     assert timeline.ranges() == tuple(OrdinalRange(*r) for r in [(1, 4), (5, 7), (9, 10), (11, 12), (15, 17)])
     assert (timeline.first, timeline.latest, timeline.count) == (1, 16, 9)
 
 
-class TestRanges:
-    """What only the timeline of ranges promises."""
+def test_the_seeds_example_of_ends_and_holes(kind: Kind) -> None:
+    timeline = kind(())
+    assert timeline.add_all([1, 2, 3, 4, 9, 10]) == 6
+    assert (timeline.first, timeline.latest) == (1, 10)
+    assert timeline.missing(OrdinalRange(1, 11)) == (OrdinalRange(5, 9),)
+    assert timeline.drop(10)
+    assert timeline.latest == 9
+    assert timeline.drop(9)
+    assert timeline.latest == 4
+    assert timeline.missing(OrdinalRange(1, 5)) == ()
 
-    def test_its_property_is_a_list_of_bounds(self, kind: Kind) -> None:
-        timeline = RangesPartitionTimeline([OrdinalRange(5, 7), OrdinalRange(-3, 4)])
-        assert timeline.to_properties() == {"ranges": "-3,4,5,7"}
-        assert RangesPartitionTimeline().to_properties() == {"ranges": ""}
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "1",
-            "1,2,3",
-            "2,1",
-            "1,1",
-            "1,3,3,5",
-            "1,3,2,5",
-            "5,7,1,3",
-            "1,2,",
-            ",",
-            " 1,2",
-            "1, 2",
-            "a,b",
-            "1_0,20",
-            "+1,2",
-        ],
-    )
-    def test_broken_properties_are_refused(self, kind: Kind, text: str) -> None:
-        timeline = RangesPartitionTimeline([OrdinalRange(3, 5)])
-        assert timeline.init_from_properties({"ranges": text}) is False
-        assert timeline.ranges() == (OrdinalRange(3, 5),)
+def test_values_stay_short_and_keys_of_an_emptier_state_are_overwritten(kind: Kind) -> None:
+    # A metastore keeps 4,000 characters of a value, and properties that were set are altered, never deleted.
+    timeline, stored = kind(OrdinalRange(o, o + 2) for o in range(23_000_000, 23_030_000, 5)), dict[str, str]()
+    while True:
+        stored |= timeline.to_properties()
+        assert max(map(len, stored.values())) <= 3999
+        other = kind([OrdinalRange(7, 8)])
+        assert other.init_from_properties(stored)
+        assert other == timeline
+        if timeline.is_empty:
+            break
+        timeline.drop_range(OrdinalRange(23_000_100 if timeline.count > 40 else 0, 23_030_000))
 
-    @pytest.mark.parametrize(
-        ("starts", "ends", "count"),
-        [
-            ([1], [3, 5], 2),
-            ([1, 5], [3], 2),
-            ([1, 5], [3, 5], 2),
-            ([1, 6], [3, 5], 1),
-            ([1, 3], [3, 5], 4),
-            ([1, 2], [3, 5], 5),
-            ([5, 1], [7, 3], 4),
-            ([1, 5], [3, 7], 3),
-        ],
-    )
-    def test_every_broken_invariant_shows(self, kind: Kind, starts: list[int], ends: list[int], count: int) -> None:
-        timeline = RangesPartitionTimeline([OrdinalRange(1, 3), OrdinalRange(5, 7)])
+
+class TestFaultsOfLens:
+    """What Lens's timelines did wrongly."""
+
+    def test_dropping_an_absent_partition_invents_none(self, kind: Kind) -> None:
+        timeline = kind([OrdinalRange(3, 6)])
+        for absent in (8, 6, 2, -5):
+            assert timeline.drop(absent) is False
+            assert timeline.ranges() == (OrdinalRange(3, 6),)
+            assert timeline.is_consistent()
+
+    def test_dropping_from_an_empty_timeline_does_not_fail(self, kind: Kind) -> None:
+        timeline = kind(())
+        assert timeline.drop(1) is False
+        assert timeline.drop_range(OrdinalRange(0, 9)) == 0
+        assert timeline.drop_all([1, 2]) == 0
+        assert timeline.is_empty
         assert timeline.is_consistent()
-        timeline._starts, timeline._ends, timeline._count = starts, ends, count
-        assert not timeline.is_consistent()
+
+    def test_adding_what_is_there_answers_the_same_everywhere(self, kind: Kind) -> None:
+        timeline = kind(())
+        assert [timeline.add(o) for o in (5, 5, 9, 7, 7, 9)] == [True, False, True, True, False, False]
+
+    def test_two_hours_five_years_apart_do_not_make_43000_holes(self, kind: Kind) -> None:
+        timeline = kind(())
+        timeline.add(394_464)
+        timeline.add(394_464 + 5 * 365 * 24)
+        properties = timeline.to_properties()
+        assert len(properties) <= 4
+        assert sum(map(len, properties.values())) < 120
+        assert timeline.missing(OrdinalRange(394_464, 438_265)) == (OrdinalRange(394_465, 438_264),)

@@ -24,7 +24,8 @@ from rewriter.planner.planner import plan_query
 from rewriter.timeline.bounds import parse_instant
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.timelines import OrdinalRange, RangesPartitionTimeline
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange
 
 P = UpdatePeriod
 

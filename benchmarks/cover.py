@@ -1,0 +1,144 @@
+"""The cover alone, over timelines in memory; beside it what enumerates partitions.
+
+*Enumeration* is the procedure that seed 000 begins with, asking the timeline for every partition that it tries. It
+knows neither weeks nor costs; beside these stands a shortest path with a step for each partition in the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from benchmarks.timing import Figure, Table, ratio, seconds
+from rewriter.planner.cover import Candidate, cover
+from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange
+
+REPEAT = 51
+MINUTELY, HOURLY, DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY = UpdatePeriod
+NESTED = (YEARLY, QUARTERLY, MONTHLY, DAILY, HOURLY, MINUTELY)
+#: Bytes of a partition that make the choice close: a month of 31 days is less than its days together, February more.
+BYTES = {MINUTELY: 50, HOURLY: 2_000, DAILY: 40_000, WEEKLY: 275_000, MONTHLY: 1_200_000, QUARTERLY: 3_580_000}
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What is measured; ``enumerated`` says whether the seed's procedure answers it, too."""
+
+    what: str
+    target: RangeSet
+    candidates: Sequence[Candidate]
+    enumerated: bool = True
+
+
+def measure() -> Table:
+    """The figures of the cover."""
+    figures: list[Figure] = []
+    for case in _cases():
+        found = cover(case.target, case.candidates)
+        taken = seconds(lambda case=case: cover(case.target, case.candidates), REPEAT)  # type: ignore[misc]
+        partitions = sum(part.partitions for part in found.parts)
+        figures.append(Figure(case.what, taken, f"{partitions:,} partitions in {_runs(case, found.missing):,} ranges"))
+        enumerate_all = naive_cover if case.enumerated else shortest_path
+        slow = seconds(lambda case=case, run=enumerate_all: run(case.target, case.candidates))  # type: ignore[misc]
+        name = "enumeration" if case.enumerated else "shortest path over all partitions"
+        figures.append(Figure(f"— {name}", slow, f"the cover takes {ratio(slow, taken)} less"))
+    for what, periods in (("no weeks", NESTED), ("weeks, too", (*NESTED, WEEKLY))):
+        candidates = [_has(period) for period in periods]
+        one, hundred = (
+            seconds(lambda years=years, c=candidates: cover(_ragged(years), c), REPEAT)  # type: ignore[misc]
+            for years in (1, 100)
+        )
+        figures.append(Figure(f"100 years, complete, {what}", hundred, f"{hundred / one:.2f}× of 1 year"))
+    return Table("The cover", tuple(figures))
+
+
+def _cases() -> Iterator[_Case]:
+    every = [_has(period) for period in NESTED]
+    weeks = [*every, _has(WEEKLY)]
+    priced = [replace(one, cost=BYTES[one.period]) for one in weeks if one.period in BYTES]
+    seed = _between("2015-01-29T06", "2015-03-01T06")
+    yield _Case("the seed's range, months, days and hours", seed, [_has(p) for p in (MONTHLY, DAILY, HOURLY)])
+    yield _Case("the seed's range, hours only", seed, [_has(HOURLY)])
+    yield _Case("10 years, all periods but weeks, complete", _ragged(10), every)
+    yield _Case("10 years, hours only, complete", _ragged(10), [_has(HOURLY)])
+    holed = _has(HOURLY)
+    first = HOURLY.ordinal(parse_instant("2015"))
+    for hour in Random(0).sample(range(8760), 1000):
+        holed.timeline.drop(first + hour)
+    yield _Case("1 year of hours with 1,000 random holes", _between("2015", "2016"), [holed])
+    summer = _between("2015-06-01", "2015-08-03")
+    yield _Case("nine weeks, weeks and months only", summer, [_has(WEEKLY), _has(MONTHLY)], enumerated=False)
+    without_minutes = [one for one in weeks if one.period is not MINUTELY]
+    yield _Case("10 years, weeks and all periods but minutes", _ragged(10), without_minutes, enumerated=False)
+    yield _Case("1 year, weeks, costs in bytes", _ragged(1), priced, enumerated=False)
+
+
+def _has(period: UpdatePeriod) -> Candidate:
+    first, stop = (period.ordinal(parse_instant(year)) for year in ("1900", "2100"))
+    return Candidate("f", "s", period.name, period, RangesPartitionTimeline([OrdinalRange(first, stop)]))
+
+
+def _between(start: str, end: str) -> RangeSet:
+    return RangeSet.of(TimeRange(parse_instant(start), parse_instant(end)))
+
+
+def _ragged(years: int) -> RangeSet:
+    """So many whole years, and at both ends quarters, months, days, hours."""
+    return _between("1950-02-10T06", f"{1951 + years}-11-05T18")
+
+
+def _runs(case: _Case, missing: RangeSet) -> int:
+    return sum(len(part.ranges) for part in cover(case.target, case.candidates).parts) + len(missing)
+
+
+def naive_cover(target: RangeSet, candidates: Sequence[Candidate]) -> list[tuple[UpdatePeriod, int]]:
+    """Seed 000's procedure (its second recursion mended), one look-up for each partition that it tries."""
+    by_size = sorted(candidates, key=lambda one: -one.period)
+
+    def fill(low: int, high: int, depth: int) -> Iterator[tuple[UpdatePeriod, int]]:
+        if low >= high or depth == len(by_size):
+            return
+        candidate = by_size[depth]
+        period = candidate.period
+        first, last = period.ceil(low), period.floor(high)
+        if first >= last:
+            yield from fill(low, high, depth + 1)
+            return
+        yield from fill(low, first, depth + 1)
+        for ordinal in range(period.ordinal(first), period.ordinal(last)):
+            if candidate.timeline.exists(ordinal):
+                yield period, ordinal
+            else:
+                yield from fill(period.start(ordinal), period.end(ordinal), depth + 1)
+        yield from fill(last, high, depth + 1)
+
+    return [found for one in target for found in fill(one.start, one.end, 0)]
+
+
+def shortest_path(target: RangeSet, candidates: Sequence[Candidate]) -> tuple[int, int, int]:
+    """The least (missing, cost, partitions), by a step for each partition inside the target."""
+    total = (0, 0, 0)
+    for one in target:
+        leaving: dict[int, list[tuple[int, int]]] = {one.start: [], one.end: []}
+        for candidate in candidates:
+            period = candidate.period
+            for run in candidate.timeline.covered(OrdinalRange(period.ordinal(one.start), period.ordinal(one.end) + 1)):
+                for ordinal in range(run.start, run.end):
+                    start, end = period.start(ordinal), period.end(ordinal)
+                    if one.start <= start and end <= one.end:
+                        leaving.setdefault(start, []).append((end, candidate.cost))
+                        leaving.setdefault(end, [])
+        nodes = sorted(leaving)
+        best = {one.end: total}
+        for here, following in zip(nodes[-2::-1], nodes[:0:-1], strict=True):
+            missing, cost, partitions = best[following]
+            options = [(missing + following - here, cost, partitions)]
+            options += [(best[end][0], best[end][1] + price, best[end][2] + 1) for end, price in leaving[here]]
+            best[here] = min(options)
+        total = best[one.start]
+    return total

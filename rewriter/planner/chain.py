@@ -1,0 +1,261 @@
+"""Filling stretches of time along a chain of periods, each of which nests in the next (``cover`` says why).
+
+Chains are MINUTELY ⊂ HOURLY ⊂ DAILY ⊂ WEEKLY and MINUTELY ⊂ HOURLY ⊂ DAILY ⊂ MONTHLY ⊂ QUARTERLY ⊂ YEARLY, or any
+part of one. A *slot* is one partition's time. Two slots of a chain are disjoint or one contains the other, so each
+maximal slot is decided by itself: its own partition, or what finer ones make of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from rewriter.timeline.civil import DAY, HOUR, MINUTE
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+
+#: From the first instant up to, but not including, the second.
+Stretch = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """The partitions of one candidate. Compared by identity.
+
+    ``price`` is that of one partition: all that counts of it in one integer, of which ``cost`` is the leading part
+    (``cover._offers``). ``place`` is the candidate's among all by name, and no two have the same.
+    """
+
+    period: UpdatePeriod
+    timeline: PartitionTimeline
+    valid: RangeSet | None
+    cost: int
+    price: int
+    place: int
+
+
+def available(offer: Offer, start: int, end: int) -> Sequence[OrdinalRange]:
+    """What there is of the periods that lie wholly in ``[start, end)``, and in one range of ``valid``."""
+    if offer.valid is None:
+        return whole(offer.period, offer.timeline, start, end)
+    windows = offer.valid & RangeSet.of(TimeRange(start, end))
+    return [run for window in windows for run in whole(offer.period, offer.timeline, window.start, window.end)]
+
+
+def whole(period: UpdatePeriod, timeline: PartitionTimeline, start: int, end: int) -> tuple[OrdinalRange, ...]:
+    """What there is of the periods that lie wholly in ``[start, end)``."""
+    first = period.ordinal(start)
+    if period.start(first) < start:
+        first += 1
+    # The period that contains the end is not whole; where the end is its start, the one before is the last.
+    stop = period.ordinal(end)
+    return timeline.covered(OrdinalRange(first, stop)) if first < stop else ()
+
+
+#: Partitions of one offer that a cover takes, as runs in order of time.
+Taken = tuple[Offer, Sequence[OrdinalRange]]
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Disjoint partitions, and the stretches that are left; neither in any order."""
+
+    taken: list[Taken]
+    missing: list[Stretch]
+
+
+@dataclass(frozen=True)
+class Level:
+    """The offers of one period, best first. No finer periods fill one of these for less than ``below``."""
+
+    offers: tuple[Offer, ...]
+    below: int | None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Offers whose periods nest, coarse to fine; ``missing`` is the price of a microsecond that nothing fills."""
+
+    levels: tuple[Level, ...]
+    missing: int
+
+    @classmethod
+    def of(cls, offers: Iterable[Offer], missing: int) -> Chain:
+        """The chain of offers in any order."""
+        by_period: dict[UpdatePeriod, list[Offer]] = {}
+        for offer in sorted(offers, key=lambda offer: (offer.period, offer.price, offer.place)):
+            by_period.setdefault(offer.period, []).append(offer)
+        levels: list[Level] = []
+        least, finer = 0, None
+        for period, own in by_period.items():
+            below = None if finer is None else slots_in(period, finer)[0] * least
+            levels.append(Level(tuple(own), below))
+            least = own[0].cost if below is None else min(own[0].cost, below)
+            finer = period
+        return cls(tuple(reversed(levels)), missing)
+
+    def fill(self, stretches: list[Stretch]) -> Filling:
+        """The least price for each stretch: missing time, and the prices of disjoint partitions inside it.
+
+        Cost: for each offer one look-up per stretch still open, and what that answers; for offers which finer periods
+        may undercut (``Level.below``), that of filling their runs with those, too. Never that of the partitions.
+        """
+        taken: list[Taken] = []
+        for depth, level in enumerate(self.levels):
+            for offer in level.offers:
+                runs, stretches = take(offer, stretches)
+                if level.below is None or offer.cost <= level.below:
+                    taken.append((offer, runs))
+                else:
+                    finer = Chain(self.levels[depth + 1 :], self.missing)
+                    taken += _contested(offer, runs, finer)
+        return Filling(taken, stretches)
+
+
+class Ledger:
+    """A filling in order of time, with its price up to any instant that is in it and at which no partition is cut."""
+
+    def __init__(self, filling: Filling, missing: int) -> None:
+        pieces: list[tuple[int, int, Offer | None, int]] = [(start, end, None, 0) for start, end in filling.missing]
+        for offer, runs in filling.taken:
+            begin = offer.period.start
+            pieces += [(begin(run.start), begin(run.end), offer, run.start) for run in runs]
+        pieces.sort(key=itemgetter(0))
+        self._pieces = pieces
+        self._starts = [piece[0] for piece in pieces]
+        self._missing = missing
+        self._before: list[int] = []
+        total = 0
+        for index, (_, end, _, _) in enumerate(pieces):
+            self._before.append(total)
+            total += self._part(index, end)
+
+    def until(self, instant: int) -> int:
+        """The price from the start. O(log pieces)."""
+        index = bisect_left(self._starts, instant)
+        if index < len(self._starts) and self._starts[index] == instant:
+            return self._before[index]
+        return self._before[index - 1] + self._part(index - 1, instant)
+
+    def between(self, start: int, end: int) -> int:
+        """The price of ``[start, end)``, all of which is in the filling."""
+        return self.until(end) - self.until(start)
+
+    def at(self, instant: int) -> Offer | None:
+        """What fills the instant."""
+        return self._pieces[bisect_right(self._starts, instant) - 1][2]
+
+    def within(self, start: int, end: int) -> Filling:
+        """The part of the filling in ``[start, end)``. The cost is that of its pieces."""
+        cut = Filling([], [])
+        for index in range(bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)):
+            low, high, offer, _ = self._pieces[index]
+            low, high = max(low, start), min(high, end)
+            if offer is None:
+                cut.missing.append((low, high))
+            else:
+                run = OrdinalRange(offer.period.ordinal(low), offer.period.ordinal(high))
+                cut.taken.append((offer, [run]))
+        return cut
+
+    def steady(self, period: UpdatePeriod, run: OrdinalRange) -> Iterator[OrdinalRange]:
+        """The run in parts: single periods, and longer ones that one piece fills all of."""
+        cuts = {run.start, run.end}
+        low, high = bisect_left(self._starts, period.start(run.start)), bisect_left(self._starts, period.start(run.end))
+        for start in self._starts[low:high]:
+            ordinal = period.ordinal(start)
+            cuts.add(ordinal)
+            if period.start(ordinal) < start:
+                cuts.add(ordinal + 1)
+        ordered = sorted(cuts)
+        return map(OrdinalRange, ordered[:-1], ordered[1:])
+
+    def _part(self, index: int, end: int) -> int:
+        """The price of a piece up to ``end``."""
+        start, _, offer, first = self._pieces[index]
+        return (end - start) * self._missing if offer is None else (offer.period.ordinal(end) - first) * offer.price
+
+
+def slots_in(coarse: UpdatePeriod, fine: UpdatePeriod) -> tuple[int, int]:
+    """How many periods of the finer kind one of the coarser kind holds: at least, at most."""
+    if fine in _MONTHS:
+        months = _MONTHS[coarse] // _MONTHS[fine]
+        return months, months
+    shortest, longest = _LENGTHS[coarse]
+    length = _LENGTHS[fine][0]
+    return shortest // length, longest // length
+
+
+_MONTHS = {UpdatePeriod.MONTHLY: 1, UpdatePeriod.QUARTERLY: 3, UpdatePeriod.YEARLY: 12}
+#: The shortest and the longest period of each kind; what nests in months is of one length.
+_LENGTHS = {
+    UpdatePeriod.MINUTELY: (MINUTE, MINUTE),
+    UpdatePeriod.HOURLY: (HOUR, HOUR),
+    UpdatePeriod.DAILY: (DAY, DAY),
+    UpdatePeriod.WEEKLY: (7 * DAY, 7 * DAY),
+    UpdatePeriod.MONTHLY: (28 * DAY, 31 * DAY),
+    UpdatePeriod.QUARTERLY: (90 * DAY, 92 * DAY),
+    UpdatePeriod.YEARLY: (365 * DAY, 366 * DAY),
+}
+
+
+def take(offer: Offer, stretches: list[Stretch]) -> tuple[list[OrdinalRange], list[Stretch]]:
+    """All that the offer has wholly inside the stretches, and the stretches that remain."""
+    period = offer.period
+    # Thousands of holes are thousands of calls: up to days, a product says the same in a third of the time.
+    begin = _LENGTHS[period][0].__mul__ if period <= UpdatePeriod.DAILY else period.start
+    taken: list[OrdinalRange] = []
+    remaining: list[Stretch] = []
+    for start, end in stretches:
+        runs = available(offer, start, end)
+        taken += runs
+        position = start
+        for run in runs:
+            run_start = begin(run.start)
+            if position < run_start:
+                remaining.append((position, run_start))
+            position = begin(run.end)
+        if position < end:
+            remaining.append((position, end))
+    return taken, remaining
+
+
+def _contested(offer: Offer, runs: list[OrdinalRange], finer: Chain) -> list[Taken]:
+    """The runs' partitions, but where finer ones fill the whole slot for less."""
+    begin = offer.period.start
+    rival = Ledger(finer.fill([(begin(run.start), begin(run.end)) for run in runs]), finer.missing)
+    kept: list[OrdinalRange] = []
+    taken: list[Taken] = [(offer, kept)]
+    for run in runs:
+        position = run.start
+        for lost in _undercut(offer, run, rival):
+            if position < lost.start:
+                kept.append(OrdinalRange(position, lost.start))
+            taken += rival.within(begin(lost.start), begin(lost.end)).taken
+            position = lost.end
+        if position < run.end:
+            kept.append(OrdinalRange(position, run.end))
+    return taken
+
+
+def _undercut(offer: Offer, run: OrdinalRange, rival: Ledger) -> Iterator[OrdinalRange]:
+    """The slots of the run that the rival fills for less; none where it leaves time missing, which costs more."""
+    begin = offer.period.start
+    for part in rival.steady(offer.period, run):
+        if len(part) > 1:
+            piece = rival.at(begin(part.start))
+            if piece is None:
+                continue
+            fewest, most = slots_in(offer.period, piece.period)
+            if offer.price <= fewest * piece.price:
+                continue
+            if offer.price > most * piece.price:
+                yield part
+                continue
+        # Calendar periods differ in length: where that decides, the answer has a range for each anyway.
+        for ordinal in range(part.start, part.end):
+            if rival.between(begin(ordinal), begin(ordinal + 1)) < offer.price:
+                yield OrdinalRange(ordinal, ordinal + 1)

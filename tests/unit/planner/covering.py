@@ -1,0 +1,292 @@
+"""What the tests of covers share: short ways to write candidates, random problems, and searches that know no better.
+
+Both searches take partitions as mere intervals. ``all_sets`` tries every set of disjoint ones; ``shortest`` is a
+shortest path through all of their bounds, for problems that are too large for that.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from random import Random
+
+from rewriter.planner.cover import Candidate, Cover
+from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange
+
+MINUTELY, HOURLY, DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY = UpdatePeriod
+
+#: A cover's place in the total order: microseconds missing, cost, partitions, weight, then its partitions in order of
+#: time as (start, fact, storage, table, -period), nested so that a longer list shares the end of a shorter one.
+Order = tuple[int, int, int, int, tuple[object, ...]]
+Slot = tuple[int, int, Candidate]
+
+
+def between(start: str, end: str) -> TimeRange:
+    return TimeRange(parse_instant(start), parse_instant(end))
+
+
+def ordinals(period: UpdatePeriod, start: str, end: str) -> OrdinalRange:
+    """The periods that start in ``[start, end)``."""
+    first, stop = (period.ceil(parse_instant(bound)) for bound in (start, end))
+    return OrdinalRange(period.ordinal(first), period.ordinal(stop))
+
+
+def has(
+    period: UpdatePeriod,
+    *spans: tuple[str, str],
+    without: Sequence[str] = (),
+    table: str = "",
+    weight: int = 0,
+    fact: str = "f",
+    storage: str = "s",
+    cost: int = 1,
+    valid: RangeSet | None = None,
+) -> Candidate:
+    """A candidate that has the periods of the spans, except those that start at ``without``."""
+    timeline = RangesPartitionTimeline(ordinals(period, *span) for span in spans)
+    for absent in without:
+        assert timeline.drop(period.ordinal(parse_instant(absent)))
+    return Candidate(fact, storage, table or period.name.lower(), period, timeline, weight, cost, valid)
+
+
+def shape(made: Cover) -> dict[str, int]:
+    """Partitions per table."""
+    return {part.table: part.partitions for part in made.parts}
+
+
+def stretches(made: Cover, table: str) -> str:
+    """The time that a table covers, as text."""
+    return str(
+        RangeSet.of(
+            *(
+                TimeRange(part.period.start(r.start), part.period.start(r.end))
+                for part in made.parts
+                if part.table == table
+                for r in part.ranges
+            )
+        )
+    )
+
+
+# --- searches -----------------------------------------------------------------------------------------------------
+
+
+def usable(one: TimeRange, candidates: Sequence[Candidate]) -> list[Slot]:
+    """Every partition that lies wholly in the range and in its candidate's validity, in order of time."""
+    found = []
+    for c in candidates:
+        for r in c.timeline.ranges():
+            for o in range(r.start, r.end):
+                start, end = c.period.start(o), c.period.end(o)
+                valid = c.valid is None or any(v.start <= start and end <= v.end for v in c.valid)
+                if valid and one.start <= start and end <= one.end:
+                    found.append((start, end, c))
+    return sorted(found, key=lambda slot: slot[:2])
+
+
+def name(slot: Slot) -> tuple[int, str, str, str, int]:
+    start, _, candidate = slot
+    return start, candidate.fact, candidate.storage, candidate.table, -candidate.period
+
+
+def names(order: Order) -> Iterator[object]:
+    """The names in an order, one after another: nested as they are, Python compares only some hundred."""
+    rest = order[4]
+    while rest:
+        first, rest = rest  # type: ignore[assignment, misc]
+        yield first
+
+
+def with_slot(slot: Slot, rest: Order) -> Order:
+    """A cover of what follows, and the slot before it."""
+    missing, cost, partitions, weight, following = rest
+    candidate = slot[2]
+    return missing, cost + candidate.cost, partitions + 1, weight + candidate.weight, (name(slot), following)
+
+
+def shortest(target: RangeSet, candidates: Sequence[Candidate]) -> Order:
+    """The least of all disjoint covers: from each bound any partition that starts there, or on to the next bound."""
+    total: Order = (0, 0, 0, 0, ())
+    for r in reversed(target.ranges):
+        slots = usable(r, candidates)
+        nodes = sorted({r.start, r.end, *(s[0] for s in slots), *(s[1] for s in slots)})
+        leaving: dict[int, list[Slot]] = {}
+        for slot in slots:
+            leaving.setdefault(slot[0], []).append(slot)
+        best = {r.end: total}
+        for here, following in reversed(list(pairwise(nodes))):
+            missing, *rest = best[following]
+            options = [(missing + following - here, *rest)]
+            options += [with_slot(slot, best[slot[1]]) for slot in leaving.get(here, ())]
+            best[here] = min(options)  # type: ignore[type-var]
+        total = best[r.start]
+    return total
+
+
+def all_sets(target: RangeSet, candidates: Sequence[Candidate]) -> Order:
+    """The least of all disjoint covers, each of them looked at."""
+    slots = [slot for r in target for slot in usable(r, candidates)]
+    lacking = sum(r.end - r.start for r in target)
+
+    def sets(index: int, free_from: int) -> Iterator[tuple[Slot, ...]]:
+        if index == len(slots):
+            yield ()
+            return
+        yield from sets(index + 1, free_from)
+        if slots[index][0] >= free_from:
+            for rest in sets(index + 1, slots[index][1]):
+                yield (slots[index], *rest)
+
+    return min(ordered(lacking, chosen) for chosen in sets(0, min((s[0] for s in slots), default=0)))
+
+
+def ordered(lacking: int, slots: Sequence[Slot]) -> Order:
+    """The place of a set of slots, given in order of time."""
+    order: Order = (lacking - sum(end - start for start, end, _ in slots), 0, 0, 0, ())
+    for slot in reversed(slots):
+        order = with_slot(slot, order)
+    return order
+
+
+# --- checking -----------------------------------------------------------------------------------------------------
+
+
+def used_slots(made: Cover, candidates: Sequence[Candidate]) -> list[Slot]:
+    """The partitions of a cover; every one of them must exist in the candidate it names, and be valid there."""
+    used = []
+    for part in made.parts:
+        [candidate] = [c for c in candidates if (c.table, c.period) == (part.table, part.period)]
+        assert (part.fact, part.storage) == (candidate.fact, candidate.storage)
+        assert all(left.end < right.start for left, right in pairwise(part.ranges))
+        for r in part.ranges:
+            assert candidate.timeline.missing(r) == ()
+            used += [(part.period.start(o), part.period.end(o), candidate) for o in range(r.start, r.end)]
+    for start, end, candidate in used:
+        assert candidate.valid is None or TimeRange(start, end) in (
+            candidate.valid & RangeSet.of(TimeRange(start, end))
+        )
+    return sorted(used, key=lambda slot: slot[:2])
+
+
+Solver = Callable[[RangeSet, Sequence[Candidate]], Cover]
+Search = Callable[[RangeSet, Sequence[Candidate]], Order]
+
+
+def assert_optimal(solve: Solver, target: RangeSet, candidates: Sequence[Candidate], search: Search = shortest) -> None:
+    """The cover is a partition of the target into what it takes and what is missing, and the first in the order."""
+    made = solve(target, candidates)
+    used = used_slots(made, candidates)
+    assert all(left[1] <= right[0] for left, right in pairwise(used))
+    covered = RangeSet.of(*(TimeRange(start, end) for start, end, _ in used))
+    assert not covered & made.missing
+    assert covered | made.missing == target
+    found = ordered(sum(r.end - r.start for r in target), used)
+    best = search(target, candidates)
+    assert made.badness == found[:4] == best[:4]
+    assert list(names(found)) == list(names(best))
+    order = [(-c.period, c.cost, c.weight, c.fact, c.storage, c.table) for c in {id(s[2]): s[2] for s in used}.values()]
+    named = [(-part.period, part.fact, part.storage, part.table) for part in made.parts]
+    assert named == [(key[0], *key[3:]) for key in sorted(order)]
+
+
+# --- random problems ----------------------------------------------------------------------------------------------
+
+#: Windows small enough to search, at calendar boundaries: (start, end, periods, longest run of a period).
+SCALES = [
+    ("2015-02-26", "2015-03-04", (HOURLY, DAILY, WEEKLY), 40),
+    ("2016-02-28T20", "2016-03-01T04", (MINUTELY, HOURLY, DAILY), 70),
+    ("2015-12-24T12", "2016-01-12", (HOURLY, DAILY, WEEKLY), 60),
+    ("2014-11-20", "2016-02-10", (DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY), 60),
+    ("2014-11-20", "2016-02-10", (DAILY, MONTHLY, QUARTERLY, YEARLY), 60),
+    ("2012", "2017", (WEEKLY, MONTHLY, QUARTERLY, YEARLY), 20),
+    ("2012", "2017", (MONTHLY, QUARTERLY, YEARLY), 20),
+    ("2015-05-25", "2015-10-10", (DAILY, WEEKLY, MONTHLY, QUARTERLY), 40),
+    ("2015-01-26", "2015-04-06", (DAILY, WEEKLY, MONTHLY), 20),
+    ("2015-01-25T20", "2015-03-03T04", (HOURLY, DAILY, WEEKLY, MONTHLY), 80),
+]
+#: For ``all_sets``: windows with few slots.
+TINY = [
+    ("2015-06-01", "2015-08-31", (WEEKLY, MONTHLY, QUARTERLY), 4),
+    ("2015-01-29", "2015-02-03", (DAILY, WEEKLY), 3),
+    ("2015-02-01", "2015-03-09", (WEEKLY, MONTHLY), 4),
+    ("2014-12-31T21", "2015-01-01T03", (HOURLY, DAILY), 3),
+    ("2014-07", "2016-01", (MONTHLY, QUARTERLY, YEARLY), 3),
+]
+#: Costs that are near those of the finer periods together, so that the choice is close.
+HOURS = {MINUTELY: 1 / 60, HOURLY: 1, DAILY: 24, WEEKLY: 168, MONTHLY: 730, QUARTERLY: 2191, YEARLY: 8766}
+
+
+def random_problem(
+    random: Random, scales: Sequence[tuple[str, str, tuple[UpdatePeriod, ...], int]] = SCALES
+) -> tuple[RangeSet, list[Candidate]]:
+    """A target of a few ranges, and two to seven candidates, each all or nothing with a few stretches changed."""
+    start, end, periods, longest = random.choice(scales)
+    window = between(start, end)
+    grid = random.choice([min(periods), min(random.choice(periods), MONTHLY)])
+    low, high = grid.ordinal(window.start), grid.ordinal(window.end)
+    cuts = sorted(random.sample(range(low, high + 1), 2 * random.randint(1, min(3, (high - low + 1) // 2))))
+    if random.random() < 0.4:
+        cuts = [low, high]
+    nudge = random.choice([0, 0, 0, 1])
+    target = RangeSet.of(
+        *(TimeRange(grid.start(a) + nudge, grid.start(b)) for a, b in zip(cuts[::2], cuts[1::2], strict=True))
+    )
+    costs = random.choice([flat, flat, small, close])
+    candidates = []
+    for number in range(random.randint(2, 7)):
+        period = random.choice(periods)
+        first, last = period.ordinal(window.start), period.ordinal(window.end)
+        timeline = RangesPartitionTimeline()
+        if random.random() < 0.5:
+            timeline.add_range(OrdinalRange(first, last + 1))
+        reach = min(random.choice([2, longest]), last - first + 1)
+        for change in random.choices([timeline.add_range, timeline.drop_range], k=random.choice([0, 1, 3, 9])):
+            at = random.randint(first, last)
+            change(OrdinalRange(at, at + random.randint(1, reach)))
+        fact, weight = random.choice([("a", 2), ("b", 0), ("c", 0), ("d", -1), ("e", 10**9)])
+        table = f"t{random.randint(0, 9)}{number}"
+        valid = random_validity(random, window) if random.random() < 0.25 else None
+        cost = costs(random, period)
+        candidates.append(Candidate(fact, random.choice("xy"), table, period, timeline, weight, cost, valid))
+    return target, candidates
+
+
+def tied_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
+    """Days, weeks and months that are nearly all there, at one cost: five weeks are often as many as a month and four
+    days, so that names decide.
+    """
+    low, high = ordinals(WEEKLY, "2015-02-16", "2015-09-14").start, ordinals(WEEKLY, "2015-02-16", "2015-09-14").end
+    start, end = sorted(random.sample(range(low, high + 1), 2))
+    target = RangeSet.of(TimeRange(WEEKLY.start(start), WEEKLY.start(end)))
+    candidates = []
+    for period in (DAILY, WEEKLY, MONTHLY, random.choice([DAILY, WEEKLY, MONTHLY])):
+        first, last = period.ordinal(target.ranges[0].start), period.ordinal(target.ranges[0].end)
+        timeline = RangesPartitionTimeline([OrdinalRange(first, last + 1)])
+        for _ in range(random.choice([0, 0, 1])):
+            timeline.drop(random.randint(first, last))
+        table = f"{random.choice('abc')}{len(candidates)}"
+        candidates.append(Candidate(random.choice("fg"), random.choice("xy"), table, period, timeline))
+    return target, candidates
+
+
+def flat(random: Random, period: UpdatePeriod) -> int:
+    return 1
+
+
+def small(random: Random, period: UpdatePeriod) -> int:
+    return random.choice([1, 1, 2, 3, 7, 31])
+
+
+def close(random: Random, period: UpdatePeriod) -> int:
+    return max(1, round(60 * HOURS[period] * random.choice([0.5, 0.97, 1, 1, 1.01, 1.5])))
+
+
+def random_validity(random: Random, window: TimeRange) -> RangeSet:
+    """One or two ranges that start and end somewhere, often beyond the window."""
+    length = window.end - window.start
+    bounds = sorted(window.start + random.randint(-length // 2, length * 3 // 2) for _ in range(4))
+    if random.random() < 0.5:
+        bounds = [bounds[0], bounds[3]]
+    return RangeSet.of(*(TimeRange(a, b) for a, b in zip(bounds[::2], bounds[1::2], strict=True) if a < b))

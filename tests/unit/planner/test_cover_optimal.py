@@ -1,0 +1,194 @@
+"""No cover is better: random problems against searches that know nothing of nesting, and faults that they find."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from random import Random
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewriter.planner import chain, weekly
+from rewriter.planner import cover as cover_module
+from rewriter.planner.chain import Chain, Filling, Offer, Stretch, Taken, whole
+from rewriter.planner.cover import Candidate, cover
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+from tests.unit.planner.covering import (
+    DAILY,
+    HOURLY,
+    MONTHLY,
+    TINY,
+    WEEKLY,
+    all_sets,
+    assert_optimal,
+    between,
+    has,
+    random_problem,
+    shortest,
+    tied_problem,
+    usable,
+)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_cover_is_better(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(120):
+        assert_optimal(cover, *random_problem(random))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 2000))
+def test_no_cover_is_better_in_very_many_problems(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(200):
+        assert_optimal(cover, *random_problem(random))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_cover_comes_before_it_by_name(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(100):
+        assert_optimal(cover, *tied_problem(random))
+
+
+def tiny_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
+    """One with at most twelve partitions that could serve."""
+    while True:
+        target, candidates = random_problem(random, TINY)
+        if sum(len(usable(one, candidates)) for one in target) <= 12:
+            return target, candidates
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_set_of_partitions_is_better(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(100):
+        problem = tiny_problem(random)
+        assert_optimal(cover, *problem, all_sets)
+        assert shortest(*problem) == all_sets(*problem)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_no_cover_is_better_and_failures_shrink(data: st.DataObject) -> None:
+    window = between("2015-01-25", "2015-03-12")
+    days = range(DAILY.ordinal(window.start), DAILY.ordinal(window.end))
+    pick = st.lists(st.sampled_from(days), min_size=2, max_size=6, unique=True).map(sorted)
+    cuts = data.draw(pick, label="target")
+    target = RangeSet.of(
+        *(TimeRange(DAILY.start(a), DAILY.start(b)) for a, b in zip(cuts[::2], cuts[1::2], strict=False))
+    )
+    candidates = []
+    periods = st.lists(st.sampled_from([HOURLY, DAILY, WEEKLY, MONTHLY]), max_size=4)
+    for number, period in enumerate(data.draw(periods, label="periods")):
+        bounds = [period.ordinal(DAILY.start(day)) for day in data.draw(pick, label=f"runs of t{number}")]
+        runs = [OrdinalRange(a, b) for a, b in zip(bounds[::2], bounds[1::2], strict=False) if a < b]
+        weight = data.draw(st.integers(0, 2), label=f"weight of t{number}")
+        cost = data.draw(st.sampled_from([1, 1, 2, 7, 24, 30]), label=f"cost of t{number}")
+        timeline = RangesPartitionTimeline(runs)
+        candidates.append(Candidate("f", "s", f"t{number}", period, timeline, weight, cost))
+    assert_optimal(cover, target, candidates)
+
+
+def test_the_searches_can_tell_a_worse_cover() -> None:
+    days, hours = has(DAILY, ("2015", "2016"), weight=3), has(HOURLY, ("2015", "2016"), cost=2)
+    day = RangeSet.of(between("2015-02-03", "2015-02-04"))
+    assert shortest(day, [hours])[:4] == (0, 48, 24, 0)
+    assert shortest(day, [hours, days])[:4] == (0, 1, 1, 3)
+    assert shortest(day, [])[0] == 24 * 3_600_000_000
+    assert all_sets(day, [days]) == shortest(day, [days])
+
+
+# --- planted faults: each is a mistake that one could make here, and the problems above find it ---------------------
+
+
+def largest_first(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
+    """Weeks as if they nested in months."""
+    offers = [offer for part in (calendar, weeks) for level in part.levels for offer in level.offers]
+    return Chain.of(offers, weeks.missing).fill([stretch])
+
+
+def weeks_first(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
+    """Months only where no week is."""
+    filled = weeks.fill([stretch])
+    rest = Chain.of([offer for part in (calendar, days) for level in part.levels for offer in level.offers], 1)
+    left = rest.fill(filled.missing)
+    return Filling(filled.taken + left.taken, left.missing)
+
+
+def never_contested(offer: Offer, runs: list[OrdinalRange], finer: Chain) -> list[Taken]:
+    """The coarser partition whatever it costs."""
+    return [(offer, runs)]
+
+
+def always_lost(offer: Offer, runs: list[OrdinalRange], finer: Chain) -> list[Taken]:
+    """Finer partitions wherever they could be cheaper, even with holes."""
+    begin = offer.period.start
+    return finer.fill([(begin(run.start), begin(run.end)) for run in runs]).taken
+
+
+def later(one: Offer | None, other: Offer | None) -> bool:
+    """Names the wrong way round."""
+    return other is not None and (one is None or other.place < one.place)
+
+
+def ever_valid(offer: Offer, start: int, end: int) -> Sequence[OrdinalRange]:
+    """Validity forgotten."""
+    return whole(offer.period, offer.timeline, start, end)
+
+
+def backwards(candidate: Candidate) -> tuple[int, ...]:
+    """Names in the wrong order."""
+    return tuple(-ord(letter) for letter in f"{candidate.fact} {candidate.storage} {candidate.table}")
+
+
+def check(random: Random, times: int) -> None:
+    """As the tests above do, with few problems."""
+    for _ in range(times):
+        assert_optimal(cover, *random_problem(random))
+        assert_optimal(cover, *tied_problem(random))
+
+
+def all_in_one_unit(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list[Offer], int]:
+    """Prices in which cost, partitions and weight mix."""
+    offers, missing = OFFERS(target, ranked)
+    mixed = [one.cost + 1 + candidate.weight for one, candidate in zip(offers, ranked, strict=True)]
+    return [replace(one, price=price) for one, price in zip(offers, mixed, strict=True)], missing
+
+
+OFFERS = cover_module._offers
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "fault"),
+    [
+        (cover_module, "fill_with_weeks", largest_first),
+        (cover_module, "fill_with_weeks", weeks_first),
+        (chain, "_contested", never_contested),
+        (chain, "_contested", always_lost),
+        (chain, "available", ever_valid),
+        (weekly, "_earlier", later),
+        (cover_module, "_name", backwards),
+        (cover_module, "_offers", all_in_one_unit),
+    ],
+)
+def test_a_fault_is_found(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, function: str, fault: Callable[..., object]
+) -> None:
+    monkeypatch.setattr(module, function, fault)
+    with pytest.raises(AssertionError):
+        check(Random(1), 300)
+
+
+def test_periods_that_stick_out_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rounded(period: UpdatePeriod, timeline: PartitionTimeline, start: int, end: int) -> Sequence[OrdinalRange]:
+        return timeline.covered(OrdinalRange(period.ordinal(start), period.ordinal(end - 1) + 1))
+
+    monkeypatch.setattr(chain, "whole", rounded)
+    with pytest.raises((AssertionError, ValueError)):
+        check(Random(1), 300)
