@@ -1,6 +1,8 @@
-"""What a fact can answer: SHOW TIMELINES and SHOW COVERAGE. Both read timelines only; no partition is enumerated."""
+"""What a fact can answer: SHOW TIMELINES, SHOW COVERAGE, SHOW LATEST. All read timelines only, and no partition."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 from rewriter.catalog.models import Column, Fact, StorageTable
 from rewriter.context import Context
@@ -13,7 +15,7 @@ from rewriter.showing import listing, named_fact, strings
 from rewriter.timeline.bounds import resolve_bound
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 
 def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
@@ -88,17 +90,7 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     bounds it is the extent of all partitions.
     """
     fact = named_fact(statement.fact, context)
-    tables = [(storage.name, table) for storage in fact.storages for table in storage.tables]
-    fresh = [
-        Candidate(fact.name, storage, table.table, period, context.snapshot.timeline(table.table, period, table.time))
-        for storage, table in tables
-        for period in table.layouts
-    ]
-    stale = [
-        Candidate(fact.name, storage, table.table, period, context.snapshot.outdated(table.table, period, table.time))
-        for storage, table in tables
-        for period in table.layouts
-    ]
+    fresh, stale = _candidates(fact, context.snapshot.timeline), _candidates(fact, context.snapshot.outdated)
     target = snapped(asked(statement, context, extent([*fresh, *stale])), fact.base_period)
     found = cover(target, fresh)
     rows = [
@@ -118,6 +110,43 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     rows.sort(key=lambda pair: pair[0])
     columns = (*strings("from", "to", "status", "table", "period"), Column("partitions", "bigint"))
     return listing("SHOW COVERAGE", columns, [row for _, row in rows])
+
+
+def show_latest(statement: s.ShowLatest, context: Context) -> Result:
+    """Up to when a fact is complete: a row for each period, coarse to fine, and one for all of them together.
+
+    Rows of (period, from, complete_to, latest, missing): from the first instant that is there to the end of the
+    stretch without a hole, to the end of the last partition; ``missing`` are periods (in the last row, base periods)
+    that lack between the two. ``period`` is NULL in the last row, all bounds are where nothing is there; what is
+    outdated is not there. O(ranges).
+    """
+    fact = named_fact(statement.fact, context)
+    candidates = _candidates(fact, context.snapshot.timeline)
+    periods = sorted({one.period for one in candidates}, reverse=True)
+    rows = [_latest_row(period, [one for one in candidates if one.period is period], period) for period in periods]
+    rows.append(_latest_row(None, candidates, fact.base_period))
+    columns = (*strings("period", "from", "complete_to", "latest"), Column("missing", "bigint"))
+    return listing("SHOW LATEST", columns, rows)
+
+
+def _latest_row(period: UpdatePeriod | None, candidates: Sequence[Candidate], unit: UpdatePeriod) -> Row:
+    name, everything = None if period is None else period.name, extent(candidates)
+    if everything is None:
+        return name, None, None, None, 0
+    missing = cover(RangeSet.of(everything), candidates).missing
+    complete_to = missing.ranges[0].start if missing else everything.end
+    lacking = sum(len(overlapping(unit, one)) for one in missing)
+    return name, *map(format_instant, (everything.start, complete_to, everything.end)), lacking
+
+
+def _candidates(fact: Fact, line: Callable[[str, UpdatePeriod, str], PartitionTimeline]) -> list[Candidate]:
+    """What a fact has, as ``line`` says of each (storage table, period)."""
+    return [
+        Candidate(fact.name, storage.name, table.table, period, line(table.table, period, table.time))
+        for storage in fact.storages
+        for table in storage.tables
+        for period in table.layouts
+    ]
 
 
 def asked(

@@ -52,6 +52,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.DropFact: cubes.drop_fact,
     s.ShowTimelines: coverage.show_timelines,
     s.ShowCoverage: coverage.show_coverage,
+    s.ShowLatest: coverage.show_latest,
     s.CheckFact: checking.check_fact,
     s.RefreshFact: refreshing.refresh_fact,
 }

@@ -385,6 +385,9 @@ class Builder(Transformer):  # type: ignore[misc]
     def show_coverage(self, fact: st.Name, start: st.Literal | None, end: st.Literal | None) -> st.ShowCoverage:
         return st.ShowCoverage(fact=fact, start=start, end=end)
 
+    def show_latest(self, fact: st.Name) -> st.ShowLatest:
+        return st.ShowLatest(fact=fact)
+
     def check_fact(self, fact: st.Name, start: st.Literal | None, end: st.Literal | None) -> st.CheckFact:
         return st.CheckFact(fact=fact, start=start, end=end)
 

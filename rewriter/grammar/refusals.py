@@ -17,8 +17,8 @@ _ONE_DATABASE = "There is one database, the warehouse directory. Open a session 
 _ALTER = "ALTER TABLE t ADD PARTITION (…) and ALTER TABLE t DROP PARTITION (…) serve; for all else make a new table."
 _MSCK = "Register partitions by name: ALTER TABLE t ADD IF NOT EXISTS PARTITION (…)"
 _SHOW = (
-    "SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW TIMELINES OF f and SHOW COVERAGE OF f "
-    "serve."
+    "SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW TIMELINES OF f, SHOW COVERAGE OF f and "
+    "SHOW LATEST OF f serve."
 )
 _DESCRIBE = "DESCRIBE [EXTENDED] t, DESCRIBE CUBE c and DESCRIBE FACT f serve."
 _ATOMIC = "Every statement is a transaction of its own: it happens as a whole or not at all."

@@ -249,6 +249,10 @@ def _show_coverage(s: st.ShowCoverage) -> str:
     return _words(f"SHOW COVERAGE OF {_name(s.fact)}", _bounds(s))
 
 
+def _show_latest(s: st.ShowLatest) -> str:
+    return f"SHOW LATEST OF {_name(s.fact)}"
+
+
 def _bounds(s: st.ShowCoverage | st.CheckFact | st.RefreshFact) -> str | None:
     return f"FROM {_literal(s.start)} TO {_literal(s.end)}" if s.start is not None and s.end is not None else None
 
@@ -288,6 +292,7 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.DropFact: lambda s: _drop("FACT", s.name, s.if_exists),
     st.ShowTimelines: _show_timelines,
     st.ShowCoverage: _show_coverage,
+    st.ShowLatest: _show_latest,
     st.CheckFact: lambda s: _words(f"CHECK FACT {_name(s.fact)}", _bounds(s)),
     st.RefreshFact: _refresh_fact,
     st.SetSetting: _set,

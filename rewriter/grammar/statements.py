@@ -316,6 +316,11 @@ class ShowCoverage(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShowLatest(Statement):
+    fact: Name
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckFact(Statement):
     """``CHECK FACT f [FROM a TO b]``; bounds as in ``ShowCoverage``."""
 

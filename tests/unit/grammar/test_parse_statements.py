@@ -41,6 +41,7 @@ from rewriter.grammar.statements import (
     SetSetting,
     ShowCoverage,
     ShowCubes,
+    ShowLatest,
     ShowPartitions,
     ShowTables,
     ShowTimelines,
@@ -401,6 +402,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("SHOW TIMELINES OF f", ShowTimelines(fact=name("f"))),
     ("SHOW TIMELINES OF f STORAGE s PERIOD daily", ShowTimelines(fact=name("f"), storage="s", period="DAILY")),
     ("SHOW COVERAGE OF f", ShowCoverage(fact=name("f"))),
+    ("SHOW LATEST OF f", ShowLatest(fact=name("f"))),
     ("SHOW COVERAGE OF f FROM '2015' TO 'now'", ShowCoverage(fact=name("f"), start=text("2015"), end=text("now"))),
     (
         "SHOW COVERAGE OF f FROM DATE '2015-01-01' TO 'now'",

@@ -170,6 +170,7 @@ statements = some.one_of(
         qualified,
         some.sampled_from([(None, None), (st.Literal("string", "2015"), st.Literal("date", "2016-01-01"))]),
     ),
+    some.builds(st.ShowLatest, fact=qualified),
     some.just(st.SetSetting()),
     some.builds(st.SetSetting, key=keys, value=optional(texts)),
     some.builds(st.ResetSetting, key=optional(keys)),
