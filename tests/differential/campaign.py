@@ -15,10 +15,12 @@ from pathlib import Path
 from rewriter.exec.engine import Engine
 
 from .caution import causes
-from .checking import Answer, Question, Reference, Wrong, check
+from .checking import Answer, Question, Wrong, base_period, check
 from .generator import WEIGHTS, Generator
 from .histories import NOW, History, begin, load, step
-from .schemas import random_schema
+from .queries import asked
+from .random_schemas import random_schema
+from .reference import Reference
 from .shrinking import Case, golden_text, shrunk
 
 
@@ -54,9 +56,14 @@ class Tally:
             return
         self.complete += not answer.missing
         self.incomplete += answer.missing
-        bases = {cube.name: cube.base for cube in history.schema.cubes}
-        plans = [plan for some in answer.plans for plan in some]
-        self.rolled += any(part.period is not bases[plan.cube] for plan in plans for part in plan.parts)
+        cubes = {cube.name: cube for cube in history.schema.cubes}
+        mentions = [mention for _, mention in asked(question.query).mentions]
+        self.rolled += any(
+            part.period is not base_period(cubes[plan.cube], mention, [plan])
+            for mention, some in zip(mentions, answer.plans, strict=True)
+            for plan in some
+            for part in plan.parts
+        )
 
     def add(self, other: Tally) -> None:
         """Adds up two tallies."""

@@ -10,10 +10,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from .checking import Answer
-from .queries import Expectation, Query, asked, expectations
+from rewriter.planner.plan import ReferencePlan
+
+from .checking import Answer, base_period, candidates
+from .queries import Cube, Expectation, Query, asked, expectations
 from .schemas import CubeSchema, Schema
 
 SERVED = "served by rollups"
@@ -30,23 +31,23 @@ def causes(schema: Schema, query: Query, answer: Answer) -> Iterator[str]:
         plans = answer.plans[number] if answer.plans else ()
         for index, use in enumerate(expected.get(number, ())):
             plan = plans[index] if len(plans) == len(expected[number]) else plans[0] if plans else None
-            if not use.additive or not _has_rollups(cube, mention.fact, use, plan):
+            if not use.additive or not _has_rollups(cube, mention, use, plan):
                 continue
             if plan is None:
                 yield from [f"refused: {answer.refusal}"] if answer.refusal else ()
-            elif any(period > cube.base for period in plan.periods):
+            elif any(period > base_period(cube, mention, [plan]) for period in plan.periods):
                 yield SERVED
             else:
                 yield plan.reasons[0].kind.value if plan.reasons else plan.causes[0].kind.name
 
 
-def _has_rollups(cube: CubeSchema, fact: str, use: Expectation, plan: Any) -> bool:
-    lacking = {cause.candidate for cause in plan.causes if cause.kind.name == "COLUMN_MISSING"} if plan else set()
+def _has_rollups(cube: CubeSchema, mention: Cube, use: Expectation, plan: ReferencePlan | None) -> bool:
+    plans = [plan] if plan else []
+    base = base_period(cube, mention, plans)
     return any(
-        period > cube.base and all(period.nests_in(unit) for unit in use.units)
-        for one in cube.facts
-        if one.name == (fact or one.name) and one.name not in lacking
-        for period in one.periods
+        period > base and all(period.nests_in(unit) for unit in use.units)
+        for fact in candidates(cube, mention, plans)
+        for period in fact.periods
     )
 
 

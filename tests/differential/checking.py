@@ -1,40 +1,29 @@
-"""Asks a question of a history and compares the answer with that of plain SQL over the model's base rows.
-
-The reference takes no part in planner or catalog: the model's rows are one file for each cube, and a DuckDB engine of
-its own answers the meaning of the query over them.
-"""
+"""Asks a question of a history and compares the answer with that of plain SQL over the model's base rows."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet
-
 import rewriter
-from rewriter.catalog.models import Column
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, ParseError
-from rewriter.exec.duckdb import DuckDBEngine
-from rewriter.exec.engine import EngineQuery, Relation, ScanFile
-from rewriter.exec.sqltypes import arrow_type, parse_type
 from rewriter.planner.plan import Plan, ReferencePlan
-from rewriter.result import spark_type
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 from .formatting import formatted
-from .histories import History, Model
-from .queries import WEIGHT, Cube, Expr, Query, Select, Written, asked, expectations, meaning, nodes
+from .histories import History
+from .model import Model
+from .queries import Cube, Expr, Query, Select, Written, asked, expectations, meaning, nodes
 from .ranges import timestamp
-from .schemas import CubeSchema, quoted
-from .steps import Row
+from .reference import Reference, Rows, relation_name
+from .schemas import CubeSchema, FactSchema, quoted
 
 #: Refusals that are right: no fact has the columns, or a range of ``time_range_in`` cuts periods.
 #: The last two are plain Spark's, of queries that DuckDB answers.
@@ -68,79 +57,12 @@ class Answer:
         return not self.refusal or self.refusal.startswith(RIGHT_REFUSALS)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Names and types of columns, rows, and whether something is missing from them."""
-
-    columns: list[tuple[str, str]]
-    rows: list[tuple[Any, ...]]
-    missing: bool = False
-
-
 class Wrong(AssertionError):
     """An answer that is not that of the base rows, or an exception that is none of ours. ``kind`` is which."""
 
     def __init__(self, kind: str, told: str) -> None:
         super().__init__(f"{kind}\n{told}")
         self.kind = kind
-
-
-@dataclass
-class Reference:
-    """Answers plain SQL over the rows of a history's models, kept in files below ``folder``."""
-
-    folder: Path
-    engine: DuckDBEngine = field(default_factory=DuckDBEngine)
-    relations: tuple[Relation, ...] = ()
-    _serial: int = 0
-
-    def load(self, history: History) -> None:
-        """Takes over the rows that the history has now."""
-        self._serial += 1
-        found = [self._rows(model, "", model.rows) for model in history.models.values()]
-        found += [self._rows(model, name, model.merged.get(name, {})) for model, name in _merging(history)]
-        lookup = history.schema.lookup
-        columns = tuple(Column(column.name, column.type) for column in lookup)
-        found.append(self._file("lookup", columns, history.schema.lookup_rows))
-        self.relations = tuple(found)
-
-    def answer(self, sql: str) -> Rows:
-        """What plain SQL answers."""
-        used = tuple(one for one in self.relations if one.name in sql)
-        reader = self.engine.execute(EngineQuery(sql, used))
-        table = reader.read_all()
-        columns = [(one.name, spark_type(one.type)) for one in table.schema]
-        return Rows(columns, list(zip(*(column.to_pylist() for column in table.columns), strict=True)))
-
-    def _rows(self, model: Model, fact: str, held: Mapping[int, Sequence[Row]]) -> Relation:
-        cube, counter = model.cube, model.cube.counter
-        position = None if counter is None else cube.columns.index(counter)
-        columns = [Column(column.name, column.type) for column in cube.columns]
-        columns += [Column(cube.time, "timestamp"), Column(WEIGHT, "bigint")]
-        timed: list[tuple[Row, int | None]] = [
-            (row, cube.base.start(ordinal)) for ordinal, rows in held.items() for row in rows
-        ]
-        timed += [(row, None) for row in model.timeless]
-        rows = [(*row, time, 1 if position is None else row[position] or 0) for row, time in timed]
-        return self._file(_relation_name(cube, fact), tuple(columns), rows)
-
-    def _file(self, name: str, columns: tuple[Column, ...], rows: Any) -> Relation:
-        path = self.folder / f"{name}_{self._serial}.parquet"
-        fields = [pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns]
-        cells = list(zip(*rows, strict=True)) or [()] * len(columns)
-        arrays = [pa.array(values, one.type) for values, one in zip(cells, fields, strict=True)]
-        pyarrow.parquet.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path)
-        return Relation(name, "parquet", columns, (), (ScanFile(str(path), (), path.stat().st_size),))
-
-
-def _relation_name(cube: CubeSchema, fact: str = "") -> str:
-    """A plain name for the relation of a cube's base rows, or of those of a fact that merges them."""
-    return "".join(char if char.isascii() else "_" for char in f"rows_of_{fact or cube.name}")
-
-
-def _merging(history: History) -> Iterator[tuple[Model, str]]:
-    for model in history.models.values():
-        yield from ((model, fact.name) for fact in model.cube.facts if fact.merged)
 
 
 @dataclass(frozen=True)
@@ -184,6 +106,9 @@ def check(history: History, reference: Reference, question: Question, connection
             hidden = _hidden(history.models[mention[1].name], mention[1], one)
             if hidden:
                 raise wrong("missing, though it is there", hidden)
+            unfinished = _unfinished(history.models[mention[1].name], one)
+            if unfinished:
+                raise wrong("read, though it is not there as a whole", unfinished)
     sql = meaning(question.query, lambda number, use, cube: _base(history, cube, found.plans[number], use))
     try:
         right = reference.answer(sql)
@@ -253,9 +178,10 @@ def _planned(written: Written, connection: rewriter.Connection) -> tuple[tuple[R
 
 def _careless(history: History, query: Query, plans: Sequence[Sequence[ReferencePlan]]) -> bool:
     """Whether rollups are to serve a mention whose single rows decide."""
-    uses = expectations(query)
+    uses, mentions = expectations(query), asked(query).mentions
     return any(
-        part.period is not history.models[one.cube].cube.base and not any(use.additive for use in uses[number])
+        part.period is not base_period(history.models[one.cube].cube, mentions[number][1], [one])
+        and not any(use.additive for use in uses[number])
         for number, some in enumerate(plans)
         for one in some
         for part in one.parts
@@ -287,40 +213,62 @@ def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan] = (), 
     """The base rows that one use of a mention stands for: all in sight of an open range, but for what is missing."""
     model = history.models[mention.name]
     plans = plans[use : use + 1] if len(plans) > 1 else plans
-    start, end = model.extent(_candidates(model, mention, plans))
+    facts = candidates(model.cube, mention, plans)
+    start, end = model.extent(facts)
     time = quoted(model.cube.time)
     missing: RangeSet = plans[0].missing if plans else RangeSet.EMPTY
     tests = [f"({time} >= {timestamp(start)} AND {time} < {timestamp(end)})"]
     tests += [f"NOT ({time} >= {timestamp(one.start)} AND {time} < {timestamp(one.end)})" for one in missing]
-    facts = {part.fact for plan in plans for part in plan.parts} or {mention.fact}
-    merging = [fact.name for fact in model.cube.facts if fact.merged and {fact.name} == facts]
-    rows = _relation_name(model.cube, *merging)
+    # Base rows are those of the fact that is read alone, if it is one of those which begin finest.
+    read = {part.fact for plan in plans for part in plan.parts} or {mention.fact}
+    base = base_period(model.cube, mention, plans)
+    alone = [f for f in facts if f.base is base and (f in model.cube.coarse or (f.merged and {f.name} == read))]
+    rows = relation_name(model.cube, *alone)
     return f"(SELECT * FROM {rows} WHERE {time} IS NULL OR ({' AND '.join(tests)}))"
 
 
 def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:
     """A partition that fills a part of what a plan calls missing; ``""`` where there is none.
 
-    Asked only where there is one candidate: several facts take turns.
+    Asked only where there is one candidate: several facts take turns. Weeks and months that overlap do so, too: one of
+    these must be missing as a whole.
     """
-    facts = _candidates(model, mention, [plan])
+    facts = candidates(model.cube, mention, [plan])
     if len(facts) != 1:
         return ""
-    base = model.cube.base
-    present = [(base, ordinal) for ordinal in model.of(facts[0], base)]
-    present += [(period, o) for fact, period, o in model.fresh if fact == facts[0] and period in plan.periods]
+    fact = facts[0]
+    present = [(fact.base, ordinal) for ordinal in model.of(fact, fact.base)]
+    present += [(period, o) for name, period, o in model.fresh if name == fact.name and period in plan.periods]
+    crossing = UpdatePeriod.WEEKLY in plan.periods and max(plan.periods) > UpdatePeriod.WEEKLY
     for period, ordinal in present:
         one = RangeSet.of(TimeRange(period.start(ordinal), period.end(ordinal)))
-        if (one & plan.missing) and not one - plan.wanted:
-            return f"{period.name} {one} of {facts[0]}"
+        room = plan.missing if crossing and period >= UpdatePeriod.WEEKLY else plan.wanted
+        if (one & plan.missing) and not one - room:
+            return f"{period.name} {one} of {fact.name}"
     return ""
 
 
-def _candidates(model: Model, mention: Cube, plans: Sequence[ReferencePlan]) -> list[str]:
-    """The facts that carry what is needed."""
+def _unfinished(model: Model, plan: ReferencePlan) -> str:
+    """A period that a plan reads and that is not whole; ``""`` where there is none."""
+    facts = {fact.name: fact for fact in model.cube.facts}
+    for part in plan.parts:
+        there = model.of(facts[part.fact], part.period)
+        lacking = [o for ordinals in part.ranges for o in range(ordinals.start, ordinals.end) if o not in there]
+        if lacking:
+            return f"{part.period.name} {part.period.start(lacking[0])} of {part.fact}"
+    return ""
+
+
+def base_period(cube: CubeSchema, mention: Cube, plans: Sequence[ReferencePlan]) -> UpdatePeriod:
+    """The finest period of all facts that carry what is needed: the rows of it are what a mention means."""
+    return min((fact.base for fact in candidates(cube, mention, plans)), default=cube.base)
+
+
+def candidates(cube: CubeSchema, mention: Cube, plans: Sequence[ReferencePlan]) -> list[FactSchema]:
+    """The facts that carry what is needed. A fact with all columns always does."""
     lacking = {cause.candidate for plan in plans for cause in plan.causes if cause.kind.name == "COLUMN_MISSING"}
-    facts = [fact.name for fact in model.cube.facts if fact.name == (mention.fact or fact.name)]
-    return [fact for fact in facts if fact not in lacking]
+    facts = [fact for fact in cube.facts if fact.name == (mention.fact or fact.name)]
+    return [fact for fact in facts if not (fact.partial and fact.name in lacking)]
 
 
 def _told(history: History, text: str, plan: str = "", sql: str = "") -> str:

@@ -1,25 +1,12 @@
-"""Faults to plant: each drops one rule of the planner or the catalog. The generator must find every one of them."""
+"""Faults to plant, and what steers the generator to each of them. It must find every one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-import pytest
-
-from rewriter.catalog import factwork, freshness, partition_changes
-from rewriter.planner import additivity, arms, candidates, inlining, plan, predicates, projections, reference
-from rewriter.planner.additivity import Additivity
-from rewriter.planner.candidates import Demand
-from rewriter.planner.cover import Cover
-from rewriter.timeline.layouts import TimeLayout
-from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import RangeSet
-from rewriter.timeline.timelines import OrdinalRange, RangesPartitionTimeline
-
-Patch = pytest.MonkeyPatch
-Plant = Callable[[Patch], None]
+from . import plants
+from .plants import Plant
 
 
 @dataclass(frozen=True)
@@ -45,241 +32,14 @@ JOINS = {"lookup": 1}
 SUPPLIED = {"supplied": 1}
 #: Each fact loses other partitions, so that only together they hold all.
 MIXING = {"drop_many": 2, "into": 1, "many": 1}
-
-
-# -- additivity -------------------------------------------------------------------------------------------------------
-
-
-def without_objection(*texts: str) -> Plant:
-    """Drops the objections that say so."""
-
-    def plant(patch: Patch) -> None:
-        judge = reference.judge
-
-        def planted(*args: Any) -> Additivity:
-            found = judge(*args)
-            return replace(
-                found, reasons=tuple(one for one in found.reasons if not any(text in one.text for text in texts))
-            )
-
-        patch.setattr(reference, "judge", planted)
-
-    return plant
-
-
-def measures_decide(patch: Patch) -> None:
-    """What a measure decides is summed; that it stands outside an aggregate is a rule behind this one."""
-    without_objection("stands outside an aggregate")(patch)
-    patch.setattr(additivity, "_has_measure", lambda *args: False)
-
-
-def counts_are_rows(patch: Patch) -> None:
-    judge = reference.judge
-    patch.setattr(reference, "judge", lambda *args: replace(judge(*args), counts=()))
-
-
-def coefficients_distribute(patch: Patch) -> None:
-    patch.setattr(additivity, "_distributes", lambda *args: True)
-
-
-def all_functions_are_scalar(patch: Patch) -> None:
-    patch.setattr(additivity, "is_scalar", lambda *args: True)
-
-
-def correlated_measures_are_free(patch: Patch) -> None:
-    correlated = reference._correlated
-    patch.setattr(
-        reference, "_correlated", lambda *args: [one for one in correlated(*args) if "measure" not in one.text]
-    )
-    without_objection("stands outside an aggregate")(patch)
-
-
-def averages_are_of_rows(patch: Patch) -> None:
-    judge = reference.judge
-    patch.setattr(reference, "judge", lambda *args: replace(judge(*args), averages=()))
-
-
-def nothing_is_nullable(patch: Patch) -> None:
-    patch.setattr(reference, "nullable", lambda *args: False)
-
-
-# -- time units -------------------------------------------------------------------------------------------------------
-
-
-def _demanding(change: Callable[[Demand], Demand]) -> Plant:
-    def plant(patch: Patch) -> None:
-        choose = reference.choose
-        patch.setattr(reference, "choose", lambda demand, *rest: choose(change(demand), *rest))
-
-    return plant
-
-
-def weeks_hold_months(patch: Patch) -> None:
-    nests_in = UpdatePeriod.nests_in
-
-    def planted(self: UpdatePeriod, other: UpdatePeriod) -> bool:
-        return nests_in(self, other) or other is UpdatePeriod.WEEKLY
-
-    patch.setattr(UpdatePeriod, "nests_in", planted)
-
-
-# -- scope ------------------------------------------------------------------------------------------------------------
-
-
-def every_condition_holds(patch: Patch) -> None:
-    """A condition in ON of an outer join filters the preserved side, too."""
-    filters = reference.filters
-
-    def planted(select: Any, index: int) -> Iterator[Any]:
-        yield from filters(select, index)
-        for join in select.args.get("joins") or ():
-            if join.args.get("side") and join.args.get("on") is not None:
-                yield from join.args["on"].flatten()
-
-    patch.setattr(reference, "filters", planted)
-
-
-def no_time_is_null(patch: Patch) -> None:
-    patch.setattr(predicates, "_IS_NULL", replace(predicates._IS_NULL, at_null=False))
-
-
-def inlined_in_spite_of(*clauses: str) -> Plant:
-    """Takes a subquery with these clauses for one that only projects and filters."""
-
-    def plant(patch: Patch) -> None:
-        patch.setattr(projections, "_CLAUSES", (*projections._CLAUSES, *clauses))
-
-    return plant
-
-
-def ranges_inside_are_lost(patch: Patch) -> None:
-    patch.setattr(inlining.Level, "filters", lambda self: iter(()))
-
-
-def one_range_for_all(patch: Patch) -> None:
-    """The range of the first reference is that of all."""
-    time_use = reference.time_use
-    known: dict[int, RangeSet] = {}
-
-    def planted(text: Any, *rest: Any) -> Any:
-        use = time_use(text, *rest)
-        use.wanted = known.setdefault(id(text), use.wanted)
-        kept.append(text)
-        return use
-
-    kept: list[Any] = []
-    patch.setattr(reference, "time_use", planted)
-
-
-# -- freshness --------------------------------------------------------------------------------------------------------
-
-
-def outdated_is_fresh(patch: Patch) -> None:
-    timeline = candidates._timeline
-
-    def planted(reader: Any, source: Any) -> RangesPartitionTimeline:
-        both = RangesPartitionTimeline(timeline(reader, source).ranges())
-        for one in candidates._outdated(reader, source).ranges():
-            both.add_range(one)
-        return both
-
-    patch.setattr(candidates, "_timeline", planted)
-
-
-def nothing_is_touched(patch: Patch) -> None:
-    patch.setattr(factwork.FactWork, "_touched", lambda *args: [])
-
-
-def all_written_is_fresh(patch: Patch) -> None:
-    patch.setattr(freshness.BaseContent, "is_fresh", lambda *args: True)
-
-
-def doubled_is_fresh(patch: Patch) -> None:
-    patch.setattr(partition_changes, "UNKNOWN", 2**60)
-
-
-def retention_outdates(patch: Patch) -> None:
-    dropped = factwork.FactWork.dropped
-
-    def planted(self: Any, table: Any, slot: Any) -> None:
-        dropped(self, table, slot)
-        self._note_base_change(self.binding(table), slot)
-
-    patch.setattr(factwork.FactWork, "dropped", planted)
-
-
-# -- covering ---------------------------------------------------------------------------------------------------------
-
-
-def the_last_partition_is_lost(patch: Patch) -> None:
-    arm_range = arms._range
-
-    def planted(columns: Any, layout: Any, ordinals: OrdinalRange) -> str:
-        short = OrdinalRange(ordinals.start, ordinals.end - 1) if len(ordinals) > 1 else ordinals
-        return arm_range(columns, layout, short)
-
-    patch.setattr(arms, "_range", planted)
-
-
-def parts_overlap(patch: Patch) -> None:
-    cover = candidates.cover
-
-    def planted(target: RangeSet, found: Any) -> Cover:
-        whole = cover(target, found)
-        base = min((one.period for one in found), default=None)
-        finest = cover(target, [one for one in found if one.period is base])
-        coarse = tuple(part for part in whole.parts if part.period is not base)
-        return replace(whole, parts=(*coarse, *finest.parts)) if coarse else whole
-
-    patch.setattr(candidates, "cover", planted)
-
-
-def holes_are_covered(patch: Patch) -> None:
-    cover = candidates.cover
-    patch.setattr(candidates, "cover", lambda *args: replace(cover(*args), missing=RangeSet.EMPTY))
-
-
-def bounds_are_floored(patch: Patch) -> None:
-    def planted(wanted: RangeSet, base: UpdatePeriod) -> RangeSet:
-        return RangeSet.of(
-            *(
-                replace(one, start=base.floor(one.start), end=base.floor(one.end))
-                for one in wanted
-                if base.floor(one.start) < base.floor(one.end)
-            )
-        )
-
-    snapped = candidates.snapped
-
-    def careful(wanted: RangeSet, base: UpdatePeriod) -> RangeSet:
-        try:
-            return planted(wanted, base)
-        except Exception:
-            return snapped(wanted, base)
-
-    patch.setattr(candidates, "snapped", careful)
-
-
-def shapes_do_not_matter(patch: Patch) -> None:
-    """Where periods share a table, all of their partitions in a range are read."""
-    patch.setattr(TimeLayout, "regex", lambda *args: ".*")
-    patch.setattr(plan.TableUse, "keeps", lambda *args: True)
-
-
-def timeless_rows_are_lost(patch: Patch) -> None:
-    patch.setattr(reference, "_null_arms", lambda *args: [])
-
-
-def facts_are_mixed(patch: Patch) -> None:
-    patch.setattr(candidates, "_groups", lambda facts, *args, **kwargs: [list(facts)])
-
-
-def all_facts_carry_all(patch: Patch) -> None:
-    patch.setattr(candidates, "missing_columns", lambda *args: [])
+#: Rollups, and writes to the base below them.
+WRITES = {"refresh": 2, "into": 3, "overwrite": 2}
+#: Partitions of divided periods go, below rollups and from them.
+PARTS = {"drop_part": 4, "refresh_all": 1}
 
 
 def _objection(name: str, text: str, *single: str, **shapes: int) -> Fault:
-    return Fault(name, without_objection(text), shapes or PLAIN, additive=0.0, single=single)
+    return Fault(name, plants.without_objection(text), shapes or PLAIN, additive=0.0, single=single)
 
 
 FAULTS = (
@@ -296,38 +56,82 @@ FAULTS = (
     _objection("maximum_of_anything", "MAX is additive only", "maximum"),
     _objection("distinct_measures", "of a measure depends on single rows", "distinct_count"),
     _objection("distinct_sums", "aggregate is not known to be additive", "distinct_sum"),
-    Fault("bare_measures", without_objection("stands outside an aggregate"), PLAIN, strange=0.6),
-    Fault("measures_decide", measures_decide, PLAIN, additive=0.0, single=("by_measure",)),
-    Fault("windows", without_objection("window function", "outside an aggregate", "answers rows"), {"window": 1}),
-    Fault("correlated_measures", correlated_measures_are_free, {"correlated_measure": 1}),
+    Fault("bare_measures", plants.without_objection("stands outside an aggregate"), PLAIN, strange=0.6),
+    Fault("measures_decide", plants.measures_decide, PLAIN, additive=0.0, single=("by_measure",)),
+    Fault(
+        "windows", plants.without_objection("window function", "outside an aggregate", "answers rows"), {"window": 1}
+    ),
+    Fault("correlated_measures", plants.correlated_measures_are_free, {"correlated_measure": 1}),
     _objection("stars", "* answers the measures", starred=1),
-    Fault("all_functions_are_scalar", all_functions_are_scalar, PLAIN, additive=0.0, single=("random",)),
-    Fault("coefficients_distribute", coefficients_distribute, PLAIN, additive=0.0, single=("overflow",)),
-    Fault("facts_are_mixed", facts_are_mixed, PLAIN, 0.0, ("tested", "plus_one"), steps=MIXING, seeds=(545, 564, 574)),
-    Fault("parts_of_periods_are_whole", _demanding(lambda one: replace(one, exact=())), PLAIN),
-    Fault("counts_are_rows", counts_are_rows, PLAIN),
-    Fault("averages_are_of_rows", averages_are_of_rows, PLAIN),
-    Fault("nothing_is_nullable", nothing_is_nullable, SUPPLIED, additive=1.0),
-    Fault("measures_of_another_cube", without_objection("another cube"), {"cubes": 1}),
-    Fault("units_are_ignored", _demanding(lambda one: replace(one, units=frozenset())), PLAIN),
-    Fault("raw_time_is_ignored", _demanding(lambda one: replace(one, raw=False)), PLAIN, strange=0.6),
-    Fault("weeks_hold_months", weeks_hold_months, PLAIN, time="'week'"),
-    Fault("conditions_of_outer_joins_hold", every_condition_holds, {**JOINS, **SUPPLIED}),
-    Fault("no_time_is_null", no_time_is_null, PLAIN, strange=0.5, steps={"timeless": 1, "refresh": 1}),
-    Fault("limits_are_inlined", inlined_in_spite_of("limit", "order"), {"above_rows": 1}),
-    Fault("distinct_is_inlined", inlined_in_spite_of("distinct"), {"above_distinct": 1}),
-    Fault("ranges_inside_are_lost", ranges_inside_are_lost, {"projected": 1}),
-    Fault("one_range_for_all", one_range_for_all, {"compound": 1, "scalar": 1}),
-    Fault("outdated_is_fresh", outdated_is_fresh, PLAIN),
-    Fault("writes_outdate_nothing", nothing_is_touched, PLAIN, steps={"refresh": 2, "into": 3, "overwrite": 2}),
-    Fault("all_written_is_fresh", all_written_is_fresh, PLAIN, steps={"drop": 1, "drop_many": 1, "refresh_all": 2}),
-    Fault("doubled_is_fresh", doubled_is_fresh, PLAIN, steps={"refresh_all": 1, "double": 3}),
-    Fault("retention_outdates", retention_outdates, PLAIN, steps={"drop": 1, "drop_many": 1}, seeds=(552, 531, 538)),
-    Fault("the_last_partition_is_lost", the_last_partition_is_lost, PLAIN),
-    Fault("parts_overlap", parts_overlap, PLAIN),
-    Fault("holes_are_covered", holes_are_covered, PLAIN),
-    Fault("bounds_are_floored", bounds_are_floored, PLAIN),
-    Fault("shapes_do_not_matter", shapes_do_not_matter, PLAIN),
-    Fault("timeless_rows_are_lost", timeless_rows_are_lost, PLAIN),
-    Fault("all_facts_carry_all", all_facts_carry_all, PLAIN),
+    Fault("all_functions_are_scalar", plants.all_functions_are_scalar, PLAIN, additive=0.0, single=("random",)),
+    Fault("coefficients_distribute", plants.coefficients_distribute, PLAIN, additive=0.0, single=("overflow",)),
+    Fault(
+        "facts_are_mixed",
+        plants.facts_are_mixed,
+        PLAIN,
+        0.0,
+        ("tested", "plus_one"),
+        steps=MIXING,
+        seeds=(545, 564, 574),
+    ),
+    Fault("parts_of_periods_are_whole", plants.demanding(lambda one: replace(one, exact=())), PLAIN),
+    Fault("counts_are_rows", plants.counts_are_rows, PLAIN),
+    Fault("averages_are_of_rows", plants.averages_are_of_rows, PLAIN),
+    Fault("nothing_is_nullable", plants.nothing_is_nullable, SUPPLIED, additive=1.0),
+    Fault("measures_of_another_cube", plants.without_objection("another cube"), {"cubes": 1}),
+    Fault("units_are_ignored", plants.demanding(lambda one: replace(one, units=frozenset())), PLAIN),
+    Fault("raw_time_is_ignored", plants.demanding(lambda one: replace(one, raw=False)), PLAIN, strange=0.6),
+    Fault("weeks_hold_months", plants.weeks_hold_months, PLAIN, time="'week'"),
+    Fault("conditions_of_outer_joins_hold", plants.every_condition_holds, {**JOINS, **SUPPLIED}),
+    Fault("no_time_is_null", plants.no_time_is_null, PLAIN, strange=0.5, steps={"timeless": 1, "refresh": 1}),
+    Fault("limits_are_inlined", plants.inlined_in_spite_of("limit", "order"), {"above_rows": 1}),
+    Fault("distinct_is_inlined", plants.inlined_in_spite_of("distinct"), {"above_distinct": 1}),
+    Fault("ranges_inside_are_lost", plants.ranges_inside_are_lost, {"projected": 1}),
+    Fault("one_range_for_all", plants.one_range_for_all, {"compound": 1, "scalar": 1}),
+    Fault("outdated_is_fresh", plants.outdated_is_fresh, PLAIN),
+    Fault("writes_outdate_nothing", plants.nothing_is_touched, PLAIN, steps=WRITES),
+    Fault(
+        "all_written_is_fresh", plants.all_written_is_fresh, PLAIN, steps={"drop": 1, "drop_many": 1, "refresh_all": 2}
+    ),
+    Fault("doubled_is_fresh", plants.doubled_is_fresh, PLAIN, steps={"refresh_all": 1, "double": 3}),
+    Fault(
+        "retention_outdates", plants.retention_outdates, PLAIN, steps={"drop": 1, "drop_many": 1}, seeds=(552, 531, 538)
+    ),
+    Fault("a_part_is_enough", plants.a_part_is_enough, PLAIN, steps=WRITES, seeds=(591, 571, 596, 520)),
+    Fault("any_is_not_enough", plants.any_is_not_enough, PLAIN, steps=WRITES, seeds=(557, 568, 548, 527)),
+    Fault(
+        "dropped_parts_are_forgotten",
+        plants.dropped_parts_are_forgotten,
+        PLAIN,
+        steps=PARTS,
+        seeds=(557, 568, 548, 591),
+    ),
+    Fault("rollups_lack_no_part", plants.rollups_lack_no_part, PLAIN, steps=PARTS, seeds=(548, 591, 571)),
+    Fault(
+        "dropped_parts_of_rollups",
+        plants.dropped_parts_of_rollups_are_forgotten,
+        PLAIN,
+        steps=PARTS,
+        seeds=(530, 588, 532),
+    ),
+    Fault("nothing_is_promised", plants.nothing_is_promised, PLAIN, steps=WRITES, seeds=(537, 521, 611, 589)),
+    Fault("everything_is_promised", plants.everything_is_promised, PLAIN, steps=WRITES),
+    Fault("the_last_partition_is_lost", plants.the_last_partition_is_lost, PLAIN),
+    Fault("parts_overlap", plants.parts_overlap, PLAIN),
+    Fault("holes_are_covered", plants.holes_are_covered, PLAIN),
+    Fault(
+        "extent_of_what_serves", plants.extent_of_what_serves, PLAIN, additive=0.0, steps={"drop": 1, "drop_many": 2}
+    ),
+    Fault(
+        "the_coarsest_fact_is_base",
+        plants.the_coarsest_fact_is_base,
+        PLAIN,
+        additive=0.0,
+        steps=WRITES,
+        seeds=(511, 541, 598, 607),
+    ),
+    Fault("bounds_are_floored", plants.bounds_are_floored, PLAIN),
+    Fault("shapes_do_not_matter", plants.shapes_do_not_matter, PLAIN),
+    Fault("timeless_rows_are_lost", plants.timeless_rows_are_lost, PLAIN),
+    Fault("all_facts_carry_all", plants.all_facts_carry_all, PLAIN),
 )

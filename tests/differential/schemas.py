@@ -1,10 +1,10 @@
-"""Random schemas: cubes with dimensions and measures, their facts with periods and layouts, a table to join."""
+"""Schemas as values: cubes with dimensions and measures, their facts with periods and layouts, a table to join."""
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
 from rewriter.timeline.layouts import TimeLayout
@@ -46,11 +46,34 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Division:
+    """The dimension that a table is partitioned by beside time, and the values without which no period is whole.
+
+    Without values any one of them makes a period.
+    """
+
+    column: Column
+    values: tuple[Value, ...]
+
+    def is_whole(self, parts: Collection[Value]) -> bool:
+        """Whether a period with partitions for these values is."""
+        return bool(parts) and all(value in parts for value in self.values)
+
+    @property
+    def clause(self) -> str:
+        name = quoted(self.column.name)
+        if not self.values:
+            return f"COMPLETE WITH ANY {name}"
+        return f"COMPLETE WITH {name} IN ({', '.join(plain(value) for value in self.values)})"
+
+
+@dataclass(frozen=True)
 class FactSchema:
     """A fact: its periods, finest first, and the names of the columns that it carries.
 
     ``form`` says how partitions name their time: ``default`` patterns, ``compact`` ones, or ``split`` over two columns.
-    A ``merged`` fact holds one base row where others hold several with the same dimensions.
+    A ``merged`` fact holds one base row where others hold several with the same dimensions. The tables of some periods
+    are divided by a dimension. Rollups of the ``trusted`` periods are their owner's promise.
     """
 
     name: str
@@ -61,10 +84,16 @@ class FactSchema:
     weight: int = 0
     form: str = "default"
     merged: bool = False
+    divisions: tuple[tuple[UpdatePeriod, Division], ...] = ()
+    trusted: tuple[UpdatePeriod, ...] = ()
 
     @property
     def base(self) -> UpdatePeriod:
         return self.periods[0]
+
+    def division(self, period: UpdatePeriod) -> Division | None:
+        """What the table of a period is divided by, if it is."""
+        return dict(self.divisions).get(period)
 
     def table(self, period: UpdatePeriod) -> str:
         return f"{self.name}_all" if self.shared else f"{self.name}_{period.name.lower()}"
@@ -96,6 +125,16 @@ class CubeSchema:
         return self.facts[0].base
 
     @property
+    def fine(self) -> tuple[FactSchema, ...]:
+        """The facts that begin with the base period."""
+        return tuple(fact for fact in self.facts if fact.base is self.base)
+
+    @property
+    def coarse(self) -> tuple[FactSchema, ...]:
+        """The facts that begin with a coarser period: they hold the same events, at its start."""
+        return tuple(fact for fact in self.facts if fact.base is not self.base)
+
+    @property
     def dimensions(self) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if not column.aggregate)
 
@@ -111,6 +150,11 @@ class CubeSchema:
 
     def carried(self, fact: FactSchema) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.name in fact.columns)
+
+    def stored(self, fact: FactSchema, period: UpdatePeriod) -> tuple[Column, ...]:
+        """The columns in the files of a fact's table: what divides it is in none."""
+        division = fact.division(period)
+        return tuple(column for column in self.carried(fact) if division is None or column != division.column)
 
 
 @dataclass(frozen=True)
@@ -140,6 +184,13 @@ def literal(value: Value, type_: str) -> str:
     return str(value) if type_ == "int" else f"CAST({value} AS {type_.upper()})"
 
 
+def plain(value: Value) -> str:
+    """A value as the text of a constant in a PARTITION or COMPLETE WITH clause."""
+    if value is None:
+        return "NULL"
+    return literal(value, "int" if isinstance(value, int) else "string")
+
+
 def statements(schema: Schema) -> list[str]:
     """The statements that make a schema's objects, in order."""
     made = [f"CREATE TABLE lookup ({_columns(schema.lookup)})"]
@@ -151,10 +202,11 @@ def statements(schema: Schema) -> list[str]:
         declared = [column.declaration for column in cube.columns] + [f"{quoted(cube.time)} TIMESTAMP TIME"]
         made.append(f"CREATE CUBE {quoted(cube.name)} ({', '.join(declared)})")
         for fact in cube.facts:
-            tables = {fact.table(period): fact.layout(period) for period in fact.periods}
-            for table, layout in tables.items():
-                partitioned = ", ".join(f"{name} STRING" for name in layout.columns)
-                made.append(f"CREATE TABLE {table} ({_columns(cube.carried(fact))}) PARTITIONED BY ({partitioned})")
+            for table, period in {fact.table(period): period for period in fact.periods}.items():
+                partitioned = tuple(Column(name, "string") for name in fact.layout(period).columns)
+                division = fact.division(period)
+                by = _columns((*partitioned, division.column) if division else partitioned)
+                made.append(f"CREATE TABLE {table} ({_columns(cube.stored(fact, period))}) PARTITIONED BY ({by})")
             made.append(_create_fact(cube, fact))
     return made
 
@@ -163,102 +215,23 @@ def _create_fact(cube: CubeSchema, fact: FactSchema) -> str:
     by = f"PARTITIONED BY {quoted(cube.time)} AS "
     if fact.shared:
         periods = ", ".join(period.name for period in fact.periods)
-        tables = [f"TABLE {fact.table(fact.base)} PERIODS ({periods}) {by}(dt)"]
+        tables = [f"TABLE {fact.table(fact.base)} PERIODS ({periods}) {by}(dt){_promises(fact, fact.periods[-1])}"]
     else:
         tables = []
         for period in fact.periods:
             parts = ", ".join(
                 f"{part.column} = {literal(part.pattern, 'string')}" for part in fact.layout(period).parts
             )
-            tables.append(f"TABLE {fact.table(period)} PERIOD {period.name} {by}({parts})")
+            tables.append(f"TABLE {fact.table(period)} PERIOD {period.name} {by}({parts}){_promises(fact, period)}")
     columns = f" ({', '.join(quoted(name) for name in fact.columns)})" if fact.partial else ""
     weight = f" WEIGHT {fact.weight}" if fact.weight else ""
     return f"CREATE FACT {fact.name} OF CUBE {quoted(cube.name)}{columns}{weight} STORED IN ({', '.join(tables)})"
 
 
+def _promises(fact: FactSchema, period: UpdatePeriod) -> str:
+    division = fact.division(period)
+    return (f" {division.clause}" if division else "") + (" TRUSTED" if period in fact.trusted else "")
+
+
 def _columns(columns: tuple[Column, ...]) -> str:
     return ", ".join(f"{quoted(column.name)} {column.type.upper()}" for column in columns)
-
-
-# -- random ones ------------------------------------------------------------------------------------------------------
-
-#: Base period, start of the stretch, its length, and the periods of which rollups are drawn.
-_STRETCHES: tuple[tuple[UpdatePeriod, str, int, tuple[UpdatePeriod, ...]], ...] = (
-    (P.DAILY, "2012-12-01", 95, (P.MONTHLY, P.QUARTERLY)),
-    (P.DAILY, "2012-01-31", 32, (P.MONTHLY,)),
-    (P.DAILY, "2012-02-28", 35, (P.MONTHLY,)),
-    (P.HOURLY, "2013-01-30", 75, (P.DAILY, P.MONTHLY)),
-    (P.HOURLY, "2013-02-27", 50, (P.DAILY,)),
-    (P.MONTHLY, "2011-12-01", 26, (P.QUARTERLY, P.YEARLY)),
-    (P.MINUTELY, "2013-01-31", 130, (P.HOURLY, P.DAILY)),
-)
-_DIMENSIONS = ("carrier", "origin", "größe", "two words", "Kind")
-_TIMES = ("departed", "t", "time of day")
-
-
-def random_schema(rng: random.Random) -> Schema:
-    """A random schema; the same state of ``rng`` makes the same one."""
-    first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)))
-    cubes = [first]
-    if rng.random() < 0.4:
-        other = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first)
-        cubes.append(other)
-    key = first.dimensions[0]
-    lookup = (Column(key.name, key.type), Column("name", "string"), Column("size", "int"))
-    keys = [*VALUES[key.type], None, VALUES[key.type][0]]
-    rows = tuple((k, rng.choice(VALUES["string"]), rng.choice(VALUES["int"])) for k in keys if rng.random() < 0.8)
-    return Schema(tuple(cubes), lookup, rows or ((keys[0], "x", 1),))
-
-
-def _cube(rng: random.Random, name: str, prefix: str, time: str, like: CubeSchema | None = None) -> CubeSchema:
-    base, start, count, coarser = rng.choice(_STRETCHES)
-    dimensions = [
-        Column(one, rng.choice(("string", "string", "int", "bigint", "date", "boolean")), not_null=rng.random() < 0.2)
-        for one in rng.sample(_DIMENSIONS, rng.choice((1, 2, 2, 3, 4)))
-    ]
-    if like is not None:
-        # The two cubes share a dimension, on which they can be joined.
-        shared = like.dimensions[0]
-        dimensions = [shared, *(one for one in dimensions if one.name != shared.name)]
-    columns = (*dimensions, *_measures(rng))
-    first = base.ordinal(_instant(start))
-    names = tuple(column.name for column in columns)
-    rollups = [tuple(sorted(rng.sample(coarser, rng.randrange(1, len(coarser) + 1)))) for _ in range(2)]
-    form = rng.choice(("default", "default", "compact", "split"))
-    facts = [FactSchema(f"{prefix}1", (base, *rollups[0]), names, shared=rng.random() < 0.3, form=form)]
-    if rng.random() < 0.3:
-        facts.append(_second_fact(rng, f"{prefix}2", (base, *rollups[1]), columns))
-    return CubeSchema(name, time, columns, tuple(facts), first, count)
-
-
-def _second_fact(
-    rng: random.Random, name: str, periods: tuple[UpdatePeriod, ...], columns: tuple[Column, ...]
-) -> FactSchema:
-    """A fact of the same base period that lacks some columns, but never one that counts for another."""
-    needed = {column.counted_by for column in columns}
-    kept = tuple(c.name for c in columns if c.name in needed or c.aggregate == "COUNT" or rng.random() < 0.7)
-    fact = FactSchema(name, periods, kept or (columns[0].name,), partial=True, weight=rng.randrange(-2, 3))
-    return replace(fact, shared=rng.random() < 0.3, weight=max(0, fact.weight), merged=rng.random() < 0.5)
-
-
-def _measures(rng: random.Random) -> list[Column]:
-    """One to five measures; most schemas have one that counts events, some an average."""
-    found: list[Column] = []
-    if rng.random() < 0.7:
-        found.append(Column("flights", rng.choice(("bigint", "bigint", "int")), "COUNT", not_null=rng.random() < 0.5))
-    if rng.random() < 0.5:
-        found.append(Column("departures", "bigint", "COUNT", not_null=True))
-        found.append(Column("delay", rng.choice(("double", "bigint")), "SUM", counted_by="departures"))
-    kinds = (
-        ("distance", "SUM", ("bigint", "bigint", "int", "double", DECIMAL)),
-        ("seats", "SUM", ("bigint", "double")),
-        ("worst", "MAX", ("double", "int", "date", "string", DECIMAL)),
-        ("best", "MIN", ("bigint", "double", "string")),
-    )
-    for name, aggregate, types in rng.sample(kinds, rng.randrange(1, 5)):
-        found.append(Column(name, rng.choice(types), aggregate, not_null=rng.random() < 0.4))
-    return found[:6]
-
-
-def _instant(day: str) -> int:
-    return (date.fromisoformat(day) - date(1970, 1, 1)) // timedelta(microseconds=1)

@@ -13,11 +13,13 @@ from rewriter import golden
 from rewriter.errors import Error
 from rewriter.shell.rendering import rendered
 
-from .checking import Question, Reference, Wrong, check, expected
-from .histories import NOW_TEXT, History, Inconsistent, replay
+from .checking import Question, Wrong, check, expected
+from .histories import NOW_TEXT, History, replay
+from .model import Inconsistent
 from .queries import Compound, Expr, Query, Select, With, asked, nodes
+from .reference import Reference
 from .schemas import Schema
-from .steps import Drop, RollUp, Step, Write
+from .steps import Drop, Load, RollUp, Step, Write
 
 #: How many smaller queries and histories are tried at most.
 _QUERIES, _HISTORIES = 400, 60
@@ -125,7 +127,7 @@ def _halves(step: Step) -> Iterator[Step]:
         elif step.rows and len(step.rows[0][1]) > 1:
             ordinal, rows = step.rows[0]
             yield from (replace(step, rows=((ordinal, rows[:n] + rows[n + 1 :]),)) for n in range(len(rows)))
-    elif isinstance(step, RollUp) and len(step.targets) > 1:
+    elif isinstance(step, RollUp | Load) and len(step.targets) > 1:
         middle = len(step.targets) // 2
         yield replace(step, targets=step.targets[:middle])
         yield replace(step, targets=step.targets[middle:])

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import format_instant
 
-from .schemas import Column, CubeSchema, FactSchema, Value, literal, quoted
+from .schemas import Column, CubeSchema, FactSchema, Value, literal, plain, quoted
 
 Row = tuple[Value, ...]
+Line = tuple[list[str], list[str]]
 
 
 @dataclass(frozen=True)
 class Write:
-    """Rows for base partitions of every fact. The ordinal ``None`` is the partition whose time is NULL.
+    """Rows for base partitions of every fact of the cube's base period. The ordinal ``None`` is the partition whose
+    time is NULL, which every fact has.
 
     A dynamic write without rows for a partition leaves it alone; a static one makes it empty, or adds nothing to it.
+    Of a divided period a static overwrite replaces all partitions.
     """
 
     cube: CubeSchema
@@ -30,32 +33,22 @@ class Write:
         return [sql for fact in self.cube.facts for sql in self._of(fact)]
 
     def _of(self, fact: FactSchema) -> list[str]:
-        table, layout = fact.table(fact.base), fact.layout(fact.base)
-        verb = "OVERWRITE" if self.overwrite else "INTO"
-        columns = self.cube.carried(fact)
-        kept = [index for index, column in enumerate(self.cube.columns) if column in columns]
+        verb, period = "OVERWRITE" if self.overwrite else "INTO", fact.base
         lines = {
-            ordinal: [
-                [literal(row[i], column.type) for i, column in zip(kept, columns, strict=True)]
-                for row in (rows if ordinal is None else held(self.cube, fact, rows))
-            ]
+            ordinal: _lines(self.cube, fact, period, rows if ordinal is None else held(self.cube, fact, rows))
             for ordinal, rows in self.rows
+            if ordinal is None or fact in self.cube.fine
         }
         if self.dynamic:
             values = [
-                ", ".join([*line, *_texts(fact, fact.base, ordinal)])
+                ", ".join([*line, *_texts(fact, period, ordinal), *part])
                 for ordinal, some in lines.items()
-                for line in some
+                for line, part in some
             ]
-            into = f"INSERT {verb} {table} PARTITION ({', '.join(layout.columns)})"
+            into = f"INSERT {verb} {fact.table(period)} PARTITION ({_names(fact, period)})"
             return [f"{into} VALUES {', '.join(f'({one})' for one in values)}"] if values else []
-        empty = ", ".join(f"CAST(NULL AS {column.type.upper()})" for column in columns)
-        found = []
-        for ordinal, some in lines.items():
-            listed = ", ".join(f"({', '.join(line)})" for line in some)
-            query = f"VALUES {listed}" if some else f"SELECT {empty} WHERE 1 = 0"
-            found.append(f"INSERT {verb} {table} {spec(fact, fact.base, ordinal)} {query}")
-        return found
+        found = [_static(self.cube, fact, period, verb, ordinal, some) for ordinal, some in lines.items()]
+        return replacing(fact, period, found) if self.overwrite else found
 
 
 @dataclass(frozen=True)
@@ -77,16 +70,23 @@ class Drop:
 
 @dataclass(frozen=True)
 class Add:
-    """An empty base partition of every fact, unless it is there."""
+    """An empty base partition of every fact, unless it is there; of a divided period, those that make it whole."""
 
     cube: CubeSchema
     ordinal: int
 
     def statements(self) -> list[str]:
         return [
-            f"ALTER TABLE {fact.table(fact.base)} ADD IF NOT EXISTS {spec(fact, fact.base, self.ordinal)}"
-            for fact in self.cube.facts
+            f"ALTER TABLE {fact.table(fact.base)} ADD IF NOT EXISTS {spec(fact, fact.base, self.ordinal, *part)}"
+            for fact in self.cube.fine
+            for part in self.parts(fact)
         ]
+
+    @staticmethod
+    def parts(fact: FactSchema) -> list[tuple[Value, ...]]:
+        """The values of the partitions that make a base period whole; the empty tuple where it is not divided."""
+        division = fact.division(fact.base)
+        return [()] if division is None else [(value,) for value in division.values or (None,)]
 
 
 @dataclass(frozen=True)
@@ -110,18 +110,20 @@ class RollUp:
             for column in carried
             if column.aggregate
         ]
-        table = fact.table(self.period)
+        table, division = fact.table(self.period), fact.division(self.period)
+        part = [quoted(division.column.name)] if division else []
+        stored = [name for name in dimensions if name not in part]
         if self.dynamic:
             width = len(fact.layout(self.period).values(self.targets[0])[0])
             time = f"substring(dt, 1, {width})"
             inside = [o for target in self.targets for o in within(self.source, self.period, target)]
-            query = self._query([*dimensions, *measures, time], inside, [*dimensions, time])
-            return [f"INSERT {verb} {table} PARTITION (dt) {query}"]
+            query = self._query([*stored, *measures, time, *part], inside, [*dimensions, time])
+            return [f"INSERT {verb} {table} PARTITION ({_names(fact, self.period)}) {query}"]
         made = []
         for target in self.targets:
-            query = self._query([*dimensions, *measures], within(self.source, self.period, target), dimensions)
-            made.append(f"INSERT {verb} {table} {spec(fact, self.period, target)} {query}")
-        return made
+            query = self._query([*stored, *measures, *part], within(self.source, self.period, target), dimensions)
+            made.append(f"INSERT {verb} {table} {_prefix(fact, self.period, target)} {query}")
+        return made if self.double else replacing(fact, self.period, made)
 
     def _query(self, items: list[str], ordinals: Iterable[int], groups: list[str]) -> str:
         fact, source = self.fact, self.fact.layout(self.source)
@@ -140,8 +142,36 @@ class RollUp:
 
 
 @dataclass(frozen=True)
-class DropRollUp:
-    """A rollup partition goes."""
+class Load:
+    """Partitions of one fact, loaded from elsewhere: what they hold is right, and nothing says where it came from.
+
+    Rollups, or the base of a fact that begins coarser than its cube. ``rows`` are base rows by target, which the model
+    fills in.
+    """
+
+    cube: CubeSchema
+    fact: FactSchema
+    period: UpdatePeriod
+    targets: tuple[int, ...]
+    rows: tuple[tuple[Row, ...], ...] = ()
+
+    def statements(self) -> list[str]:
+        made = []
+        for target, rows in zip(self.targets, self.rows, strict=True):
+            kept = held(self.cube, replace(self.fact, merged=True), rows) if self.folds else rows
+            lines = _lines(self.cube, self.fact, self.period, kept)
+            made.append(_static(self.cube, self.fact, self.period, "OVERWRITE", target, lines))
+        return replacing(self.fact, self.period, made)
+
+    @property
+    def folds(self) -> bool:
+        """Whether rows with the same dimensions become one."""
+        return self.fact.merged or self.period is not self.fact.base
+
+
+@dataclass(frozen=True)
+class DropPeriod:
+    """All partitions of one period of a fact go: of a rollup, or of the base of a fact that begins coarse."""
 
     cube: CubeSchema
     fact: FactSchema
@@ -150,6 +180,21 @@ class DropRollUp:
 
     def statements(self) -> list[str]:
         dropped = spec(self.fact, self.period, self.target)
+        return [f"ALTER TABLE {self.fact.table(self.period)} DROP IF EXISTS {dropped}"]
+
+
+@dataclass(frozen=True)
+class DropPart:
+    """One partition of a divided period of a fact goes, of a rollup or of the base."""
+
+    cube: CubeSchema
+    fact: FactSchema
+    period: UpdatePeriod
+    target: int
+    value: Value
+
+    def statements(self) -> list[str]:
+        dropped = spec(self.fact, self.period, self.target, self.value)
         return [f"ALTER TABLE {self.fact.table(self.period)} DROP IF EXISTS {dropped}"]
 
 
@@ -169,7 +214,7 @@ class RefreshFact:
         return [f"REFRESH FACT {self.fact.name}{between}"]
 
 
-Step = Write | Drop | Add | RollUp | DropRollUp | RefreshFact
+Step = Write | Drop | Add | RollUp | Load | DropPeriod | DropPart | RefreshFact
 
 
 def held(cube: CubeSchema, fact: FactSchema, rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -203,11 +248,55 @@ def within(source: UpdatePeriod, period: UpdatePeriod, target: int) -> range:
     return range(source.ordinal(period.start(target)), source.ordinal(period.end(target) - 1) + 1)
 
 
-def spec(fact: FactSchema, period: UpdatePeriod, ordinal: int | None) -> str:
-    """``PARTITION (…)`` for one partition."""
-    columns = fact.layout(period).columns
-    named = (f"{column} = {value}" for column, value in zip(columns, _texts(fact, period, ordinal), strict=True))
-    return f"PARTITION ({', '.join(named)})"
+def spec(fact: FactSchema, period: UpdatePeriod, ordinal: int | None, *part: Value) -> str:
+    """``PARTITION (…)`` for one partition, or for all of a period."""
+    columns, texts = list(fact.layout(period).columns), _texts(fact, period, ordinal)
+    division = fact.division(period)
+    if division and part:
+        columns, texts = [*columns, quoted(division.column.name)], [*texts, plain(part[0])]
+    return f"PARTITION ({', '.join(f'{column} = {text}' for column, text in zip(columns, texts, strict=True))})"
+
+
+def replacing(fact: FactSchema, period: UpdatePeriod, overwrites: list[str]) -> list[str]:
+    """Statements that replace whole periods, however many partitions these have."""
+    if fact.division(period) is None or not overwrites:
+        return overwrites
+    mode = "SET rewriter.partition_overwrite_mode"
+    return [f"{mode} = static", *overwrites, f"{mode} = dynamic"]
+
+
+def _prefix(fact: FactSchema, period: UpdatePeriod, ordinal: int | None) -> str:
+    """``PARTITION (…)`` for rows of one period, each of which names its own part of it."""
+    division, whole = fact.division(period), spec(fact, period, ordinal)
+    return f"{whole[:-1]}, {quoted(division.column.name)})" if division else whole
+
+
+def _names(fact: FactSchema, period: UpdatePeriod) -> str:
+    division = fact.division(period)
+    return ", ".join([*fact.layout(period).columns, *([quoted(division.column.name)] if division else [])])
+
+
+def _lines(cube: CubeSchema, fact: FactSchema, period: UpdatePeriod, rows: Iterable[Row]) -> list[Line]:
+    """Rows as literals: those of the files' columns, and that of the column which divides the table, if one does."""
+    stored, division = cube.stored(fact, period), fact.division(period)
+    divided = [division.column] if division else []
+
+    def texts(row: Row, columns: Iterable[Column]) -> list[str]:
+        return [literal(row[cube.columns.index(column)], column.type) for column in columns]
+
+    return [(texts(row, stored), texts(row, divided)) for row in rows]
+
+
+def _static(
+    cube: CubeSchema, fact: FactSchema, period: UpdatePeriod, verb: str, ordinal: int | None, lines: list[Line]
+) -> str:
+    """The INSERT of these rows into one period."""
+    division = fact.division(period)
+    columns = [*cube.stored(fact, period), *([division.column] if division else [])]
+    empty = ", ".join(f"CAST(NULL AS {column.type.upper()})" for column in columns)
+    listed = ", ".join(f"({', '.join([*line, *part])})" for line, part in lines)
+    query = f"VALUES {listed}" if lines else f"SELECT {empty} WHERE 1 = 0"
+    return f"INSERT {verb} {fact.table(period)} {_prefix(fact, period, ordinal)} {query}"
 
 
 def _texts(fact: FactSchema, period: UpdatePeriod, ordinal: int | None) -> list[str]:

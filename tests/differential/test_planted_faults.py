@@ -10,11 +10,12 @@ from types import MappingProxyType
 
 import pytest
 
-from .checking import Question, Reference, Wrong, check
+from .checking import Question, Wrong, check
 from .faults import FAULTS, Fault
 from .generator import Generator
 from .histories import NOW, STEPS, History, begin, load, step, whole_refresh
-from .schemas import random_schema
+from .random_schemas import random_schema
+from .reference import Reference
 
 #: Schemas of many kinds: with and without a COUNT measure, one fact and two, shared tables, several base periods.
 SEEDS = (510, 538, 515, 552, 500, 501, 507, 509)

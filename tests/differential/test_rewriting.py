@@ -21,7 +21,8 @@ from .caution import report, share
 from .generator import WEIGHTS, Generator
 from .histories import NOW
 from .queries import Select, asked
-from .schemas import random_schema, statements
+from .random_schemas import random_schema
+from .schemas import statements
 from .shrinking import simpler
 
 

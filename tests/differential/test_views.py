@@ -20,7 +20,7 @@ from .checking import normal
 from .generator import Generator
 from .histories import NOW, begin, load, step
 from .queries import Compound, Derived, Named, Query, Select, With, asked
-from .schemas import random_schema
+from .random_schemas import random_schema
 
 SHAPES = {"projected": 3, "cte": 3, "cte_twice": 2, "above": 1, "above_rows": 1, "above_distinct": 1}
 

@@ -1,0 +1,304 @@
+"""What the base rows of a cube are after the steps of a history, and which partitions its facts have.
+
+The model keeps the base rows as the law of ``semantics.md`` wants them: those of dropped base partitions are still
+there, because dropping is retention. It knows neither planner nor catalog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from rewriter.timeline.periods import UpdatePeriod
+
+from .schemas import CubeSchema, FactSchema, Value
+from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, held, within
+
+#: The one partition of a period that is not divided. No part of a divided one has an empty text for its value.
+ALL: Value = ""
+
+
+class Inconsistent(Exception):
+    """A step after which the facts of a cube would not describe the same events any more."""
+
+
+@dataclass
+class Model:
+    """The base rows of one cube by ordinal of the base period, and which partitions each fact has by period.
+
+    The ordinal ``None`` is that of rows without a time. ``merged`` are the same events as facts hold them that merge
+    rows. ``parts`` are the partitions of each period, ``retired`` those of divided base periods that were dropped and
+    not written since. ``fresh`` are rollup periods that certainly say what the base rows say; others may, too.
+    """
+
+    cube: CubeSchema
+    rows: dict[int | None, list[Row]] = field(default_factory=dict)
+    merged: dict[str, dict[int | None, list[Row]]] = field(default_factory=dict)
+    parts: dict[tuple[str, UpdatePeriod], dict[int | None, set[Value]]] = field(default_factory=dict)
+    retired: dict[str, dict[int, set[Value]]] = field(default_factory=dict)
+    fresh: set[tuple[str, UpdatePeriod, int]] = field(default_factory=set)
+
+    def apply(self, step: Step) -> list[Step]:
+        """What a step does; answers what is done in the warehouse: the step, and what owners do for their promises.
+
+        Raises ``Inconsistent``, and then nothing is changed.
+        """
+        if isinstance(step, Write | Add):
+            changed = self._write(step) if isinstance(step, Write) else self._add(step)
+            # What is promised is loaded first, so that nothing but the promise says that it is right.
+            return [*self._kept(changed), step]
+        if isinstance(step, Drop):
+            self._drop(step)
+        elif isinstance(step, RollUp):
+            self._roll_up(step)
+        elif isinstance(step, Load):
+            step = self._load(step)
+        elif isinstance(step, DropPeriod):
+            self._live(step.fact, step.period).pop(step.target, None)
+            self.fresh.discard((step.fact.name, step.period, step.target))
+        elif isinstance(step, DropPart):
+            self._drop_part(step)
+        else:
+            self._refresh(step)
+        return [step, *self._kept(())]
+
+    def of(self, fact: FactSchema, period: UpdatePeriod) -> set[int]:
+        """The ordinals of the periods that a fact has: whole ones, and of base periods those that lost no partition."""
+        division = fact.division(period)
+        retired = self.retired.get(fact.name, {}) if period is fact.base else {}
+        return {
+            ordinal
+            for ordinal, parts in self._live(fact, period).items()
+            if ordinal is not None and not retired.get(ordinal) and (division.is_whole(parts) if division else parts)
+        }
+
+    def extent(self, facts: Collection[FactSchema]) -> tuple[int, int]:
+        """From the first to behind the last instant of all periods of these facts; empty where there is none."""
+        found = [(period, ordinals) for f in facts for period in f.periods if (ordinals := self.of(f, period))]
+        starts = [period.start(min(ordinals)) for period, ordinals in found]
+        ends = [period.end(max(ordinals)) for period, ordinals in found]
+        return (min(starts), max(ends)) if found else (0, 0)
+
+    def held_by(self, fact: FactSchema) -> Mapping[int | None, Sequence[Row]]:
+        """The base rows of a fact by ordinal of its own base period: they are the same events."""
+        if fact in self.cube.fine:
+            return {**self.merged.get(fact.name, {}), None: self.rows.get(None, [])} if fact.merged else self.rows
+        days = {fact.base.ordinal(self.cube.base.start(o)) for o in self.rows if o is not None}
+        found = {day: self._within(fact.base, day) for day in days}
+        return {
+            **{day: held(self.cube, fact, rows) for day, rows in found.items()},
+            None: self.rows.get(None, []),
+        }
+
+    def torn(self) -> list[int]:
+        """The base periods of which some facts lost partitions: a write that replaces them makes all the same again."""
+        return [
+            ordinal
+            for ordinal, rows in self.rows.items()
+            if ordinal is not None
+            and any(
+                not (there := self._there(fact, fact.base, ordinal))
+                or any(self._part(fact, row) not in there for row in rows)
+                for fact in self.cube.fine
+            )
+        ]
+
+    # -- base rows ----------------------------------------------------------------------------------------------------
+
+    def _write(self, step: Write) -> list[int]:
+        """Rows of partitions that are written over go, and so do those of dropped partitions that are written anew."""
+        written = {o: rows for o, rows in step.rows if rows or not step.dynamic}
+        gone: dict[int | None, dict[str, set[Value]]] = {}
+        for ordinal, rows in written.items():
+            gone[ordinal] = {}
+            for fact in self._holders(ordinal):
+                parts, live = self._parts(fact, fact.base, rows), self._there(fact, fact.base, ordinal)
+                if step.overwrite and not step.dynamic:
+                    parts |= {self._part(fact, row) for row in self.rows.get(ordinal, ())}
+                gone[ordinal][fact.name] = parts if step.overwrite else parts - live
+            self._same(ordinal, gone[ordinal])
+        for ordinal, rows in written.items():
+            self._replace(ordinal, gone[ordinal], rows)
+            for fact in self._holders(ordinal):
+                if step.overwrite and not step.dynamic:
+                    # What was dropped is nothing from now on, too.
+                    self._live(fact, fact.base)[ordinal] = set()
+                    self.retired.get(fact.name, {}).pop(ordinal, None)
+                self._register(fact, ordinal, self._parts(fact, fact.base, rows))
+        return self._outdate(written)
+
+    def _add(self, step: Add) -> list[int]:
+        added = {
+            fact.name: {part[0] if part else ALL for part in step.parts(fact)}
+            - self._there(fact, fact.base, step.ordinal)
+            for fact in self.cube.fine
+        }
+        self._same(step.ordinal, added)
+        self._replace(step.ordinal, added, ())
+        for fact in self.cube.fine:
+            self._register(fact, step.ordinal, added[fact.name])
+        return self._outdate([step.ordinal])
+
+    def _same(self, ordinal: int | None, gone: Mapping[str, Collection[Value]]) -> None:
+        """Raises ``Inconsistent`` unless all facts lose the same rows with these parts of theirs."""
+        rows = self.rows.get(ordinal, [])
+        lost = {tuple(self._part(fact, row) in gone[fact.name] for row in rows) for fact in self._holders(ordinal)}
+        if len(lost) > 1:
+            raise Inconsistent
+
+    def _replace(self, ordinal: int | None, gone: Mapping[str, Collection[Value]], rows: Iterable[Row]) -> None:
+        """Rows in place of those in the parts that are gone, which are the same rows for each fact."""
+        rows = tuple(rows)
+        for fact in self.cube.fine:
+            if fact.merged:
+                before = self.merged.setdefault(fact.name, {}).get(ordinal, [])
+                kept = [row for row in before if self._part(fact, row) not in gone[fact.name]]
+                self.merged[fact.name][ordinal] = [*kept, *held(self.cube, fact, rows)]
+        first = self.cube.fine[0]
+        kept = [row for row in self.rows.get(ordinal, []) if self._part(first, row) not in gone[first.name]]
+        self.rows[ordinal] = [*kept, *rows]
+
+    def _register(self, fact: FactSchema, ordinal: int | None, parts: Collection[Value]) -> None:
+        self._live(fact, fact.base).setdefault(ordinal, set()).update(parts)
+        if ordinal is not None:
+            self._retired(fact, ordinal).difference_update(parts)
+
+    def _drop(self, step: Drop) -> None:
+        if None in step.ordinals:
+            # No timeline knows rows without a time, so none remembers them.
+            self.rows[None] = []
+        for ordinal in step.ordinals:
+            for fact in (one for one in self._holders(ordinal) if one.name in step.facts):
+                dropped = self._live(fact, fact.base).pop(ordinal, set())
+                if ordinal is not None and fact.division(fact.base):
+                    self._retired(fact, ordinal).update(dropped)
+
+    def _drop_part(self, step: DropPart) -> None:
+        live = self._there(step.fact, step.period, step.target)
+        if step.period is step.fact.base and step.value in live:
+            self._retired(step.fact, step.target).add(step.value)
+        live.discard(step.value)
+        self.fresh.discard((step.fact.name, step.period, step.target))
+
+    # -- rollups ------------------------------------------------------------------------------------------------------
+
+    def _outdate(self, ordinals: Iterable[int | None]) -> list[int]:
+        """No rollup over these base periods is certainly right any more."""
+        changed = [ordinal for ordinal in ordinals if ordinal is not None]
+        starts = {self.cube.base.start(ordinal) for ordinal in changed}
+        over = {period: {period.ordinal(start) for start in starts} for f in self.cube.facts for period in f.periods}
+        self.fresh = {one for one in self.fresh if one[2] not in over[one[1]]}
+        return changed
+
+    def _kept(self, changed: Collection[int]) -> list[Step]:
+        """What owners load to keep their promises, where these base periods changed: a fact that begins coarse holds
+        the same events, and a TRUSTED rollup that is there says what the base says.
+        """
+        loads: list[Load] = []
+        for fact in self.cube.coarse:
+            days = {fact.base.ordinal(self.cube.base.start(ordinal)) for ordinal in changed}
+            loads.append(Load(self.cube, fact, fact.base, tuple(sorted(days))))
+        for fact in self.cube.facts:
+            for period in fact.trusted:
+                broken = {one for one in self.of(fact, period) if (fact.name, period, one) not in self.fresh}
+                loads.append(Load(self.cube, fact, period, tuple(sorted(broken))))
+        return [self._load(load) for load in loads if load.targets]
+
+    def _load(self, step: Load) -> Load:
+        """The same step with its rows."""
+        fact, period = step.fact, step.period
+        rows = tuple(tuple(self._within(period, target)) for target in step.targets)
+        for target, some in zip(step.targets, rows, strict=True):
+            self._live(fact, period)[target] = self._parts(fact, period, some)
+            if period is fact.base:
+                self.fresh = {
+                    one for one in self.fresh if one[0] != fact.name or target not in within(period, one[1], one[2])
+                }
+            else:
+                self._note(fact, period, target, sure=True)
+        return replace(step, rows=rows)
+
+    def _roll_up(self, step: RollUp) -> None:
+        fact, period = step.fact, step.period
+        for target in step.targets:
+            sources = self.of(fact, step.source) if step.source is not fact.base else self._live(fact, step.source)
+            rows = [row for o in within(step.source, period, target) if o in sources for row in self._seen(step, o)]
+            if step.dynamic and not rows:
+                continue
+            parts = self._parts(fact, period, rows)
+            before = self._there(fact, period, target)
+            after = before | parts if step.double or step.dynamic else parts
+            self._live(fact, period)[target] = after
+            # A dynamic write leaves parts without rows as they were, or dropped.
+            replaced = not step.double and not (step.dynamic and fact.division(period))
+            sure = replaced and step.source is fact.base and self._has_all(fact, period, target)
+            self._note(fact, period, target, sure=sure)
+
+    def _seen(self, step: RollUp, ordinal: int) -> list[Row]:
+        """The base rows that a rollup reads in a period of its source."""
+        rows = self._within(step.source, ordinal)
+        if step.source is not step.fact.base or step.fact in self.cube.coarse:
+            return rows
+        live = self._there(step.fact, step.source, ordinal)
+        return [row for row in rows if self._part(step.fact, row) in live]
+
+    def _refresh(self, step: RefreshFact) -> None:
+        """REFRESH FACT computes rollups whose base is wholly there; what makes them whole is there, if empty."""
+        fact = step.fact
+        whole = self.of(fact, fact.base)
+        stretch = self.extent([replace(fact, periods=fact.periods[:1])])
+        start, end = step.bounds or stretch
+        for period in (one for one in fact.periods[1:] if one not in fact.trusted):
+            division = fact.division(period)
+            known = {period.ordinal(fact.base.start(ordinal)) for ordinal in whole}
+            for target in known:
+                inside = period.start(target) < end and start < period.end(target)
+                if inside and all(o in whole for o in within(fact.base, period, target)):
+                    parts = self._parts(fact, period, self._within(period, target))
+                    parts |= self._there(fact, period, target)
+                    parts |= set(division.values if division else ())
+                    self._live(fact, period)[target] = parts or {None}
+                    self._note(fact, period, target, sure=True)
+
+    def _has_all(self, fact: FactSchema, period: UpdatePeriod, target: int) -> bool:
+        """Whether a fact still has all base partitions of a rollup period that ever were."""
+        known = within(fact.base, period, target)
+        if fact in self.cube.coarse:
+            first = {fact.base.ordinal(self.cube.base.start(o)) for o in self.rows if o is not None}
+            return all(self._there(fact, fact.base, o) for o in known if o in first)
+        if fact.division(fact.base):
+            return not any(self._retired(fact, o) for o in known)
+        return all(self._there(fact, fact.base, o) for o in known if o in self.rows)
+
+    def _note(self, fact: FactSchema, period: UpdatePeriod, target: int, *, sure: bool) -> None:
+        whole = sure and target in self.of(fact, period)
+        (self.fresh.add if whole else self.fresh.discard)((fact.name, period, target))
+
+    # -- partitions ---------------------------------------------------------------------------------------------------
+
+    def _live(self, fact: FactSchema, period: UpdatePeriod) -> dict[int | None, set[Value]]:
+        return self.parts.setdefault((fact.name, period), {})
+
+    def _there(self, fact: FactSchema, period: UpdatePeriod, ordinal: int | None) -> set[Value]:
+        return self._live(fact, period).get(ordinal, set())
+
+    def _holders(self, ordinal: int | None) -> tuple[FactSchema, ...]:
+        """The facts that a write to a base period is for. Rows without a time are the same at every period."""
+        return self.cube.facts if ordinal is None else self.cube.fine
+
+    def _retired(self, fact: FactSchema, ordinal: int) -> set[Value]:
+        return self.retired.setdefault(fact.name, {}).setdefault(ordinal, set())
+
+    def _part(self, fact: FactSchema, row: Row) -> Value:
+        """The partition of its base period that a row of a fact falls into."""
+        division = fact.division(fact.base)
+        return ALL if division is None else row[self.cube.columns.index(division.column)]
+
+    def _parts(self, fact: FactSchema, period: UpdatePeriod, rows: Iterable[Row]) -> set[Value]:
+        """The partitions of a period into which these rows fall; without a division it is there without rows."""
+        division = fact.division(period)
+        return {ALL} if division is None else {row[self.cube.columns.index(division.column)] for row in rows}
+
+    def _within(self, period: UpdatePeriod, target: int) -> list[Row]:
+        """The base rows in one period."""
+        return [row for ordinal in within(self.cube.base, period, target) for row in self.rows.get(ordinal, ())]

@@ -1,0 +1,327 @@
+"""What the faults to plant do: each drops one rule of the planner or the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rewriter.catalog import factwork, freshness, partition_changes
+from rewriter.catalog.binding import TimeBinding
+from rewriter.catalog.timelines import States
+from rewriter.catalog.wholeness import Part, PeriodParts
+from rewriter.planner import additivity, arms, candidates, inlining, plan, predicates, projections, reference
+from rewriter.planner.additivity import Additivity
+from rewriter.planner.candidates import Demand
+from rewriter.planner.cover import Cover
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange
+
+Patch = pytest.MonkeyPatch
+Plant = Callable[[Patch], None]
+
+
+# -- additivity -------------------------------------------------------------------------------------------------------
+
+
+def without_objection(*texts: str) -> Plant:
+    """Drops the objections that say so."""
+
+    def plant(patch: Patch) -> None:
+        judge = reference.judge
+
+        def planted(*args: Any) -> Additivity:
+            found = judge(*args)
+            return replace(
+                found, reasons=tuple(one for one in found.reasons if not any(text in one.text for text in texts))
+            )
+
+        patch.setattr(reference, "judge", planted)
+
+    return plant
+
+
+def measures_decide(patch: Patch) -> None:
+    """What a measure decides is summed; that it stands outside an aggregate is a rule behind this one."""
+    without_objection("stands outside an aggregate")(patch)
+    patch.setattr(additivity, "_has_measure", lambda *args: False)
+
+
+def counts_are_rows(patch: Patch) -> None:
+    judge = reference.judge
+    patch.setattr(reference, "judge", lambda *args: replace(judge(*args), counts=()))
+
+
+def coefficients_distribute(patch: Patch) -> None:
+    patch.setattr(additivity, "_distributes", lambda *args: True)
+
+
+def all_functions_are_scalar(patch: Patch) -> None:
+    patch.setattr(additivity, "is_scalar", lambda *args: True)
+
+
+def correlated_measures_are_free(patch: Patch) -> None:
+    correlated = reference._correlated
+    patch.setattr(
+        reference, "_correlated", lambda *args: [one for one in correlated(*args) if "measure" not in one.text]
+    )
+    without_objection("stands outside an aggregate")(patch)
+
+
+def averages_are_of_rows(patch: Patch) -> None:
+    judge = reference.judge
+    patch.setattr(reference, "judge", lambda *args: replace(judge(*args), averages=()))
+
+
+def nothing_is_nullable(patch: Patch) -> None:
+    patch.setattr(reference, "nullable", lambda *args: False)
+
+
+# -- time units -------------------------------------------------------------------------------------------------------
+
+
+def demanding(change: Callable[[Demand], Demand]) -> Plant:
+    def plant(patch: Patch) -> None:
+        choose = reference.choose
+        patch.setattr(reference, "choose", lambda demand, *rest: choose(change(demand), *rest))
+
+    return plant
+
+
+def weeks_hold_months(patch: Patch) -> None:
+    nests_in = UpdatePeriod.nests_in
+
+    def planted(self: UpdatePeriod, other: UpdatePeriod) -> bool:
+        return nests_in(self, other) or other is UpdatePeriod.WEEKLY
+
+    patch.setattr(UpdatePeriod, "nests_in", planted)
+
+
+# -- scope ------------------------------------------------------------------------------------------------------------
+
+
+def every_condition_holds(patch: Patch) -> None:
+    """A condition in ON of an outer join filters the preserved side, too."""
+    filters = reference.filters
+
+    def planted(select: Any, index: int) -> Iterator[Any]:
+        yield from filters(select, index)
+        for join in select.args.get("joins") or ():
+            if join.args.get("side") and join.args.get("on") is not None:
+                yield from join.args["on"].flatten()
+
+    patch.setattr(reference, "filters", planted)
+
+
+def no_time_is_null(patch: Patch) -> None:
+    patch.setattr(predicates, "_IS_NULL", replace(predicates._IS_NULL, at_null=False))
+
+
+def inlined_in_spite_of(*clauses: str) -> Plant:
+    """Takes a subquery with these clauses for one that only projects and filters."""
+
+    def plant(patch: Patch) -> None:
+        patch.setattr(projections, "_CLAUSES", (*projections._CLAUSES, *clauses))
+
+    return plant
+
+
+def ranges_inside_are_lost(patch: Patch) -> None:
+    patch.setattr(inlining.Level, "filters", lambda self: iter(()))
+
+
+def one_range_for_all(patch: Patch) -> None:
+    """The range of the first reference is that of all."""
+    time_use = reference.time_use
+    known: dict[int, RangeSet] = {}
+
+    def planted(text: Any, *rest: Any) -> Any:
+        use = time_use(text, *rest)
+        use.wanted = known.setdefault(id(text), use.wanted)
+        kept.append(text)
+        return use
+
+    kept: list[Any] = []
+    patch.setattr(reference, "time_use", planted)
+
+
+# -- freshness --------------------------------------------------------------------------------------------------------
+
+
+def outdated_is_fresh(patch: Patch) -> None:
+    timeline = candidates._timeline
+
+    def planted(reader: Any, source: Any) -> RangesPartitionTimeline:
+        both = RangesPartitionTimeline(timeline(reader, source).ranges())
+        for one in candidates._outdated(reader, source).ranges():
+            both.add_range(one)
+        return both
+
+    patch.setattr(candidates, "_timeline", planted)
+
+
+def nothing_is_touched(patch: Patch) -> None:
+    patch.setattr(factwork.FactWork, "_touched", lambda *args: [])
+
+
+def all_written_is_fresh(patch: Patch) -> None:
+    patch.setattr(freshness.BaseContent, "is_fresh", lambda *args: True)
+
+
+def doubled_is_fresh(patch: Patch) -> None:
+    patch.setattr(partition_changes, "UNKNOWN", 2**60)
+
+
+def retention_outdates(patch: Patch) -> None:
+    dropped = factwork.FactWork.dropped
+
+    def planted(self: Any, table: Any, slot: Any) -> None:
+        dropped(self, table, slot)
+        self._note_base_change(self.binding(table), slot)
+
+    patch.setattr(factwork.FactWork, "dropped", planted)
+
+
+# -- completeness and promises ----------------------------------------------------------------------------------------
+
+
+def a_part_is_enough(patch: Patch) -> None:
+    """A period exists when its first part landed, whatever COMPLETE WITH lists."""
+    patch.setattr(TimeBinding, "is_whole", lambda self, combinations: bool(combinations))
+
+
+def any_is_not_enough(patch: Patch) -> None:
+    """A table that is complete with any value is complete with none."""
+    is_whole = TimeBinding.is_whole
+
+    def planted(self: TimeBinding, combinations: Collection[Any]) -> bool:
+        listed = all(one.values is not None for one in self.storage_table.complete)
+        return listed and is_whole(self, combinations)
+
+    patch.setattr(TimeBinding, "is_whole", planted)
+
+
+def dropped_parts_are_forgotten(patch: Patch) -> None:
+    base_states = PeriodParts.base_states
+
+    def planted(self: PeriodParts, binding: TimeBinding, parts: Sequence[Part]) -> States:
+        return base_states(self, binding, [part for part in parts if not part.dropped])
+
+    patch.setattr(PeriodParts, "base_states", planted)
+
+
+def rollups_lack_no_part(patch: Patch) -> None:
+    patch.setattr(PeriodParts, "_lacks_a_part", lambda *args: False)
+
+
+def dropped_parts_of_rollups_are_forgotten(patch: Patch) -> None:
+    patch.setattr(PeriodParts, "_is_alone", lambda *args: False)
+
+
+def nothing_is_promised(patch: Patch) -> None:
+    patch.setattr(TimeBinding, "promised", property(lambda self: self.table.external))
+
+
+def everything_is_promised(patch: Patch) -> None:
+    patch.setattr(TimeBinding, "promised", property(lambda self: True))
+
+
+# -- covering ---------------------------------------------------------------------------------------------------------
+
+
+def the_last_partition_is_lost(patch: Patch) -> None:
+    arm_range = arms._range
+
+    def planted(columns: Any, layout: Any, ordinals: OrdinalRange) -> str:
+        short = OrdinalRange(ordinals.start, ordinals.end - 1) if len(ordinals) > 1 else ordinals
+        return arm_range(columns, layout, short)
+
+    patch.setattr(arms, "_range", planted)
+
+
+def parts_overlap(patch: Patch) -> None:
+    cover = candidates.cover
+
+    def planted(target: RangeSet, found: Any) -> Cover:
+        whole = cover(target, found)
+        base = min((one.period for one in found), default=None)
+        finest = cover(target, [one for one in found if one.period is base])
+        coarse = tuple(part for part in whole.parts if part.period is not base)
+        return replace(whole, parts=(*coarse, *finest.parts)) if coarse else whole
+
+    patch.setattr(candidates, "cover", planted)
+
+
+def holes_are_covered(patch: Patch) -> None:
+    cover = candidates.cover
+    patch.setattr(candidates, "cover", lambda *args: replace(cover(*args), missing=RangeSet.EMPTY))
+
+
+def extent_of_what_serves(patch: Patch) -> None:
+    """An open end means the extent of the candidates that may serve."""
+    judge = candidates._judge
+
+    def planted(facts: Any, base: Any, target: Any, demand: Demand, lines: Any, settings: Any) -> Any:
+        serving = [
+            (source.period, line)
+            for source, both in lines.items()
+            for line in both
+            if source.fact in facts and candidates._excluded(source, base, demand, settings) is None
+        ]
+        closed = candidates._closed(candidates.snapped(demand.wanted, base), serving)
+        return judge(facts, base, closed, demand, lines, settings)
+
+    patch.setattr(candidates, "_judge", planted)
+
+
+def the_coarsest_fact_is_base(patch: Patch) -> None:
+    def planted(values: Any, **kwargs: Any) -> Any:
+        found = list(values)
+        coarsest = all(isinstance(one, UpdatePeriod) for one in found)
+        return max(found) if coarsest else min(found, **kwargs)
+
+    patch.setattr(candidates, "min", planted, raising=False)
+
+
+def bounds_are_floored(patch: Patch) -> None:
+    def planted(wanted: RangeSet, base: UpdatePeriod) -> RangeSet:
+        return RangeSet.of(
+            *(
+                replace(one, start=base.floor(one.start), end=base.floor(one.end))
+                for one in wanted
+                if base.floor(one.start) < base.floor(one.end)
+            )
+        )
+
+    snapped = candidates.snapped
+
+    def careful(wanted: RangeSet, base: UpdatePeriod) -> RangeSet:
+        try:
+            return planted(wanted, base)
+        except Exception:
+            return snapped(wanted, base)
+
+    patch.setattr(candidates, "snapped", careful)
+
+
+def shapes_do_not_matter(patch: Patch) -> None:
+    """Where periods share a table, all of their partitions in a range are read."""
+    patch.setattr(TimeLayout, "regex", lambda *args: ".*")
+    patch.setattr(plan.TableUse, "keeps", lambda *args: True)
+
+
+def timeless_rows_are_lost(patch: Patch) -> None:
+    patch.setattr(reference, "_null_arms", lambda *args: [])
+
+
+def facts_are_mixed(patch: Patch) -> None:
+    patch.setattr(candidates, "_groups", lambda facts, *args, **kwargs: [list(facts)])
+
+
+def all_facts_carry_all(patch: Patch) -> None:
+    patch.setattr(candidates, "missing_columns", lambda *args: [])

@@ -1,0 +1,157 @@
+"""Random schemas.
+
+Some storage tables are partitioned by a dimension, too, with COMPLETE WITH; some rollups are TRUSTED; some facts have
+weeks beside months; and some second facts begin with a coarser period than the first, whose events they hold all the
+same.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import date, timedelta
+
+from rewriter.timeline.periods import UpdatePeriod
+
+from .schemas import DECIMAL, VALUES, Column, CubeSchema, Division, FactSchema, Schema
+
+P = UpdatePeriod
+#: Base period, start of the stretch, its length, and the periods of which rollups are drawn.
+_STRETCHES: tuple[tuple[UpdatePeriod, str, int, tuple[UpdatePeriod, ...]], ...] = (
+    (P.DAILY, "2012-12-01", 95, (P.MONTHLY, P.QUARTERLY)),
+    (P.DAILY, "2012-01-31", 32, (P.MONTHLY,)),
+    (P.DAILY, "2012-02-28", 35, (P.MONTHLY,)),
+    (P.HOURLY, "2013-01-30", 75, (P.DAILY, P.MONTHLY)),
+    (P.HOURLY, "2013-02-27", 50, (P.DAILY,)),
+    (P.MONTHLY, "2011-12-01", 26, (P.QUARTERLY, P.YEARLY)),
+    (P.MINUTELY, "2013-01-31", 130, (P.HOURLY, P.DAILY)),
+)
+_DIMENSIONS = ("carrier", "origin", "größe", "two words", "Kind")
+_TIMES = ("departed", "t", "time of day")
+
+
+def apart(rng: random.Random) -> random.Random:
+    """Another source of randomness, which ``rng`` decides and which leaves it as it is."""
+    return random.Random(repr(rng.getstate()))
+
+
+def random_schema(rng: random.Random) -> Schema:
+    """A random schema; the same state of ``rng`` makes the same one."""
+    first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)))
+    cubes = [first]
+    if rng.random() < 0.4:
+        other = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first)
+        cubes.append(other)
+    key = first.dimensions[0]
+    lookup = (Column(key.name, key.type), Column("name", "string"), Column("size", "int"))
+    keys = [*VALUES[key.type], None, VALUES[key.type][0]]
+    rows = tuple((k, rng.choice(VALUES["string"]), rng.choice(VALUES["int"])) for k in keys if rng.random() < 0.8)
+    return Schema(tuple(cubes), lookup, rows or ((keys[0], "x", 1),))
+
+
+def _cube(rng: random.Random, name: str, prefix: str, time: str, like: CubeSchema | None = None) -> CubeSchema:
+    base, start, count, coarser = rng.choice(_STRETCHES)
+    dimensions = [
+        Column(one, rng.choice(("string", "string", "int", "bigint", "date", "boolean")), not_null=rng.random() < 0.2)
+        for one in rng.sample(_DIMENSIONS, rng.choice((1, 2, 2, 3, 4)))
+    ]
+    if like is not None:
+        # The two cubes share a dimension, on which they can be joined.
+        shared = like.dimensions[0]
+        dimensions = [shared, *(one for one in dimensions if one.name != shared.name)]
+    columns = (*dimensions, *_measures(rng))
+    first = base.ordinal(_instant(start))
+    names = tuple(column.name for column in columns)
+    rollups = [tuple(sorted(rng.sample(coarser, rng.randrange(1, len(coarser) + 1)))) for _ in range(2)]
+    form = rng.choice(("default", "default", "compact", "split"))
+    facts = [FactSchema(f"{prefix}1", (base, *rollups[0]), names, shared=rng.random() < 0.3, form=form)]
+    if rng.random() < 0.3:
+        facts.append(_second_fact(rng, f"{prefix}2", (base, *rollups[1]), columns))
+    other = apart(rng)
+    if len(facts) == 1 and len(coarser) == 2 and other.random() < 0.3:
+        facts = _with_coarse_fact(other, facts[0], coarser, columns)
+    weeks = apart(other)
+    facts = [_with_weeks(weeks, fact) for fact in facts]
+    divided = (fact if fact.base is not base else _divided(other, fact, columns) for fact in facts)
+    promised = (_promised(other, fact) for fact in divided)
+    return CubeSchema(name, time, columns, tuple(promised), first, count)
+
+
+def _with_weeks(rng: random.Random, fact: FactSchema) -> FactSchema:
+    """Now and then a fact has weeks, too, which overlap its months."""
+    if not fact.base.nests_in(P.WEEKLY) or rng.random() > 0.2:
+        return fact
+    return replace(fact, periods=tuple(sorted((*fact.periods, P.WEEKLY))))
+
+
+def _divided(rng: random.Random, fact: FactSchema, columns: tuple[Column, ...]) -> FactSchema:
+    """Now and then some tables of a fact are partitioned by one of its dimensions, too."""
+    candidates = [c for c in columns if not c.aggregate and c.name in fact.columns]
+    if not candidates or rng.random() > 0.3:
+        return fact
+    column = rng.choice(candidates)
+    # An empty text is no value of a partition.
+    values = [value for value in VALUES[column.type] if value != ""]
+    chosen = tuple(rng.sample(values, rng.choice((1, 2)))) if rng.random() < 0.6 else ()
+    if fact.shared:
+        periods = fact.periods
+    else:
+        periods = tuple(period for period in fact.periods if rng.random() < 0.6) or fact.periods[:1]
+    return replace(fact, divisions=tuple((period, Division(column, chosen)) for period in periods))
+
+
+def _promised(rng: random.Random, fact: FactSchema) -> FactSchema:
+    """Now and then the rollups of a fact are TRUSTED, or some of them."""
+    if rng.random() > 0.25:
+        return fact
+    rollups = fact.periods[1:]
+    return replace(fact, trusted=rollups if fact.shared else tuple(rng.sample(rollups, rng.randint(1, len(rollups)))))
+
+
+def _second_fact(
+    rng: random.Random, name: str, periods: tuple[UpdatePeriod, ...], columns: tuple[Column, ...]
+) -> FactSchema:
+    """A fact of the same base period that lacks some columns."""
+    fact = FactSchema(name, periods, _some(rng, columns), partial=True, weight=rng.randrange(-2, 3))
+    return replace(fact, shared=rng.random() < 0.3, weight=max(0, fact.weight), merged=rng.random() < 0.5)
+
+
+def _some(rng: random.Random, columns: tuple[Column, ...]) -> tuple[str, ...]:
+    """The names of some columns, and of each that counts for another."""
+    needed = {column.counted_by for column in columns}
+    kept = tuple(c.name for c in columns if c.name in needed or c.aggregate == "COUNT" or rng.random() < 0.7)
+    return kept or (columns[0].name,)
+
+
+def _with_coarse_fact(
+    rng: random.Random, first: FactSchema, periods: tuple[UpdatePeriod, ...], columns: tuple[Column, ...]
+) -> list[FactSchema]:
+    """The fact, and another with all columns that begins with a coarser period; it alone may carry some of them."""
+    name, weight = f"{first.name[:-1]}2", rng.randrange(2)
+    second = FactSchema(name, periods, first.columns, shared=rng.random() < 0.3, weight=weight)
+    if rng.random() < 0.5:
+        first = replace(first, columns=_some(rng, columns), partial=True)
+    return [first, replace(second, merged=rng.random() < 0.5)]
+
+
+def _measures(rng: random.Random) -> list[Column]:
+    """One to five measures; most schemas have one that counts events, some an average."""
+    found: list[Column] = []
+    if rng.random() < 0.7:
+        found.append(Column("flights", rng.choice(("bigint", "bigint", "int")), "COUNT", not_null=rng.random() < 0.5))
+    if rng.random() < 0.5:
+        found.append(Column("departures", "bigint", "COUNT", not_null=True))
+        found.append(Column("delay", rng.choice(("double", "bigint")), "SUM", counted_by="departures"))
+    kinds = (
+        ("distance", "SUM", ("bigint", "bigint", "int", "double", DECIMAL)),
+        ("seats", "SUM", ("bigint", "double")),
+        ("worst", "MAX", ("double", "int", "date", "string", DECIMAL)),
+        ("best", "MIN", ("bigint", "double", "string")),
+    )
+    for name, aggregate, types in rng.sample(kinds, rng.randrange(1, 5)):
+        found.append(Column(name, rng.choice(types), aggregate, not_null=rng.random() < 0.4))
+    return found[:6]
+
+
+def _instant(day: str) -> int:
+    return (date.fromisoformat(day) - date(1970, 1, 1)) // timedelta(microseconds=1)

@@ -1,0 +1,92 @@
+"""Plain SQL over the base rows of a history's models.
+
+It takes no part in planner or catalog: the rows are one file for each cube, and for each fact that has its own for the
+same events; a DuckDB engine of its own answers over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from rewriter.catalog.models import Column
+from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.engine import EngineQuery, Relation, ScanFile
+from rewriter.exec.sqltypes import arrow_type, parse_type
+from rewriter.result import spark_type
+
+from .histories import History
+from .model import Model
+from .queries import WEIGHT
+from .schemas import CubeSchema, FactSchema
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Names and types of columns, rows, and whether something is missing from them."""
+
+    columns: list[tuple[str, str]]
+    rows: list[tuple[Any, ...]]
+    missing: bool = False
+
+
+@dataclass
+class Reference:
+    """Answers plain SQL over the rows of a history's models, kept in files below ``folder``."""
+
+    folder: Path
+    engine: DuckDBEngine = field(default_factory=DuckDBEngine)
+    relations: tuple[Relation, ...] = ()
+    _serial: int = 0
+
+    def load(self, history: History) -> None:
+        """Takes over the rows that the history has now."""
+        self._serial += 1
+        found = [self._rows(model, None) for model in history.models.values()]
+        found += [self._rows(model, fact) for model, fact in _own_rows(history)]
+        lookup = history.schema.lookup
+        columns = tuple(Column(column.name, column.type) for column in lookup)
+        found.append(self._file("lookup", columns, history.schema.lookup_rows))
+        self.relations = tuple(found)
+
+    def answer(self, sql: str) -> Rows:
+        """What plain SQL answers."""
+        used = tuple(one for one in self.relations if one.name in sql)
+        reader = self.engine.execute(EngineQuery(sql, used))
+        table = reader.read_all()
+        columns = [(one.name, spark_type(one.type)) for one in table.schema]
+        return Rows(columns, list(zip(*(column.to_pylist() for column in table.columns), strict=True)))
+
+    def _rows(self, model: Model, fact: FactSchema | None) -> Relation:
+        cube, counter = model.cube, model.cube.counter
+        position = None if counter is None else cube.columns.index(counter)
+        columns = [Column(column.name, column.type) for column in cube.columns]
+        columns += [Column(cube.time, "timestamp"), Column(WEIGHT, "bigint")]
+        held, base = (model.rows, cube.base) if fact is None else (model.held_by(fact), fact.base)
+        timed = [(row, None if o is None else base.start(o)) for o, rows in held.items() for row in rows]
+        rows = [(*row, time, 1 if position is None else row[position] or 0) for row, time in timed]
+        return self._file(relation_name(cube, fact), tuple(columns), rows)
+
+    def _file(self, name: str, columns: tuple[Column, ...], rows: Any) -> Relation:
+        path = self.folder / f"{name}_{self._serial}.parquet"
+        fields = [pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns]
+        cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+        arrays = [pa.array(values, one.type) for values, one in zip(cells, fields, strict=True)]
+        pyarrow.parquet.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path)
+        return Relation(name, "parquet", columns, (), (ScanFile(str(path), (), path.stat().st_size),))
+
+
+def relation_name(cube: CubeSchema, fact: FactSchema | None = None) -> str:
+    """A plain name for the relation of a cube's base rows, or of those of a fact that has rows of its own."""
+    return "".join(char if char.isascii() else "_" for char in f"rows_of_{fact.name if fact else cube.name}")
+
+
+def _own_rows(history: History) -> Iterator[tuple[Model, FactSchema]]:
+    """The facts whose base rows are others than the cube's, if for the same events."""
+    for model in history.models.values():
+        yield from ((model, fact) for fact in model.cube.facts if fact.merged or fact in model.cube.coarse)
