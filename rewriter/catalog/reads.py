@@ -100,9 +100,9 @@ def partitions(
     """The visible partitions in key order, each with its ``as_of``. One statement for each merged range."""
     row = schema.partitions
     columns = (row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files, row.c.as_of)
-    for key_range in _scans(table, ranges):
-        query = sa.select(*columns).where(*_visible(row, ids), *_between(row, key_range)).order_by(row.c.key)
-        for key, values, location, rows, size, files, as_of in connection.execute(query):
+    query = sa.select(*columns).where(*_visible(row, ids), *_between(row)).order_by(row.c.key)
+    for scan in _scans(table, ranges):
+        for key, values, location, rows, size, files, as_of in connection.execute(query, scan):
             known = None if table.external else rows
             yield Partition(key, tuple(json.loads(values)), location, known, size, files), as_of
 
@@ -113,9 +113,9 @@ def files(
     """The visible files with their partition's key, in (key, path) order. One statement for each merged range."""
     row = schema.files
     columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes)
-    for key_range in _scans(table, ranges):
-        query = sa.select(*columns).where(*_visible(row, ids), *_between(row, key_range))
-        for key, path, rows, size in connection.execute(query.order_by(row.c.key, row.c.path)):
+    query = sa.select(*columns).where(*_visible(row, ids), *_between(row)).order_by(row.c.key, row.c.path)
+    for scan in _scans(table, ranges):
+        for key, path, rows, size in connection.execute(query, scan):
             yield key, DataFile(path, rows, size)
 
 
@@ -131,12 +131,11 @@ def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -
     return found
 
 
-def _scans(table: Table, ranges: Iterable[KeyRange] | None) -> tuple[KeyRange, ...]:
-    """The ranges clipped to the table's own keys, merged."""
+def _scans(table: Table, ranges: Iterable[KeyRange] | None) -> list[dict[str, bytes]]:
+    """The ranges clipped to the table's own keys, merged, as values of ``_between``."""
     own = KeyRange.of_prefix(prefix(table.id))
-    if ranges is None:
-        return (own,)
-    return merged(KeyRange(max(r.start, own.start), min(r.end, own.end)) for r in ranges)
+    clipped = [own] if ranges is None else [KeyRange(max(r.start, own.start), min(r.end, own.end)) for r in ranges]
+    return [{"first_key": one.start, "end_key": one.end} for one in merged(clipped)]
 
 
 def _visible(row: sa.Table, ids: ValidWriteIdList) -> tuple[sa.ColumnElement[bool], ...]:
@@ -154,5 +153,6 @@ def _numbers(name: str, numbers: Iterable[int]) -> sa.BindParameter[Any]:
     return sa.bindparam(name, sorted(numbers), expanding=True, literal_execute=True)
 
 
-def _between(row: sa.Table, key_range: KeyRange) -> tuple[sa.ColumnElement[bool], ...]:
-    return row.c.key >= key_range.start, row.c.key < key_range.end
+def _between(row: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
+    """The keys of one scan. A statement is built once and run for each."""
+    return row.c.key >= sa.bindparam("first_key"), row.c.key < sa.bindparam("end_key")
