@@ -59,7 +59,7 @@ def _on_spark(seeds: range, queries: int, tmp_path: Path, spark: Any) -> None:
 
 
 def test_spark_answers_what_the_base_answers(tmp_path: Path, spark: Any) -> None:
-    _on_spark(range(7000, 7005), 12, tmp_path, spark)
+    _on_spark(range(7000, 7005), 20, tmp_path, spark)
 
 
 @pytest.mark.long
