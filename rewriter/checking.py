@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rewriter.catalog.models import Column, Cube, Fact, Measure, StorageTable
+from rewriter.catalog.models import Column, Cube, Fact, Measure, Storage, StorageTable
 from rewriter.comparing import Comparison, Difference, differences
 from rewriter.context import Context
 from rewriter.coverage import asked, overlapping
@@ -15,11 +15,12 @@ from rewriter.grammar import statements as s
 from rewriter.grammar.render import quote
 from rewriter.planner.arms import Arm
 from rewriter.planner.cover import Candidate, cover, extent
+from rewriter.planner.validity import cut, window
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 #: The most differences that one comparison shows; the rest is counted.
 MOST_SHOWN = 100
@@ -31,7 +32,7 @@ class Place:
     """Where a fact has partitions of one period."""
 
     fact: Fact
-    storage: str
+    storage: Storage
     table: StorageTable
     period: UpdatePeriod
 
@@ -65,7 +66,7 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
 def places(fact: Fact) -> list[Place]:
     """All (storage table, period) of a fact, in its order, coarse before fine."""
     return [
-        Place(fact, storage.name, table, period)
+        Place(fact, storage, table, period)
         for storage in fact.storages
         for table in storage.tables
         for period in sorted(table.layouts, reverse=True)
@@ -78,11 +79,10 @@ def base_places(fact: Fact) -> list[Place]:
 
 
 def whole_base(bases: Sequence[Place], context: Context) -> RangeSet:
-    """The time of base periods that are there as a whole."""
+    """The time of base periods that are there as a whole, while their storages are valid."""
     found = RangeSet.EMPTY
     for place in bases:
-        line = context.snapshot.timeline(place.table.table, place.period, place.table.time)
-        found |= times(place.period, line.ranges())
+        found |= times(place.period, fresh_line(place, context).ranges())
     return found
 
 
@@ -134,7 +134,7 @@ def _check_place(place: Place, cube: Cube, wanted: RangeSet, context: Context) -
     outdated = inside(context.snapshot.outdated(name, period, place.table.time).ranges(), period, wanted)
     if outdated:
         yield from _told(name, period, outdated, "outdated")
-    fresh = inside(context.snapshot.timeline(name, period, place.table.time).ranges(), period, wanted)
+    fresh = inside(fresh_line(place, context).ranges(), period, wanted)
     finest = place.fact.base_period
     if not finest.nests_in(period):
         for one in fresh:
@@ -225,9 +225,15 @@ def _periods_without(period: UpdatePeriod, time: TimeRange, lacking: RangeSet) -
     return RangeSet.of(time) - times(period, ordinals_of(period, lacking))
 
 
-def _candidate(place: Place, context: Context) -> Candidate:
+def fresh_line(place: Place, context: Context) -> PartitionTimeline:
+    """What is there, whole and fresh, while its storage is valid."""
     line = context.snapshot.timeline(place.table.table, place.period, place.table.time)
-    return Candidate(place.fact.name, place.storage, place.table.table, place.period, line)
+    return cut(line, place.period, window(place.storage, context.planning.now))
+
+
+def _candidate(place: Place, context: Context) -> Candidate:
+    line = fresh_line(place, context)
+    return Candidate(place.fact.name, place.storage.name, place.table.table, place.period, line)
 
 
 def _arm(table: StorageTable, period: UpdatePeriod, ranges: Sequence[OrdinalRange], context: Context) -> Arm:

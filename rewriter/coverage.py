@@ -10,6 +10,7 @@ from rewriter.errors import AnalysisError, DataError, Error
 from rewriter.grammar import statements as s
 from rewriter.planner.candidates import snapped
 from rewriter.planner.cover import Candidate, cover, extent
+from rewriter.planner.validity import cut, window
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
 from rewriter.timeline.bounds import resolve_bound
@@ -90,7 +91,8 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     bounds it is the extent of all partitions.
     """
     fact = named_fact(statement.fact, context)
-    fresh, stale = _candidates(fact, context.snapshot.timeline), _candidates(fact, context.snapshot.outdated)
+    fresh = _candidates(fact, context.snapshot.timeline, context)
+    stale = _candidates(fact, context.snapshot.outdated, context)
     target = snapped(asked(statement, context, extent([*fresh, *stale])), fact.base_period)
     found = cover(target, fresh)
     rows = [
@@ -121,7 +123,7 @@ def show_latest(statement: s.ShowLatest, context: Context) -> Result:
     outdated is not there. O(ranges).
     """
     fact = named_fact(statement.fact, context)
-    candidates = _candidates(fact, context.snapshot.timeline)
+    candidates = _candidates(fact, context.snapshot.timeline, context)
     periods = sorted({one.period for one in candidates}, reverse=True)
     rows = [_latest_row(period, [one for one in candidates if one.period is period], period) for period in periods]
     rows.append(_latest_row(None, candidates, fact.base_period))
@@ -139,14 +141,18 @@ def _latest_row(period: UpdatePeriod | None, candidates: Sequence[Candidate], un
     return name, *map(format_instant, (everything.start, complete_to, everything.end)), lacking
 
 
-def _candidates(fact: Fact, line: Callable[[str, UpdatePeriod, str], PartitionTimeline]) -> list[Candidate]:
-    """What a fact has, as ``line`` says of each (storage table, period)."""
-    return [
-        Candidate(fact.name, storage.name, table.table, period, line(table.table, period, table.time))
-        for storage in fact.storages
-        for table in storage.tables
-        for period in table.layouts
-    ]
+def _candidates(
+    fact: Fact, line: Callable[[str, UpdatePeriod, str], PartitionTimeline], context: Context
+) -> list[Candidate]:
+    """What a fact has, as ``line`` says of each (storage table, period), in its validity window."""
+    found = []
+    for storage in fact.storages:
+        valid = window(storage, context.planning.now)
+        for table in storage.tables:
+            for period in table.layouts:
+                there = cut(line(table.table, period, table.time), period, valid)
+                found.append(Candidate(fact.name, storage.name, table.table, period, there))
+    return found
 
 
 def asked(

@@ -1,7 +1,7 @@
 """CREATE FACT: its storage tables, periods, layouts and completeness, checked against the cube and the tables.
 
-What the dialect reads but this version does not answer (weeks, raw time, validity windows, clusters) is refused here,
-before it could mean something wrong.
+What the dialect reads but this version does not answer (raw time, several times, clusters) is refused here, before it
+could mean something wrong.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from rewriter.cubes import not_supported
 from rewriter.ddl import already_exists
 from rewriter.errors import AnalysisError, Error, IntegrityError
 from rewriter.grammar import statements as s
+from rewriter.planner.validity import described, window
 from rewriter.result import Result
 from rewriter.showing import named_cube
 from rewriter.specs import value_of
@@ -64,11 +65,21 @@ def _fact_columns(statement: s.CreateFact, cube: Cube) -> tuple[str, ...] | None
 def _storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> Storage:
     if block.cluster is not None:
         raise not_supported("ON CLUSTER", block.span, "Leave ON CLUSTER out: there is one engine per session.")
-    if block.start is not None or block.end is not None:
-        raise not_supported(
-            "A validity window (START, END)", block.span, "Drop the partitions that should not be read."
+    tables = tuple(_storage_table(one, cube, columns, context) for one in block.tables)
+    storage = Storage(block.name, tables, block.start, block.end)
+    try:
+        valid = window(storage, context.planning.now)
+    except Error as error:
+        raise error.at(block.span) from None
+    if not valid:
+        raise AnalysisError(
+            f"The storage {block.name} is never valid: {described(storage)} is empty.",
+            condition="INVALID_FACT",
+            position=block.span,
+            object=block.name,
+            hint="START is included, END excluded: the start must be before the end.",
         )
-    return Storage(block.name, tuple(_storage_table(one, cube, columns, context) for one in block.tables))
+    return storage
 
 
 def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> StorageTable:

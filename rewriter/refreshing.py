@@ -29,6 +29,7 @@ from rewriter.managed import grouped, write_managed
 from rewriter.planner.arms import Arm, check_layout_order, relation
 from rewriter.planner.literals import string_literal
 from rewriter.planner.plan import SqlTemplate, TableToken, quote_identifier
+from rewriter.planner.validity import window
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
 from rewriter.specs import key_range
@@ -71,7 +72,8 @@ def _refresh(
     table, period = context.snapshot.table(place.table.table), place.period
     fresh = times(period, context.snapshot.timeline(table.name, period, place.table.time).ranges())
     stale = inside(context.snapshot.outdated(table.name, period, place.table.time).ranges(), period, wanted)
-    possible = inside(ordinals_of(period, within(period, whole)), period, wanted)
+    valid = window(place.storage, context.planning.now)
+    possible = inside(ordinals_of(period, within(period, whole & valid)), period, wanted)
     missing = possible - fresh - stale
     reason = _unfit(place, table, cube)
     if reason is not None:

@@ -12,6 +12,7 @@ from rewriter.grammar import statements as s
 from rewriter.planner.expand import expand
 from rewriter.planner.offers import Offers, renamed
 from rewriter.planner.text import QueryText
+from rewriter.planner.validity import described
 from rewriter.result import Result, Row
 from rewriter.specs import Spec, key_range, read_spec, require_partitioned
 
@@ -227,6 +228,7 @@ def _describe_fact(fact: Fact) -> Result:
             ", ".join(f"{part.column} = '{part.pattern}'" for part in table.layouts[period].parts),
             table.trusted,
             ", ".join(_completeness(rule) for rule in table.complete),
+            described(storage),
         )
         for storage in fact.storages
         for table in storage.tables
@@ -235,7 +237,7 @@ def _describe_fact(fact: Fact) -> Result:
     columns = (
         *strings("storage", "table", "period", "time", "layout"),
         Column("trusted", "boolean"),
-        *strings("complete_with"),
+        *strings("complete_with", "valid"),
     )
     return listing("DESCRIBE", columns, rows)
 

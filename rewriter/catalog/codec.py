@@ -114,12 +114,18 @@ def _fact_data(fact: Fact) -> dict[str, Any]:
         "cube": fact.cube,
         "columns": fact.columns,
         "weight": fact.weight,
-        "storages": [[storage.name, [_storage_table_data(t) for t in storage.tables]] for storage in fact.storages],
+        "storages": [
+            [storage.name, [_storage_table_data(t) for t in storage.tables], storage.start, storage.end]
+            for storage in fact.storages
+        ],
     }
 
 
 def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
-    storages = tuple(Storage(label, tuple(map(_storage_table, tables))) for label, tables in data["storages"])
+    # Facts of the first schema have no bounds.
+    storages = tuple(
+        Storage(label, tuple(map(_storage_table, tables)), *bounds) for label, tables, *bounds in data["storages"]
+    )
     columns = None if data["columns"] is None else tuple(data["columns"])
     return Fact(id, name, data["cube"], storages, columns, data["weight"])
 

@@ -152,8 +152,12 @@ class StorageTable:
 
 @dataclass(frozen=True)
 class Storage:
+    """Tables of a fact. ``start`` and ``end`` are bounds, absolute or relative to now, of the time it answers for."""
+
     name: str
     tables: tuple[StorageTable, ...]
+    start: str | None = None
+    end: str | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from rewriter.planner.arms import Arm, key_ranges
 from rewriter.planner.blocks import CatalogReader
 from rewriter.planner.cover import Candidate, Cover, cover
 from rewriter.planner.plan import Cause, CoverPart, PruneCause, Settings
+from rewriter.planner.validity import cut, described, window
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
@@ -87,10 +88,17 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         for table in storage.tables
         for period in sorted(table.layouts)
     ]
-    lines = {source: (_timeline(reader, source), _outdated(reader, source)) for source in sources}
+    valid = {source: window(source.storage, settings.now) for source in sources}
+    lines = {
+        source: (
+            cut(_timeline(reader, source), source.period, valid[source]),
+            cut(_outdated(reader, source), source.period, valid[source]),
+        )
+        for source in sources
+    }
     # An open end means the extent of all candidates, not only of the group that will serve.
     target = _closed(snapped(demand.wanted, base), [(s.period, line) for s, both in lines.items() for line in both])
-    choices = [_judge(group, base, target, demand, lines, settings) for group in groups]
+    choices = [_judge(group, base, target, demand, lines, valid, settings) for group in groups]
     # Rows without a time belong to the answer, too: a fact that does not have them lacks something.
     timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
     best, best_sources = min(choices, key=lambda pair: (_lacks_timeless(pair[0], timeless), *_badness(pair[0])))
@@ -146,9 +154,15 @@ def _groups(facts: Sequence[Fact], base: UpdatePeriod, *, additive: bool) -> lis
 
 
 def _judge(
-    facts: list[Fact], base: UpdatePeriod, target: RangeSet, demand: Demand, lines: Timelines, settings: Settings
+    facts: list[Fact],
+    base: UpdatePeriod,
+    target: RangeSet,
+    demand: Demand,
+    lines: Timelines,
+    valid: Mapping[Source, RangeSet],
+    settings: Settings,
 ) -> tuple[Choice, tuple[Source, ...]]:
-    """One group's choice, and its candidates; ``lines`` are the timelines of all of them."""
+    """One group's choice, and its candidates; ``lines`` are the timelines of all of them, ``valid`` their windows."""
     causes: list[Cause] = []
     sources: list[Source] = []
     for source in lines:
@@ -164,10 +178,10 @@ def _judge(
     for source in sources:
         fresh, stale = lines[source]
         outdated = outdated | _instants(source.period, stale, _fitting(source.period, found.missing, target))
-        causes += _nearest_misses(source, fresh, stale, found.missing, target)
+        causes += _nearest_misses(source, fresh, stale, found.missing, target, valid[source])
         if settings.explain and source.period is not base:
             finer = RangeSet.of(*(one for part in found.parts if part.period < source.period for one in _times(part)))
-            causes += _left_to_finer(source, fresh, stale, finer)
+            causes += _left_to_finer(source, fresh, stale, finer & valid[source])
     outdated = outdated & found.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     return Choice(base, target, found, outdated, tuple(facts), periods, tuple(causes)), tuple(sources)
@@ -266,7 +280,12 @@ def _fitting(period: UpdatePeriod, wanted: RangeSet, target: RangeSet) -> RangeS
 
 
 def _nearest_misses(
-    source: Source, fresh: PartitionTimeline, stale: PartitionTimeline, missing: RangeSet, target: RangeSet
+    source: Source,
+    fresh: PartitionTimeline,
+    stale: PartitionTimeline,
+    missing: RangeSet,
+    target: RangeSet,
+    valid: RangeSet,
 ) -> Iterator[Cause]:
     """Why one (storage table, period) does not fill what is missing, in its own periods: the least that it lacks."""
     period = source.period
@@ -280,7 +299,11 @@ def _nearest_misses(
         # Only weeks do that: they hold days of two months.
         detail = f"has {crossing}, which also holds what other partitions serve"
         yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
-    lacking = fitting - outdated - crossing
+    outside = fitting - _fitting(period, fitting & valid, fitting & valid)
+    if outside:
+        detail = f"is not valid at {outside}: {described(source.storage)}"
+        yield Cause(PruneCause.OUTSIDE_VALIDITY, str(source), detail)
+    lacking = fitting - outdated - crossing - outside
     if lacking:
         yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {lacking}")
     if outdated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -459,9 +459,13 @@ def test_a_fact_is_read_back_as_it_was_written() -> None:
     fact = Fact(7, "f", "c", (Storage("s", (parted("days", P.DAILY, complete),)),))
     assert decoded("fact", 7, "f", to_text(fact)) == fact
     older = to_text(fact).replace(',"complete":[["country",["us",null]],["source",null]]', "")
+    older = older.replace(",null,null]]", "]]")
+    assert older.count("null") == 1
     read = decoded("fact", 7, "f", older)
     assert isinstance(read, Fact)
-    assert read.tables[0].complete == ()
+    assert (read.tables[0].complete, read.storages[0].start) == ((), None)
+    bounded = replace(fact, storages=(replace(fact.storages[0], start="2013", end="now.day - 1 day"),))
+    assert decoded("fact", 7, "f", to_text(bounded)) == bounded
 
 
 # --- random histories ----------------------------------------------------------------------------------------------
