@@ -237,8 +237,9 @@ def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:
     if len(facts) != 1:
         return ""
     fact = facts[0]
-    present = [(fact.base, ordinal) for ordinal in model.of(fact, fact.base)]
-    present += [(period, o) for name, period, o in model.fresh if name == fact.name and period in plan.periods]
+    present = [(fact.base, ordinal) for ordinal in model.valid(fact, fact.base)]
+    fresh = [(period, o) for name, period, o in model.fresh if name == fact.name and period in plan.periods]
+    present += [(period, o) for period, o in fresh if fact.is_valid(period, o)]
     crossing = UpdatePeriod.WEEKLY in plan.periods and max(plan.periods) > UpdatePeriod.WEEKLY
     for period, ordinal in present:
         one = RangeSet.of(TimeRange(period.start(ordinal), period.end(ordinal)))
@@ -249,10 +250,10 @@ def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:
 
 
 def _unfinished(model: Model, plan: ReferencePlan) -> str:
-    """A period that a plan reads and that is not whole; ``""`` where there is none."""
+    """A period that a plan reads and that is not whole, or not valid; ``""`` where there is none."""
     facts = {fact.name: fact for fact in model.cube.facts}
     for part in plan.parts:
-        there = model.of(facts[part.fact], part.period)
+        there = model.valid(facts[part.fact], part.period)
         lacking = [o for ordinals in part.ranges for o in range(ordinals.start, ordinals.end) if o not in there]
         if lacking:
             return f"{part.period.name} {part.period.start(lacking[0])} of {part.fact}"

@@ -123,6 +123,13 @@ FAULTS = (
         "extent_of_what_serves", plants.extent_of_what_serves, PLAIN, additive=0.0, steps={"drop": 1, "drop_many": 2}
     ),
     Fault(
+        "windows_are_ignored",
+        plants.windows_are_ignored,
+        PLAIN,
+        steps={"refresh_all": 1, "into": 1},
+        seeds=(518, 522, 556),
+    ),
+    Fault(
         "the_coarsest_fact_is_base",
         plants.the_coarsest_fact_is_base,
         PLAIN,

@@ -72,9 +72,13 @@ class Model:
             if ordinal is not None and not retired.get(ordinal) and (division.is_whole(parts) if division else parts)
         }
 
+    def valid(self, fact: FactSchema, period: UpdatePeriod) -> set[int]:
+        """Those of them that lie in the fact's window."""
+        return {ordinal for ordinal in self.of(fact, period) if fact.is_valid(period, ordinal)}
+
     def extent(self, facts: Collection[FactSchema]) -> tuple[int, int]:
         """From the first to behind the last instant of all periods of these facts; empty where there is none."""
-        found = [(period, ordinals) for f in facts for period in f.periods if (ordinals := self.of(f, period))]
+        found = [(period, ordinals) for f in facts for period in f.periods if (ordinals := self.valid(f, period))]
         starts = [period.start(min(ordinals)) for period, ordinals in found]
         ends = [period.end(max(ordinals)) for period, ordinals in found]
         return (min(starts), max(ends)) if found else (0, 0)
@@ -245,14 +249,14 @@ class Model:
     def _refresh(self, step: RefreshFact) -> None:
         """REFRESH FACT computes rollups whose base is wholly there; what makes them whole is there, if empty."""
         fact = step.fact
-        whole = self.of(fact, fact.base)
+        whole = self.valid(fact, fact.base)
         stretch = self.extent([replace(fact, periods=fact.periods[:1])])
         start, end = step.bounds or stretch
         for period in (one for one in fact.periods[1:] if one not in fact.trusted):
             division = fact.division(period)
             known = {period.ordinal(fact.base.start(ordinal)) for ordinal in whole}
             for target in known:
-                inside = period.start(target) < end and start < period.end(target)
+                inside = period.start(target) < end and start < period.end(target) and fact.is_valid(period, target)
                 if inside and all(o in whole for o in within(fact.base, period, target)):
                     parts = self._parts(fact, period, self._within(period, target))
                     parts |= self._there(fact, period, target)

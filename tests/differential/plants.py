@@ -266,7 +266,7 @@ def extent_of_what_serves(patch: Patch) -> None:
     """An open end means the extent of the candidates that may serve."""
     judge = candidates._judge
 
-    def planted(facts: Any, base: Any, target: Any, demand: Demand, lines: Any, settings: Any) -> Any:
+    def planted(facts: Any, base: Any, target: Any, demand: Demand, lines: Any, valid: Any, settings: Any) -> Any:
         serving = [
             (source.period, line)
             for source, both in lines.items()
@@ -274,9 +274,13 @@ def extent_of_what_serves(patch: Patch) -> None:
             if source.fact in facts and candidates._excluded(source, base, demand, settings) is None
         ]
         closed = candidates._closed(candidates.snapped(demand.wanted, base), serving)
-        return judge(facts, base, closed, demand, lines, settings)
+        return judge(facts, base, closed, demand, lines, valid, settings)
 
     patch.setattr(candidates, "_judge", planted)
+
+
+def windows_are_ignored(patch: Patch) -> None:
+    patch.setattr(candidates, "window", lambda *args: RangeSet.ALL)
 
 
 def the_coarsest_fact_is_base(patch: Patch) -> None:

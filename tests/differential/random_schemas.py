@@ -1,8 +1,8 @@
 """Random schemas.
 
 Some storage tables are partitioned by a dimension, too, with COMPLETE WITH; some rollups are TRUSTED; some facts have
-weeks beside months; and some second facts begin with a coarser period than the first, whose events they hold all the
-same.
+weeks beside months; some answer for a part of the time; and some second facts begin with a coarser period than the
+first, whose events they hold all the same.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import random
 from dataclasses import replace
 from datetime import date, timedelta
 
+from rewriter.timeline.civil import MINUTE
 from rewriter.timeline.periods import UpdatePeriod
 
 from .schemas import DECIMAL, VALUES, Column, CubeSchema, Division, FactSchema, Schema
@@ -73,8 +74,9 @@ def _cube(rng: random.Random, name: str, prefix: str, time: str, like: CubeSchem
     weeks = apart(other)
     facts = [_with_weeks(weeks, fact) for fact in facts]
     divided = (fact if fact.base is not base else _divided(other, fact, columns) for fact in facts)
-    promised = (_promised(other, fact) for fact in divided)
-    return CubeSchema(name, time, columns, tuple(promised), first, count)
+    promised = [_promised(other, fact) for fact in divided]
+    bounded = (_bounded(weeks, fact, base.start(first), base.start(first + count)) for fact in promised)
+    return CubeSchema(name, time, columns, tuple(bounded), first, count)
 
 
 def _with_weeks(rng: random.Random, fact: FactSchema) -> FactSchema:
@@ -82,6 +84,17 @@ def _with_weeks(rng: random.Random, fact: FactSchema) -> FactSchema:
     if not fact.base.nests_in(P.WEEKLY) or rng.random() > 0.2:
         return fact
     return replace(fact, periods=tuple(sorted((*fact.periods, P.WEEKLY))))
+
+
+def _bounded(rng: random.Random, fact: FactSchema, start: int, end: int) -> FactSchema:
+    """Now and then a fact answers for a part of the stretch only; the bounds may lie inside periods."""
+    if rng.random() > 0.12:
+        return fact
+    first, last = sorted(rng.randrange(start, end) // MINUTE * MINUTE for _ in range(2))
+    if rng.random() < 0.7:
+        first, last = fact.base.floor(first), fact.base.ceil(last)
+    bounds = (None if rng.random() < 0.4 else first, None if rng.random() < 0.4 else last)
+    return fact if first >= last else replace(fact, window=bounds)
 
 
 def _divided(rng: random.Random, fact: FactSchema, columns: tuple[Column, ...]) -> FactSchema:

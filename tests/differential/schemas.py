@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import format_instant
 
 P = UpdatePeriod
 Value = str | int | float | bool | date | Decimal | None
@@ -73,7 +74,8 @@ class FactSchema:
 
     ``form`` says how partitions name their time: ``default`` patterns, ``compact`` ones, or ``split`` over two columns.
     A ``merged`` fact holds one base row where others hold several with the same dimensions. The tables of some periods
-    are divided by a dimension. Rollups of the ``trusted`` periods are their owner's promise.
+    are divided by a dimension. Rollups of the ``trusted`` periods are their owner's promise. ``window`` is the time, in
+    microseconds, for which the fact answers.
     """
 
     name: str
@@ -86,6 +88,12 @@ class FactSchema:
     merged: bool = False
     divisions: tuple[tuple[UpdatePeriod, Division], ...] = ()
     trusted: tuple[UpdatePeriod, ...] = ()
+    window: tuple[int | None, int | None] = (None, None)
+
+    def is_valid(self, period: UpdatePeriod, ordinal: int) -> bool:
+        """Whether a period lies wholly in the window."""
+        start, end = self.window
+        return (start is None or start <= period.start(ordinal)) and (end is None or period.end(ordinal) <= end)
 
     @property
     def base(self) -> UpdatePeriod:
@@ -225,7 +233,10 @@ def _create_fact(cube: CubeSchema, fact: FactSchema) -> str:
             tables.append(f"TABLE {fact.table(period)} PERIOD {period.name} {by}({parts}){_promises(fact, period)}")
     columns = f" ({', '.join(quoted(name) for name in fact.columns)})" if fact.partial else ""
     weight = f" WEIGHT {fact.weight}" if fact.weight else ""
-    return f"CREATE FACT {fact.name} OF CUBE {quoted(cube.name)}{columns}{weight} STORED IN ({', '.join(tables)})"
+    bounds = zip(("START", "END"), fact.window, strict=True)
+    window = "".join(f" {word} '{format_instant(one)}'" for word, one in bounds if one is not None)
+    stored = f"STORED IN ({', '.join(tables)}){window}"
+    return f"CREATE FACT {fact.name} OF CUBE {quoted(cube.name)}{columns}{weight} {stored}"
 
 
 def _promises(fact: FactSchema, period: UpdatePeriod) -> str:

@@ -46,7 +46,7 @@ def test_rewritten_answers_are_base_answers(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_rewritten_answers_are_base_answers_long(tmp_path: Path) -> None:
-    _assert_sound(run(range(1000, 2000), Campaign(queries=100), tmp_path))
+    _assert_sound(run(range(1000, 1200), Campaign(queries=500), tmp_path))
 
 
 def _on_spark(seeds: range, queries: int, tmp_path: Path, spark: Any) -> None:
