@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,25 @@ def test_a_cube(session: Session) -> None:
     with pytest.raises(MissingDataError) as caught:
         session.execute(query)
     assert caught.value.missing == ("[2013-01-01T05, 2013-01-01T06)",)
+
+
+def test_weeks_around_the_ends_of_years(session: Session) -> None:
+    """ISO weeks belong to their Thursday's year: 2012-12-31 is of 2013, 2016-01-03 of 2015."""
+    session.execute("CREATE CUBE visits (visits BIGINT MEASURE COUNT, at TIMESTAMP TIME)")
+    session.execute("CREATE TABLE days (visits BIGINT) PARTITIONED BY (dt STRING)")
+    session.execute("CREATE TABLE weeks (visits BIGINT) PARTITIONED BY (dt STRING)")
+    session.execute(
+        "CREATE FACT log OF CUBE visits STORED IN (TABLE days PERIOD DAILY PARTITIONED BY at AS (dt), "
+        "TABLE weeks PERIOD WEEKLY PARTITIONED BY at AS (dt))"
+    )
+    for monday in (date(2012, 12, 31), date(2015, 12, 28), date(2016, 1, 4)):
+        week = [f"({number}, '{monday + timedelta(number)}')" for number in range(7)]
+        session.execute(f"INSERT INTO days VALUES {', '.join(week)}")
+    session.execute("REFRESH FACT log")
+    assert rows(session, "SHOW PARTITIONS weeks") == [("dt=2013-W01",), ("dt=2015-W53",), ("dt=2016-W01",)]
+    session.execute("ALTER TABLE days DROP PARTITION (dt >= '2012-01-01')")
+    sql = "SELECT CAST(to_date(date_trunc('week', at)) AS STRING) AS week, COUNT(*) AS n FROM visits"
+    wanted = [("2012-12-31", 21), ("2015-12-28", 21), ("2016-01-04", 21)]
+    ends = [("2012-12-31", "2013-01-07"), ("2015-12-28", "2016-01-11")]
+    inside = " OR ".join(f"(at >= '{start}' AND at < '{end}')" for start, end in ends)
+    assert rows(session, f"{sql} WHERE {inside} GROUP BY date_trunc('week', at) ORDER BY week") == wanted
