@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 
+from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.changes import WritePartitions
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
@@ -20,6 +21,8 @@ from rewriter.context import Context
 from rewriter.errors import Error
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.plan import TableUse
+from rewriter.planner.validity import window
+from rewriter.timeline.ranges import RangeSet, TimeRange
 
 _HEARTBEAT_SECONDS = 10.0
 
@@ -57,15 +60,33 @@ def write_managed(
 
 
 def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
-    """The keys that were read. Those of other periods that lie among them were not, and may be outdated."""
+    """The keys that were read. Those of other periods that lie among them were not, and may be outdated.
+
+    None, so that nothing is proven, where a partition was read for which its storage does not answer.
+    """
     if not use.selections:
-        return use.ranges
+        return () if _reads_outside(use, context) else use.ranges
     found: list[KeyRange] = []
     for kept, run in groupby(context.snapshot.partitions(use.table, use.ranges), lambda one: use.keeps(one.values)):
         if kept:
             keys = [partition.key for partition in run]
             found.append(KeyRange(keys[0], keys[-1] + b"\x00"))
     return found
+
+
+def _reads_outside(use: TableUse, context: Context) -> bool:
+    """Whether a query over a table itself reads a partition that lies outside the window of the table's storage."""
+    fact = context.snapshot.fact_using(use.table.name)
+    if fact is None:
+        return False
+    name = use.table.name.lower()
+    storage, stored = next((s, t) for s in fact.storages for t in s.tables if t.table.lower() == name)
+    valid = window(storage, context.planning.now)
+    if valid == RangeSet.ALL:
+        return False
+    binding = TimeBinding(fact, stored, use.table)
+    slots = (binding.locate(one.values) for one in context.snapshot.partitions(use.table, use.ranges))
+    return any(slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) - valid for slot in slots)
 
 
 def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFile, ...]]:

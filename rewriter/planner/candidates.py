@@ -200,9 +200,11 @@ def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Sett
         coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(unit)]
         if coarse:
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
-        if demand.units and not base.nests_in(period):
+        if not base.nests_in(period) and (demand.units or snapped(demand.wanted, base) != demand.wanted):
             # A base row counts as of the start of its week, and so does its month; the rollup's rows lie in their own.
-            detail = f"time is used, and {base.name} does not nest in it"
+            # Nor is a month's start that of a base row: a gap inside a week might leave it out.
+            used = "time is used" if demand.units else f"the range cuts {base.name} periods"
+            detail = f"{used}, and {base.name} does not nest in it"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
     if settings.periods is not None and period not in settings.periods:
         return Cause(PruneCause.EXCLUDED_BY_SETTING, str(source), "SET rewriter.periods leaves this period out")
@@ -214,14 +216,26 @@ def _closed_range(one: TimeRange) -> bool:
 
 
 def null_time_arm(reader: CatalogReader, fact: Fact) -> Arm | None:
-    """The base partition of a fact whose time is NULL, if there is one."""
-    for storage_table in fact.tables:
-        layout = storage_table.layouts.get(fact.base_period)
-        if layout is not None:
-            arm = Arm(table_of(reader, storage_table), storage_table, layout, (), null_time=True)
-            if reader.partitions(arm.table, key_ranges(arm)):
-                return arm
-    return None
+    """The base partition of a fact whose time is NULL, if there is one. No window holds NULL."""
+    return next(_null_time_arms(reader, fact, bounded=False), None)
+
+
+def timeless_outside(reader: CatalogReader, facts: Sequence[Fact]) -> Iterator[str]:
+    """The tables with a base partition whose time is NULL, and which therefore lies outside their storage's window."""
+    for fact in facts:
+        yield from (arm.table.name for arm in _null_time_arms(reader, fact, bounded=True))
+
+
+def _null_time_arms(reader: CatalogReader, fact: Fact, *, bounded: bool) -> Iterator[Arm]:
+    for storage in fact.storages:
+        if (storage.start is not None or storage.end is not None) is not bounded:
+            continue
+        for storage_table in storage.tables:
+            layout = storage_table.layouts.get(fact.base_period)
+            if layout is not None:
+                arm = Arm(table_of(reader, storage_table), storage_table, layout, (), null_time=True)
+                if reader.partitions(arm.table, key_ranges(arm)):
+                    yield arm
 
 
 def _lacks_timeless(choice: Choice, timeless: set[str]) -> bool:

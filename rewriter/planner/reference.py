@@ -25,6 +25,7 @@ from rewriter.planner.candidates import (
     null_time_arm,
     storage_table_of,
     table_of,
+    timeless_outside,
 )
 from rewriter.planner.columns import Columns
 from rewriter.planner.constants import Constants
@@ -125,7 +126,10 @@ def plan_reference(
         causes=choice.causes,
         reasons=tuple(dict.fromkeys(reasons)),
         units=tuple((unit, _words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
-        warnings=tuple(_inside_warnings(time.wanted, choice.base, source.cube.name)),
+        warnings=(
+            *_inside_warnings(time.wanted, choice.base, source.cube.name),
+            *(() if time.bounded else _timeless_warnings(choice, reader)),
+        ),
         edits=tuple(edit.what for edit in edits if edit.what),
         position=text.place(source.span),
     )
@@ -268,6 +272,11 @@ def _inside_warnings(wanted: RangeSet, base: UpdatePeriod, cube: str) -> Iterato
                     f"{format_instant(typed)} lies inside {article} {base.name} period of {cube}: "
                     "a row's time is the start of its period"
                 )
+
+
+def _timeless_warnings(choice: Choice, reader: CatalogReader) -> Iterator[str]:
+    for table in timeless_outside(reader, choice.facts):
+        yield f"the rows of {table} that have no time are left out: its storage answers for a window of time only"
 
 
 def _no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: TimeUse) -> AnalysisError:

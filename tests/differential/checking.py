@@ -224,7 +224,11 @@ def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan] = (), 
     base = base_period(model.cube, mention, plans)
     alone = [f for f in facts if f.base is base and (f in model.cube.coarse or (f.merged and {f.name} == read))]
     rows = relation_name(model.cube, *alone)
-    return f"(SELECT * FROM {rows} WHERE {time} IS NULL OR ({' AND '.join(tests)}))"
+    # No window holds a row without a time. What is not additive is answered by one fact that begins finest.
+    mixed = not any(plan.reasons for plan in plans)
+    timeless = any(fact.window == (None, None) for fact in facts if mixed or fact.base is base)
+    chosen = [f"({' AND '.join(tests)})", *([f"{time} IS NULL"] if timeless else [])]
+    return f"(SELECT * FROM {rows} WHERE {' OR '.join(chosen)})"
 
 
 def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:
