@@ -51,7 +51,8 @@ def write_managed(
             return files
         try:
             sources = {use.table.id: _keys(use, context) for use in uses if use.table.id > 0}
-            transaction.commit([made], sources)
+            unproven = [use.table.id for use in uses if use.table.id in sources and _reads_outside(use, context)]
+            transaction.commit([made], sources, unproven)
         except Error:
             # Only an error of ours says surely that nothing was committed; otherwise the files must stay.
             shutil.rmtree(folder, ignore_errors=True)
@@ -60,12 +61,9 @@ def write_managed(
 
 
 def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
-    """The keys that were read. Those of other periods that lie among them were not, and may be outdated.
-
-    None, so that nothing is proven, where a partition was read for which its storage does not answer.
-    """
+    """The keys that were read. Those of other periods that lie among them were not, and may be outdated."""
     if not use.selections:
-        return () if _reads_outside(use, context) else use.ranges
+        return use.ranges
     found: list[KeyRange] = []
     for kept, run in groupby(context.snapshot.partitions(use.table, use.ranges), lambda one: use.keeps(one.values)):
         if kept:
@@ -77,7 +75,7 @@ def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
 def _reads_outside(use: TableUse, context: Context) -> bool:
     """Whether a query over a table itself reads a partition that lies outside the window of the table's storage."""
     fact = context.snapshot.fact_using(use.table.name)
-    if fact is None:
+    if fact is None or use.selections:
         return False
     name = use.table.name.lower()
     storage, stored = next((s, t) for s in fact.storages for t in s.tables if t.table.lower() == name)

@@ -23,7 +23,13 @@ class CommitContext:
     """One commit inside its write transaction, under a number that nobody else can hold."""
 
     def __init__(
-        self, database: Database, connection: sa.Connection, transaction_id: int, snapshot: Snapshot, sources: Sources
+        self,
+        database: Database,
+        connection: sa.Connection,
+        transaction_id: int,
+        snapshot: Snapshot,
+        sources: Sources,
+        unproven: frozenset[int] = frozenset(),
     ) -> None:
         """Takes the next commit number. ``ConflictError`` where the transaction is not open any more."""
         self.database = database
@@ -31,6 +37,7 @@ class CommitContext:
         self.transaction_id = transaction_id
         self.snapshot = snapshot
         self.sources = sources
+        self.unproven = unproven
         self.sequence = next_number(connection, "commit")
         self._events: list[tuple[str, int | None, dict[str, Any]]] = []
         self._touched: dict[int, int] = {}

@@ -45,6 +45,8 @@ class FactWork:
         binding = self._bindings[table.id]
         if slot is None or slot.period not in binding.rollup_periods:
             return self._context.snapshot.sequence
+        if not self._context.unproven.isdisjoint(self._bindings):
+            return UNKNOWN
         return self._provenance.as_of(binding, slot)
 
     def is_base(self, table: Table, slot: Slot | None) -> bool:

@@ -82,18 +82,22 @@ class Transaction:
             self._check_open(connection)
             connection.execute(sa.update(transaction).where(mine).values(heartbeat_at=NOW))
 
-    def commit(self, changes: Sequence[Change], sources: Collection[int] | Sources = ()) -> int:
+    def commit(
+        self, changes: Sequence[Change], sources: Collection[int] | Sources = (), unproven: Collection[int] = ()
+    ) -> int:
         """Makes all changes at once, or none, and answers the number of the commit.
 
         ``sources`` are the ids of the tables that the writing query scanned; as a mapping, with the key ranges it
-        scanned of each (``None``: all), which proves more. They decide whether rollups are fresh.
+        scanned of each (``None``: all), which proves more. They decide whether rollups are fresh. ``unproven`` are
+        those of which it read what no query of a cube may read: nothing of their fact that it computed is fresh.
 
         Raises ``ConflictError`` (retryable, in a new transaction) where a commit that the snapshot does not see wrote
         the same keys, or the transaction was aborted by others; ``IntegrityError``, ``DataError`` and
         ``AnalysisError`` where a change does not fit what exists. The transaction then stays open for a rollback.
         """
         with self._database.write() as connection:
-            context = CommitContext(self._database, connection, self._id, self._snapshot, as_sources(sources))
+            read = as_sources(sources)
+            context = CommitContext(self._database, connection, self._id, self._snapshot, read, frozenset(unproven))
             commit.apply(context, changes)
         self._ended = True
         return context.sequence

@@ -45,7 +45,6 @@ class PeriodParts:
         """``made_by`` is the number of the commit that made the fact: what was dropped before is forgotten."""
         self._connection = connection
         self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
-        self._has_external_base = any(binding.has_base and binding.table.external for binding in bindings)
         self._rollup_tables = {binding.table.id for binding in bindings if binding.rollup_periods}
         self._made_by = made_by
 
@@ -79,16 +78,10 @@ class PeriodParts:
             return ABSENT
         fresh = binding.promised or (
             all(content.is_fresh(binding, slot, part.as_of, part.combination) for part in live)
-            and not (self._is_alone(binding) and any(part.dropped and part.has_content for part in parts))
+            and not any(part.dropped and part.has_content for part in parts)
             and not self._lacks_a_part(binding, slot, live)
         )
         return frozenset({FRESH if fresh else OUTDATED})
-
-    def _is_alone(self, binding: TimeBinding) -> bool:
-        """Whether some base cannot tell which parts there should be: then a dropped one must be missed for itself."""
-        return self._has_external_base or any(
-            len(binding.shared(base)) < len(binding.storage_table.complete) for base in self._bases
-        )
 
     def _lacks_a_part(self, binding: TimeBinding, slot: Slot, live: Sequence[Part]) -> bool:
         """Whether the base has, or had, content for values of which the rollup has no partition at all."""

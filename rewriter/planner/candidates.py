@@ -200,15 +200,26 @@ def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Sett
         coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(unit)]
         if coarse:
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
-        if not base.nests_in(period) and (demand.units or snapped(demand.wanted, base) != demand.wanted):
+        if not base.nests_in(period) and (demand.units or _loses_starts(period, base, demand.wanted)):
             # A base row counts as of the start of its week, and so does its month; the rollup's rows lie in their own.
-            # Nor is a month's start that of a base row: a gap inside a week might leave it out.
             used = "time is used" if demand.units else f"the range cuts {base.name} periods"
             detail = f"{used}, and {base.name} does not nest in it"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
     if settings.periods is not None and period not in settings.periods:
         return Cause(PruneCause.EXCLUDED_BY_SETTING, str(source), "SET rewriter.periods leaves this period out")
     return None
+
+
+def _loses_starts(period: UpdatePeriod, base: UpdatePeriod, wanted: RangeSet) -> bool:
+    """Whether a period that might serve begins in a gap of ``wanted`` inside a base period, which is shorter: the
+    predicate would drop its rows.
+    """
+    target = snapped(wanted, base)
+    for gap in target - wanted:
+        start = period.ceil(gap.start)
+        if start < gap.end and not RangeSet.of(TimeRange(start, period.end(period.ordinal(start)))) - target:
+            return True
+    return False
 
 
 def _closed_range(one: TimeRange) -> bool:

@@ -220,7 +220,12 @@ def rollups_lack_no_part(patch: Patch) -> None:
 
 
 def dropped_parts_of_rollups_are_forgotten(patch: Patch) -> None:
-    patch.setattr(PeriodParts, "_is_alone", lambda *args: False)
+    rollup_states = PeriodParts.rollup_states
+
+    def planted(self: PeriodParts, binding: TimeBinding, slot: Any, parts: Sequence[Part], content: Any) -> States:
+        return rollup_states(self, binding, slot, [part for part in parts if not part.dropped], content)
+
+    patch.setattr(PeriodParts, "rollup_states", planted)
 
 
 def nothing_is_promised(patch: Patch) -> None:

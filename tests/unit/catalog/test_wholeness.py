@@ -148,15 +148,17 @@ def test_a_wipe_of_one_value_ends_the_period_and_outdates(w: Warehouse, hours: T
     assert status(w, "days") == ([], [DAY])
 
 
-@pytest.mark.parametrize("external", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "external", "empty"])
 @pytest.mark.parametrize("complete", [(Completeness("country", ("us",)),), ANY])
 def test_a_part_of_a_rollup_that_was_dropped_is_missed(
-    w: Warehouse, complete: tuple[Completeness, ...], external: bool
+    w: Warehouse, complete: tuple[Completeness, ...], kind: str
 ) -> None:
-    """The base is not partitioned by country, or is somebody else's: only the drop tells that a country is missing."""
-    base = w.create("base", PARTED if external else PARTED[:1], external=external)
+    """The base is not partitioned by country, is somebody else's, or never had the day: only the drop tells that a
+    country is missing.
+    """
+    base = w.create("base", PARTED[:1] if kind == "plain" else PARTED, external=kind == "external")
     days = w.create("days", PARTED)
-    make_fact(w, parted("base", P.HOURLY, complete if external else ()), parted("days", P.DAILY, complete))
+    make_fact(w, parted("base", P.HOURLY, () if kind == "plain" else complete), parted("days", P.DAILY, complete))
     put(w, days, DAY, "us", "eu", sources=[base])
     assert status(w, "days") == ([DAY], [])
     drop(w, days, DAY, "eu")
@@ -479,7 +481,8 @@ class Model:
     """Base partitions and parts of rollups by (value of dt, country); commits by number.
 
     ``base`` says whether a partition has content, ``dropped`` the same of what retention took; ``parts`` hold by table
-    what a part knows of the base (-1: unknown) and whether it has content.
+    what a part knows of the base (-1: unknown) and whether it has content; ``gone`` are parts with content that were
+    dropped.
     """
 
     base: dict[tuple[str, str], bool] = field(default_factory=dict)
@@ -489,6 +492,7 @@ class Model:
     parts: dict[str, dict[tuple[str, str], tuple[int, bool]]] = field(
         default_factory=lambda: {"both": {}, "any": {}, "plain": {}}
     )
+    gone: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: {"both": set(), "any": set(), "plain": set()})
 
     def whole_days(self) -> set[str]:
         return {dt for dt in MODEL_DAYS if {(dt, "us"), (dt, "eu")} <= self.base.keys()}
@@ -507,6 +511,8 @@ class Model:
             ]
             if as_of < 0 or any(seq > as_of for seq in concerned):
                 return "outdated"
+        if any(dt == month for dt, _ in self.gone[table]):
+            return "outdated"
         needed = {c for (dt, c), content in (self.base | self.dropped).items() if content and dt.startswith(month)}
         return "fresh" if table == "plain" or needed <= mine.keys() else "outdated"
 
@@ -580,7 +586,7 @@ class Random:
         if kind == "drop":
             self.w.commit(lambda tx: [DropPartitions(table, tuple(key(table, *v) for v in values))])
             for pair in chosen:
-                del parts[pair]
+                model.gone[name] |= {pair} if parts.pop(pair)[1] and name != "plain" else set()
         elif kind == "add":
             self.w.commit(lambda tx: [AddPartitions(table, tuple(map(PartitionWrite, values)))])
             parts |= dict.fromkeys(chosen, (0, False))
@@ -594,6 +600,8 @@ class Random:
             for pair in chosen:
                 appended = kind == "into" and parts.get(pair, (0, False))[1]
                 parts[pair] = (-1 if appended or (sources and not proves) else seen, True)
+        if kind != "drop":
+            model.gone[name] -= set(chosen)
 
     def compare(self) -> None:
         model, fresh = self.model, self.w.fresh
