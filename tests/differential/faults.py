@@ -107,13 +107,6 @@ FAULTS = (
         seeds=(557, 568, 548, 591),
     ),
     Fault(
-        "rollups_lack_no_part",
-        plants.rollups_lack_no_part,
-        PLAIN,
-        steps={"refresh_all": 1, "into": 3, "many": 2},
-        seeds=(548, 591, 571),
-    ),
-    Fault(
         "dropped_parts_of_rollups",
         plants.dropped_parts_of_rollups_are_forgotten,
         PLAIN,

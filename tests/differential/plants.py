@@ -215,10 +215,6 @@ def dropped_parts_are_forgotten(patch: Patch) -> None:
     patch.setattr(PeriodParts, "base_states", planted)
 
 
-def rollups_lack_no_part(patch: Patch) -> None:
-    patch.setattr(PeriodParts, "_lacks_a_part", lambda *args: False)
-
-
 def dropped_parts_of_rollups_are_forgotten(patch: Patch) -> None:
     rollup_states = PeriodParts.rollup_states
 

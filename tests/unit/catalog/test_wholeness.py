@@ -22,6 +22,7 @@ from rewriter.catalog.changes import (
 from rewriter.catalog.codec import decoded, to_text
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Column, Completeness, Cube, DataFile, Fact, Storage, StorageTable, Table
+from rewriter.catalog.wholeness import PeriodParts
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
 from rewriter.timeline.layouts import TimeLayout
 
@@ -620,6 +621,18 @@ def test_random_histories_of_countries(tmp_path: Path, seed: int) -> None:
     for _ in range(80):
         history.step()
         history.compare()
+
+
+def test_random_histories_find_a_rule_that_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That a rollup lacks a part which the base has, and which it never had itself."""
+    monkeypatch.setattr(PeriodParts, "_lacks_a_part", lambda *args: False)
+
+    def histories() -> None:
+        for seed in range(8):
+            test_random_histories_of_countries(tmp_path / str(seed), seed)
+
+    with pytest.raises(AssertionError):
+        histories()
 
 
 @pytest.mark.long
