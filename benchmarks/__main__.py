@@ -1,4 +1,4 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [duckdb] [spark]``: prints the tables of ``benchmarks/README.md``."""
+"""``python -m benchmarks [planning] [cover] [timelines] [duckdb] [spark]``: the tables of ``benchmarks/README.md``."""
 
 from __future__ import annotations
 
