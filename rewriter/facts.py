@@ -11,7 +11,7 @@ from rewriter.catalog.models import Column, Completeness, Cube, Fact, Storage, S
 from rewriter.context import Context, single
 from rewriter.cubes import not_supported
 from rewriter.ddl import already_exists
-from rewriter.errors import AnalysisError, Error, IntegrityError
+from rewriter.errors import AnalysisError, Error, IntegrityError, Span
 from rewriter.grammar import statements as s
 from rewriter.planner.validity import described, window
 from rewriter.result import Result
@@ -72,12 +72,11 @@ def _storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, 
     except Error as error:
         raise error.at(block.span) from None
     if not valid:
-        raise AnalysisError(
+        raise _invalid_fact(
             f"The storage {block.name} is never valid: {described(storage)} is empty.",
-            condition="INVALID_FACT",
-            position=block.span,
-            object=block.name,
-            hint="START is included, END excluded: the start must be before the end.",
+            block.span,
+            "START is included, END excluded: the start must be before the end.",
+            block.name,
         )
     return storage
 
@@ -113,7 +112,7 @@ def _time(one: s.FactTable, cube: Cube, table: Table) -> tuple[str, tuple[s.Layo
     if not one.partitioned_by:
         raise _invalid_fact(
             f"The table {table.name} needs PARTITIONED BY.",
-            one,
+            one.span,
             f"Add PARTITIONED BY {cube.times[0]} AS (column = 'pattern').",
         )
     if len(one.partitioned_by) > 1:
@@ -123,7 +122,7 @@ def _time(one: s.FactTable, cube: Cube, table: Table) -> tuple[str, tuple[s.Layo
     if time is None:
         raise _invalid_fact(
             f"{name} is no time dimension of the cube {cube.name}.",
-            one,
+            one.span,
             f"Write PARTITIONED BY {cube.times[0]} AS (…).",
         )
     return time, columns
@@ -132,16 +131,20 @@ def _time(one: s.FactTable, cube: Cube, table: Table) -> tuple[str, tuple[s.Layo
 def _layouts(one: s.FactTable, columns: tuple[s.LayoutColumn, ...]) -> dict[UpdatePeriod, TimeLayout]:
     layouts: dict[UpdatePeriod, TimeLayout] = {}
     if not one.periods:
-        raise _invalid_fact("A storage table needs a period.", one, "Add PERIOD HOURLY, or PERIODS (HOURLY, DAILY).")
+        raise _invalid_fact(
+            "A storage table needs a period.", one.span, "Add PERIOD HOURLY, or PERIODS (HOURLY, DAILY)."
+        )
     if len(one.periods) > 1 and any(column.pattern is not None for column in columns):
         raise _invalid_fact(
-            "One pattern cannot name several periods.", one, "Leave the pattern out: each period has its own default."
+            "One pattern cannot name several periods.",
+            one.span,
+            "Leave the pattern out: each period has its own default.",
         )
     for word in one.periods:
         try:
             period = UpdatePeriod.named(word)
             if period in layouts:
-                raise _invalid_fact(f"The period {period.name} stands twice.", one, "Name each period once.")
+                raise _invalid_fact(f"The period {period.name} stands twice.", one.span, "Name each period once.")
             layouts[period] = TimeLayout.of(period, [(column.column, column.pattern) for column in columns])
         except Error as error:
             raise error.at(one.span) from None
@@ -156,7 +159,7 @@ def _check_time_columns(one: s.FactTable, table: Table, columns: tuple[s.LayoutC
         if found is None:
             known = ", ".join(c.name for c in table.partition_columns) or "there are none"
             raise _invalid_fact(
-                f"{column.column} is no partition column of {table.name}.", one, f"The partition columns: {known}."
+                f"{column.column} is no partition column of {table.name}.", one.span, f"The partition columns: {known}."
             )
         if found.type != "string":
             raise not_supported(
@@ -176,13 +179,13 @@ def _completeness(
         if column.name.lower() not in rules:
             raise _invalid_fact(
                 f"{table.name} is also partitioned by {column.name}: when is a period whole?",
-                one,
+                one.span,
                 f"Add COMPLETE WITH {column.name} IN ('…', '…'), or COMPLETE WITH ANY {column.name}.",
             )
         if column.name.lower() not in dimensions:
             raise _invalid_fact(
                 f"{table.name} is partitioned by {column.name}, which is no dimension of the cube {cube.name}.",
-                one,
+                one.span,
                 f"Declare {column.name} {column.type.upper()} in the cube, or partition the table without it.",
             )
     for rule in one.complete:
@@ -221,20 +224,18 @@ def _check_carried(name: s.Name, cube: Cube, columns: tuple[str, ...] | None, ta
             continue
         found = carried.get(column.name.lower())
         if found is None:
-            raise AnalysisError(
+            raise _invalid_fact(
                 f"The table {table.name} lacks the column {column.name} of the cube {cube.name}.",
-                condition="INVALID_FACT",
-                position=name.span,
-                object=column.name,
-                hint="Add it to the table, or list the fact's columns: CREATE FACT f OF CUBE c (columns).",
+                name.span,
+                "Add it to the table, or list the fact's columns: CREATE FACT f OF CUBE c (columns).",
+                column.name,
             )
         if found.type != column.type:
-            raise AnalysisError(
+            raise _invalid_fact(
                 f"{found.name} is {found.type.upper()} in {table.name}, but {column.type.upper()} in {cube.name}.",
-                condition="INVALID_FACT",
-                position=name.span,
-                object=column.name,
-                hint="Declare both with the same type.",
+                name.span,
+                "Declare both with the same type.",
+                column.name,
             )
 
 
@@ -242,20 +243,21 @@ def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> N
     seen: set[str] = set()
     for block, storage in zip(statement.storages, storages, strict=True):
         if storage.name.lower() in {other.name.lower() for other in storages if other is not storage}:
-            raise AnalysisError(
+            raise _invalid_fact(
                 f"The storage {storage.name} stands twice.",
-                condition="INVALID_FACT",
-                position=block.span,
-                object=storage.name,
-                hint="Give each STORED IN block a name of its own: STORED IN STORAGE s (…).",
+                block.span,
+                "Give each STORED IN block a name of its own: STORED IN STORAGE s (…).",
+                storage.name,
             )
         for one, table in zip(block.tables, storage.tables, strict=True):
             if table.table.lower() in seen:
                 raise _invalid_fact(
-                    f"The table {table.table} stands twice.", one, "Name several periods of a table in one PERIODS (…)."
+                    f"The table {table.table} stands twice.",
+                    one.span,
+                    "Name several periods of a table in one PERIODS (…).",
                 )
             seen.add(table.table.lower())
 
 
-def _invalid_fact(message: str, one: s.FactTable, hint: str) -> AnalysisError:
-    return AnalysisError(message, condition="INVALID_FACT", position=one.span, hint=hint)
+def _invalid_fact(message: str, at: Span, hint: str, named: str | None = None) -> AnalysisError:
+    return AnalysisError(message, condition="INVALID_FACT", position=at, object=named, hint=hint)

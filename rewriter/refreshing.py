@@ -120,14 +120,14 @@ def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Co
 
     def change(write_id: int, files: Sequence[WrittenFile]) -> WritePartitions:
         found = grouped(files)
-        times = [place.table.layouts[place.period].values(o) for run in ordinals_of(place.period, chosen)
-                 for o in range(run.start, run.end)]  # fmt: skip
-        targets = list(_targets(place.table, times, found.keys()))
+        layout, runs = place.table.layouts[place.period], ordinals_of(place.period, chosen)
+        named = [layout.values(ordinal) for run in runs for ordinal in range(run.start, run.end)]
+        targets = list(_targets(place.table, named, found.keys()))
         if found.keys() - set(targets):
             raise InternalError(f"rows of {table.name} fell into partitions that were not to be refreshed")
         parts = tuple(PartitionWrite(values, found.get(values, ())) for values in targets)
         # What else the periods consisted of is nothing from now on.
-        wipes = tuple(key_range(table, time) for time in times) if place.table.complete else ()
+        wipes = tuple(key_range(table, time) for time in named) if place.table.complete else ()
         return WritePartitions(table, write_id, parts, overwrite=True, wipes=wipes)
 
     write_managed(table, fill, change, uses, context)
@@ -195,16 +195,16 @@ def _field(field: str) -> str:
 
 
 def _targets(
-    table: StorageTable, times: Sequence[PartitionValues], found: Collection[PartitionValues]
+    table: StorageTable, named: Sequence[PartitionValues], found: Collection[PartitionValues]
 ) -> Iterator[PartitionValues]:
     """The partitions that some periods consist of afterwards: those with rows, and empty ones to be whole."""
     if not table.complete:
-        yield from times
+        yield from named
         return
-    written: dict[PartitionValues, list[PartitionValues]] = {time: [] for time in times}
+    written: dict[PartitionValues, list[PartitionValues]] = {time: [] for time in named}
     for values in found:
-        written.setdefault(values[: len(times[0])], []).append(values)
-    for time in times:
+        written.setdefault(values[: len(named[0])], []).append(values)
+    for time in named:
         yield from written[time]
         yield from _lacking(table, time, written[time])
 

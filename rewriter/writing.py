@@ -49,11 +49,13 @@ def insert(statement: s.Insert, context: Context) -> Result:
 
 def _refuse_partial(statement: s.Insert, table: Table, prepared: Prepared, context: Context) -> None:
     """Refuses to write a partial answer into a table of a fact: its partitions would pass for whole ones."""
-    facts = [f for f in context.snapshot.facts() if table.name.lower() in (t.table.lower() for t in f.tables)]
-    if facts and not prepared.plan.coverage.complete:
+    if prepared.plan.coverage.complete:
+        return
+    fact = context.snapshot.fact_using(table.name)
+    if fact is not None:
         raise AnalysisError(
             f"A partial answer, without {', '.join(prepared.plan.coverage.missing[:3])}, cannot be written into "
-            f"{table.name}, which holds partitions of the fact {facts[0].name}.",
+            f"{table.name}, which holds partitions of the fact {fact.name}.",
             condition="PARTIAL_ROLLUP",
             position=statement.query.span,
             object=table.name,

@@ -38,9 +38,14 @@ class KeyRange:
     def __contains__(self, key: object) -> bool:
         return isinstance(key, bytes) and self.start <= key < self.end
 
+    def __and__(self, other: KeyRange) -> KeyRange:
+        """The keys that lie in both."""
+        return KeyRange(max(self.start, other.start), min(self.end, other.end))
+
     def overlaps(self, other: KeyRange) -> bool:
         """Whether some byte string lies in both."""
-        return max(self.start, other.start) < min(self.end, other.end)
+        both = self & other
+        return both.start < both.end
 
     @classmethod
     def of_prefix(cls, prefix: bytes) -> KeyRange:

@@ -159,6 +159,11 @@ class Storage:
     start: str | None = None
     end: str | None = None
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it answers for a part of all time only."""
+        return self.start is not None or self.end is not None
+
 
 @dataclass(frozen=True)
 class Fact:

@@ -163,8 +163,7 @@ class PartitionChanges:
         own = KeyRange.of_prefix(keys.prefix(change.table.id))
         found: dict[bytes, LivePartition] = {}
         for wipe in change.wipes:
-            clipped = KeyRange(max(wipe.start, own.start), min(wipe.end, own.end))
-            found |= {partition.key: partition for partition in read(self._context.connection, clipped)}
+            found |= {partition.key: partition for partition in read(self._context.connection, wipe & own)}
         return [partition for key, partition in found.items() if key not in written]
 
     def _insert(

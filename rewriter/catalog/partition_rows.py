@@ -28,6 +28,11 @@ class LivePartition:
     row_id: int = 0
 
 
+_ROW = schema.partitions.c
+#: What a ``LivePartition`` is made of, in its order.
+_COLUMNS = (_ROW.key, _ROW.partition_values, _ROW.location, _ROW.rows, _ROW.bytes, _ROW.files, _ROW.row_id)
+
+
 @dataclass(frozen=True)
 class Version:
     """What one commit writes into every row of one table: its write id, its number, and the query's source tables."""
@@ -55,8 +60,7 @@ def dropped_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePart
     """The partitions of a key range that were dropped, as they were before, in key order."""
     row = schema.partitions
     query = (
-        sa.select(row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files, row.c.row_id)
-        .add_columns(row.c.made, row.c.ended)
+        sa.select(*_COLUMNS, row.c.made, row.c.ended)
         .where(row.c.key >= keys.start, row.c.key < keys.end)
         .order_by(row.c.row_id)
     )
@@ -80,9 +84,7 @@ def known_before(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]
 
 def _live(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Iterable[LivePartition]:
     row = schema.partitions
-    query = sa.select(
-        row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files, row.c.row_id
-    ).where(row.c.ended == schema.NEVER, *conditions)
+    query = sa.select(*_COLUMNS).where(row.c.ended == schema.NEVER, *conditions)
     for key, values, *rest in connection.execute(query):
         yield LivePartition(key, tuple(json.loads(values)), *rest)
 

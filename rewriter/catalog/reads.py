@@ -134,7 +134,7 @@ def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -
 def _scans(table: Table, ranges: Iterable[KeyRange] | None) -> list[dict[str, bytes]]:
     """The ranges clipped to the table's own keys, merged, as values of ``_between``."""
     own = KeyRange.of_prefix(prefix(table.id))
-    clipped = [own] if ranges is None else [KeyRange(max(r.start, own.start), min(r.end, own.end)) for r in ranges]
+    clipped = [own] if ranges is None else [one & own for one in ranges]
     return [{"first_key": one.start, "end_key": one.end} for one in merged(clipped)]
 
 

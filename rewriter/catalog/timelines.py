@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog import schema
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
+from rewriter.timeline import runs
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import OrdinalRange
@@ -52,15 +53,7 @@ class TimelineChange:
 
 def ranges_of(ordinals: Iterable[int]) -> list[OrdinalRange]:
     """The ordinals as sorted, maximal ranges. O(n log n)."""
-    starts: list[int] = []
-    ends: list[int] = []
-    for ordinal in sorted(ordinals):
-        if ends and ordinal <= ends[-1]:
-            ends[-1] = max(ends[-1], ordinal + 1)
-        else:
-            starts.append(ordinal)
-            ends.append(ordinal + 1)
-    return list(map(OrdinalRange, starts, ends))
+    return list(runs.ranges(*runs.of_ordinals(ordinals)))
 
 
 def change_timeline(

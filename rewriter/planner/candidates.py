@@ -239,7 +239,7 @@ def timeless_outside(reader: CatalogReader, facts: Sequence[Fact]) -> Iterator[s
 
 def _null_time_arms(reader: CatalogReader, fact: Fact, *, bounded: bool) -> Iterator[Arm]:
     for storage in fact.storages:
-        if (storage.start is not None or storage.end is not None) is not bounded:
+        if storage.is_bounded is not bounded:
             continue
         for storage_table in storage.tables:
             layout = storage_table.layouts.get(fact.base_period)

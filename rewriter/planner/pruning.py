@@ -102,12 +102,7 @@ def _text(node: exp.Expr | None) -> str | None:
 
 
 def _common(one: Sequence[KeyRange], other: Sequence[KeyRange]) -> list[KeyRange]:
-    return [
-        KeyRange(max(a.start, b.start), min(a.end, b.end))
-        for a in one
-        for b in other
-        if max(a.start, b.start) < min(a.end, b.end)
-    ]
+    return [a & b for a in one for b in other if a.overlaps(b)]
 
 
 def _sorted(ranges: Sequence[KeyRange]) -> list[KeyRange]:

@@ -16,6 +16,8 @@ def window(storage: Storage, now: int) -> RangeSet:
 
     ``now`` is what relative bounds begin with, in microseconds UTC. Empty where the start is not before the end.
     """
+    if not storage.is_bounded:
+        return RangeSet.ALL
     start = MIN_INSTANT if storage.start is None else resolve_bound(storage.start, now)
     end = MAX_INSTANT if storage.end is None else resolve_bound(storage.end, now)
     return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY

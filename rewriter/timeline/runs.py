@@ -113,7 +113,7 @@ def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) ->
     # Only the first and the last run may reach beyond the window.
     first, last = list(starts[low:high]), list(ends[low:high])
     first[0], last[-1] = max(first[0], window.start), min(last[-1], window.end)
-    return tuple(map(OrdinalRange, first, last))
+    return ranges(first, last)
 
 
 def missing(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
