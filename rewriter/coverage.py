@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rewriter.catalog.models import Column, Fact, StorageTable
 from rewriter.context import Context
 from rewriter.errors import AnalysisError, DataError, Error
 from rewriter.grammar import statements as s
 from rewriter.planner.candidates import snapped
+from rewriter.planner.costs import costs
 from rewriter.planner.cover import Candidate, cover, extent
 from rewriter.planner.validity import cut, window
 from rewriter.result import Result, Row
@@ -150,9 +152,11 @@ def _candidates(
         valid = window(storage, context.planning.now)
         for table in storage.tables:
             for period in table.layouts:
-                there = cut(line(table.table, period, table.time), period, valid)
-                found.append(Candidate(fact.name, storage.name, table.table, period, there))
-    return found
+                line_there = cut(line(table.table, period, table.time), period, valid)
+                found.append(Candidate(fact.name, storage.name, table.table, period, line_there))
+    there = [(one.table, one.period) for one in found if not one.timeline.is_empty]
+    priced = costs(there, context.snapshot, by_bytes=context.planning.cost_in_bytes)
+    return [replace(one, cost=priced.of(one.table, one.period)) for one in found]
 
 
 def asked(

@@ -55,6 +55,16 @@ def _mode(text: str) -> str:
     )
 
 
+def _cost(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in ("partitions", "bytes"):
+        return lowered
+    raise DataError(
+        f"'{text}' is no cost of a cover.",
+        hint="Use partitions (the fewest; the default) or bytes (by the mean of each table and period).",
+    )
+
+
 def _positive(text: str) -> str:
     if text.strip().isascii() and text.strip().isdigit() and int(text) > 0:
         return str(int(text))
@@ -64,6 +74,7 @@ def _positive(text: str) -> str:
 _SETTINGS = {
     setting.name: setting
     for setting in (
+        _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover has least of: partitions or bytes"),
         _Setting("rewriter.max_dynamic_partitions", "10000", _positive, "most partitions that one INSERT may write"),
         _Setting("rewriter.now", "", _instant, "pins the present moment; empty is the clock"),
         _Setting("rewriter.partial_data", "false", _boolean, "answer with what is there, and warn"),
@@ -124,6 +135,7 @@ class SessionSettings:
             now=parse_instant(pinned) if pinned else time.time_ns() // 1000,
             partial_data=self.get("rewriter.partial_data") == "true",
             periods=frozenset(UpdatePeriod[name] for name in periods.split(",")) if periods else None,
+            cost_in_bytes=self.get("rewriter.cover_cost") == "bytes",
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rewriter.catalog import migrations, schema
+from rewriter.catalog.volumes import VolumeCache
 from rewriter.errors import OperationalError
 
 #: How long a writer waits for another one's short transaction, in seconds.
@@ -26,6 +27,7 @@ class Database:
     def __init__(self, path: Path, steps: tuple[migrations.Step, ...] = migrations.STEPS) -> None:
         """Opens the file, makes or upgrades the schema. ``OperationalError`` where the file is no catalog."""
         self.path = path
+        self.volumes = VolumeCache()
         self._engine = sa.create_engine(
             sa.URL.create("sqlite", database=str(path)),
             connect_args={"timeout": BUSY_TIMEOUT_SECONDS},

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from rewriter.catalog import reads, schema
+from rewriter.catalog.binding import bind
 from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
+from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError
 from rewriter.timeline.periods import UpdatePeriod
@@ -178,6 +180,24 @@ class Snapshot:
             self._timelines[table_id] = lines
         key = (int(period), time.lower(), state)
         return self._timelines[table_id].get(key, RangesPartitionTimeline())
+
+    def mean_bytes(self, table_name: str, period: UpdatePeriod) -> int | None:
+        """The mean bytes of one period in a storage table, rounded up; ``None`` where they are not known.
+
+        O(partitions) for the first one who asks after a write to the table, then from memory.
+        """
+        table = self.table(table_name)
+        fact = self.fact_using(table.name)
+        if fact is None:
+            return None
+        binding = next(one for one in bind(fact, self.find) if one.table.id == table.id)
+        ids, cache = self.write_ids(table.id), self._database.volumes
+        found = cache.get(binding, ids)
+        if found is None:
+            with self._database.read() as connection:
+                found = mean_bytes(connection, binding, ids)
+            cache.put(binding, ids, found)
+        return found.get(period)
 
     def _all(self, kind: str) -> tuple[Object, ...]:
         if kind not in self._by_kind:

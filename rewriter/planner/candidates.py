@@ -9,11 +9,12 @@ lacks least, then costs fewest partitions, then weighs least, then comes first b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewriter.catalog.models import Fact, Storage, StorageTable, Table
 from rewriter.planner.arms import Arm, key_ranges
 from rewriter.planner.blocks import CatalogReader
+from rewriter.planner.costs import Costs, costs
 from rewriter.planner.cover import Candidate, Cover, cover
 from rewriter.planner.plan import Cause, CoverPart, PruneCause, Settings
 from rewriter.planner.validity import cut, described, window
@@ -68,6 +69,7 @@ class Choice:
     facts: tuple[Fact, ...]
     periods: tuple[UpdatePeriod, ...]
     causes: tuple[Cause, ...]
+    cost: str
 
 
 def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, settings: Settings) -> Choice | None:
@@ -98,7 +100,16 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     }
     # An open end means the extent of all candidates, not only of the group that will serve.
     target = _closed(snapped(demand.wanted, base), [(s.period, line) for s, both in lines.items() for line in both])
-    choices = [_judge(group, base, target, demand, lines, valid, settings) for group in groups]
+    priced = costs(
+        (
+            (source.storage_table.table, source.period)
+            for source, (fresh, _) in lines.items()
+            if not fresh.is_empty and _excluded(source, base, demand, settings) is None
+        ),
+        reader,
+        by_bytes=settings.cost_in_bytes,
+    )
+    choices = [_judge(group, base, target, demand, lines, valid, priced, settings) for group in groups]
     # Rows without a time belong to the answer, too: a fact that does not have them lacks something.
     timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
     best, best_sources = min(choices, key=lambda pair: (_lacks_timeless(pair[0], timeless), *_badness(pair[0])))
@@ -118,7 +129,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         for fact in coarser
     )
     causes = tuple(sorted((*lacking, *best.causes, *others), key=lambda cause: (cause.kind, cause.candidate)))
-    return Choice(best.base, best.target, best.cover, best.outdated, best.facts, best.periods, causes)
+    return replace(best, causes=causes)
 
 
 def missing_columns(fact: Fact, demand: Demand) -> list[str]:
@@ -160,6 +171,7 @@ def _judge(
     demand: Demand,
     lines: Timelines,
     valid: Mapping[Source, RangeSet],
+    priced: Costs,
     settings: Settings,
 ) -> tuple[Choice, tuple[Source, ...]]:
     """One group's choice, and its candidates; ``lines`` are the timelines of all of them, ``valid`` their windows."""
@@ -173,7 +185,7 @@ def _judge(
             sources.append(source)
         else:
             causes.append(cause)
-    found = cover(target, [_candidate(source, lines[source][0]) for source in sources])
+    found = cover(target, [_candidate(source, lines[source][0], priced) for source in sources])
     outdated = RangeSet.EMPTY
     for source in sources:
         fresh, stale = lines[source]
@@ -184,7 +196,8 @@ def _judge(
             causes += _left_to_finer(source, fresh, stale, finer & valid[source])
     outdated = outdated & found.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
-    return Choice(base, target, found, outdated, tuple(facts), periods, tuple(causes)), tuple(sources)
+    cost = priced.described(found.cost)
+    return Choice(base, target, found, outdated, tuple(facts), periods, tuple(causes), cost), tuple(sources)
 
 
 def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Settings) -> Cause | None:
@@ -259,10 +272,10 @@ def _badness(choice: Choice) -> tuple[int, int, int, int, tuple[str, ...]]:
     return missing, cost, partitions, weight, tuple(fact.name.lower() for fact in choice.facts)
 
 
-def _candidate(source: Source, timeline: PartitionTimeline) -> Candidate:
-    return Candidate(
-        source.fact.name, source.storage.name, source.storage_table.table, source.period, timeline, source.fact.weight
-    )
+def _candidate(source: Source, timeline: PartitionTimeline, priced: Costs) -> Candidate:
+    table, period = source.storage_table.table, source.period
+    cost = priced.of(table, period)
+    return Candidate(source.fact.name, source.storage.name, table, period, timeline, source.fact.weight, cost)
 
 
 def _timeline(reader: CatalogReader, source: Source) -> PartitionTimeline:

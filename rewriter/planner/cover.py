@@ -210,8 +210,7 @@ def _cover(filling: Filling, candidates: Mapping[Offer, Candidate]) -> Cover:
             partitions = part.partitions
             cost += candidate.cost * partitions
             weight += candidate.weight * partitions
-    missing = RangeSet([TimeRange(start, end) for start, end in filling.missing])
-    return Cover(tuple(parts), missing, cost, weight)
+    return Cover(tuple(parts), RangeSet.of_bounds(filling.missing), cost, weight)
 
 
 def _joined(runs: list[OrdinalRange]) -> list[OrdinalRange]:

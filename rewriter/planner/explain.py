@@ -48,6 +48,8 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
         yield "  no partitions"
     total = sum(part.partitions for part in reference.parts)
     yield f"  total: {counted(total, 'partition')}"
+    if reference.cost:
+        yield f"  cost: {reference.cost}"
     yield f"  missing: {reference.missing if reference.missing else 'nothing'}"
     if reference.outdated:
         yield f"  of it outdated: {reference.outdated}"

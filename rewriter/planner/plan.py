@@ -19,13 +19,15 @@ from rewriter.timeline.timelines import OrdinalRange
 class Settings:
     """What a session tells the planner. ``now`` is in microseconds UTC, read once per statement.
 
-    ``explain`` asks for causes, too, why coarser periods serve only a part of what could be read from them.
+    ``explain`` asks for causes, too, why coarser periods serve only a part of what could be read from them;
+    ``cost_in_bytes`` for the cover of the fewest bytes instead of the fewest partitions.
     """
 
     now: int
     partial_data: bool = False
     periods: frozenset[UpdatePeriod] | None = None
     explain: bool = False
+    cost_in_bytes: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class CoverPart:
 
     @property
     def partitions(self) -> int:
-        return sum(len(r) for r in self.ranges)
+        return sum(r.end - r.start for r in self.ranges)
 
 
 class PruneCause(IntEnum):
@@ -163,6 +165,7 @@ class ReferencePlan:
     ``wanted`` is the time range asked for (snapped to the base period), ``parts`` the cover coarse to fine,
     ``missing`` what no partition covers, ``outdated`` the share of it that exists only outdated. ``reasons`` say why
     only the base period of one fact is allowed, ``units`` in which calendar units time is used, and by which words.
+    ``cost`` is what the cover costs, in words; '' where partitions were counted.
     """
 
     cube: str
@@ -178,6 +181,7 @@ class ReferencePlan:
     warnings: tuple[str, ...]
     edits: tuple[str, ...]
     position: Span
+    cost: str = ""
 
 
 @dataclass(frozen=True)

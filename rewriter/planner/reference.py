@@ -132,6 +132,7 @@ def plan_reference(
         ),
         edits=tuple(edit.what for edit in edits if edit.what),
         position=text.place(source.span),
+        cost=choice.cost,
     )
     uses = tuple(
         (arm.table, arms_module.key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time),)) for arm in arms

@@ -49,6 +49,20 @@ class RangeSet:
         return cls(ranges)
 
     @classmethod
+    def of_bounds(cls, bounds: Iterable[tuple[int, int]]) -> RangeSet:
+        """The union of ``[start, end)`` pairs, none of them empty, in any order. O(n log n), O(n) if sorted."""
+        merged: list[tuple[int, int]] = []
+        last = MIN_INSTANT - 1
+        for start, end in sorted(bounds):
+            if start > last:
+                merged.append((start, end))
+                last = end
+            elif end > last:
+                merged[-1] = (merged[-1][0], end)
+                last = end
+        return cls._from_normalised(tuple(TimeRange(start, end) for start, end in merged))
+
+    @classmethod
     def _from_normalised(cls, ranges: tuple[TimeRange, ...]) -> RangeSet:
         made = cls.__new__(cls)
         made._ranges = ranges

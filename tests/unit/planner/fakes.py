@@ -67,11 +67,13 @@ class FakeReader:
         stale: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]] | None = None,
         null_tables: Sequence[str] = (),
         cube: Cube = FLIGHTS,
+        sizes: Mapping[tuple[str, UpdatePeriod], int] | None = None,
     ) -> None:
         self._facts, self._cube = tuple(facts), cube
         self._tables = {one.name: one for one in tables}
         self._covered, self._stale = dict(covered), dict(stale or {})
         self._null_tables = null_tables
+        self._sizes = dict(sizes or {})
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         known: dict[str, Table | Cube | Fact] = {**self._tables, self._cube.name: self._cube}
@@ -107,6 +109,9 @@ class FakeReader:
 
     def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
         return _line(period, self._stale.get((table_name, period), ()))
+
+    def mean_bytes(self, table_name: str, period: UpdatePeriod) -> int | None:
+        return self._sizes.get((table_name, period))
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         return (Partition(b"", (None,)),) if table.name in self._null_tables else ()

@@ -1,0 +1,58 @@
+"""How many bytes a period of a storage table takes, on average: what ``SET rewriter.cover_cost = bytes`` goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock
+
+import sqlalchemy as sa
+
+from rewriter.catalog import reads
+from rewriter.catalog.binding import Slot, TimeBinding
+from rewriter.catalog.writeids import ValidWriteIdList
+from rewriter.timeline.periods import UpdatePeriod
+
+#: By period: bytes, rounded up; ``None`` where they are not known.
+Volumes = Mapping[UpdatePeriod, int | None]
+
+
+def mean_bytes(connection: sa.Connection, binding: TimeBinding, ids: ValidWriteIdList) -> Volumes:
+    """The mean bytes of one period, of all its partitions together, for each period that the table has any of.
+
+    Nothing is known of external tables, whose files nobody counts, and of a period with a partition that was
+    registered without statistics. The partition of NULL time does not count. O(partitions): all are read.
+    """
+    total: dict[UpdatePeriod, int] = {}
+    slots: dict[UpdatePeriod, set[Slot]] = {}
+    unknown: set[UpdatePeriod] = set()
+    for partition, _ in reads.partitions(connection, binding.table, ids):
+        slot = binding.locate(partition.values)
+        if slot is None:
+            continue
+        total[slot.period] = total.get(slot.period, 0) + partition.bytes
+        slots.setdefault(slot.period, set()).add(slot)
+        if partition.rows is None:
+            unknown.add(slot.period)
+    return {
+        period: None if period in unknown else -(-total[period] // len(found))
+        for period, found in sorted(slots.items())
+    }
+
+
+class VolumeCache:
+    """The newest answer for each (fact, table), kept while no write to the table has become visible. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: dict[tuple[int, int], tuple[ValidWriteIdList, Volumes]] = {}
+
+    def get(self, binding: TimeBinding, ids: ValidWriteIdList) -> Volumes | None:
+        """What was put under an equal list; ``None`` where there is nothing."""
+        with self._lock:
+            kept = self._kept.get((binding.fact.id, binding.table.id))
+        return kept[1] if kept is not None and kept[0] == ids else None
+
+    def put(self, binding: TimeBinding, ids: ValidWriteIdList, volumes: Volumes) -> None:
+        """Replaces what was kept of the table."""
+        with self._lock:
+            self._kept[binding.fact.id, binding.table.id] = ids, volumes
