@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from benchmarks.sqlmesh_peer import missing_hours
 from benchmarks.timing import Figure, Table, ratio, seconds
 from rewriter.planner.cover import Candidate, cover
 from rewriter.timeline.bounds import parse_instant
@@ -47,6 +48,7 @@ def measure() -> Table:
         slow = seconds(lambda case=case, run=enumerate_all: run(case.target, case.candidates))  # type: ignore[misc]
         name = "enumeration" if case.enumerated else "shortest path over all partitions"
         figures.append(Figure(f"— {name}", slow, f"the cover takes {ratio(slow, taken)} less"))
+    figures += _five_years()
     for what, periods in (("no weeks", NESTED), ("weeks, too", (*NESTED, WEEKLY))):
         candidates = [_has(period) for period in periods]
         one, hundred = (
@@ -55,6 +57,23 @@ def measure() -> Table:
         )
         figures.append(Figure(f"100 years, complete, {what}", hundred, f"{hundred / one:.2f}× of 1 year"))
     return Table("The cover", tuple(figures))
+
+
+def _five_years() -> Iterator[Figure]:
+    """Five years of hours with 1,000 holes: the cover, and SQLMesh's function for the same question."""
+    start, end = parse_instant("2015"), parse_instant("2020")
+    first, stop = HOURLY.ordinal(start), HOURLY.ordinal(end)
+    timeline = RangesPartitionTimeline([OrdinalRange(first, stop)])
+    timeline.drop_all(Random(0).sample(range(first, stop), 1000))
+    target, candidates = RangeSet.of(TimeRange(start, end)), [Candidate("f", "s", "t", HOURLY, timeline)]
+    taken = seconds(lambda: cover(target, candidates), REPEAT)
+    yield Figure("5 years of hours with 1,000 random holes", taken, f"{timeline.count:,} partitions")
+    present = [(HOURLY.start(one.start), HOURLY.start(one.end)) for one in timeline.ranges()]
+    found = missing_hours(start, end, present)
+    if found is not None:
+        slow, missing = found
+        assert missing == stop - first - timeline.count
+        yield Figure("— SQLMesh's compute_missing_intervals", slow, f"the cover takes {ratio(slow, taken)} less")
 
 
 def _cases() -> Iterator[_Case]:

@@ -121,6 +121,8 @@ def _print_result(result: Result, form: str) -> None:
     if result.kind == "EXPLAIN" and form == "table":
         for row in result.rows():
             print(row[0])
+        if sys.stdout.isatty():
+            _print_pictures(result)
     elif result.columns is not None:
         for line in rendered([column.name for column in result.columns], result.rows(), form):
             print(line)
@@ -128,6 +130,18 @@ def _print_result(result: Result, form: str) -> None:
     for warning in result.warnings:
         sys.stdout.flush()
         print(f"Warning: {warning}", file=sys.stderr)
+
+
+def _print_pictures(result: Result) -> None:
+    """The covers that EXPLAIN told of, drawn from the same data; for terminals only, so that files stay comparable."""
+    from rich.console import Console
+
+    from rewriter.shell.pictures import cover_picture
+
+    console = Console()
+    for reference in result.coverage.references:
+        console.print()
+        console.print(cover_picture(reference, console.width))
 
 
 def _rewrite(arguments: argparse.Namespace) -> int:

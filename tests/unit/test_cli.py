@@ -250,6 +250,39 @@ def test_bars() -> None:
     assert axis(TimeRange(0, 86_400_000_000), 24) == "1970-01-01    1970-01-02"
 
 
+NINE_WEEKS = """
+CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
+CREATE TABLE weeks (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE TABLE days (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE c STORED IN (TABLE weeks PERIOD WEEKLY PARTITIONED BY t AS (dt) TRUSTED,
+  TABLE days PERIOD DAILY PARTITIONED BY t AS (dt));
+ALTER TABLE weeks ADD PARTITION (dt='2015-W23') PARTITION (dt='2015-W24');
+ALTER TABLE days ADD PARTITION (dt='2015-06-16') PARTITION (dt='2015-06-17');
+EXPLAIN COVER SELECT SUM(n) FROM c WHERE t >= '2015-06-01' AND t < '2015-06-21'
+"""
+
+
+def test_a_terminal_gets_the_cover_as_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["sql", "-w", str(tmp_path / "w"), "-e", NINE_WEEKS]) == 0
+    assert "█" not in capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert cli.main(["sql", "-w", str(tmp_path / "w"), "-e", NINE_WEEKS.strip().rpartition(";")[2]]) == 0
+    picture = [line.split() for line in capsys.readouterr().out.splitlines() if set("█▒") & set(line)]
+    assert [line[:-1] for line in picture] == [
+        ["WEEKLY", "weeks", "2"],
+        ["DAILY", "days", "2"],
+        ["missing", "2", "ranges"],
+    ]
+    # The three bars fill the twenty days between them: each cell is someone's.
+    bars = [line[-1] for line in picture]
+    assert all(any(cell != "·" for cell in cells) for cells in zip(*bars, strict=True))
+    assert bars[0].startswith("█" * 40)
+
+
 class TestGoldenFiles:
     TEXT = (
         "# A comment.\n\nparse\nshow   tables\n----\nSHOW TABLES\n\n"
