@@ -228,7 +228,7 @@ def _periods_without(period: UpdatePeriod, time: TimeRange, lacking: RangeSet) -
 def fresh_line(place: Place, context: Context) -> PartitionTimeline:
     """What is there, whole and fresh, while its storage is valid."""
     line = context.snapshot.timeline(place.table.table, place.period, place.table.time)
-    return cut(line, place.period, window(place.storage, context.planning.now))
+    return cut(line, place.period, window(place.storage, place.table, context.planning.now))
 
 
 def _candidate(place: Place, context: Context) -> Candidate:

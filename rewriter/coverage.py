@@ -149,8 +149,8 @@ def _candidates(
     """What a fact has, as ``line`` says of each (storage table, period), in its validity window."""
     found = []
     for storage in fact.storages:
-        valid = window(storage, context.planning.now)
         for table in storage.tables:
+            valid = window(storage, table, context.planning.now)
             for period in table.layouts:
                 line_there = cut(line(table.table, period, table.time), period, valid)
                 found.append(Candidate(fact.name, storage.name, table.table, period, line_there))

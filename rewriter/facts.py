@@ -67,17 +67,20 @@ def _storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, 
         raise not_supported("ON CLUSTER", block.span, "Leave ON CLUSTER out: there is one engine per session.")
     tables = tuple(_storage_table(one, cube, columns, context) for one in block.tables)
     storage = Storage(block.name, tables, block.start, block.end)
-    try:
-        valid = window(storage, context.planning.now)
-    except Error as error:
-        raise error.at(block.span) from None
-    if not valid:
-        raise _invalid_fact(
-            f"The storage {block.name} is never valid: {described(storage)} is empty.",
-            block.span,
-            "START is included, END excluded: the start must be before the end.",
-            block.name,
-        )
+    for one, table in zip(block.tables, tables, strict=True):
+        try:
+            valid = window(storage, table, context.planning.now)
+        except Error as error:
+            raise error.at(one.span) from None
+        if not valid:
+            raise _invalid_fact(
+                f"The table {table.table} in the storage {block.name} is never valid: {described(storage, table)} "
+                "is empty.",
+                one.span,
+                "START is included, END excluded: the start must be before the end. A table's window is cut by its "
+                "storage's.",
+                table.table,
+            )
     return storage
 
 
@@ -102,7 +105,7 @@ def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None
     _check_time_columns(one, table, layout_columns)
     complete = _completeness(one, cube, table, layout_columns)
     _check_carried(one.table, cube, columns, table, [column.column for column in complete])
-    return StorageTable(table.name, time, layouts, "TRUSTED" in one.flags, complete)
+    return StorageTable(table.name, time, layouts, "TRUSTED" in one.flags, complete, one.start, one.end)
 
 
 _FLAG_HINTS = {"RAW": "Leave RAW out: a row's time is then the start of its period."}

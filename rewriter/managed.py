@@ -21,7 +21,7 @@ from rewriter.context import Context
 from rewriter.errors import Error
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.plan import TableUse
-from rewriter.planner.validity import window
+from rewriter.planner.validity import is_bounded, window
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 _HEARTBEAT_SECONDS = 10.0
@@ -79,9 +79,9 @@ def _reads_outside(use: TableUse, context: Context) -> bool:
         return False
     name = use.table.name.lower()
     storage, stored = next((s, t) for s in fact.storages for t in s.tables if t.table.lower() == name)
-    if not storage.is_bounded:
+    if not is_bounded(storage, stored):
         return False
-    valid = window(storage, context.planning.now)
+    valid = window(storage, stored, context.planning.now)
     binding = TimeBinding(fact, stored, use.table)
     slots = (binding.locate(one.values) for one in context.snapshot.partitions(use.table, use.ranges))
     return any(slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) - valid for slot in slots)

@@ -72,7 +72,7 @@ def _refresh(
     table, period = context.snapshot.table(place.table.table), place.period
     fresh = times(period, context.snapshot.timeline(table.name, period, place.table.time).ranges())
     stale = inside(context.snapshot.outdated(table.name, period, place.table.time).ranges(), period, wanted)
-    valid = window(place.storage, context.planning.now)
+    valid = window(place.storage, place.table, context.planning.now)
     possible = inside(ordinals_of(period, within(period, whole & valid)), period, wanted)
     missing = possible - fresh - stale
     reason = _unfit(place, table, cube)

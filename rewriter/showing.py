@@ -228,7 +228,7 @@ def _describe_fact(fact: Fact) -> Result:
             ", ".join(f"{part.column} = '{part.pattern}'" for part in table.layouts[period].parts),
             table.trusted,
             ", ".join(_completeness(rule) for rule in table.complete),
-            described(storage),
+            described(storage, table),
         )
         for storage in fact.storages
         for table in storage.tables

@@ -139,13 +139,16 @@ def _storage_table_data(table: StorageTable) -> dict[str, Any]:
         "trusted": table.trusted,
         "layouts": layouts,
         "complete": complete,
+        "start": table.start,
+        "end": table.end,
     }
 
 
 def _storage_table(data: dict[str, Any]) -> StorageTable:
     layouts = {layout.period: layout for layout in map(TimeLayout.from_json, data["layouts"])}
-    # Facts of the first schema have no such entry.
+    # Facts of the first schema have no such entries.
     complete = tuple(
         Completeness(column, None if values is None else tuple(values)) for column, values in data.get("complete", ())
     )
-    return StorageTable(data["table"], data["time"], layouts, data["trusted"], complete)
+    bounds = data.get("start"), data.get("end")
+    return StorageTable(data["table"], data["time"], layouts, data["trusted"], complete, *bounds)

@@ -140,7 +140,7 @@ class StorageTable:
     """A table that holds one or more periods of a fact; ``layouts`` says how each period's partitions name time.
 
     ``complete`` has one entry for each partition column that names no time. A period exists when every combination of
-    the values listed there has a partition.
+    the values listed there has a partition. ``start`` and ``end`` bound the time it answers for, as a storage's do.
     """
 
     table: str
@@ -148,6 +148,8 @@ class StorageTable:
     layouts: Mapping[UpdatePeriod, TimeLayout]
     trusted: bool = False
     complete: tuple[Completeness, ...] = ()
+    start: str | None = None
+    end: str | None = None
 
 
 @dataclass(frozen=True)
@@ -158,11 +160,6 @@ class Storage:
     tables: tuple[StorageTable, ...]
     start: str | None = None
     end: str | None = None
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether it answers for a part of all time only."""
-        return self.start is not None or self.end is not None
 
 
 @dataclass(frozen=True)

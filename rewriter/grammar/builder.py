@@ -363,6 +363,12 @@ class Builder(Transformer):  # type: ignore[misc]
     def trusted(self, word: Terminal) -> Clause:
         return Clause("TRUSTED", True, word.span)
 
+    def valid_from(self, word: Terminal, bound: Terminal) -> Clause:
+        return Clause("START", bound.string, word.span)
+
+    def valid_to(self, word: Terminal, bound: Terminal) -> Clause:
+        return Clause("END", bound.string, word.span)
+
     def complete_with_any(self, word: Terminal, column: Terminal) -> Clause:
         return Clause("COMPLETE", st.CompleteWith(column.name, None, column.span), word.span)
 

@@ -149,5 +149,7 @@ def fact_table(name: st.Name | None, span: Span, clauses: Sequence[Clause]) -> s
         partitioned_by=tuple(clause.value for clause in layouts),
         flags=tuple(flags),
         complete=tuple(complete),
+        start=found.get("START"),
+        end=found.get("END"),
         span=span,
     )

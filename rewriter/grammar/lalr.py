@@ -34,7 +34,7 @@ _READABLE = {
     "QUERY": "a query",
     _END: "the end of the statement",
 }
-_SHOWN = 6
+_SHOWN = 8
 
 
 class SyntaxFailure(Exception):

@@ -211,6 +211,8 @@ def _fact_table(table: st.FactTable) -> str:
         *(_layout(time, columns) for time, columns in table.partitioned_by),
         *(flag for flag in table.flags if flag != "COMPLETE"),
         *map(_complete, table.complete),
+        _option("START", table.start),
+        _option("END", table.end),
     )
 
 

@@ -252,6 +252,7 @@ class FactTable:
     """One ``TABLE …`` of a storage block. ``periods`` are names of update periods, upper case.
 
     ``flags`` holds what is read here and judged later: ``RAW``, ``TRUSTED``, ``COMPLETE``; ``complete`` says with what.
+    ``start`` and ``end`` bound the time for which the table answers.
     """
 
     table: Name | None
@@ -259,6 +260,8 @@ class FactTable:
     partitioned_by: tuple[tuple[str, tuple[LayoutColumn, ...]], ...]
     flags: tuple[str, ...] = ()
     complete: tuple[CompleteWith, ...] = ()
+    start: str | None = None
+    end: str | None = None
     span: Span = field(default=Span(0, 0), compare=False)
 
 

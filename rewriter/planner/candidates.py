@@ -17,7 +17,7 @@ from rewriter.planner.blocks import CatalogReader
 from rewriter.planner.costs import Costs, costs
 from rewriter.planner.cover import Candidate, Cover, cover
 from rewriter.planner.plan import Cause, CoverPart, PruneCause, Settings
-from rewriter.planner.validity import cut, described, window
+from rewriter.planner.validity import cut, described, is_bounded, window
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
@@ -90,7 +90,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         for table in storage.tables
         for period in sorted(table.layouts)
     ]
-    valid = {source: window(source.storage, settings.now) for source in sources}
+    valid = {source: window(source.storage, source.storage_table, settings.now) for source in sources}
     lines = {
         source: (
             cut(_timeline(reader, source), source.period, valid[source]),
@@ -252,11 +252,9 @@ def timeless_outside(reader: CatalogReader, facts: Sequence[Fact]) -> Iterator[s
 
 def _null_time_arms(reader: CatalogReader, fact: Fact, *, bounded: bool) -> Iterator[Arm]:
     for storage in fact.storages:
-        if storage.is_bounded is not bounded:
-            continue
         for storage_table in storage.tables:
             layout = storage_table.layouts.get(fact.base_period)
-            if layout is not None:
+            if layout is not None and is_bounded(storage, storage_table) is bounded:
                 arm = Arm(table_of(reader, storage_table), storage_table, layout, (), null_time=True)
                 if reader.partitions(arm.table, key_ranges(arm)):
                     yield arm
@@ -339,7 +337,7 @@ def _nearest_misses(
         yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
     outside = fitting - _fitting(period, fitting & valid, fitting & valid)
     if outside:
-        detail = f"is not valid at {outside}: {described(source.storage)}"
+        detail = f"is not valid at {outside}: {described(source.storage, source.storage_table)}"
         yield Cause(PruneCause.OUTSIDE_VALIDITY, str(source), detail)
     lacking = fitting - outdated - crossing - outside
     if lacking:

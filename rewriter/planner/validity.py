@@ -1,8 +1,10 @@
-"""Validity windows: a storage answers only for the time between its START and its END (``semantics.md``, Covering)."""
+"""Validity windows: storages, and single tables of theirs, answer only for the time between their START and their END
+(``semantics.md``, Covering).
+"""
 
 from __future__ import annotations
 
-from rewriter.catalog.models import Storage
+from rewriter.catalog.models import Storage, StorageTable
 from rewriter.planner.chain import whole
 from rewriter.timeline.bounds import resolve_bound
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
@@ -11,16 +13,26 @@ from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import PartitionTimeline
 
 
-def window(storage: Storage, now: int) -> RangeSet:
-    """The time for which a storage answers: ``START`` included, ``END`` excluded; all of it without them.
+def is_bounded(storage: Storage, table: StorageTable) -> bool:
+    """Whether a table of a storage answers for a part of all time only."""
+    return any(bound is not None for one in (storage, table) for bound in (one.start, one.end))
 
-    ``now`` is what relative bounds begin with, in microseconds UTC. Empty where the start is not before the end.
+
+def window(storage: Storage, table: StorageTable, now: int) -> RangeSet:
+    """The time for which a table answers: its storage's window and its own, ``START`` included, ``END`` excluded.
+
+    ``now`` is what relative bounds begin with, in microseconds UTC. Empty where a start is not before its end.
     """
-    if not storage.is_bounded:
+    if not is_bounded(storage, table):
         return RangeSet.ALL
-    start = MIN_INSTANT if storage.start is None else resolve_bound(storage.start, now)
-    end = MAX_INSTANT if storage.end is None else resolve_bound(storage.end, now)
-    return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+    return between(storage.start, storage.end, now) & between(table.start, table.end, now)
+
+
+def between(start: str | None, end: str | None, now: int) -> RangeSet:
+    """The time between two bounds as they were typed; empty where the start is not before the end."""
+    low = MIN_INSTANT if start is None else resolve_bound(start, now)
+    high = MAX_INSTANT if end is None else resolve_bound(end, now)
+    return RangeSet.of(TimeRange(low, high)) if low < high else RangeSet.EMPTY
 
 
 def cut(line: PartitionTimeline, period: UpdatePeriod, valid: RangeSet) -> PartitionTimeline:
@@ -30,7 +42,8 @@ def cut(line: PartitionTimeline, period: UpdatePeriod, valid: RangeSet) -> Parti
     return RangesPartitionTimeline(run for one in valid for run in whole(period, line, one.start, one.end))
 
 
-def described(storage: Storage) -> str:
-    """``START '…' END '…'``, as far as there is any."""
-    ends = (("START", storage.start), ("END", storage.end))
-    return " ".join(f"{word} '{text}'" for word, text in ends if text is not None)
+def described(storage: Storage, table: StorageTable) -> str:
+    """``START '…' END '…'``, as far as there is any: the storage's; the table's."""
+    windows = ((("START", one.start), ("END", one.end)) for one in (storage, table))
+    texts = (" ".join(f"{word} '{text}'" for word, text in ends if text is not None) for ends in windows)
+    return "; ".join(filter(None, texts))

@@ -74,14 +74,16 @@ layouts = tuples(some.builds(st.LayoutColumn, names, optional(texts)), unique("c
 periods = some.sampled_from(["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"])
 complete = tuples(some.builds(st.CompleteWith, names, optional(tuples(literals))), unique("column"), least=0)
 fact_tables = some.builds(
-    lambda table, many, by, flags, complete: st.FactTable(
-        table, many, by, (*flags, "COMPLETE") if complete else flags, complete
+    lambda table, many, by, flags, complete, start, end: st.FactTable(
+        table, many, by, (*flags, "COMPLETE") if complete else flags, complete, start, end
     ),
     optional(qualified),
     tuples(periods, str),
     tuples(some.tuples(names, layouts), lambda item: item[0].lower()),
     some.sampled_from([(), ("RAW",), ("TRUSTED",), ("RAW", "TRUSTED")]),
     complete,
+    optional(texts),
+    optional(texts),
 )
 storages = some.builds(
     st.FactStorage, names | some.just("default"), tuples(fact_tables), optional(names), optional(texts), optional(texts)
