@@ -6,6 +6,9 @@ could mean something wrong.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from rewriter.catalog.changes import CreateObject
 from rewriter.catalog.models import Column, Completeness, Cube, Fact, Storage, StorageTable, Table
 from rewriter.context import Context, single
@@ -13,12 +16,13 @@ from rewriter.cubes import not_supported
 from rewriter.ddl import already_exists
 from rewriter.errors import AnalysisError, Error, IntegrityError, Span
 from rewriter.grammar import statements as s
-from rewriter.planner.validity import described, window
+from rewriter.planner.validity import between, described, window
 from rewriter.result import Result
 from rewriter.showing import named_cube
 from rewriter.specs import value_of
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet
 
 
 def create_fact(statement: s.CreateFact, context: Context) -> Result:
@@ -67,21 +71,27 @@ def _storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, 
         raise not_supported("ON CLUSTER", block.span, "Leave ON CLUSTER out: there is one engine per session.")
     tables = tuple(_storage_table(one, cube, columns, context) for one in block.tables)
     storage = Storage(block.name, tables, block.start, block.end)
+    now, text = context.planning.now, described(storage)
+    _check_window(partial(between, block.start, block.end, now), block.span, f"The storage {block.name}", text)
     for one, table in zip(block.tables, tables, strict=True):
-        try:
-            valid = window(storage, table, context.planning.now)
-        except Error as error:
-            raise error.at(one.span) from None
-        if not valid:
-            raise _invalid_fact(
-                f"The table {table.table} in the storage {block.name} is never valid: {described(storage, table)} "
-                "is empty.",
-                one.span,
-                "START is included, END excluded: the start must be before the end. A table's window is cut by its "
-                "storage's.",
-                table.table,
-            )
+        at = one.table.span if one.table is not None else one.span
+        text = described(storage, table)
+        _check_window(partial(window, storage, table, now), at, f"The table {table.table}", text)
     return storage
+
+
+def _check_window(window: Callable[[], RangeSet], at: Span, what: str, text: str) -> None:
+    """Raises the error, at its place, for bounds that cannot be read or leave no time between them."""
+    try:
+        valid = window()
+    except Error as error:
+        raise error.at(at) from None
+    if not valid:
+        raise _invalid_fact(
+            f"{what} is never valid: {text} is empty.",
+            at,
+            "START is included, END excluded: the start must be before the end.",
+        )
 
 
 def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> StorageTable:

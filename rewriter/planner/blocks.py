@@ -16,6 +16,7 @@ from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
 from rewriter.planner.inlining import (
     CteReferences,
     Level,
+    counting,
     identity,
     inlined_levels,
     of_source,
@@ -118,7 +119,6 @@ class TableReference:
 class Resolved:
     """All that the names in FROM mean."""
 
-    tree: exp.Expr
     blocks: tuple[Block, ...]
     tables: tuple[TableReference, ...]
 
@@ -131,8 +131,8 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
     cubes: dict[int, CubeSource] = {}
     tables: dict[int, TableReference] = {}
     files = 0
-    ctes = CteReferences(query.tree)
-    for node in query.tree.find_all(exp.Table):
+    ctes = CteReferences(query.nodes)
+    for node in query.find_all(exp.Table):
         if not isinstance(node.this, exp.Identifier) or ctes.of(node) is not None or node.find_ancestor(exp.Hint):
             continue
         span = _name_span(query, node)
@@ -158,7 +158,7 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
                 object=source.cube.name,
                 hint="Name a cube in the FROM clause of a SELECT.",
             )
-    return Resolved(query.tree, blocks, tuple(tables.values()))
+    return Resolved(blocks, tuple(tables.values()))
 
 
 def inner_queries(select: exp.Select) -> Iterator[exp.Query]:
@@ -202,10 +202,11 @@ def _blocks(
     """The blocks; one that is inlined into another has no cubes of its own."""
     found: dict[int, tuple[CubeSource, ...]] = {}
     inlined: set[int] = set()
-    selects = list(query.tree.find_all(exp.Select))
+    selects = list(query.find_all(exp.Select))
     known = {key: one.cube for key, one in cubes.items()}
     for select in selects:
         mine = []
+        calls = counting(select)
         for index, relation in enumerate(relations(select)):
             source = cubes.get(id(relation))
             if source is not None:
@@ -214,7 +215,7 @@ def _blocks(
             try:
                 table, levels = inlined_levels(relation, known, ctes)
                 if table is None:
-                    refuse_counting(relation, select, known, ctes)
+                    refuse_counting(relation, calls, known, ctes)
             except NotSupportedError as error:
                 raise error.at(query.place(query.span_of(relation) or Span(0, len(query.text)))) from None
             if table is not None:
@@ -288,11 +289,11 @@ def _kept_apart(value: exp.Expr, select: exp.Select, source: CubeSource) -> exp.
     return exp.Coalesce(this=value.copy(), expressions=[])
 
 
-def databases(tree: exp.Expr, names: Collection[str]) -> Iterator[tuple[Span, exp.Column]]:
+def databases(text: QueryText, names: Collection[str]) -> Iterator[tuple[Span, exp.Column]]:
     """``default.`` in ``default.flights.carrier``, with the column, for tables called one of ``names`` (in lower case):
     what takes a name's place belongs to no database.
     """
-    for column in tree.find_all(exp.Column) if names else ():
+    for column in text.find_all(exp.Column) if names else ():
         database, table = column.args.get("db"), column.args.get("table")
         if column.args.get("catalog") or column.find_ancestor(exp.Hint):
             continue

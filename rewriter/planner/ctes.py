@@ -58,7 +58,7 @@ def expand_ctes(text: QueryText, reader: CatalogReader) -> QueryText:
     """The query with shared CTEs that only project and filter a cube copied to each place that names them, and their
     definitions removed; ``text`` itself where there are none. A copy has the place of the definition.
     """
-    if text.tree.find(exp.CTE) is None:
+    if next(text.find_all(exp.CTE), None) is None:
         return text
     shared = _Shared(text, reader)
     replacements = [*shared.copies(), *shared.removals()]
@@ -72,13 +72,13 @@ class _Shared:
 
     def __init__(self, text: QueryText, reader: CatalogReader) -> None:
         self._text, self._reader = text, reader
-        self._references = CteReferences(text.tree)
+        self._references = CteReferences(text.nodes)
         self._named: dict[int, list[exp.Table]] = {}
-        for node in text.tree.find_all(exp.Table):
+        for node in text.find_all(exp.Table):
             cte = self._references.of(node)
             if cte is not None:
                 self._named.setdefault(id(cte), []).append(node)
-        self._withs = [definitions for with_ in text.tree.find_all(exp.With) if (definitions := self._located(with_))]
+        self._withs = [definitions for with_ in text.find_all(exp.With) if (definitions := self._located(with_))]
         self._definitions = {id(one.cte): one for definitions in self._withs for one in definitions}
         self._copied = {
             key for key, one in self._definitions.items() if self._fits(one.cte) and self._uses(one.cte) > 1

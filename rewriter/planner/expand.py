@@ -74,7 +74,7 @@ class _Views:
                 raise error.at(text.place(span)) from None
             self.named[span] = view.name
             names |= set() if node.alias else {node.name.lower()}
-        return found + [Replacement(span, ()) for span, _ in databases(text.tree, names)]
+        return found + [Replacement(span, ()) for span, _ in databases(text, names)]
 
     def _view(self, node: exp.Table) -> View | None:
         ours = (node.args.get("db") is None or node.db.lower() == DATABASE) and not node.catalog
@@ -151,7 +151,7 @@ class _Views:
                 self._check_there(view, node)
                 # A name with its database is never that of a CTE of the query around.
                 found += [] if node.db else [Replacement(Span(span.start, span.start), (Piece(f"{DATABASE}.", span),))]
-        found += [Replacement(span, ()) for span, _ in databases(text.tree, names)]
+        found += [Replacement(span, ()) for span, _ in databases(text, names)]
         whole = Span(text.tokens[0].start, text.tokens[-1].end)  # a comment at the end would hide what follows
         body = "".join(piece.text for piece in replaced(text, whole, found))
         if len(body) > LONGEST:
@@ -186,8 +186,8 @@ class _Views:
 
 def _names(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
     """The names behind FROM and JOIN that are no CTEs, with their places."""
-    ctes = CteReferences(text.tree)
-    for node in text.tree.find_all(exp.Table):
+    ctes = CteReferences(text.nodes)
+    for node in text.find_all(exp.Table):
         if isinstance(node.this, exp.Identifier) and ctes.of(node) is None and not node.find_ancestor(exp.Hint):
             parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
             # A name without a place is looked up, and refused, with all others.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -56,13 +56,14 @@ class Level:
 class CteReferences:
     """Which names behind FROM are CTEs, and how often each CTE is named."""
 
-    def __init__(self, tree: exp.Expr) -> None:
+    def __init__(self, nodes: Collection[exp.Expr]) -> None:
+        """``nodes`` are all those of a tree."""
         self._found: dict[int, exp.CTE] = {}
         self._counts: dict[int, int] = {}
-        if tree.find(exp.CTE) is None:
+        if not any(isinstance(node, exp.CTE) for node in nodes):
             return
-        for node in tree.find_all(exp.Table):
-            cte = _cte_of(node)
+        for node in nodes:
+            cte = _cte_of(node) if isinstance(node, exp.Table) else None
             if cte is not None:
                 self._found[id(node)] = cte
                 self._counts[id(cte)] = self._counts.get(id(cte), 0) + 1
@@ -104,13 +105,20 @@ def is_marked(column: exp.Column) -> bool:
     return belongs(column, None)
 
 
-def refuse_counting(relation: exp.Expr, select: exp.Select, cubes: Mapping[int, Cube], ctes: CteReferences) -> None:
-    """Refuses COUNT and AVG over a relation that answers single rows of a cube and is not inlined: they would count
-    base rows, where everywhere else they count events. (LIMIT and DISTINCT answer rows that are counted as such.)
+def counting(select: exp.Select) -> list[exp.Expr]:
+    """The calls of COUNT and AVG in a block that depend on how many rows there are."""
+    kinds = (exp.Count, exp.CountIf, exp.Avg)
+    return [node for node in own_nodes(select) if isinstance(node, kinds) and not isinstance(node.this, exp.Distinct)]
+
+
+def refuse_counting(
+    relation: exp.Expr, calls: Collection[exp.Expr], cubes: Mapping[int, Cube], ctes: CteReferences
+) -> None:
+    """Refuses COUNT and AVG (``calls``) over a relation that answers single rows of a cube and is not inlined: they
+    would count base rows, where everywhere else they count events. (LIMIT and DISTINCT answer rows that are counted as
+    such.)
     """
-    for node in own_nodes(select):
-        if not isinstance(node, exp.Count | exp.CountIf | exp.Avg) or isinstance(node.this, exp.Distinct):
-            continue
+    for node in calls:
         for cube in _rows_of(relation, cubes, ctes):
             counted = cube.count_measure is not None
             if any(m.counted_by for m in cube.measures) if isinstance(node, exp.Avg) else counted:

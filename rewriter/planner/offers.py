@@ -23,7 +23,7 @@ class Offers:
 
     def __init__(self, tree: exp.Expr, reader: CatalogReader) -> None:
         self._reader = reader
-        self._ctes = CteReferences(tree.root())
+        self._ctes = CteReferences(tuple(tree.root().walk()))
         self._found: dict[int, tuple[tuple[str, Offered], ...]] = {}
 
     def of(self, select: exp.Select) -> tuple[tuple[str, Offered], ...]:

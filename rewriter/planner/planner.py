@@ -61,8 +61,8 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
             planned.append(_placed(text, block, source, blocks, reader, settings, constants))
     for one in planned:
         edits += one.edits
-    _check_calls(text, resolved.tree, edits)
-    others = [*_qualifier_edits(resolved), *(_now_edits(text, constants) if planned else ())]
+    _check_calls(text, edits)
+    others = [*_qualifier_edits(text, resolved), *(_now_edits(text, constants) if planned else ())]
     edits += others
     coverage = Coverage(tuple(one.reference for one in planned))
     warnings = [warning for one in planned for warning in one.reference.warnings]
@@ -97,22 +97,22 @@ def _placed(
         raise error.at(text.place(source.span)) from None
 
 
-def _check_calls(text: QueryText, tree: exp.Expr, edits: Sequence[Edit]) -> None:
+def _check_calls(text: QueryText, edits: Sequence[Edit]) -> None:
     """Refuses a ``time_range_in`` that belongs to no cube: no engine knows the function."""
     edited = {edit.span for edit in edits}
-    for call in tree.find_all(exp.Anonymous):
+    for call in text.find_all(exp.Anonymous):
         if call.name.upper() == "TIME_RANGE_IN" and text.call(call)[0] not in edited:
             raise bad_call(text, call)
 
 
-def _qualifier_edits(resolved: Resolved) -> list[Edit]:
+def _qualifier_edits(text: QueryText, resolved: Resolved) -> list[Edit]:
     """``default.flights.carrier`` becomes ``flights.carrier``: what takes a table's place has no database."""
     named = [one.node for one in resolved.tables if one.table.id >= 0]
     named += [source.node for block in resolved.blocks for source in block.cubes]
     names = {node.name.lower() for node in named if not node.alias}
     return [
         Edit(span, ("",), f"{column.db}.{column.table} becomes {column.table}")
-        for span, column in databases(resolved.tree, names)
+        for span, column in databases(text, names)
     ]
 
 

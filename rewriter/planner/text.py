@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
@@ -19,6 +19,8 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.planner.plan import SqlTemplate, TableToken
+
+_Node = TypeVar("_Node", bound=exp.Expr)
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,15 @@ class QueryText:
             raise ParseError("One query was expected here.", position=self.place(Span(0, len(self.text))))
         return trees[0]
 
+    @cached_property
+    def nodes(self) -> tuple[exp.Expr, ...]:
+        """All nodes of the tree, breadth first: nobody changes it, and it is gone through again and again."""
+        return tuple(self.tree.walk())
+
+    def find_all(self, kind: type[_Node]) -> Iterator[_Node]:
+        """The nodes of that kind, breadth first."""
+        return (node for node in self.nodes if isinstance(node, kind))
+
     def unread(self) -> Error | None:
         """Why the text was not understood as a query, or ``None`` where it was."""
         for token in self.tokens:
@@ -96,7 +107,7 @@ class QueryText:
         if not isinstance(tree, exp.Query | exp.Values):
             return ParseError("This query cannot be read.", position=place)
         # sqlglot takes TABLE t and STREAM t for a table of that name with an alias.
-        for table in tree.find_all(exp.Table):
+        for table in self.find_all(exp.Table):
             bare = isinstance(table.this, exp.Identifier) and not table.this.quoted
             if bare and table.alias and table.name.upper() in ("TABLE", "STREAM"):
                 return ParseError(f"{table.name.upper()} in FROM cannot be read.", position=place)

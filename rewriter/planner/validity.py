@@ -42,8 +42,8 @@ def cut(line: PartitionTimeline, period: UpdatePeriod, valid: RangeSet) -> Parti
     return RangesPartitionTimeline(run for one in valid for run in whole(period, line, one.start, one.end))
 
 
-def described(storage: Storage, table: StorageTable) -> str:
-    """``START '…' END '…'``, as far as there is any: the storage's; the table's."""
-    windows = ((("START", one.start), ("END", one.end)) for one in (storage, table))
+def described(*parts: Storage | StorageTable) -> str:
+    """``START '…' END '…'``, as far as there is any: of a storage, and of a table in it."""
+    windows = ((("START", one.start), ("END", one.end)) for one in parts)
     texts = (" ".join(f"{word} '{text}'" for word, text in ends if text is not None) for ends in windows)
     return "; ".join(filter(None, texts))
