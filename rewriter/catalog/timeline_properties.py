@@ -21,7 +21,9 @@ PRESENT = f"{PREFIX}present"
 
 _SUFFIX = ".storage.class"
 _CLASS = re.compile(rf"{re.escape(PREFIX)}(?P<period>[^.]+)\.(?P<column>.+){re.escape(_SUFFIX)}", re.IGNORECASE)
-_HINT = f"write {PREFIX}<PERIOD>.<column>{_SUFFIX} for a class, {PRESENT} for a rebuild; all else the catalog keeps"
+_HINT = (
+    f"write {PREFIX}<PERIOD>.<column>{_SUFFIX} for a class, {PRESENT} for a rebuild; the rest the catalog keeps itself"
+)
 
 
 @dataclass(frozen=True)
