@@ -18,6 +18,7 @@ from rewriter.showing import listing, named_fact, strings
 from rewriter.timeline.bounds import resolve_bound
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.timeline_classes import implementation
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 
@@ -53,7 +54,7 @@ def _timeline_row(table: StorageTable, period: UpdatePeriod, context: Context) -
         table.table,
         period.name,
         table.time,
-        type(line).__name__,
+        implementation(line),
         None if first is None else format_instant(period.start(first)),
         None if latest is None else format_instant(period.start(latest)),
         line.count,

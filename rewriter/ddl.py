@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from rewriter.catalog.changes import AddPartitions, CreateObject, DropObject, DropPartitions, PartitionWrite
@@ -15,6 +16,7 @@ from rewriter.catalog.values import check_partition_column, partition_name
 from rewriter.context import Context, single
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar import statements as s
+from rewriter.properties import checked
 from rewriter.result import Result
 from rewriter.specs import (
     check_unique,
@@ -51,8 +53,9 @@ def create_table(statement: s.CreateTable, context: Context) -> Result:
             location=_location(statement, context.catalog.warehouse, f"{name}-{table_id}"),
             external=statement.external,
             comment=statement.comment,
-            properties=dict(statement.properties),
         )
+        given = zip(statement.properties, statement.property_spans, strict=True)
+        table = replace(table, properties=checked(given, table, context))
         transaction.commit([CreateObject(table)])
     return Result("CREATE TABLE")
 

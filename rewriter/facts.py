@@ -17,6 +17,7 @@ from rewriter.ddl import already_exists
 from rewriter.errors import AnalysisError, Error, IntegrityError, Span
 from rewriter.grammar import statements as s
 from rewriter.planner.validity import between, described, window
+from rewriter.properties import check_storage_table
 from rewriter.result import Result
 from rewriter.showing import named_cube
 from rewriter.specs import value_of
@@ -115,7 +116,9 @@ def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None
     _check_time_columns(one, table, layout_columns)
     complete = _completeness(one, cube, table, layout_columns)
     _check_carried(one.table, cube, columns, table, [column.column for column in complete])
-    return StorageTable(table.name, time, layouts, "TRUSTED" in one.flags, complete, one.start, one.end)
+    place = StorageTable(table.name, time, layouts, "TRUSTED" in one.flags, complete, one.start, one.end)
+    check_storage_table(table, place, one.table.span)
+    return place
 
 
 _FLAG_HINTS = {"RAW": "Leave RAW out: a row's time is then the start of its period."}

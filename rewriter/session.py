@@ -1,8 +1,9 @@
 """The session: the only wiring of grammar, catalog, planner and engines.
 
 A statement is parsed, gets one snapshot and one reading of the clock, and goes to the module that runs its kind:
-``ddl`` (tables and partitions), ``cubes``, ``showing`` and ``coverage`` (what there is), ``reading`` (queries and
-EXPLAIN), ``writing`` (INSERT). The engine starts when a statement first needs one.
+``ddl`` (tables and partitions), ``properties`` (of tables, and their timelines), ``cubes``, ``showing`` and
+``coverage`` (what there is), ``reading`` (queries and EXPLAIN), ``writing`` (INSERT). The engine starts when a
+statement first needs one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from rewriter import checking, coverage, cubes, ddl, facts, reading, refreshing, showing, views, writing
+from rewriter import checking, coverage, cubes, ddl, facts, properties, reading, refreshing, showing, views, writing
 from rewriter.catalog.models import Column
 from rewriter.catalog.store import Catalog
 from rewriter.context import Context
@@ -37,6 +38,9 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.Insert: writing.insert,
     s.CreateTable: ddl.create_table,
     s.DropTable: ddl.drop_table,
+    s.SetProperties: properties.set_properties,
+    s.UnsetProperties: properties.unset_properties,
+    s.SetTimeline: properties.set_timeline,
     s.AddPartitions: ddl.add_partitions,
     s.DropPartitions: ddl.drop_partitions,
     s.CreateView: views.create_view,
@@ -55,6 +59,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.ShowLatest: coverage.show_latest,
     s.CheckFact: checking.check_fact,
     s.RefreshFact: refreshing.refresh_fact,
+    s.RefreshTimelines: properties.refresh_timelines,
 }
 
 

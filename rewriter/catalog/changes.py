@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Cube, DataFile, Fact, PartitionValues, Table, View
@@ -73,4 +74,24 @@ class DropPartitions:
     keys: tuple[bytes, ...]
 
 
-Change = CreateObject | DropObject | WritePartitions | AddPartitions | DropPartitions
+@dataclass(frozen=True)
+class AlterTable:
+    """Sets properties of a table and takes others away, whatever else changes meanwhile; an absent one is no error.
+
+    Partitions, rollups and their freshness stay as they are. Where the table then says that its timelines are not
+    there, those of its fact are rebuilt for it, and it says that they are.
+    """
+
+    table: Table
+    set: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RefreshTimelines:
+    """Builds the timelines of a fact anew from its partitions; ``Transaction.differences`` tells what stood wrong."""
+
+    fact: Fact
+
+
+Change = CreateObject | DropObject | AlterTable | RefreshTimelines | WritePartitions | AddPartitions | DropPartitions

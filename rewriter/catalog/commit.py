@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.catalog.changes import AddPartitions, Change, CreateObject, DropObject, WritePartitions
+from rewriter.catalog.changes import (
+    AddPartitions,
+    AlterTable,
+    Change,
+    CreateObject,
+    DropObject,
+    RefreshTimelines,
+    WritePartitions,
+)
 from rewriter.catalog.context import CommitContext
 from rewriter.catalog.factwork import FactWorks
 from rewriter.catalog.object_changes import ObjectChanges
@@ -21,6 +29,10 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
             objects.create(change.object)
         elif isinstance(change, DropObject):
             objects.drop(change.object)
+        elif isinstance(change, AlterTable):
+            objects.alter(change)
+        elif isinstance(change, RefreshTimelines):
+            objects.refresh_timelines(change.fact)
         elif isinstance(change, WritePartitions):
             partitions.write(change)
         elif isinstance(change, AddPartitions):

@@ -13,6 +13,7 @@ from rewriter.catalog.database import Database, next_number
 from rewriter.catalog.freshness import Sources
 from rewriter.catalog.models import Fact, Table
 from rewriter.catalog.snapshot import Snapshot
+from rewriter.catalog.timelines import TimelineDifference
 from rewriter.catalog.writeids import ValidTxnList
 from rewriter.errors import ConflictError
 
@@ -39,6 +40,8 @@ class CommitContext:
         self.sources = sources
         self.unproven = unproven
         self.sequence = next_number(connection, "commit")
+        #: What the timelines that this commit rebuilt said otherwise before.
+        self.differences: list[TimelineDifference] = []
         self._events: list[tuple[str, int | None, dict[str, Any]]] = []
         self._touched: dict[int, int] = {}
         self._close_transaction()

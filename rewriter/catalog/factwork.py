@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
@@ -13,10 +14,38 @@ from rewriter.catalog.context import CommitContext
 from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance, overlapped
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Fact, Table
-from rewriter.catalog.timelines import ABSENT, States, TimelineChange, change_timeline, end_timelines, ranges_of
+from rewriter.catalog.timelines import (
+    ABSENT,
+    STATES,
+    Lines,
+    States,
+    TimelineChange,
+    TimelineDifference,
+    change_timeline,
+    end_timelines,
+    ranges_of,
+    replace_timelines,
+)
 from rewriter.catalog.wholeness import PeriodParts
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import OrdinalRange
+
+_FRESH_ONLY: States = frozenset({schema.FRESH})
+_Changes = dict[UpdatePeriod, TimelineChange]
+
+
+@dataclass(frozen=True)
+class _Newest:
+    """The newest row of a partition; ``changed_by`` is the commit that wrote, wiped or dropped it last."""
+
+    values: list[str | None]
+    as_of: int
+    sources: list[int]
+    live: bool
+    wiped: bool
+    commit: int
+    changed_by: int
 
 
 class FactWork:
@@ -26,6 +55,7 @@ class FactWork:
         """``made_by`` is the number of the commit that made the fact."""
         self._context = context
         self._bindings = {binding.table.id: binding for binding in bindings}
+        self._made_by = made_by
         self._provenance = Provenance(context.database, context.snapshot, context.sources, bindings, made_by)
         self._parts = PeriodParts(context.connection, bindings, made_by)
         #: By table: what slots become; the ``as_of`` of rollup slots that are judged at the end; and the slots of
@@ -35,6 +65,8 @@ class FactWork:
         self._parted: dict[int, set[Slot]] = {}
         #: By time dimension: the slots whose base content changed; ``None`` is the partition of NULL time.
         self._base_changes: dict[str, list[Slot | None]] = {}
+        #: By table, where timelines are built anew: the commit that judged a rollup slot of several partitions.
+        self._judged_by: dict[int, dict[Slot, int]] = {}
 
     def binding(self, table: Table) -> TimeBinding:
         """How the table stands in the fact."""
@@ -77,6 +109,11 @@ class FactWork:
 
     def finish(self) -> None:
         """Judges the rollups written and changes the timelines next to what happened."""
+        for binding, changes in self._judged():
+            self._change(binding, changes)
+
+    def _judged(self) -> Iterator[tuple[TimeBinding, _Changes]]:
+        """What becomes of the timelines of each table."""
         parts = {table_id: self._parts.of(self._bindings[table_id], slots) for table_id, slots in self._parted.items()}
         known = [as_of for written in self._as_of.values() for as_of in written.values()]
         known += [part.as_of for found in parts.values() for one in found.values() for part in one]
@@ -93,25 +130,60 @@ class FactWork:
                 changes[slot.period].states[slot.ordinal] = (
                     self._parts.base_states(binding, found)
                     if slot.period == binding.base_period
-                    else self._parts.rollup_states(binding, slot, found, content)
+                    else self._since(binding, slot, self._parts.rollup_states(binding, slot, found, content), content)
                 )
             for period in binding.rollup_periods:
                 changes[period].touched += self._touched(binding, period)
-            self._change(binding, changes)
+            yield binding, changes
 
-    def build(self) -> None:
-        """The timelines of a new fact, from the partitions that its tables hold."""
-        rollup_tables = {table_id for table_id, binding in self._bindings.items() if binding.rollup_periods}
+    def _since(self, binding: TimeBinding, slot: Slot, states: States, content: BaseContent) -> States:
+        """What a rollup slot is that a commit before this one judged: any base content since has outdated it."""
+        judged_by = self._judged_by.get(binding.table.id, {}).get(slot, self._context.sequence)
+        if states == _FRESH_ONLY and not binding.promised and content.newest(binding, slot, None) > judged_by:
+            return frozenset({schema.OUTDATED})
+        return states
+
+    def build(self, tables: Collection[int] | None = None) -> list[TimelineDifference]:
+        """Makes the timelines of some tables (``None``: all) anew, and answers what stood otherwise.
+
+        They say what the commits since the fact was made would have made them say, one after the other: all that takes
+        is in the newest row of each partition, dropped ones included, and in the events of the base. What is older than
+        the fact is judged as the fact found it. One statement that reads a row for each partition there ever was.
+        """
         for table_id, binding in self._bindings.items():
-            for values, as_of, sources in self._live_partitions(binding.table):
-                slot = binding.locate(values)
-                # What an earlier rollup was outdated by is not known any more.
-                proven = rollup_tables.isdisjoint(sources)
-                if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
-                    self._as_of.setdefault(table_id, {})[slot] = as_of if proven else UNKNOWN
-                else:
-                    self._become(binding.table, slot, frozenset({schema.FRESH}))
-        self.finish()
+            if tables is None or table_id in tables:
+                for row in self._newest_rows(binding.table):
+                    self._rebuild(binding, row)
+        found: list[TimelineDifference] = []
+        for binding, changes in self._judged():
+            if tables is None or binding.table.id in tables:
+                found += self._replace(binding, changes)
+        return found
+
+    def _rebuild(self, binding: TimeBinding, row: _Newest) -> None:
+        """Takes one partition into account."""
+        table, since = binding.table, row.changed_by > self._made_by
+        if not row.live and not since:
+            return  # What was dropped or wiped before the fact is forgotten.
+        slot = binding.locate(row.values)
+        if slot is None:
+            return
+        is_rollup = slot.period in binding.rollup_periods
+        if binding.parted:
+            self._parted.setdefault(table.id, set()).add(slot)
+            judged = self._judged_by.setdefault(table.id, {})
+            judged[slot] = max(judged.get(slot, self._made_by), row.changed_by)
+        elif row.wiped:
+            return
+        elif not row.live:
+            self.dropped(table, slot)
+        elif is_rollup:
+            rollup_tables = {table_id for table_id, other in self._bindings.items() if other.rollup_periods}
+            # What an earlier rollup was outdated by is not known any more.
+            proven = row.commit > self._made_by or rollup_tables.isdisjoint(row.sources)
+            self._as_of.setdefault(table.id, {})[slot] = row.as_of if proven else UNKNOWN
+        else:
+            self._become(table, slot, _FRESH_ONLY)
 
     def end(self) -> None:
         """The end of the timelines of a fact that was dropped."""
@@ -153,13 +225,36 @@ class FactWork:
                 context.sequence,
             )
 
-    def _live_partitions(self, table: Table) -> Iterator[tuple[list[str | None], int, list[int]]]:
-        row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
-        query = sa.select(row.c.partition_values, row.c.as_of, row.c.sources).where(
-            row.c.key >= keys.start, row.c.key < keys.end, row.c.ended == schema.NEVER
+    def _replace(self, binding: TimeBinding, changes: _Changes) -> list[TimelineDifference]:
+        context, wanted = self._context, {}
+        for period, change in changes.items():
+            lines: Lines = {state: RangesPartitionTimeline() for state in STATES}
+            change.apply(lines)
+            wanted[int(period), binding.time_key] = lines
+        table = binding.table
+        return replace_timelines(
+            context.connection, table, wanted, lambda: context.write_id(table.id), context.sequence
         )
-        for values, as_of, sources in self._context.connection.execute(query):
-            yield json.loads(values), as_of, json.loads(sources)
+
+    def _newest_rows(self, table: Table) -> Iterator[_Newest]:
+        row, ender, keys = schema.partitions, schema.write_ids, KeyRange.of_prefix(prefix(table.id))
+        newest = (
+            sa.select(sa.func.max(row.c.row_id))
+            .where(row.c.key >= keys.start, row.c.key < keys.end)
+            .group_by(row.c.key)
+        )
+        query = (
+            sa.select(row.c.partition_values, row.c.as_of, row.c.sources, row.c.made, row.c.ended)
+            .add_columns(row.c.commit_seq, ender.c.commit_seq)
+            .join_from(
+                row, ender, sa.and_(ender.c.object_id == row.c.table_id, ender.c.write_id == row.c.ended), isouter=True
+            )
+            .where(row.c.row_id.in_(newest))
+        )
+        for values, as_of, sources, made, ended, commit, ended_by in self._context.connection.execute(query):
+            live, wiped = ended == schema.NEVER, ended == made
+            changed_by = commit if live else ended_by
+            yield _Newest(json.loads(values), as_of, json.loads(sources), live, wiped, commit, changed_by)
 
 
 class FactWorks:
@@ -186,6 +281,12 @@ class FactWorks:
         """A fact was created: builds its timelines."""
         self.finish()
         FactWork(self._context, bindings, self._context.sequence).build()
+
+    def rebuild(self, fact: Fact, tables: Collection[int] | None = None) -> list[TimelineDifference]:
+        """Builds the timelines of some tables (``None``: all) of a live fact anew, and answers what stood otherwise."""
+        self.finish()
+        made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
+        return FactWork(self._context, bind(fact, self._context.live_object), made_by).build(tables)
 
     def end(self, bindings: Sequence[TimeBinding]) -> None:
         """A fact was dropped: ends its timelines."""

@@ -21,7 +21,7 @@ from rewriter.catalog.snapshot import Snapshot
 from rewriter.errors import DataError
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.timelines import PartitionTimeline
 
 #: The ``as_of`` of content of which nothing can be proven.
 UNKNOWN = -1
@@ -46,7 +46,7 @@ class BaseContent:
         self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
         self._events: dict[int, list[tuple[Slot | None, PartitionValues, int]]] = {}
         self._newest_by_time: dict[str, int] = {}
-        self._by_period: dict[tuple[int, int, UpdatePeriod], dict[tuple[int, PartitionValues], int]] = {}
+        self._by_period: dict[tuple[int, UpdatePeriod, tuple[int, ...]], dict[tuple[int, PartitionValues], int]] = {}
         row = schema.partitions
         for binding in self._bases:
             query = sa.select(row.c.partition_values, row.c.commit_seq)
@@ -65,29 +65,30 @@ class BaseContent:
             key = binding.time_key
             self._newest_by_time[key] = max(commit, self._newest_by_time.get(key, UNKNOWN))
 
-    def newest(self, binding: TimeBinding, slot: Slot, combination: PartitionValues = ()) -> int:
+    def newest(self, binding: TimeBinding, slot: Slot, combination: PartitionValues | None = ()) -> int:
         """The newest event that may concern a rollup partition; ``UNKNOWN`` where there is none.
 
         ``combination`` are its values in the further partition columns: base partitions with another value in a column
-        that both tables have do not concern it. Base partitions that name another time dimension may hold rows of any
-        time, so each of them counts.
+        that both tables have do not concern it; ``None`` leaves no base partition of its time out. Base partitions that
+        name another time dimension may hold rows of any time, so each of them counts.
         """
         found = [commit for key, commit in self._newest_by_time.items() if key != binding.time_key]
         for base in self._bases:
             if base.time_key == binding.time_key:
-                mine = tuple(combination[place] for place, _ in binding.shared(base))
-                found.append(self._index(binding, base, slot.period).get((slot.ordinal, mine), UNKNOWN))
+                shared = () if combination is None else binding.shared(base)
+                mine = tuple((combination or ())[place] for place, _ in shared)
+                index = self._index(base, slot.period, tuple(theirs for _, theirs in shared))
+                found.append(index.get((slot.ordinal, mine), UNKNOWN))
         return max(found, default=UNKNOWN)
 
     def _index(
-        self, binding: TimeBinding, base: TimeBinding, period: UpdatePeriod
+        self, base: TimeBinding, period: UpdatePeriod, shared: tuple[int, ...]
     ) -> dict[tuple[int, PartitionValues], int]:
         """The newest events of one base table by ordinal of a rollup period and the values of the shared columns."""
-        known = self._by_period.get((binding.table.id, base.table.id, period))
+        known = self._by_period.get((base.table.id, period, shared))
         if known is not None:
             return known
-        newest = self._by_period[binding.table.id, base.table.id, period] = {}
-        shared = [theirs for _, theirs in binding.shared(base)]
+        newest = self._by_period[base.table.id, period, shared] = {}
         for slot, combination, commit in self._events.get(base.table.id, ()):
             if slot is not None:
                 values = tuple(combination[place] for place in shared)
@@ -151,7 +152,7 @@ class Provenance:
             return False
         return self._fact_is_news or not any(self._retired(b) for b in bases)
 
-    def _fresh(self, binding: TimeBinding, period: UpdatePeriod) -> RangesPartitionTimeline:
+    def _fresh(self, binding: TimeBinding, period: UpdatePeriod) -> PartitionTimeline:
         return self._snapshot.timeline(binding.table.name, period, binding.time_key)
 
     def _retired(self, binding: TimeBinding) -> RangeSet:
@@ -203,5 +204,5 @@ def as_sources(sources: Collection[int] | Sources) -> Sources:
     return sources if isinstance(sources, Mapping) else dict.fromkeys(sources)
 
 
-def _times(period: UpdatePeriod, line: RangesPartitionTimeline) -> RangeSet:
+def _times(period: UpdatePeriod, line: PartitionTimeline) -> RangeSet:
     return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in line.ranges())

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from rewriter.catalog import conflicts, reads, schema
+from collections.abc import Collection
+from dataclasses import replace
+
+from rewriter.catalog import conflicts, reads, schema, timeline_properties
 from rewriter.catalog.binding import TimeBinding, bind
+from rewriter.catalog.changes import AlterTable
 from rewriter.catalog.codec import Object, kind_of, to_text
 from rewriter.catalog.conflicts import Claim
 from rewriter.catalog.context import CommitContext
@@ -11,11 +15,11 @@ from rewriter.catalog.factwork import FactWorks
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Cube, Fact, Table
 from rewriter.catalog.timelines import end_rows
-from rewriter.errors import AnalysisError, ConflictError, IntegrityError
+from rewriter.errors import AnalysisError, ConflictError, IntegrityError, InternalError
 
 
 class ObjectChanges:
-    """Applies ``CreateObject`` and ``DropObject``."""
+    """Applies ``CreateObject``, ``DropObject``, ``AlterTable`` and ``RefreshTimelines``."""
 
     def __init__(self, context: CommitContext, works: FactWorks) -> None:
         self._context = context
@@ -38,6 +42,56 @@ class ObjectChanges:
                 hint=f"choose another name, or drop the {kind_of(other)} first",
             )
         bindings = self._checked_bindings(thing) if isinstance(thing, Fact) else ()
+        self._insert(thing)
+        self._context.log(f"CREATE_{kind_of(thing).upper()}", thing)
+        if isinstance(thing, Fact):
+            self._works.start(bindings)
+            self._say_present(bindings)
+
+    def alter(self, change: AlterTable) -> None:
+        """A new version of a table under its id. Its partitions and the fact that uses it know nothing of it."""
+        table = self._context.live_table(change.table)
+        live = self._context.live_object(table.name)
+        if not isinstance(live, Table):
+            raise InternalError(f"the table '{table.name}' has no definition")
+        kept = {key: value for key, value in live.properties.items() if key not in change.unset}
+        altered = replace(live, properties={**kept, **change.set})
+        if altered != live:
+            self._renew(altered)
+            self._context.log("ALTER_TABLE", altered)
+        if timeline_properties.asks_for_rebuild(altered.properties):
+            name = altered.name.lower()
+            for fact, _ in self._context.live_facts():
+                if any(one.table.lower() == name for one in fact.tables):
+                    self._rebuild(fact, [altered.id])
+
+    def refresh_timelines(self, fact: Fact) -> None:
+        """The timelines of a fact, built anew from its partitions."""
+        if self._context.live_row(fact) is None:
+            raise ConflictError(f"another transaction has dropped the fact '{fact.name}'", object=fact.name)
+        self._rebuild(fact)
+
+    def _rebuild(self, fact: Fact, tables: Collection[int] | None = None) -> None:
+        found = self._works.rebuild(fact, tables)
+        self._context.differences += found
+        self._context.log("REFRESH_TIMELINES", fact, differences=len(found))
+        bindings = bind(fact, self._context.live_object)
+        self._say_present([one for one in bindings if tables is None or one.table.id in tables])
+
+    def _say_present(self, bindings: Collection[TimeBinding]) -> None:
+        """The tables whose timelines were built, and which said that these are not there, say that they are."""
+        for table in (binding.table for binding in bindings):
+            if timeline_properties.asks_for_rebuild(table.properties):
+                self._renew(replace(table, properties={**table.properties, timeline_properties.PRESENT: "true"}))
+
+    def _renew(self, table: Table) -> None:
+        """Ends a table's definition and puts this one in its place."""
+        row_id = self._context.live_row(table)
+        if row_id is not None:
+            end_rows(self._context.connection, schema.objects, [row_id], self._context.write_id(table.id))
+        self._insert(table)
+
+    def _insert(self, thing: Object) -> None:
         self._context.connection.execute(
             schema.objects.insert(),
             {
@@ -51,9 +105,6 @@ class ObjectChanges:
                 "commit_seq": self._context.sequence,
             },
         )
-        self._context.log(f"CREATE_{kind_of(thing).upper()}", thing)
-        if isinstance(thing, Fact):
-            self._works.start(bindings)
 
     def _checked_bindings(self, fact: Fact) -> tuple[TimeBinding, ...]:
         if not isinstance(self._context.live_object(fact.cube), Cube):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from rewriter.catalog import reads, schema
+from rewriter.catalog import reads, schema, timeline_properties
 from rewriter.catalog.binding import bind
 from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
@@ -14,9 +14,11 @@ from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
 from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
-from rewriter.errors import AnalysisError
+from rewriter.errors import AnalysisError, OperationalError
+from rewriter.timeline import runs
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
+from rewriter.timeline.timeline_classes import DEFAULT, make_timeline
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 
@@ -42,7 +44,9 @@ class Snapshot:
         self._by_name: dict[str, Object | None] = {}
         self._by_kind: dict[str, tuple[Object, ...]] = {}
         self._partitions: dict[tuple[int, tuple[KeyRange, ...] | None], tuple[Partition, ...]] = {}
-        self._timelines: dict[int, dict[reads.TimelineKey, RangesPartitionTimeline]] = {}
+        #: Of each table that was asked for, the stored timelines; and those that were made of them, by table.
+        self._stored: dict[int, Mapping[reads.TimelineKey, Sequence[OrdinalRange]]] = {}
+        self._timelines: dict[tuple[int, reads.TimelineKey], PartitionTimeline] = {}
 
     @classmethod
     def take(cls, database: Database) -> Snapshot:
@@ -150,36 +154,64 @@ class Snapshot:
         with self._database.read() as connection:
             return tuple((by_key[key], file) for key, file in reads.files(connection, table, ids, ranges))
 
-    def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+    def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline:
         """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.
 
-        All timelines of a table are one read. The answer is shared: do not change it.
+        Its class is the one that the table's properties choose. All timelines of a table are one read. The answer is
+        shared: do not change it. Raises what ``timeline_classes.make_timeline`` raises.
         """
         return self._timeline(table_name, period, time_dimension, schema.FRESH)
 
-    def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+    def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline:
         """The periods that exist in a storage table but are outdated. The answer is shared: do not change it."""
         return self._timeline(table_name, period, time_dimension, schema.OUTDATED)
 
-    def retired(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+    def retired(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline:
         """The base periods of a storage table that were dropped and not written since. Do not change it either."""
         return self._timeline(table_name, period, time_dimension, schema.RETIRED)
 
-    def _timeline(self, name: str, period: UpdatePeriod, time: str, state: int) -> RangesPartitionTimeline:
-        table_id = self.table(name).id
-        if table_id not in self._timelines:
-            ids = self.write_ids(table_id)
-            with self._database.read() as connection:
-                stored = reads.timelines(connection, table_id, ids)
-            lines = {key: RangesPartitionTimeline(ranges) for key, ranges in stored.items()}
-            for (one, dimension, kind), line in lines.items():
-                if kind == schema.RETIRED and (one, dimension, schema.FRESH) in lines:
-                    # Whole by its rule, but a partition was dropped: what is left does not say what was there.
-                    for ordinals in line.ranges():
-                        lines[one, dimension, schema.FRESH].drop_range(ordinals)
-            self._timelines[table_id] = lines
+    def _timeline(self, name: str, period: UpdatePeriod, time: str, state: int) -> PartitionTimeline:
+        table = self.table(name)
         key = (int(period), time.lower(), state)
-        return self._timelines[table_id].get(key, RangesPartitionTimeline())
+        if (table.id, key) not in self._timelines:
+            kind = self._implementation(table, period)
+            self._timelines[table.id, key] = make_timeline(self._ranges(table, key), kind)
+        return self._timelines[table.id, key]
+
+    def _implementation(self, table: Table, period: UpdatePeriod) -> str:
+        """The name of the class that a timeline of the table is kept in."""
+        if not any(timeline_properties.choices(table.properties)):
+            return DEFAULT
+        fact = self.fact_using(table.name)
+        if fact is None:
+            return DEFAULT
+        place = next(one for one in fact.tables if one.table.lower() == table.name.lower())
+        return timeline_properties.chosen(table.properties, place, period)
+
+    def _ranges(self, table: Table, key: reads.TimelineKey) -> Sequence[OrdinalRange]:
+        """What is stored of one timeline; of fresh periods those that were not retired."""
+        stored = self._stored_timelines(table)
+        period, time, state = key
+        ranges, retired = stored.get(key, ()), stored.get((period, time, schema.RETIRED), ())
+        if state != schema.FRESH or not retired:
+            return ranges
+        # Whole by its rule, but a partition was dropped: what is left does not say what was there.
+        return runs.ranges(*runs.without(runs.of_ranges(ranges), runs.of_ranges(retired)))
+
+    def _stored_timelines(self, table: Table) -> Mapping[reads.TimelineKey, Sequence[OrdinalRange]]:
+        if table.id not in self._stored:
+            ids = self.write_ids(table.id)
+            try:
+                with self._database.read() as connection:
+                    self._stored[table.id] = reads.timelines(connection, table.id, ids)
+            except ValueError as error:
+                raise OperationalError(
+                    f"a stored timeline of '{table.name}' is damaged: {error}",
+                    condition="DAMAGED_TIMELINE",
+                    object=table.name,
+                    hint="REFRESH TIMELINES OF its fact builds it anew from the partitions",
+                ) from error
+        return self._stored[table.id]
 
     def mean_bytes(self, table_name: str, period: UpdatePeriod) -> int | None:
         """The mean bytes of one period in a storage table, rounded up; ``None`` where they are not known.

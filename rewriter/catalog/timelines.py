@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import sqlalchemy as sa
 
 from rewriter.catalog import schema
+from rewriter.catalog.models import Table
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.timeline import runs
 from rewriter.timeline.periods import UpdatePeriod
@@ -17,6 +19,24 @@ from rewriter.timeline.timelines import OrdinalRange
 STATES = (OUTDATED, FRESH, RETIRED)
 States = frozenset[int]
 ABSENT: States = frozenset()
+
+#: The live timelines of one (period, time dimension) by state.
+Lines = Mapping[int, RangesPartitionTimeline]
+
+
+@dataclass(frozen=True)
+class TimelineDifference:
+    """Neighbouring ordinals of one timeline that said ``was`` and, rebuilt, say ``now``.
+
+    ``period`` is the number of an update period, unless the stored row was damaged.
+    """
+
+    table: str
+    period: int
+    time_key: str
+    ordinals: OrdinalRange
+    was: States
+    now: States
 
 
 @dataclass
@@ -31,7 +51,7 @@ class TimelineChange:
     states: dict[int, States] = field(default_factory=dict)
     touched: list[OrdinalRange] = field(default_factory=list)
 
-    def apply(self, lines: Mapping[int, RangesPartitionTimeline]) -> None:
+    def apply(self, lines: Lines) -> None:
         """Changes the timelines, given by state."""
         for touched in self.touched:
             for ordinals in lines[FRESH].covered(touched):
@@ -81,7 +101,7 @@ def change_timeline(
         )
     ).all()
     before = {(state, OrdinalRange(start, end)): row_id for row_id, state, start, end in stored}
-    lines = {state: RangesPartitionTimeline(r for kind, r in before if kind == state) for state in STATES}
+    lines: Lines = {state: RangesPartitionTimeline(r for kind, r in before if kind == state) for state in STATES}
     change.apply(lines)
     after = {(state, ordinals) for state, line in lines.items() for ordinals in line.ranges()}
     gone = [row_id for key, row_id in before.items() if key not in after]
@@ -90,12 +110,76 @@ def change_timeline(
         return
     made = write_id()
     end_rows(connection, row, gone, made)
+    _insert(connection, table_id, [(int(period), time_key, s, r.start, r.end) for s, r in new], made, commit_seq)
+
+
+def replace_timelines(
+    connection: sa.Connection,
+    table: Table,
+    wanted: Mapping[tuple[int, str], Lines],
+    write_id: Callable[[], int],
+    commit_seq: int,
+) -> list[TimelineDifference]:
+    """Makes ``wanted``, by period and time dimension, all the live timelines of a table; what stood otherwise.
+
+    Rows that are right stay; the others end, whatever they say. Asks for a ``write_id`` only if a row changes.
+    """
+    row = schema.timeline_ranges
+    columns = (row.c.row_id, row.c.period, row.c.time_key, row.c.state, row.c.start_ordinal, row.c.end_ordinal)
+    stored = connection.execute(sa.select(*columns).where(row.c.table_id == table.id, row.c.ended == schema.NEVER))
+    missing = {
+        (*key, state, one.start, one.end)
+        for key, lines in wanted.items()
+        for state, line in lines.items()
+        for one in line.ranges()
+    }
+    before: dict[tuple[int, str], Lines] = {}
+    gone: list[int] = []
+    for row_id, period, time_key, state, start, end in stored:
+        if state in STATES and start < end:
+            before.setdefault((period, time_key), _empty())[state].add_range(OrdinalRange(start, end))
+        if (period, time_key, state, start, end) in missing:
+            missing.remove((period, time_key, state, start, end))
+        else:
+            gone.append(row_id)
+    if gone or missing:
+        made = write_id()
+        end_rows(connection, row, gone, made)
+        _insert(connection, table.id, sorted(missing), made, commit_seq)
+    return [
+        TimelineDifference(table.name, *key, ordinals, was, now)
+        for key in sorted({*before, *wanted}, reverse=True)
+        for ordinals, was, now in _differences(before.get(key, _empty()), wanted.get(key, _empty()))
+    ]
+
+
+def _empty() -> Lines:
+    return {state: RangesPartitionTimeline() for state in STATES}
+
+
+def _differences(before: Lines, after: Lines) -> Iterator[tuple[OrdinalRange, States, States]]:
+    """Where two answers differ, as maximal ranges in order. O(r log r)."""
+    every = (*before.values(), *after.values())
+    edges = sorted({edge for line in every for one in line.ranges() for edge in (one.start, one.end)})
+    for start, end in pairwise(edges):
+        was, now = (frozenset(s for s, line in lines.items() if line.exists(start)) for lines in (before, after))
+        if was != now:
+            yield OrdinalRange(start, end), was, now
+
+
+def _insert(
+    connection: sa.Connection,
+    table_id: int,
+    new: Sequence[tuple[int, str, int, int, int]],
+    made: int,
+    commit_seq: int,
+) -> None:
+    """New rows, each of (period, time dimension, state, start, end)."""
+    names = ("period", "time_key", "state", "start_ordinal", "end_ordinal")
+    common = {"table_id": table_id, "made": made, "ended": schema.NEVER, "commit_seq": commit_seq}
     if new:
-        common = {"table_id": table_id, "period": int(period), "time_key": time_key}
-        version = {"made": made, "ended": schema.NEVER, "commit_seq": commit_seq}
         connection.execute(
-            row.insert(),
-            [{**common, **version, "state": s, "start_ordinal": r.start, "end_ordinal": r.end} for s, r in new],
+            schema.timeline_ranges.insert(), [{**common, **dict(zip(names, one, strict=True))} for one in new]
         )
 
 

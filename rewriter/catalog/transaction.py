@@ -14,6 +14,7 @@ from rewriter.catalog.database import NOW, Database, next_number
 from rewriter.catalog.freshness import Sources, as_sources
 from rewriter.catalog.models import Table
 from rewriter.catalog.snapshot import Snapshot
+from rewriter.catalog.timelines import TimelineDifference
 from rewriter.errors import Error, OperationalError
 
 
@@ -29,6 +30,7 @@ class Transaction:
         self._id = id
         self._snapshot = snapshot
         self._write_ids: dict[int, int] = {}
+        self._differences: tuple[TimelineDifference, ...] = ()
         self._ended = False
 
     @classmethod
@@ -59,6 +61,11 @@ class Transaction:
     def snapshot(self) -> Snapshot:
         """What it saw at its start; conflicts are judged against it."""
         return self._snapshot
+
+    @property
+    def differences(self) -> tuple[TimelineDifference, ...]:
+        """What the timelines that its commit rebuilt said otherwise before; empty until then. In order of tables."""
+        return self._differences
 
     def allocate_id(self) -> int:
         """A new id for a table, cube or fact, never given again. One short write transaction."""
@@ -99,6 +106,7 @@ class Transaction:
             read = as_sources(sources)
             context = CommitContext(self._database, connection, self._id, self._snapshot, read, frozenset(unproven))
             commit.apply(context, changes)
+        self._differences = tuple(context.differences)
         self._ended = True
         return context.sequence
 

@@ -118,7 +118,8 @@ class Builder(Transformer):  # type: ignore[misc]
             format=found.get("USING or STORED AS"),
             location=found.get("LOCATION"),
             comment=found.get("COMMENT"),
-            properties=found.get("TBLPROPERTIES", ()),
+            properties=tuple(pair for pair, _ in found.get("TBLPROPERTIES", ())),
+            property_spans=tuple(span for _, span in found.get("TBLPROPERTIES", ())),
         )
 
     def using(self, word: Terminal, name: Terminal) -> Clause:
@@ -138,15 +139,40 @@ class Builder(Transformer):  # type: ignore[misc]
 
     def properties(self, word: Terminal, *properties: tuple[tuple[str, str], Span]) -> Clause:
         refuse_duplicates([(key, span) for (key, _), span in properties], str)
-        return Clause("TBLPROPERTIES", tuple(pair for pair, _ in properties), word.span)
+        return Clause("TBLPROPERTIES", properties, word.span)
 
     def property(self, key: Terminal | st.Name, value: Terminal) -> tuple[tuple[str, str], Span]:
-        name = ".".join(key.parts) if isinstance(key, st.Name) else key.string
+        name = self._key_of(key)
         text = value.string if value.type == "STRING" else value.token.text
         return (name, text.lower() if value.type in ("TRUE", "FALSE") else text), key.span
 
     def property_path(self, *parts: Terminal) -> st.Name:
         return self.name(*parts)
+
+    def _key_of(self, key: Terminal | st.Name) -> str:
+        return ".".join(key.parts) if isinstance(key, st.Name) else key.string
+
+    def set_properties(self, table: st.Name, clause: Clause) -> st.SetProperties:
+        pairs, spans = zip(*clause.value, strict=True)
+        return st.SetProperties(table=table, properties=pairs, property_spans=spans)
+
+    def unset_properties(
+        self, table: st.Name, _word: Terminal, if_exists: bool | None, *keys: Terminal | st.Name
+    ) -> st.UnsetProperties:
+        names = [(self._key_of(key), key.span) for key in keys]
+        refuse_duplicates(names, str)
+        return st.UnsetProperties(table=table, keys=tuple(name for name, _ in names), if_exists=bool(if_exists))
+
+    def set_timeline(self, table: st.Name, period: Terminal, column: Terminal, to: Terminal) -> st.SetTimeline:
+        return st.SetTimeline(
+            table=table,
+            period=period_name(period),
+            column=column.name,
+            implementation=to.string,
+            period_span=period.span,
+            column_span=column.span,
+            implementation_span=to.span,
+        )
 
     def drop_table(self, if_exists: bool | None, table: st.Name, purge: Terminal | None) -> st.DropTable:
         return st.DropTable(table=table, if_exists=bool(if_exists), purge=purge is not None)
@@ -188,7 +214,7 @@ class Builder(Transformer):  # type: ignore[misc]
             or_replace=bool(or_replace),
             if_not_exists=bool(if_not_exists),
             comment=found.get("COMMENT"),
-            properties=found.get("TBLPROPERTIES", ()),
+            properties=tuple(pair for pair, _ in found.get("TBLPROPERTIES", ())),
         )
 
     def or_replace(self) -> bool:
@@ -401,3 +427,6 @@ class Builder(Transformer):  # type: ignore[misc]
         self, fact: st.Name, start: st.Literal | None, end: st.Literal | None, dry: Terminal | None
     ) -> st.RefreshFact:
         return st.RefreshFact(fact=fact, start=start, end=end, dry_run=dry is not None)
+
+    def refresh_timelines(self, fact: st.Name) -> st.RefreshTimelines:
+        return st.RefreshTimelines(fact=fact)

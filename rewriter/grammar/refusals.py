@@ -14,7 +14,10 @@ _COLUMNS = "Write the columns out: CREATE TABLE t (name type, …)"
 _PARTITIONED = "Partitions are single values: PARTITIONED BY (dt string), or PARTITIONED BY (dt) for a declared column."
 _FORMAT = "Name the format: USING parquet"
 _ONE_DATABASE = "There is one database, the warehouse directory. Open a session on another directory for another one."
-_ALTER = "ALTER TABLE t ADD PARTITION (…) and ALTER TABLE t DROP PARTITION (…) serve; for all else make a new table."
+_ALTER = (
+    "ALTER TABLE t ADD PARTITION (…), DROP PARTITION (…), SET TBLPROPERTIES (…), UNSET TBLPROPERTIES (…) and "
+    "SET TIMELINE … serve; for all else make a new table."
+)
 _MSCK = "Register partitions by name: ALTER TABLE t ADD IF NOT EXISTS PARTITION (…)"
 _SHOW = (
     "SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW TIMELINES OF f, SHOW COVERAGE OF f and "
@@ -75,7 +78,8 @@ _REFUSALS = (
         "ALTER TABLE",
         _ALTER,
         "RENAME SET UNSET EXCHANGE RECOVER CHANGE REPLACE ALTER TOUCH ARCHIVE UNARCHIVE PARTITION PARTITIONS COLUMN "
-        "COLUMNS CLUSTER COMPACT CONCATENATE CONSTRAINT ENABLE DISABLE",
+        "COLUMNS CLUSTER COMPACT CONCATENATE CONSTRAINT ENABLE DISABLE "
+        "LOCATION FILEFORMAT SERDE SERDEPROPERTIES PRIMARY",
     ),
     _refuse("ALTER FACT", "DROP FACT f, then CREATE FACT f with all its storages; the tables keep their data."),
     _refuse("ALTER CUBE", "DROP CUBE c, then CREATE CUBE c with all its columns."),
@@ -108,7 +112,6 @@ _REFUSALS = (
     *(_refuse(word, _ATOMIC) for word in ("START", "BEGIN", "COMMIT", "ROLLBACK", "LOCK", "UNLOCK")),
     *(_refuse(word, _AUTOMATIC) for word in ("ANALYZE", "CACHE", "UNCACHE", "CLEAR")),
     _refuse("REFRESH", _AUTOMATIC, "TABLE FUNCTION"),
-    _refuse("REFRESH", "Timelines change with their partitions, in the same transaction.", "TIMELINES"),
     _refuse("REPLICATE", _CLUSTER),
     _refuse("VACUUM", "Files that nothing refers to do no harm to any answer."),
     _refuse("OPTIMIZE", _OVERWRITE),

@@ -106,6 +106,20 @@ def _properties(properties: tuple[tuple[str, str], ...]) -> str | None:
     return "TBLPROPERTIES " + _list(f"{quote(key)} = {quote(value)}" for key, value in properties)
 
 
+def _set_properties(s: st.SetProperties) -> str:
+    return _words(f"ALTER TABLE {_name(s.table)} SET", _properties(s.properties))
+
+
+def _unset_properties(s: st.UnsetProperties) -> str:
+    exists = "IF EXISTS" if s.if_exists else None
+    return _words(f"ALTER TABLE {_name(s.table)} UNSET TBLPROPERTIES", exists, _list(map(quote, s.keys)))
+
+
+def _set_timeline(s: st.SetTimeline) -> str:
+    timeline = f"TIMELINE {s.period} FOR {quote_name(s.column)} TO {quote(s.implementation)}"
+    return f"ALTER TABLE {_name(s.table)} SET {timeline}"
+
+
 def _create_view(s: st.CreateView) -> str:
     columns = [_words(quote_name(column.name), _option("COMMENT", column.comment)) for column in s.columns or ()]
     return _words(
@@ -278,6 +292,9 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.Explain: _explain,
     st.CreateTable: _create_table,
     st.DropTable: lambda s: _drop("TABLE", s.table, s.if_exists, s.purge),
+    st.SetProperties: _set_properties,
+    st.UnsetProperties: _unset_properties,
+    st.SetTimeline: _set_timeline,
     st.ShowTables: lambda s: _words("SHOW TABLES", _option("LIKE", s.like)),
     st.CreateView: _create_view,
     st.DropView: lambda s: _drop("VIEW", s.view, s.if_exists),
@@ -297,6 +314,7 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.ShowLatest: _show_latest,
     st.CheckFact: lambda s: _words(f"CHECK FACT {_name(s.fact)}", _bounds(s)),
     st.RefreshFact: _refresh_fact,
+    st.RefreshTimelines: lambda s: f"REFRESH TIMELINES OF {_name(s.fact)}",
     st.SetSetting: _set,
     st.ResetSetting: lambda s: "RESET" if s.key is None else f"RESET {_key(s.key)}",
 }

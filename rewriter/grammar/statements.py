@@ -108,6 +108,7 @@ class CreateTable(Statement):
     location: str | None = None
     comment: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
+    property_spans: tuple[Span, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +116,40 @@ class DropTable(Statement):
     table: Name
     if_exists: bool = False
     purge: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetProperties(Statement):
+    """``ALTER TABLE t SET TBLPROPERTIES ('key' = 'value', …)``."""
+
+    table: Name
+    properties: tuple[tuple[str, str], ...]
+    property_spans: tuple[Span, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnsetProperties(Statement):
+    """``ALTER TABLE t UNSET TBLPROPERTIES [IF EXISTS] ('key', …)``."""
+
+    table: Name
+    keys: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetTimeline(Statement):
+    """``ALTER TABLE t SET TIMELINE period FOR column TO 'class'``.
+
+    ``period`` is the name of an update period, upper case; ``column`` a partition column or a time dimension.
+    """
+
+    table: Name
+    period: str
+    column: str
+    implementation: str
+    period_span: Span = field(default=Span(0, 0), compare=False)
+    column_span: Span = field(default=Span(0, 0), compare=False)
+    implementation_span: Span = field(default=Span(0, 0), compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,6 +375,11 @@ class RefreshFact(Statement):
     start: Literal | None = None
     end: Literal | None = None
     dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshTimelines(Statement):
+    fact: Name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterable
 from functools import cache
+from typing import cast
 
 from rewriter.errors import AnalysisError
+from rewriter.timeline.guarded_timeline import GuardedTimeline
 from rewriter.timeline.timeline_trial import complaint
-from rewriter.timeline.timelines import PartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 DEFAULT = "EndsAndHoles"
 
@@ -19,6 +22,7 @@ _OURS = {
     "Bitmap": "rewriter.timeline.bitmap_timeline:BitmapPartitionTimeline",
 }
 _BY_NAME = {name.lower(): path for name, path in _OURS.items()}
+_OUR_PACKAGE = "rewriter.timeline."
 _LENS_PACKAGE = "org.apache.lens.cube.metadata.timeline."
 _PATH = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)[.:](?P<name>[^\W\d]\w*)")
 _HINT = f"name one of {', '.join(_OURS)}, or an importable class as package.module.Class"
@@ -50,6 +54,23 @@ def timeline_class(name: str = DEFAULT) -> type[PartitionTimeline]:
             hint="a timeline keeps the contract of rewriter.timeline.timelines.PartitionTimeline",
         )
     return found
+
+
+def make_timeline(ranges: Iterable[OrdinalRange], name: str = DEFAULT) -> PartitionTimeline:
+    """A timeline of the kind that has this name, over ranges in any order.
+
+    One of a class of the user's is guarded (``GuardedTimeline``). Raises what ``timeline_class`` raises, and
+    ``OperationalError`` TIMELINE_FAILED where the class does. O(n log n).
+    """
+    kind = timeline_class(name)
+    if kind.__module__.startswith(_OUR_PACKAGE):
+        return kind(ranges)
+    return cast(PartitionTimeline, GuardedTimeline(kind, ranges, f"{kind.__module__}.{kind.__qualname__}"))
+
+
+def implementation(timeline: PartitionTimeline) -> str:
+    """The name of a timeline's class: ours without its package, the user's with it."""
+    return timeline.implementation if isinstance(timeline, GuardedTimeline) else type(timeline).__name__
 
 
 def _imported(name: str, path: str) -> type[PartitionTimeline]:

@@ -27,6 +27,7 @@ FLOORS = {
         "specs",
         "files",
         "ddl",
+        "properties",
         "views",
         "cubes",
         "facts",

@@ -36,9 +36,12 @@ from rewriter.grammar.statements import (
     PartitionLocation,
     Query,
     RefreshFact,
+    RefreshTimelines,
     ResetSetting,
     Select,
+    SetProperties,
     SetSetting,
+    SetTimeline,
     ShowCoverage,
     ShowCubes,
     ShowLatest,
@@ -47,6 +50,7 @@ from rewriter.grammar.statements import (
     ShowTimelines,
     ShowViews,
     Statement,
+    UnsetProperties,
 )
 
 
@@ -419,6 +423,17 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "REFRESH FACT f FROM '2015' TO 'now' dry run",
         RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
     ),
+    ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
+    (
+        "ALTER TABLE t SET TIMELINE daily FOR dt TO 'Ranges'",
+        SetTimeline(table=name("t"), period="DAILY", column="dt", implementation="Ranges"),
+    ),
+    (
+        "ALTER TABLE t SET TBLPROPERTIES ('a.b' = 'c', d.e = 1, f true)",
+        SetProperties(table=name("t"), properties=(("a.b", "c"), ("d.e", "1"), ("f", "true"))),
+    ),
+    ("ALTER TABLE t UNSET TBLPROPERTIES ('a', b.c)", UnsetProperties(table=name("t"), keys=("a", "b.c"))),
+    ("ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS (a)", UnsetProperties(table=name("t"), keys=("a",), if_exists=True)),
     # settings
     ("SET", SetSetting()),
     ("SET;", SetSetting()),
