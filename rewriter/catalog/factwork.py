@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import sqlalchemy as sa
 
 from rewriter.catalog import schema
-from rewriter.catalog.binding import Slot, TimeBinding, bind
+from rewriter.catalog.binding import Slot, TimeBinding, bind, overlapped
 from rewriter.catalog.context import CommitContext
-from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance, overlapped
+from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance
 from rewriter.catalog.keys import KeyRange, prefix
-from rewriter.catalog.models import Fact, Table
+from rewriter.catalog.models import Fact, PartitionValues, Table
+from rewriter.catalog.othertimes import OtherTimes
 from rewriter.catalog.timelines import ABSENT, States, TimelineChange, change_timeline, end_timelines, ranges_of
 from rewriter.catalog.wholeness import PeriodParts
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
@@ -28,6 +30,7 @@ class FactWork:
         self._bindings = {binding.table.id: binding for binding in bindings}
         self._provenance = Provenance(context.database, context.snapshot, context.sources, bindings, made_by)
         self._parts = PeriodParts(context.connection, bindings, made_by)
+        self._others = OtherTimes()
         #: By table: what slots become; the ``as_of`` of rollup slots that are judged at the end; and the slots of
         #: several partitions, which are judged at the end by all of these.
         self._states: dict[int, dict[Slot, States]] = {}
@@ -54,9 +57,10 @@ class FactWork:
         binding = self._bindings[table.id]
         return binding.has_base and (slot is None or slot.period == binding.base_period)
 
-    def wrote(self, table: Table, slot: Slot | None, as_of: int) -> None:
+    def wrote(self, table: Table, values: PartitionValues, slot: Slot | None, as_of: int) -> None:
         """A partition has new content, or was registered (``REGISTERED``)."""
         binding = self._bindings[table.id]
+        self._others.written(binding, values)
         if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
             self._states.get(table.id, {}).pop(slot, None)
             self._as_of.setdefault(table.id, {})[slot] = as_of
@@ -65,13 +69,17 @@ class FactWork:
         if as_of != REGISTERED:
             self._note_base_change(binding, slot)
 
-    def dropped(self, table: Table, slot: Slot | None) -> None:
+    def dropped(self, table: Table, values: PartitionValues) -> None:
         """A partition was dropped. Of a base table that is retention, and its timeline remembers it."""
+        slot = self._bindings[table.id].locate(values)
+        self._others.gone(self._bindings[table.id], values)
         is_base = slot is not None and slot.period == self._bindings[table.id].base_period
         self._become(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
 
-    def wiped(self, table: Table, slot: Slot | None) -> None:
+    def wiped(self, table: Table, values: PartitionValues) -> None:
         """A partition was removed by an OVERWRITE that had no rows for it: its content is known to be nothing."""
+        slot = self._bindings[table.id].locate(values)
+        self._others.gone(self._bindings[table.id], values)
         self._become(table, slot, ABSENT)
         self._note_base_change(self._bindings[table.id], slot)
 
@@ -97,7 +105,8 @@ class FactWork:
                 )
             for period in binding.rollup_periods:
                 changes[period].touched += self._touched(binding, period)
-            self._change(binding, changes)
+            self._change(binding, {(binding.time_key, period): change for period, change in changes.items()})
+            self._change(binding, self._others.changes(binding, partial(self._live_values, binding.table)))
 
     def build(self) -> None:
         """The timelines of a new fact, from the partitions that its tables hold."""
@@ -105,6 +114,7 @@ class FactWork:
         for table_id, binding in self._bindings.items():
             for values, as_of, sources in self._live_partitions(binding.table):
                 slot = binding.locate(values)
+                self._others.written(binding, values)
                 # What an earlier rollup was outdated by is not known any more.
                 proven = rollup_tables.isdisjoint(sources)
                 if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
@@ -140,26 +150,29 @@ class FactWork:
         slots = self._base_changes.get(binding.time_key, ())
         return ranges_of({ordinal for slot in slots if slot is not None for ordinal in overlapped(slot, period)})
 
-    def _change(self, binding: TimeBinding, changes: dict[UpdatePeriod, TimelineChange]) -> None:
+    def _change(self, binding: TimeBinding, changes: Mapping[tuple[str, UpdatePeriod], TimelineChange]) -> None:
         context, table_id = self._context, binding.table.id
-        for period, change in changes.items():
+        for (time_key, period), change in changes.items():
             change_timeline(
                 context.connection,
                 table_id,
                 period,
-                binding.time_key,
+                time_key,
                 change,
                 lambda: context.write_id(table_id),
                 context.sequence,
             )
 
-    def _live_partitions(self, table: Table) -> Iterator[tuple[list[str | None], int, list[int]]]:
+    def _live_values(self, table: Table) -> Iterator[PartitionValues]:
+        return (values for values, _, _ in self._live_partitions(table))
+
+    def _live_partitions(self, table: Table) -> Iterator[tuple[PartitionValues, int, list[int]]]:
         row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
         query = sa.select(row.c.partition_values, row.c.as_of, row.c.sources).where(
             row.c.key >= keys.start, row.c.key < keys.end, row.c.ended == schema.NEVER
         )
         for values, as_of, sources in self._context.connection.execute(query):
-            yield json.loads(values), as_of, json.loads(sources)
+            yield tuple(json.loads(values)), as_of, json.loads(sources)
 
 
 class FactWorks:
