@@ -136,8 +136,6 @@ def _times(one: s.FactTable, cube: Cube, table: Table) -> dict[str, tuple[s.Layo
                 one.span,
                 f"Write PARTITIONED BY {cube.times[0]} AS (…).",
             )
-        if time in times:
-            raise _invalid_fact(f"PARTITIONED BY {time} stands twice.", one.span, "Name each time dimension once.")
         times[time] = columns
     if next(iter(times)) != cube.times[0]:
         raise _invalid_fact(
