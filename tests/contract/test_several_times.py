@@ -1,5 +1,5 @@
-"""Two time dimensions: what a cube answers from pairs, rollups, holes and late writes is what plain SQL answers over the
-base rows.
+"""Two time dimensions: what a cube answers from pairs, rollups, holes and late writes is what plain SQL answers over
+the base rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rewriter.errors import MissingDataError
 from rewriter.session import Session
 
 START = datetime(2013, 1, 28)  # a Monday
+PLAIN = ("pt STRING, et STRING", "")
 FORMS = {"HOURLY": "%Y-%m-%d-%H", "DAILY": "%Y-%m-%d", "MONTHLY": "%Y-%m"}
 
 
@@ -28,6 +29,7 @@ class World:
     base: str
     rollups: tuple[str, ...]
     split: bool = False
+    by_kind: bool = False
     shared: bool = False
     units: int = 48
     there: set[datetime] = field(default_factory=set)
@@ -64,12 +66,16 @@ class World:
         else:
             self.run(f"CREATE TABLE base ({data}) PARTITIONED BY (pt STRING, et STRING)")
             tables.append(f"TABLE base PERIOD {self.base} PARTITIONED BY pt AS (pt) PARTITIONED BY et AS (et)")
+        by_kind = data.removeprefix("k STRING, ") if self.by_kind else data
+        columns, rule = ("pt STRING, k STRING, et STRING", " COMPLETE WITH ANY k") if self.by_kind else PLAIN
         for period in () if self.shared else self.rollups:
             self.run(
-                f"CREATE TABLE {period.lower()} ({data}) PARTITIONED BY (pt STRING, et STRING)",
+                f"CREATE TABLE {period.lower()} ({by_kind}) PARTITIONED BY ({columns})",
                 f"CREATE TABLE {period.lower()}_p ({data}) PARTITIONED BY (pt STRING)",
             )
-            tables.append(f"TABLE {period.lower()} PERIOD {period} PARTITIONED BY pt AS (pt) PARTITIONED BY et AS (et)")
+            tables.append(
+                f"TABLE {period.lower()} PERIOD {period} PARTITIONED BY pt AS (pt) PARTITIONED BY et AS (et){rule}"
+            )
             if self.rng.random() < 0.5:
                 tables.append(f"TABLE {period.lower()}_p PERIOD {period} PARTITIONED BY pt AS (pt)")
         self.rng.shuffle(tables)
@@ -170,7 +176,7 @@ def world(session: Session, seed: int) -> World:
     )
     shared = rng.random() < 0.4
     split = base == "HOURLY" and not shared and rng.random() < 0.5
-    made = World(session, rng, base, rollups, split, shared, 72 if base == "HOURLY" else 36)
+    made = World(session, rng, base, rollups, split, rng.random() < 0.3, shared, 72 if base == "HOURLY" else 36)
     made.build()
     whole = [START + made.step * number for number in range(made.units)]
     holes = set(rng.sample(whole, rng.choice((0, 0, 0, 0, 1))))
