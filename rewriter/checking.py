@@ -149,7 +149,8 @@ def _check_place(place: Place, cube: Cube, wanted: RangeSet, context: Context) -
     dimensions, measures = carried(place.fact, cube)
     arm = _arm(place.table, period, ordinals_of(period, checked), context)
     base = base_arms(bases, checked, context)
-    yield from _compared(name, Comparison(cube, period, base, (arm,), dimensions, measures), checked, context)
+    times = place.table.times[1:]
+    yield from _compared(name, Comparison(cube, period, base, (arm,), times, dimensions, measures), checked, context)
 
 
 def _check_other(fact: Fact, other: Fact, cube: Cube, wanted: RangeSet, context: Context) -> Iterator[Row]:
@@ -164,6 +165,7 @@ def _check_other(fact: Fact, other: Fact, cube: Cube, wanted: RangeSet, context:
         period,
         base_arms(mine, checked, context),
         base_arms(theirs, checked, context),
+        tuple(time for time in fact.times[1:] if time in other.times),
         tuple(column for column in dimensions if column in their_dimensions),
         tuple(measure for measure in measures if measure in their_measures),
     )
@@ -187,7 +189,7 @@ def _compared(name: str, comparison: Comparison, checked: RangeSet, context: Con
 
 def _difference(name: str, comparison: Comparison, found: Difference) -> Row:
     period = comparison.period
-    pairs = zip(comparison.dimensions, found.values, strict=True)
+    pairs = zip(comparison.keys, found.values, strict=True)
     row = ", ".join(f"{column.name}={_text(value, literal=True) or 'NULL'}" for column, value in pairs)
     start, end = format_instant(period.start(found.ordinal)), format_instant(period.end(found.ordinal))
     values = (_text(found.base), _text(found.found))

@@ -36,19 +36,28 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared: the partitions of both sides, over the same time, in units of ``period``."""
+    """What is compared: the partitions of both sides, over the same time, in units of ``period``.
+
+    ``times`` are time dimensions beside the leading one, which both sides have: dimensions in units of ``period``, too.
+    """
 
     cube: Cube
     period: UpdatePeriod
     base: tuple[Arm, ...]
     other: tuple[Arm, ...]
+    times: tuple[str, ...]
     dimensions: tuple[Column, ...]
     measures: tuple[Measure, ...]
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        """What tells the rows of a period from each other: other times and dimensions."""
+        return (*(Column(time, "timestamp") for time in self.times), *self.dimensions)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A group of rows in which the sides differ. ``values`` are those of the dimensions.
+    """A group of rows in which the sides differ. ``values`` are those of the comparison's keys.
 
     ``finding`` is ``row missing`` (the base has it), ``row surplus``, or ``value differs``; ``base`` and ``found`` are
     then the measure's values.
@@ -65,7 +74,7 @@ class Difference:
 def differences(comparison: Comparison, context: Context) -> Iterator[Difference]:
     """Runs the comparison. In order of time, dimensions and measures; nothing where both sides agree."""
     reader = context.engine().execute(engine_query(_template(comparison), _uses(comparison), context))
-    dimensions, period = len(comparison.dimensions), comparison.period
+    dimensions, period = len(comparison.keys), comparison.period
     for batch in reader:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             ordinal = period.ordinal((row[0] - _EPOCH) // timedelta(microseconds=1))
@@ -104,7 +113,7 @@ def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
         TableUse(
             table,
             merged(one for arm in found for one in key_ranges(arm)),
-            tuple(Selection(arm.layout, arm.ranges) for arm in found),
+            tuple(Selection(arm.layout, arm.ranges, others=arm.others) for arm in found),
         )
         for table, found in by_table.values()
     )
@@ -126,7 +135,7 @@ def _uses(comparison: Comparison) -> tuple[TableUse, ...]:
 
 
 def _template(comparison: Comparison) -> SqlTemplate:
-    dimensions = [f"d{number}" for number in range(len(comparison.dimensions))]
+    dimensions = [f"d{number}" for number in range(len(comparison.keys))]
     groups = ["t", *dimensions]
     inner = [*groups, *(f"COUNT(CASE WHEN s = {side} THEN 1 END) AS r{side}" for side in (0, 1))]
     outer = [*groups, "r0", "r1"]
@@ -158,7 +167,9 @@ def _template(comparison: Comparison) -> SqlTemplate:
 def _side(comparison: Comparison, arms: Sequence[Arm], side: int) -> Iterator[str | TableToken]:
     time = arms[0].storage_table.time
     items = [f"{side} AS s", f"{truncated(comparison.period, quote_identifier(time))} AS t"]
-    items += [f"{quote_identifier(column.name)} AS d{n}" for n, column in enumerate(comparison.dimensions)]
+    keys = [truncated(comparison.period, quote_identifier(other)) for other in comparison.times]
+    keys += [quote_identifier(column.name) for column in comparison.dimensions]
+    items += [f"{key} AS d{n}" for n, key in enumerate(keys)]
     items += [f"{quote_identifier(measure.name)} AS m{n}" for n, measure in enumerate(comparison.measures)]
     yield f"SELECT {', '.join(items)} FROM "
     yield from relation(arms, comparison.cube, _columns(comparison, time))
@@ -166,4 +177,4 @@ def _side(comparison: Comparison, arms: Sequence[Arm], side: int) -> Iterator[st
 
 
 def _columns(comparison: Comparison, time: str) -> list[str]:
-    return [time, *(c.name for c in comparison.dimensions), *(m.name for m in comparison.measures)]
+    return [time, *(c.name for c in comparison.keys), *(m.name for m in comparison.measures)]

@@ -23,7 +23,10 @@ from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 
 def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
-    """One row per (storage table, period). ``first`` and ``latest`` are the starts of partitions, in UTC."""
+    """One row per (storage table, period, time). ``first`` and ``latest`` are the starts of partitions, in UTC.
+
+    Beside the leading dimension of a table stand the values that its partitions have of the others.
+    """
     fact = named_fact(statement.fact, context)
     period = _period(statement)
     if statement.storage is not None:
@@ -35,7 +38,7 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
         for table in storage.tables:
             for one in sorted(table.layouts, reverse=True):
                 if period is None or one is period:
-                    rows.append(_timeline_row(table, one, context))
+                    rows += [_timeline_row(table, one, time, context) for time in table.times]
     columns = (
         *strings("table", "period", "time", "implementation", "first", "latest"),
         *(Column(name, "bigint") for name in ("partitions", "holes", "ranges")),
@@ -45,15 +48,15 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
     return listing("SHOW TIMELINES", columns, rows)
 
 
-def _timeline_row(table: StorageTable, period: UpdatePeriod, context: Context) -> Row:
-    line = context.snapshot.timeline(table.table, period, table.time)
-    outdated = context.snapshot.outdated(table.table, period, table.time)
+def _timeline_row(table: StorageTable, period: UpdatePeriod, time: str, context: Context) -> Row:
+    line = context.snapshot.timeline(table.table, period, time)
+    outdated = context.snapshot.outdated(table.table, period, time)
     first, latest = line.first, line.latest
     span = 0 if first is None or latest is None else latest - first + 1
     return (
         table.table,
         period.name,
-        table.time,
+        time,
         implementation(line),
         None if first is None else format_instant(period.start(first)),
         None if latest is None else format_instant(period.start(latest)),

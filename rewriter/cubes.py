@@ -14,7 +14,7 @@ from rewriter.specs import check_unique
 
 
 def create_cube(statement: s.CreateCube, context: Context) -> Result:
-    """CREATE CUBE: columns with unique names, one TIME, COUNTED BY that names a COUNT measure."""
+    """CREATE CUBE: columns with unique names, at least one TIME, COUNTED BY that names a COUNT measure."""
     name = single(statement.name)
     if statement.time_zone is not None and statement.time_zone.upper() not in ("UTC", "Z"):
         raise not_supported(
@@ -52,12 +52,11 @@ def _check_columns(statement: s.CreateCube) -> None:
         raise _invalid_cube(
             "A cube needs a time dimension.", statement.name.span, "Add a column such as: departed TIMESTAMP TIME."
         )
-    if len(times) > 1:
-        raise not_supported("More than one time dimension", times[1].span, "Keep one column as TIME.")
-    if times[0].type != "timestamp":
-        raise _invalid_cube(
-            f"The time dimension {times[0].name} is a {times[0].type}.", times[0].span, "Declare it TIMESTAMP TIME."
-        )
+    for time in times:
+        if time.type != "timestamp":
+            raise _invalid_cube(
+                f"The time dimension {time.name} is a {time.type}.", time.span, "Declare it TIMESTAMP TIME."
+            )
     for column in statement.columns:
         _check_measure(column, by_name)
 

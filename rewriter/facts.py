@@ -1,16 +1,16 @@
 """CREATE FACT: its storage tables, periods, layouts and completeness, checked against the cube and the tables.
 
-What the dialect reads but this version does not answer (raw time, several times, clusters) is refused here, before it
+What the dialect reads but this version does not answer (raw time, clusters) is refused here, before it
 could mean something wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from rewriter.catalog.changes import CreateObject
-from rewriter.catalog.models import Column, Completeness, Cube, Fact, Storage, StorageTable, Table
+from rewriter.catalog.models import Column, Completeness, Cube, Fact, OtherTime, Storage, StorageTable, Table
 from rewriter.context import Context, single
 from rewriter.cubes import not_supported
 from rewriter.ddl import already_exists
@@ -37,6 +37,7 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
     columns = _fact_columns(statement, cube)
     storages = tuple(_storage(one, cube, columns, context) for one in statement.storages)
     _check_distinct(statement, storages)
+    _check_times(statement, storages, columns, cube)
     with context.catalog.begin(context.snapshot) as transaction:
         fact = Fact(transaction.allocate_id(), name, cube.name, storages, columns, statement.weight)
         try:
@@ -111,12 +112,22 @@ def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None
             object=table.name,
             hint="A table stores one fact. Create another table, or drop that fact.",
         )
-    time, layout_columns = _time(one, cube, table)
-    layouts = _layouts(one, layout_columns)
-    _check_time_columns(one, table, layout_columns)
-    complete = _completeness(one, cube, table, layout_columns)
+    times = _times(one, cube, table)
+    layouts = {time: _layouts(one, layout_columns) for time, layout_columns in times.items()}
+    _check_time_columns(one, table, [column for layout_columns in times.values() for column in layout_columns])
+    complete = _completeness(one, cube, table, times)
     _check_carried(one.table, cube, columns, table, [column.column for column in complete])
-    place = StorageTable(table.name, time, layouts, "TRUSTED" in one.flags, complete, one.start, one.end)
+    leading, *others = layouts
+    place = StorageTable(
+        table.name,
+        leading,
+        layouts[leading],
+        "TRUSTED" in one.flags,
+        complete,
+        tuple(OtherTime(time, layouts[time]) for time in others),
+        one.start,
+        one.end,
+    )
     check_storage_table(table, place, one.table.span)
     return place
 
@@ -124,24 +135,32 @@ def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None
 _FLAG_HINTS = {"RAW": "Leave RAW out: a row's time is then the start of its period."}
 
 
-def _time(one: s.FactTable, cube: Cube, table: Table) -> tuple[str, tuple[s.LayoutColumn, ...]]:
+def _times(one: s.FactTable, cube: Cube, table: Table) -> dict[str, tuple[s.LayoutColumn, ...]]:
+    """The time dimensions, in the cube's spelling and the statement's order, and the columns that name each."""
     if not one.partitioned_by:
         raise _invalid_fact(
             f"The table {table.name} needs PARTITIONED BY.",
             one.span,
             f"Add PARTITIONED BY {cube.times[0]} AS (column = 'pattern').",
         )
-    if len(one.partitioned_by) > 1:
-        raise not_supported("More than one time dimension", one.span, "Keep one PARTITIONED BY.")
-    name, columns = one.partitioned_by[0]
-    time = next((known for known in cube.times if known.lower() == name.lower()), None)
-    if time is None:
+    times: dict[str, tuple[s.LayoutColumn, ...]] = {}
+    for name, columns in one.partitioned_by:
+        time = next((known for known in cube.times if known.lower() == name.lower()), None)
+        if time is None:
+            raise _invalid_fact(
+                f"{name} is no time dimension of the cube {cube.name}.",
+                one.span,
+                f"Write PARTITIONED BY {cube.times[0]} AS (…).",
+            )
+        times[time] = columns
+    if next(iter(times)) != cube.times[0]:
         raise _invalid_fact(
-            f"{name} is no time dimension of the cube {cube.name}.",
+            f"The table {table.name} must name {cube.times[0]} first: it is the first time dimension of the cube "
+            f"{cube.name}, on which completeness is judged.",
             one.span,
-            f"Write PARTITIONED BY {cube.times[0]} AS (…).",
+            f"Write PARTITIONED BY {cube.times[0]} AS (…) before the others.",
         )
-    return time, columns
+    return times
 
 
 def _layouts(one: s.FactTable, columns: tuple[s.LayoutColumn, ...]) -> dict[UpdatePeriod, TimeLayout]:
@@ -167,8 +186,15 @@ def _layouts(one: s.FactTable, columns: tuple[s.LayoutColumn, ...]) -> dict[Upda
     return layouts
 
 
-def _check_time_columns(one: s.FactTable, table: Table, columns: tuple[s.LayoutColumn, ...]) -> None:
-    """The layout's columns are partition columns of the table, and STRING."""
+def _check_time_columns(one: s.FactTable, table: Table, columns: Sequence[s.LayoutColumn]) -> None:
+    """The layouts' columns are partition columns of the table, and STRING; each names one time dimension."""
+    seen: set[str] = set()
+    for column in columns:
+        if column.column.lower() in seen:
+            raise _invalid_fact(
+                f"{column.column} stands twice in PARTITIONED BY.", one.span, "Each time has columns of its own."
+            )
+        seen.add(column.column.lower())
     partitioning = {column.name.lower(): column for column in table.partition_columns}
     for column in columns:
         found = partitioning.get(column.column.lower())
@@ -184,10 +210,11 @@ def _check_time_columns(one: s.FactTable, table: Table, columns: tuple[s.LayoutC
 
 
 def _completeness(
-    one: s.FactTable, cube: Cube, table: Table, layout: tuple[s.LayoutColumn, ...]
+    one: s.FactTable, cube: Cube, table: Table, times: Mapping[str, Sequence[s.LayoutColumn]]
 ) -> tuple[Completeness, ...]:
     """What COMPLETE WITH says of each partition column that names no time: it has a rule, and is a dimension."""
-    timed = [column.column.lower() for column in layout]
+    timed = [column.column.lower() for layout in times.values() for column in layout]
+    leading = [column.column.lower() for column in times[cube.times[0]]]
     further = [column for column in table.partition_columns if column.name.lower() not in timed]
     rules = {rule.column.lower(): rule for rule in one.complete}
     dimensions = {column.name.lower() for column in cube.dimensions}
@@ -214,11 +241,14 @@ def _completeness(
                 object=rule.column,
                 hint=f"COMPLETE WITH names the partition columns that name no time: {known}.",
             )
-    if further and [column.name.lower() for column in table.partition_columns[: len(timed)]] != timed:
+    parted = len(table.partition_columns) > len(leading)
+    if parted and [column.name.lower() for column in table.partition_columns[: len(leading)]] != leading:
         raise not_supported(
             "A storage table whose partition columns do not begin with those of time, in their order,",
             one.span,
-            "Declare the time columns first in PARTITIONED BY, coarse to fine.",
+            "Declare the time columns first in PARTITIONED BY, coarse to fine."
+            if len(times) == 1
+            else f"Declare the columns of {cube.times[0]} first in PARTITIONED BY, coarse to fine.",
         )
     return tuple(_listed(column, rules[column.name.lower()]) for column in further)
 
@@ -253,6 +283,43 @@ def _check_carried(name: s.Name, cube: Cube, columns: tuple[str, ...] | None, ta
                 "Declare both with the same type.",
                 column.name,
             )
+
+
+def _check_times(
+    statement: s.CreateFact, storages: tuple[Storage, ...], columns: tuple[str, ...] | None, cube: Cube
+) -> None:
+    """All base tables name the same time dimensions, all that the fact lists are among them, and no rollup names more:
+    what a rollup says of a time is what the base says of it.
+    """
+    base = min(period for storage in storages for table in storage.tables for period in table.layouts)
+    pairs = [
+        (one, table)
+        for block, storage in zip(statement.storages, storages, strict=True)
+        for one, table in zip(block.tables, storage.tables, strict=True)
+    ]
+    first = next(table for _, table in pairs if base in table.layouts)
+    for one, table in pairs:
+        differing = (
+            set(table.times) ^ set(first.times) if base in table.layouts else set(table.times) - set(first.times)
+        )
+        if differing:
+            time = sorted(differing)[0]
+            names, lacks = (first, table) if time in first.times else (table, first)
+            raise _invalid_fact(
+                f"The table {names.table} is partitioned by {time}, and {lacks.table}, which holds the base period "
+                f"{base.name}, is not.",
+                one.span,
+                f"Add PARTITIONED BY {time} AS (…) to {lacks.table}, or leave it out of {names.table}.",
+                time,
+            )
+    unnamed = [name for name in columns or () if name in cube.times and name not in first.times]
+    if unnamed:
+        raise _invalid_fact(
+            f"The fact lists {unnamed[0]}, which no PARTITIONED BY names.",
+            statement.name.span,
+            f"Add PARTITIONED BY {unnamed[0]} AS (…), or list the fact's columns without it.",
+            unnamed[0],
+        )
 
 
 def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 
 from rewriter.catalog.changes import PartitionWrite, WritePartitions
-from rewriter.catalog.models import Column, Cube, PartitionValues, StorageTable, Table
+from rewriter.catalog.models import Column, Cube, PartitionValues, Table
 from rewriter.checking import (
     Place,
     base_arms,
@@ -103,7 +103,8 @@ def _unfit(place: Place, table: Table, cube: Cube) -> str | None:
         return "skipped: the table is TRUSTED"
     dimensions, measures = carried(place.fact, cube)
     known = {dimension.name.lower() for dimension in dimensions} | {measure.name.lower() for measure in measures}
-    known |= {place.table.time.lower(), *(column.lower() for column in place.table.layouts[place.period].columns)}
+    known |= {time.lower() for time in place.table.times}
+    known |= {column.lower() for layout in _layouts(place).values() for column in layout.columns}
     surplus = [column.name for column in table.all_columns if column.name.lower() not in known]
     return f"skipped: the fact does not know the column {surplus[0]}" if surplus else None
 
@@ -122,12 +123,12 @@ def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Co
         found = grouped(files)
         layout, runs = place.table.layouts[place.period], ordinals_of(place.period, chosen)
         named = [layout.values(ordinal) for run in runs for ordinal in range(run.start, run.end)]
-        targets = list(_targets(place.table, named, found.keys()))
+        targets = list(_targets(place, table, named, found.keys()))
         if found.keys() - set(targets):
             raise InternalError(f"rows of {table.name} fell into partitions that were not to be refreshed")
         parts = tuple(PartitionWrite(values, found.get(values, ())) for values in targets)
         # What else the periods consisted of is nothing from now on.
-        wipes = tuple(key_range(table, time) for time in named) if place.table.complete else ()
+        wipes = tuple(key_range(table, time) for time in named) if place.table.parted else ()
         return WritePartitions(table, write_id, parts, overwrite=True, wipes=wipes)
 
     write_managed(table, fill, change, uses, context)
@@ -136,20 +137,22 @@ def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Co
 def _template(place: Place, table: Table, cube: Cube, arms: Sequence[Arm]) -> SqlTemplate:
     """The base aggregated to the period, with the columns in the table's order, then the partition columns."""
     dimensions, measures = carried(place.fact, cube)
-    time = place.table.time
-    groups = ["t", *(f"d{number}" for number in range(len(dimensions)))]
+    layouts = _layouts(place)
+    starts = {time: f"t{number}" for number, time in enumerate(layouts)}
+    groups = [*starts.values(), *(f"d{number}" for number in range(len(dimensions)))]
     values = {column.name.lower(): f"d{number}" for number, column in enumerate(dimensions)}
     values |= {
         measure.name.lower(): f"CAST(v{number} AS {measure.type.upper()})" for number, measure in enumerate(measures)
     }
-    values[time.lower()] = "t"
-    values |= _time_texts(place.table.layouts[place.period])
+    for time, start in starts.items():
+        values[time.lower()] = start
+        values |= _time_texts(layouts[time], start)
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
     rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
-    plain = [f"{truncated(place.period, quote_identifier(time))} AS t"]
+    plain = [f"{truncated(place.period, quote_identifier(time))} AS {start}" for time, start in starts.items()]
     plain += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
     plain += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]
-    columns = [time, *(column.name for column in dimensions), *(measure.name for measure in measures)]
+    columns = [*starts, *(column.name for column in dimensions), *(measure.name for measure in measures)]
     parts: list[str | TableToken] = [
         f"SELECT {', '.join(items)} FROM (SELECT {', '.join([*groups, *rolled])} FROM (SELECT {', '.join(plain)} FROM ",
         *relation(arms, cube, columns),
@@ -158,17 +161,23 @@ def _template(place: Place, table: Table, cube: Cube, arms: Sequence[Arm]) -> Sq
     return SqlTemplate(tuple(parts))
 
 
+def _layouts(place: Place) -> dict[str, TimeLayout]:
+    """How the partitions of the place name each time dimension, the leading one first."""
+    table, period = place.table, place.period
+    return {table.time: table.layouts[period]} | {other.time: other.layouts[period] for other in table.others}
+
+
 #: The year and the number of a period's ISO week, which begins on a Monday and belongs to its Thursday's year.
 _WEEK_FIELDS = {
-    "YYYY": "lpad(CAST(year(date_add(to_date(t), 3)) AS STRING), 4, '0')",
-    "ww": "lpad(CAST(weekofyear(t) AS STRING), 2, '0')",
+    "YYYY": "lpad(CAST(year(date_add(to_date({t}), 3)) AS STRING), 4, '0')",
+    "ww": "lpad(CAST(weekofyear({t}) AS STRING), 2, '0')",
 }
 #: Where a timestamp's text has a field of a layout: place from 1, and width.
 _FIELDS = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15, 2)}
 
 
-def _time_texts(layout: TimeLayout) -> dict[str, str]:
-    """Each time partition column's value for the period that begins at ``t``, as Spark SQL."""
+def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
+    """Each time partition column's value for the period that begins at ``t``, as Spark SQL; NULL of NULL."""
     sample = layout.values(0)
     found: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
@@ -177,7 +186,7 @@ def _time_texts(layout: TimeLayout) -> dict[str, str]:
         for field, start, width in layout.fields(index):
             if position < start:
                 pieces.append(string_literal(sample[index][position:start]))
-            pieces.append(_field(field))
+            pieces.append(_field(field, t))
             position = start + width
         if position < len(sample[index]):
             pieces.append(string_literal(sample[index][position:]))
@@ -185,33 +194,37 @@ def _time_texts(layout: TimeLayout) -> dict[str, str]:
     return found
 
 
-def _field(field: str) -> str:
+def _field(field: str, t: str) -> str:
     if field in _WEEK_FIELDS:
-        return _WEEK_FIELDS[field]
+        return _WEEK_FIELDS[field].format(t=t)
     if field == "q":
-        return "CAST(quarter(t) AS STRING)"
+        return f"CAST(quarter({t}) AS STRING)"
     place, width = _FIELDS[field]
-    return f"substring(CAST(t AS STRING), {place}, {width})"
+    return f"substring(CAST({t} AS STRING), {place}, {width})"
 
 
 def _targets(
-    table: StorageTable, named: Sequence[PartitionValues], found: Collection[PartitionValues]
+    place: Place, table: Table, named: Sequence[PartitionValues], found: Collection[PartitionValues]
 ) -> Iterator[PartitionValues]:
     """The partitions that some periods consist of afterwards: those with rows, and empty ones to be whole."""
-    if not table.complete:
+    if not place.table.parted:
         yield from named
         return
+    rules = {one.column.lower(): one.values for one in place.table.complete}
+    # Of the columns behind those of the leading time; another time may have any value.
+    listed = [rules.get(column.name.lower()) for column in table.partition_columns[len(named[0]) :]]
     written: dict[PartitionValues, list[PartitionValues]] = {time: [] for time in named}
     for values in found:
         written.setdefault(values[: len(named[0])], []).append(values)
     for time in named:
         yield from written[time]
-        yield from _lacking(table, time, written[time])
+        yield from _lacking(listed, time, written[time])
 
 
-def _lacking(table: StorageTable, time: PartitionValues, there: Sequence[PartitionValues]) -> Iterator[PartitionValues]:
+def _lacking(
+    listed: Sequence[tuple[str | None, ...] | None], time: PartitionValues, there: Sequence[PartitionValues]
+) -> Iterator[PartitionValues]:
     """What COMPLETE WITH asks for and no partition has. Where any value serves, NULL does."""
-    listed = [one.values for one in table.complete]
     known = {tuple(None if some is None else v for v, some in zip(values[len(time) :], listed, strict=True))
              for values in there}  # fmt: skip
     for combination in itertools.product(*((None,) if some is None else some for some in listed)):

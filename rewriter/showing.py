@@ -224,8 +224,8 @@ def _describe_fact(fact: Fact) -> Result:
             storage.name,
             table.table,
             period.name,
-            table.time,
-            ", ".join(f"{part.column} = '{part.pattern}'" for part in table.layouts[period].parts),
+            time,
+            ", ".join(f"{part.column} = '{part.pattern}'" for part in layouts[period].parts),
             table.trusted,
             ", ".join(_completeness(rule) for rule in table.complete),
             described(storage, table),
@@ -233,6 +233,7 @@ def _describe_fact(fact: Fact) -> Result:
         for storage in fact.storages
         for table in storage.tables
         for period in sorted(table.layouts, reverse=True)
+        for time, layouts in ((table.time, table.layouts), *((o.time, o.layouts) for o in table.others))
     ]
     columns = (
         *strings("storage", "table", "period", "time", "layout"),

@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.changes import AddPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.values import partition_name
@@ -244,6 +245,11 @@ def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Cont
         return
     storage = next(one for one in fact.tables if one.table.lower() == target.table.name.lower())
     columns = [column.name.lower() for column in target.table.partition_columns]
+    if storage.others:
+        binding = TimeBinding(fact, storage, target.table)
+        for values in new:
+            binding.locate(values)
+        return
     for values in new:
         errors: list[Error] = []
         for layout in storage.layouts.values():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,6 +35,17 @@ class Slot:
         return self.period.end(self.ordinal)
 
 
+#: What tells the partitions of one period from each other: texts of columns that name no time, ordinals of the periods
+#: that they name of other times; ``None`` is NULL.
+Combination = tuple[str | int | None, ...]
+_Pick = Callable[[Sequence[str | None]], list[str | None]]
+
+
+def overlapped(slot: Slot, period: UpdatePeriod) -> range:
+    """The ordinals of the periods that share time with the slot."""
+    return range(period.ordinal(slot.start), period.ordinal(slot.end - 1) + 1)
+
+
 @dataclass(frozen=True)
 class TimeBinding:
     """A storage table of a fact together with the table it names."""
@@ -44,7 +56,7 @@ class TimeBinding:
 
     @cached_property
     def time_key(self) -> str:
-        """The time dimension that the partitions name, in lower case."""
+        """The leading time dimension, in lower case."""
         return self.storage_table.time.lower()
 
     @cached_property
@@ -71,19 +83,33 @@ class TimeBinding:
 
     @property
     def parted(self) -> bool:
-        """Whether a period consists of several partitions, because there are partition columns that name no time."""
-        return bool(self.storage_table.complete)
+        """Whether a period consists of several partitions."""
+        return self.storage_table.parted
 
     @cached_property
     def further(self) -> tuple[str, ...]:
-        """The partition columns that name no time, in lower case and in the table's order."""
-        return tuple(self._names[place] for place in self._further)
+        """What a combination consists of, in lower case: columns that name no time, in the table's order, and the other
+        time dimensions.
+        """
+        return (*(self._names[place] for place in self._further), *self._other_keys)
 
-    def combination(self, values: PartitionValues) -> PartitionValues:
-        """The values of the further partition columns among those of a partition."""
-        return tuple(values[place] for place in self._further)
+    def combination(self, values: PartitionValues, slot: Slot | None) -> Combination:
+        """What tells a partition from the others of its period; ``slot`` is where it stands (``locate``)."""
+        plain = tuple(values[place] for place in self._further)
+        return (*plain, *self._other_ordinals(values, slot.period if slot else self.base_period))
 
-    def is_whole(self, combinations: Collection[PartitionValues]) -> bool:
+    def other_slots(self, values: PartitionValues) -> Iterator[tuple[str, Slot]]:
+        """Where a partition that ``locate`` reads stands in the other time dimensions, given in lower case; nowhere in
+        one that is NULL.
+        """
+        if self.storage_table.others:
+            slot = self.locate(values)
+            period = slot.period if slot else self.base_period
+            for key, ordinal in zip(self._other_keys, self._other_ordinals(values, period), strict=True):
+                if ordinal is not None:
+                    yield key, Slot(period, ordinal)
+
+    def is_whole(self, combinations: Collection[Combination]) -> bool:
         """Whether a period with partitions for these combinations is whole, as COMPLETE WITH says. O(combinations)."""
         listed = {one.column.lower(): set(one.values) for one in self.storage_table.complete if one.values is not None}
         places = [(place, listed[name]) for place, name in enumerate(self.further) if name in listed]
@@ -95,9 +121,20 @@ class TimeBinding:
         return bool(combinations) and len(found) == math.prod(len(wanted) for _, wanted in places)
 
     def shared(self, other: TimeBinding) -> tuple[tuple[int, int], ...]:
-        """The further partition columns that both tables have: their places in the combinations of each."""
+        """What the combinations of both tables have in common: its places in those of each."""
         theirs = {name: place for place, name in enumerate(other.further)}
         return tuple((place, theirs[name]) for place, name in enumerate(self.further) if name in theirs)
+
+    def seen_from(self, rollup: TimeBinding, period: UpdatePeriod, combination: Combination) -> Iterator[Combination]:
+        """What both tables know of a base partition's combination, as rollup partitions of ``period`` say it: of
+        another time, the periods that share time with the base partition's; one where base periods nest in them.
+        """
+        known: list[Sequence[str | int | None]] = []
+        for _, place in rollup.shared(self):
+            value = combination[place]
+            times = overlapped(Slot(self.base_period, value), period) if isinstance(value, int) else None
+            known.append((value,) if times is None else times)
+        return itertools.product(*known)
 
     def key_range(self, period: UpdatePeriod, ordinals: OrdinalRange) -> KeyRange:
         """Keys among which all partitions of these periods are. The time columns must be the first ones."""
@@ -110,32 +147,52 @@ class TimeBinding:
         return tuple(column.name.lower() for column in self.table.partition_columns)
 
     @cached_property
+    def _other_keys(self) -> tuple[str, ...]:
+        return tuple(other.time.lower() for other in self.storage_table.others)
+
+    @cached_property
     def _further(self) -> tuple[int, ...]:
-        timed = {column.lower() for layout in self.storage_table.layouts.values() for column in layout.columns}
+        named = [self.storage_table.layouts, *(other.layouts for other in self.storage_table.others)]
+        timed = {column.lower() for layouts in named for layout in layouts.values() for column in layout.columns}
         return tuple(place for place, name in enumerate(self._names) if name not in timed)
 
     @cached_property
-    def _readers(
-        self,
-    ) -> tuple[tuple[UpdatePeriod, TimeLayout, Callable[[Sequence[str | None]], list[str | None]]], ...]:
-        readers = []
-        for period, layout in sorted(self.storage_table.layouts.items()):
-            places = [self._names.index(column.lower()) for column in layout.columns]
-            readers.append((period, layout, lambda values, places=places: [values[place] for place in places]))
-        return tuple(readers)
+    def _readers(self) -> tuple[tuple[UpdatePeriod, TimeLayout, _Pick], ...]:
+        return tuple(
+            (period, layout, self._picking(layout)) for period, layout in sorted(self.storage_table.layouts.items())
+        )
+
+    @cached_property
+    def _other_readers(self) -> dict[UpdatePeriod, tuple[tuple[TimeLayout, _Pick], ...]]:
+        return {
+            period: tuple((o.layouts[period], self._picking(o.layouts[period])) for o in self.storage_table.others)
+            for period in self.storage_table.layouts
+        }
+
+    def _picking(self, layout: TimeLayout) -> _Pick:
+        places = [self._names.index(column.lower()) for column in layout.columns]
+        return lambda values: [values[place] for place in places]
+
+    def _other_ordinals(self, values: Sequence[str | None], period: UpdatePeriod) -> tuple[int | None, ...]:
+        """What the values name of each other time; ``DataError`` where they name no such period, and are not NULL."""
+        named = [(layout, pick(values)) for layout, pick in self._other_readers[period]]
+        return tuple(layout.ordinal(one) if any(v is not None for v in one) else None for layout, one in named)
 
     def locate(self, values: Sequence[str | None]) -> Slot | None:
         """The slot that the partition's values name; ``None`` for the NULL partition of a base table.
 
-        Raises ``DataError`` INVALID_TIME_PARTITION where they fit no layout of the table, or more than one.
+        Raises ``DataError`` INVALID_TIME_PARTITION where they fit no layout of the table, or more than one; all times
+        that a partition names are of one period, or NULL.
         """
-        if self.has_base and all(v is None for place, v in enumerate(values) if place not in self._further):
-            return None
-        slots: list[Slot] = []
+        slots: list[Slot | None] = []
         first: DataError | None = None
         for period, layout, pick in self._readers:
+            named = pick(values)
+            timeless = period == self.base_period and all(value is None for value in named)
             try:
-                slots.append(Slot(period, layout.ordinal(pick(values))))
+                slot = None if timeless else Slot(period, layout.ordinal(named))
+                self._other_ordinals(values, period)
+                slots.append(slot)
             except DataError as error:
                 first = first or error
         if len(slots) == 1:
@@ -148,11 +205,13 @@ class TimeBinding:
                 object=first.object,
                 hint=first.hint,
             )
+        others = {period: [layout for layout, _ in found] for period, found in self._other_readers.items()}
         layouts = "; ".join(
-            f"{period.name} " + ", ".join(f"{part.column} '{part.pattern}'" for part in layout.parts)
+            f"{period.name} "
+            + ", ".join(f"{part.column} '{part.pattern}'" for one in (layout, *others[period]) for part in one.parts)
             for period, layout, _ in self._readers
         )
-        fits = " and ".join(slot.period.name for slot in slots) or "none"
+        fits = " and ".join((slot.period if slot else self.base_period).name for slot in slots) or "none"
         raise DataError(
             f"partition {name} of {self.table.name} must fit exactly one of its time layouts, and fits {fits}",
             condition="INVALID_TIME_PARTITION",
@@ -204,7 +263,8 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
                 object=table.name,
                 hint=f"its partition columns are {', '.join(c.name for c in table.partition_columns) or 'none'}",
             )
-        further = names - set(timed)
+        others = [other.layouts[period] for other in storage_table.others]
+        further = names - set(timed) - {column.lower() for one in others for column in one.columns}
         if further - complete:
             column = sorted(further - complete)[0]
             raise NotSupportedError(
@@ -221,7 +281,7 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
                 object=table.name,
                 hint="COMPLETE WITH names the partition columns that name no time",
             )
-        if complete and columns[: len(timed)] != timed:
+        if storage_table.parted and columns[: len(timed)] != timed:
             raise NotSupportedError(
                 f"'{table.name}' has partition columns before those of time, or these in another order than "
                 f"its {period.name} layout",

@@ -14,12 +14,14 @@ from rewriter.catalog.models import (
     Cube,
     Fact,
     Measure,
+    OtherTime,
     Storage,
     StorageTable,
     Table,
     View,
 )
 from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
 
 Object = Table | View | Cube | Fact
 
@@ -131,24 +133,32 @@ def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
 
 
 def _storage_table_data(table: StorageTable) -> dict[str, Any]:
-    layouts = [layout.to_json() for layout in table.layouts.values()]
     complete = [[one.column, one.values] for one in table.complete]
     return {
         "table": table.table,
         "time": table.time,
         "trusted": table.trusted,
-        "layouts": layouts,
+        "layouts": _layouts_data(table.layouts),
         "complete": complete,
         "start": table.start,
         "end": table.end,
+        "others": [[other.time, _layouts_data(other.layouts)] for other in table.others],
     }
 
 
 def _storage_table(data: dict[str, Any]) -> StorageTable:
-    layouts = {layout.period: layout for layout in map(TimeLayout.from_json, data["layouts"])}
     # Facts of the first schema have no such entries.
     complete = tuple(
         Completeness(column, None if values is None else tuple(values)) for column, values in data.get("complete", ())
     )
-    bounds = data.get("start"), data.get("end")
-    return StorageTable(data["table"], data["time"], layouts, data["trusted"], complete, *bounds)
+    others = tuple(OtherTime(time, _layouts(layouts)) for time, layouts in data.get("others", ()))
+    layouts, bounds = _layouts(data["layouts"]), (data.get("start"), data.get("end"))
+    return StorageTable(data["table"], data["time"], layouts, data["trusted"], complete, others, *bounds)
+
+
+def _layouts_data(layouts: Mapping[UpdatePeriod, TimeLayout]) -> list[dict[str, object]]:
+    return [layout.to_json() for layout in layouts.values()]
+
+
+def _layouts(data: list[dict[str, object]]) -> dict[UpdatePeriod, TimeLayout]:
+    return {layout.period: layout for layout in map(TimeLayout.from_json, data)}

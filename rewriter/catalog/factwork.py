@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import sqlalchemy as sa
 
 from rewriter.catalog import schema
-from rewriter.catalog.binding import Slot, TimeBinding, bind
+from rewriter.catalog.binding import Slot, TimeBinding, bind, overlapped
 from rewriter.catalog.context import CommitContext
-from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance, overlapped
+from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance
 from rewriter.catalog.keys import KeyRange, prefix
-from rewriter.catalog.models import Fact, Table
+from rewriter.catalog.models import Fact, PartitionValues, Table
+from rewriter.catalog.othertimes import OtherTimes
 from rewriter.catalog.timelines import (
     ABSENT,
     STATES,
@@ -32,14 +34,15 @@ from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import OrdinalRange
 
 _FRESH_ONLY: States = frozenset({schema.FRESH})
-_Changes = dict[UpdatePeriod, TimelineChange]
+#: By time dimension and period.
+_Changes = Mapping[tuple[str, UpdatePeriod], TimelineChange]
 
 
 @dataclass(frozen=True)
 class _Newest:
     """The newest row of a partition; ``changed_by`` is the commit that wrote, wiped or dropped it last."""
 
-    values: list[str | None]
+    values: PartitionValues
     as_of: int
     sources: list[int]
     live: bool
@@ -58,6 +61,7 @@ class FactWork:
         self._made_by = made_by
         self._provenance = Provenance(context.database, context.snapshot, context.sources, bindings, made_by)
         self._parts = PeriodParts(context.connection, bindings, made_by)
+        self._others = OtherTimes()
         #: By table: what slots become; the ``as_of`` of rollup slots that are judged at the end; and the slots of
         #: several partitions, which are judged at the end by all of these.
         self._states: dict[int, dict[Slot, States]] = {}
@@ -86,9 +90,10 @@ class FactWork:
         binding = self._bindings[table.id]
         return binding.has_base and (slot is None or slot.period == binding.base_period)
 
-    def wrote(self, table: Table, slot: Slot | None, as_of: int) -> None:
+    def wrote(self, table: Table, values: PartitionValues, slot: Slot | None, as_of: int) -> None:
         """A partition has new content, or was registered (``REGISTERED``)."""
         binding = self._bindings[table.id]
+        self._others.written(binding, values)
         if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
             self._states.get(table.id, {}).pop(slot, None)
             self._as_of.setdefault(table.id, {})[slot] = as_of
@@ -97,13 +102,17 @@ class FactWork:
         if as_of != REGISTERED:
             self._note_base_change(binding, slot)
 
-    def dropped(self, table: Table, slot: Slot | None) -> None:
+    def dropped(self, table: Table, values: PartitionValues) -> None:
         """A partition was dropped. Of a base table that is retention, and its timeline remembers it."""
+        slot = self._bindings[table.id].locate(values)
+        self._others.gone(self._bindings[table.id], values)
         is_base = slot is not None and slot.period == self._bindings[table.id].base_period
         self._become(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
 
-    def wiped(self, table: Table, slot: Slot | None) -> None:
+    def wiped(self, table: Table, values: PartitionValues) -> None:
         """A partition was removed by an OVERWRITE that had no rows for it: its content is known to be nothing."""
+        slot = self._bindings[table.id].locate(values)
+        self._others.gone(self._bindings[table.id], values)
         self._become(table, slot, ABSENT)
         self._note_base_change(self._bindings[table.id], slot)
 
@@ -134,7 +143,9 @@ class FactWork:
                 )
             for period in binding.rollup_periods:
                 changes[period].touched += self._touched(binding, period)
-            yield binding, changes
+            leading = {(binding.time_key, period): change for period, change in changes.items()}
+            others = self._others.changes(binding, partial(self._live_values, binding.table))
+            yield binding, {**leading, **others}
 
     def _since(self, binding: TimeBinding, slot: Slot, states: States, content: BaseContent) -> States:
         """What a rollup slot is that a commit before this one judged: any base content since has outdated it."""
@@ -166,6 +177,8 @@ class FactWork:
         if not row.live and not since:
             return  # What was dropped or wiped before the fact is forgotten.
         slot = binding.locate(row.values)
+        if row.live:
+            self._others.written(binding, row.values)
         if slot is None:
             return
         is_rollup = slot.period in binding.rollup_periods
@@ -176,7 +189,7 @@ class FactWork:
         elif row.wiped:
             return
         elif not row.live:
-            self.dropped(table, slot)
+            self.dropped(table, row.values)
         elif is_rollup:
             rollup_tables = {table_id for table_id, other in self._bindings.items() if other.rollup_periods}
             # What an earlier rollup was outdated by is not known any more.
@@ -212,14 +225,14 @@ class FactWork:
         slots = self._base_changes.get(binding.time_key, ())
         return ranges_of({ordinal for slot in slots if slot is not None for ordinal in overlapped(slot, period)})
 
-    def _change(self, binding: TimeBinding, changes: dict[UpdatePeriod, TimelineChange]) -> None:
+    def _change(self, binding: TimeBinding, changes: _Changes) -> None:
         context, table_id = self._context, binding.table.id
-        for period, change in changes.items():
+        for (time_key, period), change in changes.items():
             change_timeline(
                 context.connection,
                 table_id,
                 period,
-                binding.time_key,
+                time_key,
                 change,
                 lambda: context.write_id(table_id),
                 context.sequence,
@@ -227,10 +240,10 @@ class FactWork:
 
     def _replace(self, binding: TimeBinding, changes: _Changes) -> list[TimelineDifference]:
         context, wanted = self._context, {}
-        for period, change in changes.items():
+        for (time_key, period), change in changes.items():
             lines: Lines = {state: RangesPartitionTimeline() for state in STATES}
             change.apply(lines)
-            wanted[int(period), binding.time_key] = lines
+            wanted[int(period), time_key] = lines
         table = binding.table
         return replace_timelines(
             context.connection, table, wanted, lambda: context.write_id(table.id), context.sequence
@@ -254,7 +267,15 @@ class FactWork:
         for values, as_of, sources, made, ended, commit, ended_by in self._context.connection.execute(query):
             live, wiped = ended == schema.NEVER, ended == made
             changed_by = commit if live else ended_by
-            yield _Newest(json.loads(values), as_of, json.loads(sources), live, wiped, commit, changed_by)
+            yield _Newest(tuple(json.loads(values)), as_of, json.loads(sources), live, wiped, commit, changed_by)
+
+    def _live_values(self, table: Table) -> Iterator[PartitionValues]:
+        row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
+        query = sa.select(row.c.partition_values).where(
+            row.c.key >= keys.start, row.c.key < keys.end, row.c.ended == schema.NEVER
+        )
+        for (values,) in self._context.connection.execute(query):
+            yield tuple(json.loads(values))
 
 
 class FactWorks:

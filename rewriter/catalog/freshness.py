@@ -7,16 +7,16 @@ the base. Dropping base partitions is retention and no event; neither does it un
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Collection, Mapping, Sequence
 
 import sqlalchemy as sa
 
 from rewriter.catalog import reads, schema
-from rewriter.catalog.binding import Slot, TimeBinding
+from rewriter.catalog.binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.errors import DataError
 from rewriter.timeline.periods import UpdatePeriod
@@ -33,20 +33,15 @@ REGISTERED = 0
 Sources = Mapping[int, Sequence[KeyRange] | None]
 
 
-def overlapped(slot: Slot, period: UpdatePeriod) -> range:
-    """The ordinals of the periods that share time with the slot."""
-    return range(period.ordinal(slot.start), period.ordinal(slot.end - 1) + 1)
-
-
 class BaseContent:
     """The events in the base tables of a fact after a commit, asked by rollup period."""
 
     def __init__(self, connection: sa.Connection, bindings: Sequence[TimeBinding], after: int) -> None:
         """Reads the events with commit numbers above ``after``: one indexed statement for each base table."""
         self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
-        self._events: dict[int, list[tuple[Slot | None, PartitionValues, int]]] = {}
+        self._events: dict[int, list[tuple[Slot | None, Combination, int]]] = {}
         self._newest_by_time: dict[str, int] = {}
-        self._by_period: dict[tuple[int, UpdatePeriod, tuple[int, ...]], dict[tuple[int, PartitionValues], int]] = {}
+        self._by_period: dict[tuple[int | None, int, UpdatePeriod], dict[tuple[int, Combination], int]] = {}
         row = schema.partitions
         for binding in self._bases:
             query = sa.select(row.c.partition_values, row.c.commit_seq)
@@ -61,42 +56,46 @@ class BaseContent:
         except DataError:
             return  # A partition that is gone, from before the fact: no timeline ever held it.
         if slot is None or slot.period == binding.base_period:
-            self._events.setdefault(binding.table.id, []).append((slot, binding.combination(values), commit))
+            self._events.setdefault(binding.table.id, []).append((slot, binding.combination(values, slot), commit))
             key = binding.time_key
             self._newest_by_time[key] = max(commit, self._newest_by_time.get(key, UNKNOWN))
 
-    def newest(self, binding: TimeBinding, slot: Slot, combination: PartitionValues | None = ()) -> int:
+    def newest(self, binding: TimeBinding, slot: Slot, combination: Combination | None = ()) -> int:
         """The newest event that may concern a rollup partition; ``UNKNOWN`` where there is none.
 
-        ``combination`` are its values in the further partition columns: base partitions with another value in a column
-        that both tables have do not concern it; ``None`` leaves no base partition of its time out. Base partitions that
-        name another time dimension may hold rows of any time, so each of them counts.
+        ``combination`` tells it from the others of its period: base partitions with another value in a column that both
+        tables have, or in no such period of another time that both have, do not concern it; ``None`` leaves no base
+        partition of its time out. Base partitions that name another leading time may hold rows of any time, so each of
+        them counts.
         """
         found = [commit for key, commit in self._newest_by_time.items() if key != binding.time_key]
         for base in self._bases:
             if base.time_key == binding.time_key:
                 shared = () if combination is None else binding.shared(base)
                 mine = tuple((combination or ())[place] for place, _ in shared)
-                index = self._index(base, slot.period, tuple(theirs for _, theirs in shared))
+                index = self._index(None if combination is None else binding, base, slot.period)
                 found.append(index.get((slot.ordinal, mine), UNKNOWN))
         return max(found, default=UNKNOWN)
 
     def _index(
-        self, base: TimeBinding, period: UpdatePeriod, shared: tuple[int, ...]
-    ) -> dict[tuple[int, PartitionValues], int]:
-        """The newest events of one base table by ordinal of a rollup period and the values of the shared columns."""
-        known = self._by_period.get((base.table.id, period, shared))
+        self, rollup: TimeBinding | None, base: TimeBinding, period: UpdatePeriod
+    ) -> dict[tuple[int, Combination], int]:
+        """The newest events of one base table by ordinal of a rollup period and what its combinations share with those
+        of the rollup; of all combinations together without one.
+        """
+        place = (rollup.table.id if rollup else None, base.table.id, period)
+        known = self._by_period.get(place)
         if known is not None:
             return known
-        newest = self._by_period[base.table.id, period, shared] = {}
+        newest = self._by_period[place] = {}
         for slot, combination, commit in self._events.get(base.table.id, ()):
             if slot is not None:
-                values = tuple(combination[place] for place in shared)
-                for ordinal in overlapped(slot, period):
+                seen = base.seen_from(rollup, period, combination) if rollup else ((),)
+                for values, ordinal in itertools.product(seen, overlapped(slot, period)):
                     newest[ordinal, values] = max(commit, newest.get((ordinal, values), UNKNOWN))
         return newest
 
-    def is_fresh(self, binding: TimeBinding, slot: Slot, as_of: int, combination: PartitionValues = ()) -> bool:
+    def is_fresh(self, binding: TimeBinding, slot: Slot, as_of: int, combination: Combination = ()) -> bool:
         """Whether a rollup partition with this ``as_of`` is fresh."""
         return as_of != UNKNOWN and self.newest(binding, slot, combination) <= as_of
 

@@ -22,8 +22,12 @@ def _views(_connection: Connection) -> None:
     """Objects may be views. No row changes, but a release that does not know views must not open the catalog."""
 
 
+def _several_times(_connection: Connection) -> None:
+    """Facts may name several time dimensions. No row changes, but a release that reads only one must not open it."""
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
-STEPS: tuple[Step, ...] = (_first_schema, _views)
+STEPS: tuple[Step, ...] = (_first_schema, _views, _several_times)
 
 
 def version_of(connection: Connection) -> int:

@@ -110,7 +110,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Cube:
-    """A logical table of events. Column order is that of the declaration."""
+    """A logical table of events. Column order is that of the declaration.
+
+    The first of ``times`` is the leading one: completeness, freshness and covers are judged on it.
+    """
 
     id: int
     name: str
@@ -136,8 +139,17 @@ class Completeness:
 
 
 @dataclass(frozen=True)
+class OtherTime:
+    """A time dimension beside the leading one; ``layouts`` says how each period's partitions name it."""
+
+    time: str
+    layouts: Mapping[UpdatePeriod, TimeLayout]
+
+
+@dataclass(frozen=True)
 class StorageTable:
-    """A table that holds one or more periods of a fact; ``layouts`` says how each period's partitions name time.
+    """A table that holds one or more periods of a fact; ``layouts`` says how each period's partitions name ``time``,
+    the leading time dimension. A partition names one period of each of the ``others``, too, of the same kind.
 
     ``complete`` has one entry for each partition column that names no time. A period exists when every combination of
     the values listed there has a partition. ``start`` and ``end`` bound the time it answers for, as a storage's do.
@@ -148,8 +160,19 @@ class StorageTable:
     layouts: Mapping[UpdatePeriod, TimeLayout]
     trusted: bool = False
     complete: tuple[Completeness, ...] = ()
+    others: tuple[OtherTime, ...] = ()
     start: str | None = None
     end: str | None = None
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """All time dimensions that the partitions name, the leading one first."""
+        return (self.time, *(other.time for other in self.others))
+
+    @property
+    def parted(self) -> bool:
+        """Whether a period consists of several partitions: by columns that name no time, or by another time."""
+        return bool(self.complete or self.others)
 
 
 @dataclass(frozen=True)
@@ -181,3 +204,9 @@ class Fact:
     def base_period(self) -> UpdatePeriod:
         """The finest period that the fact declares."""
         return min(period for table in self.tables for period in table.layouts)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The time dimensions that its base partitions name, the leading one first; all base tables name the same."""
+        base = self.base_period
+        return next(table.times for table in self.tables if base in table.layouts)

@@ -109,8 +109,8 @@ class PartitionChanges:
         new = [(_new(key, partition, ()), as_of[key]) for key, partition in added.items()]
         rows.insert_partitions(self._context.connection, table, new, version)
         if work is not None:
-            for key in added:
-                work.wrote(table, slots[key], as_of[key])
+            for key, partition in added.items():
+                work.wrote(table, partition.values, slots[key], as_of[key])
         self._context.log("ADD_PARTITION", table, partitions=len(added))
 
     def drop(self, change: DropPartitions) -> None:
@@ -133,7 +133,7 @@ class PartitionChanges:
         work = self._works.of(table)
         if work is not None:
             for partition in live.values():
-                work.dropped(table, work.binding(table).locate(partition.values))
+                work.dropped(table, partition.values)
         self._context.log("DROP_PARTITION", table, partitions=len(live))
 
     def _claims(self, change: WritePartitions | AddPartitions | DropPartitions) -> list[Claim]:
@@ -185,7 +185,7 @@ class PartitionChanges:
                 as_of = self._context.snapshot.sequence if work is None else work.as_of(table, slots[key])
             new.append((_new(key, partition, files, before, keep_statistics=appended), as_of))
             if work is not None:
-                work.wrote(table, slots[key], as_of)
+                work.wrote(table, partition.values, slots[key], as_of)
         rows.insert_partitions(self._context.connection, table, new, version)
         if not table.external:
             added = {key: partition.files for key, partition in written.items()}
@@ -203,7 +203,7 @@ class PartitionChanges:
         work = self._works.of(table)
         if work is not None:
             for partition in wiped:
-                work.wiped(table, work.binding(table).locate(partition.values))
+                work.wiped(table, partition.values)
 
 
 def _by_key(

@@ -1,7 +1,8 @@
-"""Periods that consist of several partitions: dt and country, of which COMPLETE WITH says when a period is whole.
+"""Periods that consist of several partitions: dt and country, of which COMPLETE WITH says when a period is whole; or
+two times, where any value of the second makes a period of the first.
 
-Only the time columns decide where a partition stands on a timeline; here are the partitions behind one period, from
-the rows that a commit can see.
+Only the columns of the leading time decide where a partition stands on a timeline; here are the partitions behind one
+period, from the rows that a commit can see.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from rewriter.catalog import schema
-from rewriter.catalog.binding import Slot, TimeBinding
-from rewriter.catalog.freshness import UNKNOWN, BaseContent, overlapped
-from rewriter.catalog.models import PartitionValues
+from rewriter.catalog.binding import Combination, Slot, TimeBinding, overlapped
+from rewriter.catalog.freshness import UNKNOWN, BaseContent
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.catalog.timelines import ABSENT, States, ranges_of
 from rewriter.timeline.periods import UpdatePeriod
@@ -24,12 +24,12 @@ from rewriter.timeline.timelines import OrdinalRange
 
 @dataclass(frozen=True)
 class Part:
-    """A partition of a period: the values of its further columns, and what its newest content knows of the base.
+    """A partition of a period: what tells it from the others, and what its newest content knows of the base.
 
     ``dropped`` is one that is gone, by a drop and not by a wipe; ``has_content`` says of it what it was.
     """
 
-    combination: PartitionValues
+    combination: Combination
     as_of: int
     has_content: bool
     dropped: bool
@@ -71,7 +71,8 @@ class PeriodParts:
         """What a rollup period is: absent unless it is whole; fresh where all its parts are, and it lacks none: neither
         one that was dropped, nor one that the base has.
 
-        A part depends on the base partitions that have its values in the columns that both tables are partitioned by.
+        A part depends on the base partitions that have its values in the columns that both tables are partitioned by,
+        and that lie in its period of every other time that both name.
         """
         live = [part for part in parts if not part.dropped]
         if not binding.is_whole({part.combination for part in live}):
@@ -84,7 +85,7 @@ class PeriodParts:
         return frozenset({FRESH if fresh else OUTDATED})
 
     def _lacks_a_part(self, binding: TimeBinding, slot: Slot, live: Sequence[Part]) -> bool:
-        """Whether the base has, or had, content for values of which the rollup has no partition at all."""
+        """Whether the base has, or had, content of which the rollup has no partition at all."""
         for base in self._bases:
             shared = binding.shared(base)
             if not shared:
@@ -92,7 +93,7 @@ class PeriodParts:
             there = {tuple(part.combination[mine] for mine, _ in shared) for part in live}
             ordinals = overlapped(slot, base.base_period)
             for _, part in self._read(base, base.base_period, OrdinalRange(ordinals.start, ordinals.stop)):
-                if part.has_content and tuple(part.combination[theirs] for _, theirs in shared) not in there:
+                if part.has_content and not there.issuperset(base.seen_from(binding, slot.period, part.combination)):
                     return True
         return False
 
@@ -119,4 +120,4 @@ class PeriodParts:
                 continue
             # From before the fact: what an earlier rollup was outdated by is not known any more.
             proven = commit > self._made_by or self._rollup_tables.isdisjoint(json.loads(sources))
-            yield slot, Part(binding.combination(values), as_of if proven else UNKNOWN, files > 0, dropped)
+            yield slot, Part(binding.combination(values, slot), as_of if proven else UNKNOWN, files > 0, dropped)

@@ -10,15 +10,17 @@ from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Cube, StorageTable, Table
 from rewriter.errors import NotSupportedError
 from rewriter.planner.literals import string_literal
-from rewriter.planner.plan import TableToken, quote_identifier
+from rewriter.planner.othertimes import layout_of
+from rewriter.planner.plan import Selection, TableToken, quote_identifier
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.timelines import OrdinalRange
 
 
 @dataclass(frozen=True)
 class Arm:
-    """The partitions of one period in one storage table; no ranges with ``null_time`` is the partition whose time is
-    NULL.
+    """The partitions of one period in one storage table; no ranges with ``null_time`` are those whose time is NULL.
+
+    ``others`` select among them by other time dimensions.
     """
 
     table: Table
@@ -26,6 +28,7 @@ class Arm:
     layout: TimeLayout
     ranges: tuple[OrdinalRange, ...]
     null_time: bool = False
+    others: tuple[Selection, ...] = ()
 
 
 def relation(
@@ -76,9 +79,13 @@ def check_layout_order(table: Table, layout: TimeLayout) -> None:
 
 
 def _column(arm: Arm, name: str) -> str:
-    if name.lower() != arm.storage_table.time.lower():
+    if name.lower() == arm.storage_table.time.lower():
+        start = "CAST(NULL AS TIMESTAMP)" if arm.null_time else start_expression(arm.layout)
+    elif any(name.lower() == other.time.lower() for other in arm.storage_table.others):
+        start = start_expression(layout_of(arm.storage_table, name, arm.layout.period))
+    else:
         return quote_identifier(name)
-    return f"{'CAST(NULL AS TIMESTAMP)' if arm.null_time else start_expression(arm.layout)} AS {quote_identifier(name)}"
+    return f"{start} AS {quote_identifier(name)}"
 
 
 def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
@@ -131,15 +138,22 @@ def _predicate(arm: Arm) -> str:
     """Which partitions, as ranges of plain literals on the partition columns, and by shape where periods share the
     table.
     """
-    columns = [quote_identifier(part.column) for part in arm.layout.parts]
+    columns = _columns(arm.layout)
+    others = [_chosen(other.layout, other.ranges) for other in arm.others]
     if arm.null_time:
-        return f"{columns[0]} IS NULL"
-    ranges = [_range(columns, arm.layout, ordinals) for ordinals in arm.ranges]
-    chosen = ranges[0] if len(ranges) == 1 else "(" + " OR ".join(f"({one})" for one in ranges) + ")"
-    if len(arm.storage_table.layouts) == 1:
-        return chosen
+        return " AND ".join([f"{columns[0]} IS NULL", *others])
     shapes = (f"{column} RLIKE {string_literal(arm.layout.regex(i))}" for i, column in enumerate(columns))
-    return " AND ".join([chosen, *shapes])
+    chosen = [_chosen(arm.layout, arm.ranges), *(shapes if len(arm.storage_table.layouts) > 1 else ())]
+    return " AND ".join([*chosen, *others])
+
+
+def _columns(layout: TimeLayout) -> list[str]:
+    return [quote_identifier(part.column) for part in layout.parts]
+
+
+def _chosen(layout: TimeLayout, wanted: Sequence[OrdinalRange]) -> str:
+    ranges = [_range(_columns(layout), layout, ordinals) for ordinals in wanted]
+    return ranges[0] if len(ranges) == 1 else "(" + " OR ".join(f"({one})" for one in ranges) + ")"
 
 
 def _range(columns: Sequence[str], layout: TimeLayout, ordinals: OrdinalRange) -> str:

@@ -16,6 +16,7 @@ from rewriter.planner.arms import Arm, key_ranges
 from rewriter.planner.blocks import CatalogReader
 from rewriter.planner.costs import Costs, costs
 from rewriter.planner.cover import Candidate, Cover, cover
+from rewriter.planner.othertimes import OtherUse, cut_by, undeclared
 from rewriter.planner.plan import Cause, CoverPart, PruneCause, Settings
 from rewriter.planner.validity import cut, described, is_bounded, window
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
@@ -29,7 +30,8 @@ class Demand:
 
     ``wanted`` are the instants that its predicates let through; ``exact`` says that ``time_range_in`` named them, so
     they must be whole base periods. ``units`` are the calendar units in which time is used; ``raw`` that it is used
-    as it is. ``columns`` are needed.
+    as it is. ``columns`` are needed. All but ``wanted`` and ``bounded`` are of all time dimensions; ``others`` are what
+    is asked of those beside the leading one.
     """
 
     wanted: RangeSet
@@ -39,6 +41,7 @@ class Demand:
     additive: bool
     raw: bool
     bounded: bool
+    others: tuple[OtherUse, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,7 @@ class Choice:
     periods: tuple[UpdatePeriod, ...]
     causes: tuple[Cause, ...]
     cost: str
+    others: tuple[OtherUse, ...] = ()
 
 
 def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, settings: Settings) -> Choice | None:
@@ -81,6 +85,8 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     base = min(fact.base_period for fact in carrying)
     if any(not (base.is_aligned(r.start) and base.is_aligned(r.end)) for r in demand.exact if _closed_range(r)):
         return None
+    others = tuple(replace(o, asked=None if o.asked is None else snapped(o.asked, base)) for o in demand.others)
+    demand = replace(demand, others=others)
     groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
     coarser = [fact for fact in carrying if not any(fact in group for group in groups)]
     sources = [
@@ -113,14 +119,14 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     # Rows without a time belong to the answer, too: a fact that does not have them lacks something.
     timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
     best, best_sources = min(choices, key=lambda pair: (_lacks_timeless(pair[0], timeless), *_badness(pair[0])))
-    others = tuple(
+    left = tuple(
         Cause(PruneCause.OTHER_FACT, str(source), "another fact lacks less or costs less")
         for choice, sources in choices
         if choice is not best
         for source in sources
         if source not in best_sources
     )
-    others += tuple(
+    left += tuple(
         Cause(
             PruneCause.PERIOD_TOO_COARSE,
             fact.name,
@@ -128,15 +134,15 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         )
         for fact in coarser
     )
-    causes = tuple(sorted((*lacking, *best.causes, *others), key=lambda cause: (cause.kind, cause.candidate)))
-    return replace(best, causes=causes)
+    causes = tuple(sorted((*lacking, *best.causes, *left), key=lambda cause: (cause.kind, cause.candidate)))
+    return replace(best, causes=causes, others=demand.others)
 
 
 def missing_columns(fact: Fact, demand: Demand) -> list[str]:
     """The needed columns that a fact does not carry."""
     if fact.columns is None:
-        return []
-    carried = {name.lower() for name in fact.columns} | {table.time.lower() for table in fact.tables}
+        return [use.time for use in demand.others if use.time not in fact.times]
+    carried = {name.lower() for name in (*fact.columns, *fact.times)}
     return [name for name in demand.columns if name.lower() not in carried]
 
 
@@ -201,7 +207,9 @@ def _judge(
 
 
 def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Settings) -> Cause | None:
-    period = source.period
+    period, unnamed = source.period, undeclared(demand.others, source.storage_table)
+    if unnamed:
+        return Cause(PruneCause.COLUMN_MISSING, str(source), f"is not partitioned by {', '.join(unnamed)}")
     if period is not base:
         # The base period always serves: its rows are the reference, whatever their time is used for.
         if demand.raw:
@@ -213,9 +221,14 @@ def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Sett
         coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(unit)]
         if coarse:
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
-        if not base.nests_in(period) and (demand.units or _loses_starts(period, base, demand.wanted)):
+        inside = next((use for use in demand.others if cut_by(use, period)), None)
+        if inside is not None:
+            detail = f"{inside.time} is asked for at {inside.asked}, which cuts {period.name} periods"
+            return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
+        uses_time = bool(demand.units or demand.others)
+        if not base.nests_in(period) and (uses_time or _loses_starts(period, base, demand.wanted)):
             # A base row counts as of the start of its week, and so does its month; the rollup's rows lie in their own.
-            used = "time is used" if demand.units else f"the range cuts {base.name} periods"
+            used = "time is used" if uses_time else f"the range cuts {base.name} periods"
             detail = f"{used}, and {base.name} does not nest in it"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
     if settings.periods is not None and period not in settings.periods:

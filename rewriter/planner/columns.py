@@ -54,9 +54,12 @@ class Columns:
         found = [other.columns[name] for other in mine if other.columns is not None and name in other.columns]
         return found[0] if len(found) == 1 and len(self._block.cubes) == 1 else None
 
-    def is_time(self, column: exp.Column) -> bool:
-        """Whether a column is the cube's time dimension: not where a join may have put another column in its place."""
-        if column.name.lower() not in self._times or not self.owned(column):
+    def is_time(self, column: exp.Column, dimension: str | None = None) -> bool:
+        """Whether a column is that time dimension of the cube, or any of them: not where a join may have put another
+        column in its place.
+        """
+        wanted = self._times if dimension is None else {dimension.lower()}
+        if column.name.lower() not in wanted or not self.owned(column):
             return False
         return bool(column.table) or is_marked(column) or column.name.lower() not in self._block.joined_names
 
@@ -74,7 +77,7 @@ class Columns:
         return any(is_marked(c) and c.name.lower() in self._measures for c in value.find_all(exp.Column))
 
     def times_in(self, value: exp.Expr) -> bool:
-        """Whether a value that the source offers (not yet part of the block) reads the time dimension."""
+        """Whether a value that the source offers (not yet part of the block) reads a time dimension."""
         return any(is_marked(c) and c.name.lower() in self._times for c in value.find_all(exp.Column))
 
     def check(self, nodes: Iterable[exp.Expr]) -> None:

@@ -34,6 +34,8 @@ def counted(count: int, noun: str) -> str:
 def _lines(reference: ReferencePlan) -> Iterator[str]:
     named = reference.cube if reference.alias == reference.cube else f"{reference.cube} as {reference.alias}"
     yield f"{named}: {reference.wanted}"
+    for time, asked in reference.others:
+        yield f"  {time}: {asked}"
     yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
     if not reference.reasons and not reference.units:
         yield "    why: nothing needs single rows, and time is only a range"

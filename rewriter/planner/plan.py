@@ -32,11 +32,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Selection:
-    """The partitions of one period in a table: ordinal ranges under a layout, or those whose time is NULL."""
+    """The partitions of one period in a table: ordinal ranges under a layout, or those whose time is NULL.
+
+    ``others`` select among them by further time dimensions.
+    """
 
     layout: TimeLayout
     ranges: tuple[OrdinalRange, ...]
     null_time: bool = False
+    others: tuple[Selection, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class TableUse:
 def _selected(selection: Selection, table: Table, values: PartitionValues) -> bool:
     named = dict(zip((column.name.lower() for column in table.partition_columns), values, strict=True))
     times = [named[column.lower()] for column in selection.layout.columns]
+    if not all(_selected(other, table, values) for other in selection.others):
+        return False
     if selection.null_time or None in times:
         return selection.null_time and times[0] is None
     try:
@@ -166,6 +172,7 @@ class ReferencePlan:
     ``missing`` what no partition covers, ``outdated`` the share of it that exists only outdated. ``reasons`` say why
     only the base period of one fact is allowed, ``units`` in which calendar units time is used, and by which words.
     ``cost`` is what the cover costs, in words; '' where partitions were counted.
+    All this is the leading time; ``others`` are the ranges asked for on other time dimensions, snapped alike.
     """
 
     cube: str
@@ -182,6 +189,7 @@ class ReferencePlan:
     edits: tuple[str, ...]
     position: Span
     cost: str = ""
+    others: tuple[tuple[str, RangeSet], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from sqlglot import exp
 
@@ -32,6 +33,7 @@ from rewriter.planner.constants import Constants
 from rewriter.planner.counters import Counters
 from rewriter.planner.inlining import of_source
 from rewriter.planner.joins import contributes, filters, nullable
+from rewriter.planner.othertimes import OtherUse, selections
 from rewriter.planner.plan import Reason, ReasonKind, ReferencePlan, Selection, Settings, quote_identifier
 from rewriter.planner.projections import descend, own_nodes
 from rewriter.planner.scalars import is_scalar
@@ -98,14 +100,20 @@ def plan_reference(
     shown = nodes if visible else [node for node in nodes if not _is_star(node, columns)]
     natural = source.cube.column_order if _is_natural(select) else ()
     needed = columns.needed(shown, (value for _, value in correlated), (*counters.named, *natural))
+    others = tuple(
+        OtherUse(name, time.others.get(name)) for name in source.cube.times[1:] if name in (*needed, *counters.used)
+    )
+    # Where another time can have no value, there is nothing to read.
+    nothing = any(not asked for asked in time.others.values())
     demand = Demand(
-        time.wanted,
+        RangeSet.EMPTY if nothing else time.wanted,
         tuple(time.exact),
         tuple(dict.fromkeys((*needed, *counters.used))),
         frozenset(time.units),
         additive=not objections,
         raw=bool(time.raw),
-        bounded=time.bounded,
+        bounded=time.bounded or nothing,
+        others=others,
     )
     choice = choose(demand, source.facts, reader, settings)
     if choice is None:
@@ -127,15 +135,17 @@ def plan_reference(
         reasons=tuple(dict.fromkeys(reasons)),
         units=tuple((unit, _words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
         warnings=(
-            *_inside_warnings(time.wanted, choice.base, source.cube.name),
-            *(() if time.bounded else _timeless_warnings(choice, reader)),
+            *_inside_warnings(time, choice.base, source.cube.name),
+            *(() if demand.bounded else _timeless_warnings(choice, reader)),
         ),
         edits=tuple(edit.what for edit in edits if edit.what),
         position=text.place(source.span),
         cost=choice.cost,
+        others=tuple((use.time, use.asked) for use in choice.others if use.asked is not None),
     )
     uses = tuple(
-        (arm.table, arms_module.key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time),)) for arm in arms
+        (arm.table, arms_module.key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time, arm.others),))
+        for arm in arms
     )
     return PlannedReference(reference, tuple(edits), uses)
 
@@ -241,12 +251,21 @@ def _arms(choice: Choice, reader: CatalogReader, demand: Demand) -> list[Arm]:
         )
     if not demand.bounded:
         found += _null_arms(choice, reader)
-    return found
+    picked = (
+        replace(arm, others=selections(choice.others, arm.storage_table, arm.layout.period, reader)) for arm in found
+    )
+    # Where no partition has a value that is asked for, there is nothing to read either.
+    return [arm for arm in picked if all(other.ranges for other in arm.others)]
 
 
 def _null_arms(choice: Choice, reader: CatalogReader) -> list[Arm]:
-    """The base partition whose time is NULL, which no range excludes; of the first fact that has one."""
-    for fact in sorted(choice.facts, key=lambda f: (f.weight, f.name)):
+    """The base partition whose time is NULL, which no range excludes; of the first fact that has one.
+
+    Where another time matters, that of a fact that begins coarser serves only if its periods may.
+    """
+    serving = {choice.base, *choice.periods}
+    telling = (fact for fact in choice.facts if not choice.others or fact.base_period in serving)
+    for fact in sorted(telling, key=lambda f: (f.weight, f.name)):
         arm = null_time_arm(reader, fact)
         if arm is not None:
             return [arm]
@@ -257,13 +276,13 @@ def _counted(arms: int) -> str:
     return {0: "an empty relation", 1: "one arm"}.get(arms, f"a union of {arms} arms")
 
 
-def _inside_warnings(wanted: RangeSet, base: UpdatePeriod, cube: str) -> Iterator[str]:
+def _inside_warnings(time: TimeUse, base: UpdatePeriod, cube: str) -> Iterator[str]:
     """Ends inside a base period, but for its last second: plain SQL over the base rows would do the same, yet it
     surprises.
     """
     article = "an" if base is UpdatePeriod.HOURLY else "a"
     warned: set[int] = set()
-    for one in wanted:
+    for one in chain(time.wanted, *time.others.values()):
         for bound in (one.start, one.end):
             # An inclusive bound (``<= '05:00'``, ``= '05:30'``) has become the microsecond behind it.
             typed = bound - 1 if base.is_aligned(bound - 1) or bound - 1 in warned else bound

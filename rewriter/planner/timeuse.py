@@ -1,8 +1,8 @@
-"""What a block says about a cube's time dimension: the range that it asks for, and the units in which it uses time."""
+"""What a block says about a cube's time dimensions: the ranges that it asks for, the units in which it uses time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -24,19 +24,21 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 
 @dataclass
 class TimeUse:
-    """``wanted`` are the instants that the block lets through (``bounded``: not NULL), ``exact`` those ranges that
-    ``time_range_in`` names; ``units`` the units in which time is used and the nodes that do, ``raw`` other uses.
+    """``wanted`` are the instants of the leading time dimension that the block lets through (``bounded``: not NULL);
+    ``others``, by name, those of other dimensions that it bounds. Of all of them, ``exact`` are those ranges that
+    ``time_range_in`` names, ``units`` the units in which time is used and the nodes that do, ``raw`` other uses.
     """
 
     wanted: RangeSet = RangeSet.ALL
     bounded: bool = False
+    others: dict[str, RangeSet] = field(default_factory=dict)
     exact: list[TimeRange] = field(default_factory=list)
     units: dict[UpdatePeriod, exp.Expr] = field(default_factory=dict)
     raw: list[exp.Expr] = field(default_factory=list)
     calls: list[tuple[exp.Anonymous, RangeSet]] = field(default_factory=list)
 
     def used(self, column: exp.Column) -> None:
-        """Notes an occurrence of the time dimension that is no range."""
+        """Notes an occurrence of a time dimension that is no range."""
         unit, outermost = used_unit(column)
         if unit is None:
             self.raw.append(outermost)
@@ -69,20 +71,25 @@ def time_use(
         return known[id(call)]
 
     consumed: set[int] = set()
-    reader = Reader(columns.is_time, constants, bounds_of)
     left = list(conditions)
-    for _ in range(2):
-        # Between the ends that the first round finds, the second also reads what comes again and again: months.
-        conditions, left = left, []
-        for condition in conditions:
-            # What reduces to ranges is not true of NULL, so it holds of rows in which the cube is absent, too.
-            ranges = ranges_of(condition, replace(reader, within=use.wanted))
-            if ranges is None:
-                left.append(condition)
-                continue
-            use.wanted = use.wanted & ranges
-            use.bounded = True
-            consumed |= {id(node) for node in condition.walk()}
+    for dimension in source.cube.times:
+        reader = _reader(dimension, columns, constants, bounds_of)
+        wanted, bounded = RangeSet.ALL, False
+        for _ in range(2):
+            # Between the ends that the first round finds, the second also reads what comes again and again: months.
+            conditions, left = left, []
+            for condition in conditions:
+                # What reduces to ranges is not true of NULL, so it holds of rows in which the cube is absent, too.
+                ranges = ranges_of(condition, replace(reader, within=wanted))
+                if ranges is None:
+                    left.append(condition)
+                    continue
+                wanted, bounded = wanted & ranges, True
+                consumed |= {id(node) for node in condition.walk()}
+        if dimension == source.cube.times[0]:
+            use.wanted, use.bounded = wanted, bounded
+        elif bounded:
+            use.others[dimension] = wanted
     for node in nodes:
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
             check_unit(text, node)
@@ -111,6 +118,17 @@ def time_use(
                 if _is_time_range_in(call) and call.expressions:
                     use.calls.append((call, _time_range_in(text, call, constants)))
     return use
+
+
+def _reader(
+    dimension: str, columns: Columns, constants: Constants, bounds_of: Callable[[exp.Anonymous], RangeSet | None]
+) -> Reader:
+    """Reads predicates over one time dimension."""
+
+    def own_bounds(call: exp.Anonymous) -> RangeSet | None:
+        return bounds_of(call) if _is_call_of(call, columns, dimension) else None
+
+    return Reader(lambda column: columns.is_time(column, dimension), constants, own_bounds)
 
 
 def _edges(ranges: RangeSet) -> UpdatePeriod | None:
@@ -154,9 +172,9 @@ def _is_time_range_in(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
 
 
-def _is_call_of(call: exp.Anonymous, columns: Columns) -> bool:
+def _is_call_of(call: exp.Anonymous, columns: Columns, dimension: str | None = None) -> bool:
     first = call.expressions[0] if call.expressions else None
-    return isinstance(first, exp.Column) and columns.is_time(first)
+    return isinstance(first, exp.Column) and columns.is_time(first, dimension)
 
 
 def _time_range_in(text: QueryText, call: exp.Anonymous, constants: Constants) -> RangeSet:

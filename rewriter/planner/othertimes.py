@@ -1,0 +1,66 @@
+"""Time dimensions beside the leading one: which partitions can answer for them, and which of those are needed.
+
+The cover is judged on the leading time alone. What a block asks of another time stays a predicate on its rows, whose
+value an arm computes from the partition; so a period serves where no end of what is asked lies inside one of its
+partitions' periods of that time, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rewriter.catalog.models import StorageTable
+from rewriter.planner.blocks import CatalogReader
+from rewriter.planner.plan import Selection
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+
+
+@dataclass(frozen=True)
+class OtherUse:
+    """A time dimension beside the leading one that a block needs. ``asked`` are the instants that its predicates let
+    through, ``None`` where nothing bounds it and rows without a value belong to the answer.
+    """
+
+    time: str
+    asked: RangeSet | None
+
+
+def undeclared(uses: Sequence[OtherUse], storage_table: StorageTable) -> list[str]:
+    """The dimensions that the partitions of a table do not name."""
+    return [use.time for use in uses if use.time not in storage_table.times]
+
+
+def cut_by(use: OtherUse, period: UpdatePeriod) -> bool:
+    """Whether an end of what is asked lies inside one of the periods."""
+    edges = {edge for one in use.asked or () for edge in (one.start, one.end)} - {MIN_INSTANT, MAX_INSTANT}
+    return not all(period.is_aligned(edge) for edge in edges)
+
+
+def layout_of(storage_table: StorageTable, time: str, period: UpdatePeriod) -> TimeLayout:
+    """How the partitions of a period name a dimension beside the leading one."""
+    return next(other.layouts[period] for other in storage_table.others if other.time.lower() == time.lower())
+
+
+def selections(
+    uses: Sequence[OtherUse], storage_table: StorageTable, period: UpdatePeriod, reader: CatalogReader
+) -> tuple[Selection, ...]:
+    """For each bounded dimension its periods in what is asked, from the first to the last that any partition has."""
+    return tuple(
+        Selection(
+            layout_of(storage_table, use.time, period),
+            _ordinals(use.asked, period, reader.timeline(storage_table.table, period, use.time)),
+        )
+        for use in uses
+        if use.asked is not None
+    )
+
+
+def _ordinals(asked: RangeSet, period: UpdatePeriod, line: PartitionTimeline) -> tuple[OrdinalRange, ...]:
+    if line.first is None or line.latest is None:
+        return ()
+    there = RangeSet.of(TimeRange(period.start(line.first), period.end(line.latest)))
+    return tuple(OrdinalRange(period.ordinal(one.start), period.ordinal(one.end - 1) + 1) for one in asked & there)
