@@ -122,7 +122,7 @@ def check_storage_table(table: Table, place: StorageTable, position: Span) -> No
     """Checks the timeline properties of a table that becomes a fact's; raises as ``checked`` does, at the position."""
     try:
         for choice in properties.choices(table.properties):
-            if not choice.is_of(place):
+            if choice.time_in(place) is None:
                 raise properties.invalid(
                     f"'{choice.key}' is for a timeline that '{place.table}' will not have",
                     choice.key,
@@ -130,7 +130,8 @@ def check_storage_table(table: Table, place: StorageTable, position: Span) -> No
                 )
             timeline_class(choice.implementation)
         for period in place.layouts:
-            properties.chosen(table.properties, place, period)
+            for time in place.times:
+                properties.chosen(table.properties, place, period, time)
     except Error as error:
         raise error.at(position) from None
 
@@ -169,6 +170,8 @@ def _layout(choice: Choice, place: StorageTable) -> TimeLayout:
 
 def _column_in(choice: Choice, place: StorageTable) -> str:
     known = [*_layout(choice, place).columns, place.time]
+    for other in place.others:
+        known += [*other.layouts[choice.period].columns, other.time]
     return _named(choice, known, place.table, f"name {' or '.join(known)}")
 
 
@@ -189,9 +192,9 @@ def _superseded(
     if fact is None:
         return ()
     place = _place(table, fact)
-    periods = {choice.period for choice in properties.choices(found) if choice.is_of(place)}
+    meant = {(one.period, time) for one in properties.choices(found) if (time := one.time_in(place)) is not None}
     others = properties.choices(table.properties if among is None else among)
-    return tuple(one.key for one in others if one.period in periods and one.is_of(place) and one.key not in found)
+    return tuple(one.key for one in others if (one.period, one.time_in(place)) in meant and one.key not in found)
 
 
 def _folded(key: str) -> str:
@@ -212,9 +215,11 @@ def _alter(change: AlterTable, name: s.Name, context: Context) -> Sequence[Timel
 
 
 def _report(kind: str, fact: Fact, differences: Sequence[TimelineDifference]) -> Result:
-    times = {one.table.lower(): one.time for one in fact.tables}
+    times = {(one.table.lower(), time.lower()): time for one in fact.tables for time in one.times}
     columns = (*strings("table", "period", "time", "from", "to", "was", "now"), Column("partitions", "bigint"))
-    return listing(kind, columns, [_row(one, times[one.table.lower()]) for one in differences])
+    return listing(
+        kind, columns, [_row(one, times.get((one.table.lower(), one.time_key), one.time_key)) for one in differences]
+    )
 
 
 def _row(one: TimelineDifference, time: str) -> Row:
@@ -225,7 +230,6 @@ def _row(one: TimelineDifference, time: str) -> Row:
     except ValueError:  # of a damaged row
         bounds = (str(one.period), str(start), str(end))
     name, *ends = bounds
-    time = time if time.lower() == one.time_key else one.time_key
     return one.table, name, time, *ends, _state(one.was), _state(one.now), len(one.ordinals)
 
 

@@ -174,11 +174,11 @@ class Snapshot:
         table = self.table(name)
         key = (int(period), time.lower(), state)
         if (table.id, key) not in self._timelines:
-            kind = self._implementation(table, period)
+            kind = self._implementation(table, period, time)
             self._timelines[table.id, key] = make_timeline(self._ranges(table, key), kind)
         return self._timelines[table.id, key]
 
-    def _implementation(self, table: Table, period: UpdatePeriod) -> str:
+    def _implementation(self, table: Table, period: UpdatePeriod, time: str) -> str:
         """The name of the class that a timeline of the table is kept in."""
         if not any(timeline_properties.choices(table.properties)):
             return DEFAULT
@@ -186,7 +186,7 @@ class Snapshot:
         if fact is None:
             return DEFAULT
         place = next(one for one in fact.tables if one.table.lower() == table.name.lower())
-        return timeline_properties.chosen(table.properties, place, period)
+        return timeline_properties.chosen(table.properties, place, period, time)
 
     def _ranges(self, table: Table, key: reads.TimelineKey) -> Sequence[OrdinalRange]:
         """What is stored of one timeline; of fresh periods those that were not retired."""

@@ -35,12 +35,14 @@ class Choice:
     column: str
     implementation: str
 
-    def is_of(self, table: StorageTable) -> bool:
-        """Whether it means a timeline of the storage table."""
-        layout = table.layouts.get(self.period)
-        if layout is None:
-            return False
-        return self.column.lower() in {table.time.lower(), *(column.lower() for column in layout.columns)}
+    def time_in(self, table: StorageTable) -> str | None:
+        """The time dimension of the storage table whose timeline it means; ``None`` where it has no such timeline."""
+        named = self.column.lower()
+        for time, layouts in ((table.time, table.layouts), *((one.time, one.layouts) for one in table.others)):
+            layout = layouts.get(self.period)
+            if layout is not None and named in {time.lower(), *(column.lower() for column in layout.columns)}:
+                return time
+        return None
 
 
 def is_about_timelines(key: str) -> bool:
@@ -79,12 +81,17 @@ def choices(properties: Mapping[str, str]) -> Iterator[Choice]:
                 continue
 
 
-def chosen(properties: Mapping[str, str], table: StorageTable, period: UpdatePeriod) -> str:
-    """The name of the class of one timeline; ``DEFAULT`` where no property chooses.
+def chosen(properties: Mapping[str, str], table: StorageTable, period: UpdatePeriod, time: str) -> str:
+    """The name of the class of one timeline; ``DEFAULT`` where no property chooses. ``time`` may be in any case.
 
     Raises ``AnalysisError`` INVALID_TIMELINE_PROPERTY where two choose, and not the same.
     """
-    found = [choice for choice in choices(properties) if choice.period is period and choice.is_of(table)]
+    wanted = time.lower()
+    found = [
+        choice
+        for choice in choices(properties)
+        if choice.period is period and (choice.time_in(table) or "").lower() == wanted
+    ]
     if len({choice.implementation for choice in found}) > 1:
         raise invalid(
             f"{' and '.join(choice.key for choice in found)} choose different classes for one timeline of "
