@@ -6,8 +6,10 @@ could mean something wrong.
 
 from __future__ import annotations
 
+from rewriter.catalog.binding import UPDATE_PERIOD, declared_period
 from rewriter.catalog.changes import CreateObject
 from rewriter.catalog.models import Column, Completeness, Cube, Fact, Storage, StorageTable, Table
+from rewriter.catalog.partition_types import partition_type
 from rewriter.context import Context, single
 from rewriter.cubes import not_supported
 from rewriter.ddl import already_exists
@@ -17,7 +19,7 @@ from rewriter.planner.validity import described, window
 from rewriter.result import Result
 from rewriter.showing import named_cube
 from rewriter.specs import value_of
-from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.layouts import TimeLayout, check_told_apart
 from rewriter.timeline.periods import UpdatePeriod
 
 
@@ -98,8 +100,8 @@ def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None
             hint="A table stores one fact. Create another table, or drop that fact.",
         )
     time, layout_columns = _time(one, cube, table)
-    layouts = _layouts(one, layout_columns)
-    _check_time_columns(one, table, layout_columns)
+    layouts = _layouts(one, layout_columns, _time_types(one, table, layout_columns))
+    _check_property(one.table, table, layouts)
     complete = _completeness(one, cube, table, layout_columns)
     _check_carried(one.table, cube, columns, table, [column.column for column in complete])
     return StorageTable(table.name, time, layouts, "TRUSTED" in one.flags, complete)
@@ -128,7 +130,9 @@ def _time(one: s.FactTable, cube: Cube, table: Table) -> tuple[str, tuple[s.Layo
     return time, columns
 
 
-def _layouts(one: s.FactTable, columns: tuple[s.LayoutColumn, ...]) -> dict[UpdatePeriod, TimeLayout]:
+def _layouts(
+    one: s.FactTable, columns: tuple[s.LayoutColumn, ...], types: dict[str, str]
+) -> dict[UpdatePeriod, TimeLayout]:
     layouts: dict[UpdatePeriod, TimeLayout] = {}
     if not one.periods:
         raise _invalid_fact(
@@ -145,15 +149,20 @@ def _layouts(one: s.FactTable, columns: tuple[s.LayoutColumn, ...]) -> dict[Upda
             period = UpdatePeriod.named(word)
             if period in layouts:
                 raise _invalid_fact(f"The period {period.name} stands twice.", one.span, "Name each period once.")
-            layouts[period] = TimeLayout.of(period, [(column.column, column.pattern) for column in columns])
+            layouts[period] = TimeLayout.of(period, [(column.column, column.pattern) for column in columns], types)
         except Error as error:
             raise error.at(one.span) from None
+    try:
+        check_told_apart(layouts.values())
+    except Error as error:
+        raise error.at(one.span) from None
     return layouts
 
 
-def _check_time_columns(one: s.FactTable, table: Table, columns: tuple[s.LayoutColumn, ...]) -> None:
-    """The layout's columns are partition columns of the table, and STRING."""
+def _time_types(one: s.FactTable, table: Table, columns: tuple[s.LayoutColumn, ...]) -> dict[str, str]:
+    """The types of the layout's columns, which must be partition columns of the table."""
     partitioning = {column.name.lower(): column for column in table.partition_columns}
+    types: dict[str, str] = {}
     for column in columns:
         found = partitioning.get(column.column.lower())
         if found is None:
@@ -161,9 +170,21 @@ def _check_time_columns(one: s.FactTable, table: Table, columns: tuple[s.LayoutC
             raise _invalid_fact(
                 f"{column.column} is no partition column of {table.name}.", one.span, f"The partition columns: {known}."
             )
-        if found.type != "string":
-            raise not_supported(
-                f"A time partition column of the type {found.type}", one.span, f"Declare {found.name} STRING."
+        types[column.column] = partition_type(found.type).name
+    return types
+
+
+def _check_property(name: s.Name, table: Table, layouts: dict[UpdatePeriod, TimeLayout]) -> None:
+    """The table's property that names the period of its partitions agrees with the layouts, where it is set."""
+    declared = declared_period(table.properties)
+    for period in layouts:
+        if declared is not None and period is not declared:
+            raise _invalid_fact(
+                f"The fact says that {table.name} holds {period.name} partitions, and the property {UPDATE_PERIOD} of "
+                f"the table says {declared.name}.",
+                name.span,
+                f"Write PERIOD {declared.name}, or create the table without the property.",
+                table.name,
             )
 
 
@@ -198,11 +219,11 @@ def _completeness(
                 object=rule.column,
                 hint=f"COMPLETE WITH names the partition columns that name no time: {known}.",
             )
-    if further and [column.name.lower() for column in table.partition_columns[: len(timed)]] != timed:
+    if {column.name.lower() for column in table.partition_columns[: len(timed)]} != set(timed):
         raise not_supported(
-            "A storage table whose partition columns do not begin with those of time, in their order,",
+            "A storage table whose partition columns do not begin with those of time",
             one.span,
-            "Declare the time columns first in PARTITIONED BY, coarse to fine.",
+            "Declare the time columns first in PARTITIONED BY.",
         )
     return tuple(_listed(column, rules[column.name.lower()]) for column in further)
 

@@ -22,8 +22,14 @@ def _views(_connection: Connection) -> None:
     """Objects may be views. No row changes, but a release that does not know views must not open the catalog."""
 
 
+def _time_layouts(_connection: Connection) -> None:
+    """Time layouts may have types, and any order of fields. No row changes, but an older release must not read them as
+    patterns of text.
+    """
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
-STEPS: tuple[Step, ...] = (_first_schema, _views)
+STEPS: tuple[Step, ...] = (_first_schema, _views, _time_layouts)
 
 
 def version_of(connection: Connection) -> int:
