@@ -35,7 +35,7 @@ class LayoutPart:
     def of(cls, column: str, type: str, pattern: str | None) -> LayoutPart:
         """A part as declared; ``AnalysisError`` INVALID_TIME_LAYOUT for a type with a pattern that it cannot have."""
         spelling = SPELLINGS.get(type)
-        if spelling is not None and pattern not in (None, spelling):
+        if spelling is not None and pattern is not None:
             raise AnalysisError(
                 f"column '{column}' is a {type.upper()}, which has no pattern",
                 condition="INVALID_TIME_LAYOUT",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 from rewriter.errors import AnalysisError, DataError
@@ -102,14 +103,21 @@ class TimeLayout:
         ``DataError`` outside the years 1–9999, and before 1000 where a number begins with the year.
         """
         fields = _fields_of(self.period, ordinal)
-        year = fields["YYYY" if any("YYYY" in part.fields for part in self.parts) else "yyyy"]
-        least = 1000 if any(part.has_all_digits for part in self.parts) else MIN_YEAR
+        field, least = self._least_year
+        year = fields[field]
         if not least <= year <= MAX_YEAR:
             raise DataError(
                 f"{self.period.name} period {ordinal} lies in the year {year}, outside {least} to {MAX_YEAR}",
                 condition="INVALID_TIME_PARTITION",
             )
         return tuple(part.write(fields) for part in self.parts)
+
+    @cached_property
+    def _least_year(self) -> tuple[str, int]:
+        """The field of the year, and the least one that the values can name."""
+        weekly = any("YYYY" in part.fields for part in self.parts)
+        least = 1000 if any(part.has_all_digits for part in self.parts) else MIN_YEAR
+        return "YYYY" if weekly else "yyyy", least
 
     def ordinal(self, values: Sequence[str | None]) -> int:
         """The period that the values name. They must be, to the letter, what ``values`` answers for it. O(1).
@@ -157,10 +165,10 @@ class TimeLayout:
 
     def to_json(self) -> dict[str, object]:
         """The layout as plain data, read back by ``from_json``. Columns of strings have no type there."""
-        parts = [
-            {"column": part.column, "pattern": part.pattern} | ({} if part.type == STRING else {"type": part.type})
-            for part in self.parts
-        ]
+        parts = []
+        for part in self.parts:
+            pattern = {} if part.type in SPELLINGS else {"pattern": part.pattern}
+            parts.append({"column": part.column, **pattern, **({} if part.type == STRING else {"type": part.type})})
         return {"period": self.period.name, "parts": parts}
 
     @classmethod
@@ -172,11 +180,12 @@ class TimeLayout:
         pairs: list[tuple[str, str | None]] = []
         types: dict[str, str] = {}
         for part in parts:
-            column, pattern = (part.get("column"), part.get("pattern")) if isinstance(part, dict) else (None, None)
-            if not isinstance(column, str) or not isinstance(pattern, str):
+            known = part if isinstance(part, dict) else {}
+            column, pattern, type = known.get("column"), known.get("pattern"), known.get("type", STRING)
+            if not isinstance(column, str) or (type in SPELLINGS) == isinstance(pattern, str):
                 raise _malformed(data)
             pairs.append((column, pattern))
-            types[column] = str(part.get("type", STRING))
+            types[column] = type
         return cls.of(UpdatePeriod.named(name), pairs, types)
 
     def _unreadable(self, part: LayoutPart, value: str | None, reason: str = "") -> DataError:

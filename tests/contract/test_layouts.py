@@ -241,6 +241,11 @@ def test_every_layout_answers_as_the_default_ones_do(duckdb: Engine, tmp_path: P
     check(duckdb, tmp_path, seed, [*LAYOUTS, *TOGETHER][seed % 2 :: 2], 44)
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_many_periods_that_are_not_in_key_order(duckdb: Engine, tmp_path: Path, seed: int) -> None:
+    check(duckdb, tmp_path, seed, ["unordered", "columns in another order"], 130)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_more_histories(duckdb: Engine, tmp_path: Path, seed: int) -> None:
