@@ -246,6 +246,30 @@ def test_many_periods_that_are_not_in_key_order(duckdb: Engine, tmp_path: Path, 
     check(duckdb, tmp_path, seed, ["unordered", "columns in another order"], 130)
 
 
+def test_a_period_of_several_partitions_is_judged_by_its_own(duckdb: Engine, tmp_path: Path) -> None:
+    with Session(tmp_path, duckdb) as session:
+        for sql in (
+            "CREATE CUBE c (u STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)",
+            "CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING, u STRING)",
+            "CREATE TABLE weeks (n BIGINT) PARTITIONED BY (w INT, y INT, u STRING)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt = 'HH:dd-MM-yyyy') "
+            "COMPLETE WITH ANY u, TABLE weeks PERIOD WEEKLY PARTITIONED BY t AS (w = 'ww', y = 'YYYY') "
+            "COMPLETE WITH ANY u)",
+            # Hours of other weeks, of values that the week does not have.
+            "INSERT INTO hours VALUES (1, '00:09-02-2015', 'b'), (1, '23:01-02-2015', 'b')",
+        ):
+            session.execute(sql)
+        hours = ((hour, day) for day in range(2, 9) for hour in range(24))
+        rows = ", ".join(f"(1, '{hour:02d}:{day:02d}-02-2015', 'a')" for hour, day in hours)
+        session.execute(f"INSERT INTO hours VALUES {rows}")
+        refreshed = ("weeks", "WEEKLY", "2015-02-02", "2015-02-09", "missing", "refreshed", 1)
+        assert session.execute("REFRESH FACT f").fetch() == [refreshed]
+        assert session.execute("SHOW PARTITIONS weeks").fetch() == [("w=6/y=2015/u=a",)]
+        result = session.execute("SELECT COUNT(*) FROM c WHERE t >= '2015-02-01 23:00' AND t < '2015-02-09 01:00'")
+        assert result.fetch() == [(170,)]
+        assert result.stats.partitions == 3
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_more_histories(duckdb: Engine, tmp_path: Path, seed: int) -> None:
