@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.errors import Error
+from rewriter.errors import DataError, Error
 from rewriter.exec.engine import Engine
 from rewriter.planner.literals import timestamp_literal
 from rewriter.session import Session
@@ -268,6 +268,31 @@ def test_a_period_of_several_partitions_is_judged_by_its_own(duckdb: Engine, tmp
         result = session.execute("SELECT COUNT(*) FROM c WHERE t >= '2015-02-01 23:00' AND t < '2015-02-09 01:00'")
         assert result.fetch() == [(170,)]
         assert result.stats.partitions == 3
+
+
+@pytest.mark.parametrize("kind", ["TABLE", "EXTERNAL TABLE"])
+def test_a_value_that_fits_no_layout_leaves_nothing_behind(engine: Engine, tmp_path: Path, kind: str) -> None:
+    with Session(tmp_path / "warehouse", engine) as session:
+        place = f" LOCATION '{tmp_path}/outside'" if kind.startswith("EXTERNAL") else ""
+        session.execute("CREATE CUBE c (u STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)")
+        session.execute(f"CREATE {kind} hours (u STRING, n BIGINT) PARTITIONED BY (hr INT, ds DATE){place}")
+        session.execute(
+            "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (ds, hr = 'HH'))"
+        )
+        session.execute("INSERT INTO hours VALUES ('a', 1, 23, DATE '2015-01-31')")
+        before = sorted(tmp_path.rglob("*.parquet"))
+        for hour, day in ((24, "DATE '2015-01-31'"), (-1, "DATE '2015-01-31'"), (5, "CAST(NULL AS DATE)")):
+            with pytest.raises(DataError) as caught:
+                session.execute(f"INSERT INTO hours VALUES ('a', 1, 0, DATE '2015-02-01'), ('a', 1, {hour}, {day})")
+            assert caught.value.condition == "INVALID_TIME_PARTITION"
+            assert caught.value.object == ("ds" if "NULL" in day else "hr")
+            assert caught.value.position is not None
+            assert caught.value.hint
+        with pytest.raises(DataError, match="hour 24 is not in 0–23"):
+            session.execute("INSERT INTO hours PARTITION (hr = 24, ds = '2015-01-31') VALUES ('a', 1)")
+        assert sorted(tmp_path.rglob("*.parquet")) == before
+        assert session.execute("SHOW PARTITIONS hours").fetch() == [("hr=23/ds=2015-01-31",)]
+        assert session.execute("SELECT COUNT(*) FROM c WHERE t = '2015-01-31 23:00:00'").fetch() == [(1,)]
 
 
 @pytest.mark.long
