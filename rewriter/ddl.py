@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from rewriter.catalog.binding import declared_period
 from rewriter.catalog.changes import AddPartitions, CreateObject, DropObject, DropPartitions, PartitionWrite
 from rewriter.catalog.models import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.values import check_partition_column, partition_name
@@ -40,6 +41,10 @@ def create_table(statement: s.CreateTable, context: Context) -> Result:
     name = plain_name(statement.table, "table")
     columns, partition_columns = _columns(statement)
     file_format = _format(statement)
+    try:
+        declared_period(dict(statement.properties))
+    except Error as error:
+        raise error.at(statement.table.span) from None
     if _taken(statement.table, statement.if_not_exists, context):
         return Result("CREATE TABLE")
     with context.catalog.begin(context.snapshot) as transaction:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from rewriter.catalog.binding import UPDATE_PERIOD, declared_period
 from rewriter.catalog.changes import CreateObject
 from rewriter.catalog.models import Column, Completeness, Cube, Fact, OtherTime, Storage, StorageTable, Table
+from rewriter.catalog.partition_types import partition_type
 from rewriter.context import Context, single
 from rewriter.cubes import not_supported
 from rewriter.ddl import already_exists
@@ -21,7 +23,7 @@ from rewriter.properties import check_storage_table
 from rewriter.result import Result
 from rewriter.showing import named_cube
 from rewriter.specs import value_of
-from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.layouts import TimeLayout, check_told_apart
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
 
@@ -113,8 +115,9 @@ def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None
             hint="A table stores one fact. Create another table, or drop that fact.",
         )
     times = _times(one, cube, table)
-    layouts = {time: _layouts(one, layout_columns) for time, layout_columns in times.items()}
-    _check_time_columns(one, table, [column for layout_columns in times.values() for column in layout_columns])
+    types = _time_types(one, table, [column for layout_columns in times.values() for column in layout_columns])
+    layouts = {time: _layouts(one, layout_columns, types) for time, layout_columns in times.items()}
+    _check_property(one.table, table, layouts[cube.times[0]])
     complete = _completeness(one, cube, table, times)
     _check_carried(one.table, cube, columns, table, [column.column for column in complete])
     leading, *others = layouts
@@ -163,7 +166,9 @@ def _times(one: s.FactTable, cube: Cube, table: Table) -> dict[str, tuple[s.Layo
     return times
 
 
-def _layouts(one: s.FactTable, columns: tuple[s.LayoutColumn, ...]) -> dict[UpdatePeriod, TimeLayout]:
+def _layouts(
+    one: s.FactTable, columns: tuple[s.LayoutColumn, ...], types: dict[str, str]
+) -> dict[UpdatePeriod, TimeLayout]:
     layouts: dict[UpdatePeriod, TimeLayout] = {}
     if not one.periods:
         raise _invalid_fact(
@@ -180,14 +185,18 @@ def _layouts(one: s.FactTable, columns: tuple[s.LayoutColumn, ...]) -> dict[Upda
             period = UpdatePeriod.named(word)
             if period in layouts:
                 raise _invalid_fact(f"The period {period.name} stands twice.", one.span, "Name each period once.")
-            layouts[period] = TimeLayout.of(period, [(column.column, column.pattern) for column in columns])
+            layouts[period] = TimeLayout.of(period, [(column.column, column.pattern) for column in columns], types)
         except Error as error:
             raise error.at(one.span) from None
+    try:
+        check_told_apart(layouts.values())
+    except Error as error:
+        raise error.at(one.span) from None
     return layouts
 
 
-def _check_time_columns(one: s.FactTable, table: Table, columns: Sequence[s.LayoutColumn]) -> None:
-    """The layouts' columns are partition columns of the table, and STRING; each names one time dimension."""
+def _time_types(one: s.FactTable, table: Table, columns: Sequence[s.LayoutColumn]) -> dict[str, str]:
+    """The types of the layouts' columns, which must be partition columns of the table; each names one time."""
     seen: set[str] = set()
     for column in columns:
         if column.column.lower() in seen:
@@ -196,6 +205,7 @@ def _check_time_columns(one: s.FactTable, table: Table, columns: Sequence[s.Layo
             )
         seen.add(column.column.lower())
     partitioning = {column.name.lower(): column for column in table.partition_columns}
+    types: dict[str, str] = {}
     for column in columns:
         found = partitioning.get(column.column.lower())
         if found is None:
@@ -203,9 +213,21 @@ def _check_time_columns(one: s.FactTable, table: Table, columns: Sequence[s.Layo
             raise _invalid_fact(
                 f"{column.column} is no partition column of {table.name}.", one.span, f"The partition columns: {known}."
             )
-        if found.type != "string":
-            raise not_supported(
-                f"A time partition column of the type {found.type}", one.span, f"Declare {found.name} STRING."
+        types[column.column] = partition_type(found.type).name
+    return types
+
+
+def _check_property(name: s.Name, table: Table, layouts: dict[UpdatePeriod, TimeLayout]) -> None:
+    """The table's property that names the period of its partitions agrees with the layouts, where it is set."""
+    declared = declared_period(table.properties)
+    for period in layouts:
+        if declared is not None and period is not declared:
+            raise _invalid_fact(
+                f"The fact says that {table.name} holds {period.name} partitions, and the property {UPDATE_PERIOD} of "
+                f"the table says {declared.name}.",
+                name.span,
+                f"Write PERIOD {declared.name}, or create the table without the property.",
+                table.name,
             )
 
 
@@ -241,14 +263,13 @@ def _completeness(
                 object=rule.column,
                 hint=f"COMPLETE WITH names the partition columns that name no time: {known}.",
             )
-    parted = len(table.partition_columns) > len(leading)
-    if parted and [column.name.lower() for column in table.partition_columns[: len(leading)]] != leading:
+    if {column.name.lower() for column in table.partition_columns[: len(leading)]} != set(leading):
         raise not_supported(
-            "A storage table whose partition columns do not begin with those of time, in their order,",
+            "A storage table whose partition columns do not begin with those of time",
             one.span,
-            "Declare the time columns first in PARTITIONED BY, coarse to fine."
+            "Declare the time columns first in PARTITIONED BY."
             if len(times) == 1
-            else f"Declare the columns of {cube.times[0]} first in PARTITIONED BY, coarse to fine.",
+            else f"Declare the columns of {cube.times[0]} first in PARTITIONED BY.",
         )
     return tuple(_listed(column, rules[column.name.lower()]) for column in further)
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from rewriter.catalog.changes import PartitionWrite, WritePartitions
 from rewriter.catalog.models import Column, Cube, PartitionValues, Table
+from rewriter.catalog.time_keys import time_values
 from rewriter.checking import (
     Place,
     base_arms,
@@ -26,13 +27,14 @@ from rewriter.errors import Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar import statements as s
 from rewriter.managed import grouped, write_managed
-from rewriter.planner.arms import Arm, check_layout_order, relation
+from rewriter.planner.arms import Arm, relation
 from rewriter.planner.literals import string_literal
 from rewriter.planner.plan import SqlTemplate, TableToken, quote_identifier
 from rewriter.planner.validity import window
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
 from rewriter.specs import key_range
+from rewriter.timeline.layout_parts import DATE, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
@@ -110,7 +112,6 @@ def _unfit(place: Place, table: Table, cube: Cube) -> str | None:
 
 
 def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Context) -> None:
-    check_layout_order(table, place.table.layouts[place.period])
     arms = base_arms(base_places(place.fact), chosen, context)
     uses = uses_of(arms)
     query = engine_query(_template(place, table, cube, arms), uses, context)
@@ -122,7 +123,7 @@ def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Co
     def change(write_id: int, files: Sequence[WrittenFile]) -> WritePartitions:
         found = grouped(files)
         layout, runs = place.table.layouts[place.period], ordinals_of(place.period, chosen)
-        named = [layout.values(ordinal) for run in runs for ordinal in range(run.start, run.end)]
+        named = [time_values(table, layout, ordinal) for run in runs for ordinal in range(run.start, run.end)]
         targets = list(_targets(place, table, named, found.keys()))
         if found.keys() - set(targets):
             raise InternalError(f"rows of {table.name} fell into partitions that were not to be refreshed")
@@ -177,10 +178,13 @@ _FIELDS = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15,
 
 
 def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
-    """Each time partition column's value for the period that begins at ``t``, as Spark SQL; NULL of NULL."""
+    """The value of each time partition column for the period that begins at ``t``, as Spark SQL; NULL of NULL."""
     sample = layout.values(0)
     found: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
+        if part.type in (DATE, TIMESTAMP):
+            found[part.column.lower()] = f"CAST({t} AS {part.type.upper()})"
+            continue
         pieces: list[str] = []
         position = 0
         for field, start, width in layout.fields(index):
@@ -190,7 +194,8 @@ def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
             position = start + width
         if position < len(sample[index]):
             pieces.append(string_literal(sample[index][position:]))
-        found[part.column.lower()] = f"concat({', '.join(pieces)})" if len(pieces) > 1 else pieces[0]
+        text = f"concat({', '.join(pieces)})" if len(pieces) > 1 else pieces[0]
+        found[part.column.lower()] = f"CAST({text} AS {part.type.upper()})" if part.is_number else text
     return found
 
 

@@ -225,7 +225,7 @@ def _describe_fact(fact: Fact) -> Result:
             table.table,
             period.name,
             time,
-            ", ".join(f"{part.column} = '{part.pattern}'" for part in layouts[period].parts),
+            ", ".join(part.declared for part in layouts[period].parts),
             table.trusted,
             ", ".join(_completeness(rule) for rule in table.complete),
             described(storage, table),

@@ -19,7 +19,6 @@ from dataclasses import replace
 from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.changes import AddPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
-from rewriter.catalog.values import partition_name
 from rewriter.context import Context
 from rewriter.errors import AnalysisError, ConflictError, Error, OperationalError
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
@@ -243,23 +242,7 @@ def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Cont
     fact = context.snapshot.fact_using(target.table.name)
     if fact is None:
         return
-    storage = next(one for one in fact.tables if one.table.lower() == target.table.name.lower())
-    columns = [column.name.lower() for column in target.table.partition_columns]
-    if storage.others:
-        binding = TimeBinding(fact, storage, target.table)
-        for values in new:
-            binding.locate(values)
-        return
+    stored = next(one for one in fact.tables if one.table.lower() == target.table.name.lower())
+    binding = TimeBinding(fact, stored, target.table)
     for values in new:
-        errors: list[Error] = []
-        for layout in storage.layouts.values():
-            named = [values[columns.index(column.lower())] for column in layout.columns]
-            try:
-                if None not in named:
-                    layout.ordinal(named)
-                break
-            except Error as error:
-                errors.append(error)
-        else:
-            name = partition_name(target.table.partition_columns, values)
-            raise errors[0] if errors else OperationalError(f"{name} fits no layout.")
+        binding.locate(values)

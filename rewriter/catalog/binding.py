@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rewriter.catalog.keys import KeyRange, prefix_of, successor
+from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Fact, PartitionValues, StorageTable, Table
+from rewriter.catalog.partition_types import partition_type
+from rewriter.catalog.time_keys import time_ranges
 from rewriter.catalog.values import partition_name
 from rewriter.errors import AnalysisError, DataError, IntegrityError, NotSupportedError
-from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.layouts import TimeLayout, check_told_apart
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timelines import OrdinalRange
+
+#: The property of a table that names the update period of all its partitions.
+UPDATE_PERIOD = "cube.storagetable.partition.update.period"
 
 
 @dataclass(frozen=True, order=True)
@@ -136,11 +141,9 @@ class TimeBinding:
             known.append((value,) if times is None else times)
         return itertools.product(*known)
 
-    def key_range(self, period: UpdatePeriod, ordinals: OrdinalRange) -> KeyRange:
-        """Keys among which all partitions of these periods are. The time columns must be the first ones."""
-        layout, types = self.storage_table.layouts[period], [column.type for column in self.table.partition_columns]
-        first = prefix_of(self.table.id, types, layout.values(ordinals.start))
-        return KeyRange(first, successor(prefix_of(self.table.id, types, layout.values(ordinals.end - 1))))
+    def key_ranges(self, period: UpdatePeriod, ordinals: OrdinalRange) -> tuple[KeyRange, ...]:
+        """Keys among which all partitions of these periods are; others may be there, too."""
+        return time_ranges(self.table, self.storage_table.layouts[period], [ordinals])
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -207,8 +210,7 @@ class TimeBinding:
             )
         others = {period: [layout for layout, _ in found] for period, found in self._other_readers.items()}
         layouts = "; ".join(
-            f"{period.name} "
-            + ", ".join(f"{part.column} '{part.pattern}'" for one in (layout, *others[period]) for part in one.parts)
+            f"{period.name} " + ", ".join(part.declared for one in (layout, *others[period]) for part in one.parts)
             for period, layout, _ in self._readers
         )
         fits = " and ".join((slot.period if slot else self.base_period).name for slot in slots) or "none"
@@ -218,6 +220,21 @@ class TimeBinding:
             object=self.table.name,
             hint=f"the layouts of {self.table.name} are {layouts}",
         )
+
+
+def declared_period(properties: Mapping[str, str]) -> UpdatePeriod | None:
+    """The period that the property ``UPDATE_PERIOD`` of a table names; ``None`` where it is not set.
+
+    Raises ``AnalysisError`` UNKNOWN_UPDATE_PERIOD for a value that is none.
+    """
+    text = properties.get(UPDATE_PERIOD)
+    if text is None:
+        return None
+    try:
+        return UpdatePeriod.named(text)
+    except AnalysisError as error:
+        error.message = f"the property {UPDATE_PERIOD} is '{text}', which is no update period"
+        raise
 
 
 def bind(fact: Fact, find: Callable[[str], object]) -> tuple[TimeBinding, ...]:
@@ -252,6 +269,7 @@ def bind(fact: Fact, find: Callable[[str], object]) -> tuple[TimeBinding, ...]:
 
 def _check_columns(table: Table, storage_table: StorageTable) -> None:
     columns = [column.name.lower() for column in table.partition_columns]
+    check_told_apart(storage_table.layouts.values())
     names, complete = set(columns), {one.column.lower() for one in storage_table.complete}
     for period, layout in storage_table.layouts.items():
         timed = [column.lower() for column in layout.columns]
@@ -264,6 +282,8 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
                 hint=f"its partition columns are {', '.join(c.name for c in table.partition_columns) or 'none'}",
             )
         others = [other.layouts[period] for other in storage_table.others]
+        for one in (layout, *others):
+            _check_types(table, one)
         further = names - set(timed) - {column.lower() for one in others for column in one.columns}
         if further - complete:
             column = sorted(further - complete)[0]
@@ -281,11 +301,23 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
                 object=table.name,
                 hint="COMPLETE WITH names the partition columns that name no time",
             )
-        if storage_table.parted and columns[: len(timed)] != timed:
+        if set(columns[: len(timed)]) != set(timed):
             raise NotSupportedError(
-                f"'{table.name}' has partition columns before those of time, or these in another order than "
-                f"its {period.name} layout",
+                f"'{table.name}' has partition columns before those of time",
                 condition="INVALID_TIME_LAYOUT",
                 object=table.name,
-                hint="PARTITIONED BY (time columns, coarse to fine, then the others)",
+                hint="PARTITIONED BY (time columns, then the others)",
+            )
+
+
+def _check_types(table: Table, layout: TimeLayout) -> None:
+    types = {column.name.lower(): column.type for column in table.partition_columns}
+    for part in layout.parts:
+        if partition_type(types[part.column.lower()]).name != part.type:
+            raise AnalysisError(
+                f"'{part.column}' is of the type {types[part.column.lower()]} in '{table.name}', and of the type "
+                f"{part.type} in its {layout.period.name} layout",
+                condition="INVALID_TIME_LAYOUT",
+                object=part.column,
+                hint="a layout has the types of the partition columns",
             )

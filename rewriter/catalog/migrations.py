@@ -26,8 +26,14 @@ def _several_times(_connection: Connection) -> None:
     """Facts may name several time dimensions. No row changes, but a release that reads only one must not open it."""
 
 
+def _time_layouts(_connection: Connection) -> None:
+    """Time layouts may have types, and any order of fields. No row changes, but an older release must not read them as
+    patterns of text.
+    """
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
-STEPS: tuple[Step, ...] = (_first_schema, _views, _several_times)
+STEPS: tuple[Step, ...] = (_first_schema, _views, _several_times, _time_layouts)
 
 
 def version_of(connection: Connection) -> int:

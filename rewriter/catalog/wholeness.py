@@ -98,17 +98,20 @@ class PeriodParts:
         return False
 
     def _read(self, binding: TimeBinding, period: UpdatePeriod, run: OrdinalRange) -> Iterable[tuple[Slot, Part]]:
-        row, ender, keys = schema.partitions, schema.write_ids, binding.key_range(period, run)
+        row, ender = schema.partitions, schema.write_ids
         query = (
             sa.select(row.c.partition_values, row.c.as_of, row.c.sources, row.c.files, row.c.made, row.c.ended)
             .add_columns(row.c.commit_seq, ender.c.commit_seq)
             .join_from(
                 row, ender, sa.and_(ender.c.object_id == row.c.table_id, ender.c.write_id == row.c.ended), isouter=True
             )
-            .where(row.c.key >= keys.start, row.c.key < keys.end)
             .order_by(row.c.row_id)
         )
-        newest = {values: rest for values, *rest in self._connection.execute(query)}
+        newest = {
+            values: rest
+            for keys in binding.key_ranges(period, run)
+            for values, *rest in self._connection.execute(query.where(row.c.key >= keys.start, row.c.key < keys.end))
+        }
         for text, (as_of, sources, files, made, ended, commit, ended_by) in newest.items():
             values = tuple(json.loads(text))
             # A row that ended as it was made tells of a wipe.
@@ -116,7 +119,7 @@ class PeriodParts:
             if dropped and (ended == made or ended_by <= self._made_by):
                 continue
             slot = binding.locate(values)
-            if slot is None or slot.period is not period:
+            if slot is None or slot.period is not period or not run.start <= slot.ordinal < run.end:
                 continue
             # From before the fact: what an earlier rollup was outdated by is not known any more.
             proven = commit > self._made_by or self._rollup_tables.isdisjoint(json.loads(sources))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.catalog import keys
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Cube, StorageTable, Table
-from rewriter.errors import NotSupportedError
-from rewriter.planner.literals import string_literal
+from rewriter.catalog.time_keys import null_time, time_ranges
+from rewriter.planner.literals import string_literal, timestamp_literal
 from rewriter.planner.othertimes import layout_of
 from rewriter.planner.plan import Selection, TableToken, quote_identifier
+from rewriter.timeline.layout_parts import DATE, STRING, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -51,31 +51,10 @@ def relation(
 
 
 def key_ranges(arm: Arm) -> tuple[KeyRange, ...]:
-    """The stretches of partition keys in which the arm's partitions lie."""
-    types = [column.type for column in arm.table.partition_columns]
-    check_layout_order(arm.table, arm.layout)
+    """Stretches of partition keys in which the arm's partitions lie; others may lie there, too."""
     if arm.null_time:
-        prefix = keys.prefix_of(arm.table.id, types, (None,))
-        return (KeyRange(prefix, keys.successor(prefix)),)
-    found = []
-    for ordinals in arm.ranges:
-        first = keys.prefix_of(arm.table.id, types, arm.layout.values(ordinals.start))
-        last = keys.prefix_of(arm.table.id, types, arm.layout.values(ordinals.end - 1))
-        found.append(KeyRange(first, keys.successor(last)))
-    return tuple(found)
-
-
-def check_layout_order(table: Table, layout: TimeLayout) -> None:
-    """Refuses a layout whose columns are not the leading partition columns in order: its time order would not be key
-    order.
-    """
-    leading = [column.name.lower() for column in table.partition_columns][: len(layout.columns)]
-    if leading != [column.lower() for column in layout.columns]:
-        raise NotSupportedError(
-            f"The time layout of {table.name} names its columns in another order than the table's partition columns.",
-            object=table.name,
-            hint="Declare the time columns first in PARTITIONED BY, coarse to fine.",
-        )
+        return (null_time(arm.table, arm.layout),)
+    return time_ranges(arm.table, arm.layout, arm.ranges)
 
 
 def _column(arm: Arm, name: str) -> str:
@@ -100,10 +79,10 @@ def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
 
 def start_expression(layout: TimeLayout) -> str:
     """The first instant of a partition's period, as Spark SQL over the layout's columns."""
-    plain = all(
-        "'" not in part.pattern and "q" not in part.pattern and "w" not in part.pattern for part in layout.parts
-    )
-    if plain:
+    if len(layout.parts) == 1 and layout.parts[0].type in (DATE, TIMESTAMP):
+        # A cast of a TIMESTAMP to itself costs nothing, and leaves no doubt.
+        return f"CAST({quote_identifier(layout.parts[0].column)} AS TIMESTAMP)"
+    if all(part.type == STRING and not set("'qw") & set(part.pattern) for part in layout.parts):
         names = [quote_identifier(part.column) for part in layout.parts]
         text = names[0] if len(names) == 1 else f"concat({', '.join(_separated(names))})"
         pattern = " ".join(part.pattern for part in layout.parts)
@@ -129,9 +108,20 @@ def _field_expressions(layout: TimeLayout) -> dict[str, str]:
     """Each field's number, cut out of the values by position (all values of a layout are of fixed width)."""
     found: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
-        for field, start, width in layout.fields(index):
-            found[field] = f"CAST(substring({quote_identifier(part.column)}, {start + 1}, {width}) AS INT)"
+        column, fields = quote_identifier(part.column), layout.fields(index)
+        for field, start, width in fields:
+            if part.type == DATE:
+                found[field] = f"{_DATE_PARTS[field]}({column})"
+            elif part.is_number:
+                behind = sum(other for _, place, other in fields if place > start)
+                number = f"({column} DIV {10**behind})" if behind else column
+                found[field] = f"CAST({number}{f' % {10**width}' if start else ''} AS INT)"
+            else:
+                found[field] = f"CAST(substring({column}, {start + 1}, {width}) AS INT)"
     return found
+
+
+_DATE_PARTS = {"yyyy": "year", "MM": "month", "dd": "day"}
 
 
 def _predicate(arm: Arm) -> str:
@@ -142,7 +132,12 @@ def _predicate(arm: Arm) -> str:
     others = [_chosen(other.layout, other.ranges) for other in arm.others]
     if arm.null_time:
         return " AND ".join([f"{columns[0]} IS NULL", *others])
-    shapes = (f"{column} RLIKE {string_literal(arm.layout.regex(i))}" for i, column in enumerate(columns))
+    # Numbers of different periods have different lengths, so that none lies in a range of the others.
+    shapes = (
+        f"{column} RLIKE {string_literal(arm.layout.regex(i))}"
+        for i, column in enumerate(columns)
+        if arm.layout.parts[i].type == STRING
+    )
     chosen = [_chosen(arm.layout, arm.ranges), *(shapes if len(arm.storage_table.layouts) > 1 else ())]
     return " AND ".join([*chosen, *others])
 
@@ -157,11 +152,23 @@ def _chosen(layout: TimeLayout, wanted: Sequence[OrdinalRange]) -> str:
 
 
 def _range(columns: Sequence[str], layout: TimeLayout, ordinals: OrdinalRange) -> str:
-    first = [string_literal(value) for value in layout.values(ordinals.start)]
-    last = [string_literal(value) for value in layout.values(ordinals.end - 1)]
+    first, last = (_literals(layout, ordinal) for ordinal in (ordinals.start, ordinals.end - 1))
+    if not layout.text_ordered and first != last:
+        # What lies between two values in time does not lie between them in the values' own order.
+        start, end = (timestamp_literal(layout.period.start(o)) for o in (ordinals.start, ordinals.end - 1))
+        return f"{start_expression(layout)} BETWEEN {start} AND {end}"
     if first == last:
         return " AND ".join(f"{column} = {value}" for column, value in zip(columns, first, strict=True))
     return f"{_bounded(columns, first, '>')} AND {_bounded(columns, last, '<')}"
+
+
+def _literals(layout: TimeLayout, ordinal: int) -> list[str]:
+    """The period's values as literals of the columns' own types, so that no cast hides a column."""
+    values = zip(layout.parts, layout.values(ordinal), strict=True)
+    return [value if part.is_number else _WORDS.get(part.type, "") + string_literal(value) for part, value in values]
+
+
+_WORDS = {DATE: "DATE ", TIMESTAMP: "TIMESTAMP "}
 
 
 def _bounded(columns: Sequence[str], values: Sequence[str], op: str) -> str:

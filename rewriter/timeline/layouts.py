@@ -1,17 +1,19 @@
 """Time layouts: how the name of a partition tells its time.
 
-A layout is one or more partition columns with a pattern each, such as ``ds 'yyyy-MM-dd', hr 'HH'``. It maps the
-ordinals of one update period to values and back, one to one: what it does not write, it does not read.
+A layout is one or more partition columns, each with the pattern of its values or a type that needs none, such as
+``ds 'yyyy-MM-dd', hr 'HH'`` or ``ds DATE``. It maps the ordinals of one update period to values and back, one to one:
+what it does not write, it does not read.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
+from itertools import combinations
 
-from rewriter.errors import AnalysisError, DataError, NotSupportedError
+from rewriter.errors import AnalysisError, DataError
+from rewriter.timeline import time_patterns
 from rewriter.timeline.civil import (
     DAY,
     HOUR,
@@ -22,6 +24,7 @@ from rewriter.timeline.civil import (
     days_from_civil,
     month_length,
 )
+from rewriter.timeline.layout_parts import DATE, SPELLINGS, STRING, TIMESTAMP, LayoutPart
 from rewriter.timeline.periods import UpdatePeriod
 
 _DEFAULTS = {
@@ -45,43 +48,19 @@ _FIELDS = {
     UpdatePeriod.MINUTELY: ("yyyy", "MM", "dd", "HH", "mm"),
 }
 
-_WIDTHS = {"yyyy": 4, "YYYY": 4, "q": 1, "MM": 2, "ww": 2, "dd": 2, "HH": 2, "mm": 2}
-_LIMITS = {"q": (1, 4), "MM": (1, 12), "ww": (1, 53), "dd": (1, 31), "HH": (0, 23), "mm": (0, 59)}
-_YEARS = (MIN_YEAR, MAX_YEAR)
-
-_TOKEN = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[ !%&*+,\-./:;<=>@_|~])")
-
-#: Characters with a meaning in regular expressions; those of the second line mean something in a class, too.
-_IN_CLASS = frozenset(".$|?*+(){}")
-_BACKSLASHED = frozenset("[]^\\")
-
-
-@dataclass(frozen=True)
-class LayoutPart:
-    """One partition column and the pattern of its values."""
-
-    column: str
-    pattern: str
-
-
-@dataclass(frozen=True)
-class _Token:
-    """A piece of a pattern: the letters of a time field, or literal text."""
-
-    text: str
-    is_field: bool
+_LIMITS = {"q": (1, 4), "MM": (1, 12), "HH": (0, 23), "mm": (0, 59)}
+_COARSE_TO_FINE = tuple(time_patterns.WIDTHS)
 
 
 @dataclass(frozen=True)
 class TimeLayout:
-    """The partition columns that name a period of one kind, in the order of their meaning.
+    """The partition columns that name a period of one kind.
 
     Patterns know ``yyyy``, ``MM``, ``dd``, ``HH``, ``mm``, ``q`` (quarter), ``YYYY`` and ``ww`` (ISO week-based year
-    and week), literals in single quotes (a doubled quote stands for one), and punctuation. All values are of fixed
-    width, and the fields come coarse to fine, so that text order is time order.
+    and week), literals in single quotes (a doubled quote stands for one), and punctuation; all text is of fixed
+    width. A DATE or TIMESTAMP is the start of the period.
 
-    Raises ``AnalysisError`` INVALID_TIME_LAYOUT where the patterns do not name the period exactly,
-    ``NotSupportedError`` where only the order of the fields is wrong.
+    Raises ``AnalysisError`` INVALID_TIME_LAYOUT where the columns do not name the period exactly.
     """
 
     period: UpdatePeriod
@@ -91,20 +70,21 @@ class TimeLayout:
         _validate(self.period, self.parts)
 
     @classmethod
-    def of(cls, period: UpdatePeriod, columns: Sequence[tuple[str, str | None]]) -> TimeLayout:
-        """A layout of (column, pattern) pairs; a single column may leave its pattern to the period's default."""
-        if len(columns) == 1 and columns[0][1] is None:
-            return cls(period, (LayoutPart(columns[0][0], default_pattern(period)),))
+    def of(
+        cls, period: UpdatePeriod, columns: Sequence[tuple[str, str | None]], types: Mapping[str, str] | None = None
+    ) -> TimeLayout:
+        """A layout of (column, pattern) pairs; ``types`` are those of columns that are no strings.
+
+        A single string or number may leave its pattern to the period's default. The parts are put in the order of
+        their fields, coarse to fine, whatever the order of the pairs.
+        """
         parts = []
         for column, pattern in columns:
-            if pattern is None:
-                raise _invalid(
-                    f"column '{column}' has no pattern, and a default one serves a single column only",
-                    period,
-                    object=column,
-                )
-            parts.append(LayoutPart(column, pattern))
-        return cls(period, tuple(parts))
+            type = (types or {}).get(column, STRING)
+            if pattern is None and len(columns) == 1 and type not in SPELLINGS:
+                pattern = default_pattern(period) if type == STRING else "".join(_FIELDS[period])
+            parts.append(LayoutPart.of(column, type, pattern))
+        return cls(period, tuple(sorted(parts, key=_coarsest)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -113,22 +93,31 @@ class TimeLayout:
 
     @property
     def text_ordered(self) -> bool:
-        """Whether values ordered as text are ordered in time; true of every layout that is not refused."""
-        return True
+        """Whether values, compared column by column as their types compare, are ordered in time."""
+        found = tuple(field for part in self.parts for field in part.fields)
+        return found == tuple(sorted(found, key=_COARSE_TO_FINE.index))
 
     def values(self, ordinal: int) -> tuple[str, ...]:
-        """The partition values of the period, one for each column; ``DataError`` outside the years 1–9999. O(1)."""
+        """The canonical partition values of the period, one for each column. O(1).
+
+        ``DataError`` outside the years 1–9999, and before 1000 where a number begins with the year.
+        """
         fields = _fields_of(self.period, ordinal)
-        year = fields.get("yyyy", fields.get("YYYY", 0))
-        if not MIN_YEAR <= year <= MAX_YEAR:
+        field, least = self._least_year
+        year = fields[field]
+        if not least <= year <= MAX_YEAR:
             raise DataError(
-                f"{self.period.name} period {ordinal} lies in the year {year}, outside {MIN_YEAR} to {MAX_YEAR}",
+                f"{self.period.name} period {ordinal} lies in the year {year}, outside {least} to {MAX_YEAR}",
                 condition="INVALID_TIME_PARTITION",
             )
-        return tuple(
-            "".join(f"{fields[t.text]:0{_WIDTHS[t.text]}d}" if t.is_field else t.text for t in _tokens(part.pattern))
-            for part in self.parts
-        )
+        return tuple(part.write(fields) for part in self.parts)
+
+    @cached_property
+    def _least_year(self) -> tuple[str, int]:
+        """The field of the year, and the least one that the values can name."""
+        weekly = any("YYYY" in part.fields for part in self.parts)
+        least = 1000 if any(part.has_all_digits for part in self.parts) else MIN_YEAR
+        return "YYYY" if weekly else "yyyy", least
 
     def ordinal(self, values: Sequence[str | None]) -> int:
         """The period that the values name. They must be, to the letter, what ``values`` answers for it. O(1).
@@ -140,42 +129,47 @@ class TimeLayout:
                 f"{len(values)} values for the {len(self.parts)} time partition columns {', '.join(self.columns)}",
                 condition="INVALID_TIME_PARTITION",
             )
-        fields: dict[str, int] = {}
+        found: dict[str, tuple[str, LayoutPart, str]] = {}
         for part, value in zip(self.parts, values, strict=True):
-            match = None if value is None else _reader(part.pattern).fullmatch(value)
-            if match is None:
+            read = None if value is None else part.read(value)
+            if value is None or read is None:
                 raise self._unreadable(part, value)
-            for token, digits in zip(_field_tokens(part.pattern), match.groups(), strict=True):
-                fields[token.text] = int(digits)
-                low, high = _limits(token.text, fields)
-                if not low <= fields[token.text] <= high:
-                    raise self._unreadable(part, value, f"{_NAMES[token.text]} {digits} is not in {low}–{high}")
-        return _ordinal_of(self.period, fields)
+            found.update((field, (digits, part, value)) for field, digits in read.items())
+        fields: dict[str, int] = {}
+        for field in sorted(found, key=_COARSE_TO_FINE.index):
+            digits, part, value = found[field]
+            fields[field] = int(digits)
+            low, high = _limits(field, fields)
+            if not low <= fields[field] <= high:
+                raise self._unreadable(part, value, f"{_NAMES[field]} {digits} is not in {low}–{high}")
+        ordinal = _ordinal_of(self.period, fields)
+        if len(self.parts) == 1 and self.parts[0].type in SPELLINGS and self.values(ordinal) != tuple(values):
+            raise self._unreadable(self.parts[0], values[0], f"no {self.period.name} period starts then")
+        return ordinal
 
     def regex(self, index: int) -> str:
-        """A regular expression that all values of the column match, and that tells the default layouts apart.
+        """A regular expression that all text of the column matches, and that tells the default layouts apart.
 
         It is anchored and plain enough for Java and RE2. It filters by shape: '2015-13' passes, ``ordinal`` decides.
         """
-        tokens = _tokens(self.parts[index].pattern)
-        return "^" + "".join(_field_regex(t.text) if t.is_field else _literal_regex(t.text) for t in tokens) + "$"
+        return time_patterns.regex(self.parts[index].pattern)
 
     def fields(self, index: int) -> tuple[tuple[str, int, int], ...]:
-        """The fields in the values of a column as (letters, offset from 0, width); all values have the same form."""
+        """The fields in the text of a column as (letters, offset from 0, width); of a number, with leading zeros."""
         found, offset = [], 0
-        for token in _tokens(self.parts[index].pattern):
-            width = _WIDTHS[token.text] if token.is_field else len(token.text)
+        for token in time_patterns.tokens(self.parts[index].pattern):
             if token.is_field:
-                found.append((token.text, offset, width))
-            offset += width
+                found.append((token.text, offset, token.width))
+            offset += token.width
         return tuple(found)
 
     def to_json(self) -> dict[str, object]:
-        """The layout as plain data, read back by ``from_json``."""
-        return {
-            "period": self.period.name,
-            "parts": [{"column": part.column, "pattern": part.pattern} for part in self.parts],
-        }
+        """The layout as plain data, read back by ``from_json``. Columns of strings have no type there."""
+        parts = []
+        for part in self.parts:
+            pattern = {} if part.type in SPELLINGS else {"pattern": part.pattern}
+            parts.append({"column": part.column, **pattern, **({} if part.type == STRING else {"type": part.type})})
+        return {"period": self.period.name, "parts": parts}
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> TimeLayout:
@@ -184,17 +178,21 @@ class TimeLayout:
         if not isinstance(name, str) or not isinstance(parts, list):
             raise _malformed(data)
         pairs: list[tuple[str, str | None]] = []
+        types: dict[str, str] = {}
         for part in parts:
-            column, pattern = (part.get("column"), part.get("pattern")) if isinstance(part, dict) else (None, None)
-            if not isinstance(column, str) or not isinstance(pattern, str):
+            known = part if isinstance(part, dict) else {}
+            column, pattern, type = known.get("column"), known.get("pattern"), known.get("type", STRING)
+            if not isinstance(column, str) or (type in SPELLINGS) == isinstance(pattern, str):
                 raise _malformed(data)
             pairs.append((column, pattern))
-        return cls.of(UpdatePeriod.named(name), pairs)
+            types[column] = type
+        return cls.of(UpdatePeriod.named(name), pairs, types)
 
     def _unreadable(self, part: LayoutPart, value: str | None, reason: str = "") -> DataError:
         shown = "NULL" if value is None else f"'{value}'"
+        named = f"type {part.type.upper()}" if part.type in SPELLINGS else f"pattern {part.pattern}"
         return DataError(
-            f"{part.column} = {shown} names no {self.period.name} partition of the pattern {part.pattern}"
+            f"{part.column} = {shown} names no {self.period.name} partition of the {named}"
             + (f": {reason}" if reason else ""),
             condition="INVALID_TIME_PARTITION",
             object=part.column,
@@ -203,8 +201,25 @@ class TimeLayout:
 
 
 def default_pattern(period: UpdatePeriod) -> str:
-    """The pattern of a layout that declares none."""
+    """The pattern of a layout of strings that declares none."""
     return _DEFAULTS[period]
+
+
+def check_told_apart(layouts: Collection[TimeLayout]) -> None:
+    """Raises ``AnalysisError`` AMBIGUOUS_TIME_LAYOUT where partitions of two periods could bear the same values."""
+    for one, other in combinations(layouts, 2):
+        theirs = {part.column.lower(): part for part in other.parts}
+        if {part.column.lower() for part in one.parts} == theirs.keys() and all(
+            part.may_equal(theirs[part.column.lower()]) for part in one.parts
+        ):
+            named = ", ".join(part.declared for part in one.parts)
+            raise AnalysisError(
+                f"{one.period.name} and {other.period.name} partitions could both have the same value of {named}",
+                condition="AMBIGUOUS_TIME_LAYOUT",
+                object=one.columns[0],
+                hint=f"declare {one.columns[0]} STRING, whose default patterns tell periods apart, or give each "
+                "period a table of its own",
+            )
 
 
 _NAMES = {
@@ -220,6 +235,10 @@ _NAMES = {
 _EXAMPLE = {period: period.ordinal(days_from_civil(2015, 1, 29) * DAY + 6 * HOUR) for period in UpdatePeriod}
 
 
+def _coarsest(part: LayoutPart) -> int:
+    return min((_COARSE_TO_FINE.index(field) for field in part.fields), default=0)
+
+
 def _validate(period: UpdatePeriod, parts: tuple[LayoutPart, ...]) -> None:
     if not parts:
         raise _invalid("a time layout needs at least one column", period)
@@ -227,18 +246,15 @@ def _validate(period: UpdatePeriod, parts: tuple[LayoutPart, ...]) -> None:
     for part in parts:
         if names.count(part.column.lower()) > 1:
             raise _invalid(f"column '{part.column}' stands twice in the layout", period, object=part.column)
-        if not _field_tokens(part.pattern):
+        if not part.fields:
             raise _invalid(f"the pattern of column '{part.column}' holds no time field", period, object=part.column)
-    found = [token.text for part in parts for token in _field_tokens(part.pattern)]
-    wanted = _FIELDS[period]
-    if sorted(found) != sorted(wanted):
+    found = [field for part in parts for field in part.fields]
+    if len(parts) == 1 and (
+        parts[0].type == TIMESTAMP or (parts[0].type == DATE and period.value >= UpdatePeriod.DAILY)
+    ):
+        return
+    if sorted(found) != sorted(_FIELDS[period]):
         raise _invalid(f"the fields {' '.join(found)} do not name a {period.name} period exactly", period)
-    if tuple(found) != wanted:
-        raise NotSupportedError(
-            f"the layout {', '.join(part.pattern for part in parts)} does not order its text as time",
-            condition="UNORDERED_TIME_LAYOUT",
-            hint=f"put the fields in the order {' '.join(wanted)}",
-        )
 
 
 def _invalid(message: str, period: UpdatePeriod, object: str | None = None) -> AnalysisError:
@@ -254,58 +270,6 @@ def _malformed(data: Mapping[str, object]) -> AnalysisError:
     return AnalysisError(f"this is no time layout: {dict(data)!r}", condition="INVALID_TIME_LAYOUT")
 
 
-@lru_cache(maxsize=256)
-def _tokens(pattern: str) -> tuple[_Token, ...]:
-    """The pieces of a pattern, in order; ``AnalysisError`` INVALID_TIME_LAYOUT where it cannot be read."""
-    tokens: list[_Token] = []
-    position = 0
-    while position < len(pattern):
-        match = _TOKEN.match(pattern, position)
-        if match is None:
-            raise _unknown_text(pattern, pattern[position])
-        letters, quoted = match["letters"], match["quoted"]
-        if letters is not None:
-            if letters not in _WIDTHS:
-                raise _unknown_text(pattern, letters)
-            tokens.append(_Token(letters, is_field=True))
-        else:
-            text = match["plain"] if quoted is None else (quoted.replace("''", "'") or "'")
-            if not text.isprintable():
-                raise _unknown_text(pattern, text)
-            tokens.append(_Token(text, is_field=False))
-        position = match.end()
-    return tuple(tokens)
-
-
-def _unknown_text(pattern: str, text: str) -> AnalysisError:
-    return AnalysisError(
-        f"{text!r} has no meaning in the time pattern {pattern!r}",
-        condition="INVALID_TIME_LAYOUT",
-        object=text,
-        hint=f"the fields are {', '.join(_WIDTHS)}; put other text in single quotes",
-    )
-
-
-@lru_cache(maxsize=256)
-def _field_tokens(pattern: str) -> tuple[_Token, ...]:
-    return tuple(token for token in _tokens(pattern) if token.is_field)
-
-
-@lru_cache(maxsize=256)
-def _reader(pattern: str) -> re.Pattern[str]:
-    pieces = (f"([0-9]{{{_WIDTHS[t.text]}}})" if t.is_field else re.escape(t.text) for t in _tokens(pattern))
-    return re.compile("".join(pieces))
-
-
-def _field_regex(field: str) -> str:
-    return "[1-4]" if field == "q" else f"[0-9]{{{_WIDTHS[field]}}}"
-
-
-def _literal_regex(text: str) -> str:
-    # A class needs no backslash, which SQL string literals would swallow.
-    return "".join(f"[{c}]" if c in _IN_CLASS else f"\\{c}" if c in _BACKSLASHED else c for c in text)
-
-
 def _limits(field: str, fields: Mapping[str, int]) -> tuple[int, int]:
     """The least and greatest number of the field, given the coarser ones."""
     if field == "dd":
@@ -313,7 +277,7 @@ def _limits(field: str, fields: Mapping[str, int]) -> tuple[int, int]:
     if field == "ww":
         year = fields["YYYY"]
         return 1, _first_week(year + 1) - _first_week(year)
-    return _LIMITS.get(field, _YEARS)
+    return _LIMITS.get(field, (MIN_YEAR, MAX_YEAR))
 
 
 def _first_week(year: int) -> int:
@@ -322,19 +286,21 @@ def _first_week(year: int) -> int:
 
 
 def _fields_of(period: UpdatePeriod, ordinal: int) -> dict[str, int]:
-    start = period.start(ordinal)
-    day, rest = divmod(start, DAY)
+    """The fields of the period's start, and those of the week that it is."""
+    day, rest = divmod(period.start(ordinal), DAY)
+    year, month, day_of_month = civil_from_days(day)
+    hour, rest = divmod(rest, HOUR)
+    found = {"yyyy": year, "q": (month + 2) // 3, "MM": month, "dd": day_of_month, "HH": hour, "mm": rest // MINUTE}
     if period is UpdatePeriod.WEEKLY:
         # The ISO year of a week is the calendar year of its Thursday.
         iso_year = civil_from_days(day + 3)[0]
-        return {"YYYY": iso_year, "ww": ordinal - _first_week(iso_year) + 1}
-    year, month, day_of_month = civil_from_days(day)
-    hour, rest = divmod(rest, HOUR)
-    return {"yyyy": year, "q": (month + 2) // 3, "MM": month, "dd": day_of_month, "HH": hour, "mm": rest // MINUTE}
+        found |= {"YYYY": iso_year, "ww": ordinal - _first_week(iso_year) + 1}
+    return found
 
 
 def _ordinal_of(period: UpdatePeriod, fields: Mapping[str, int]) -> int:
-    if period is UpdatePeriod.WEEKLY:
+    """The period that holds the time that the fields name."""
+    if "YYYY" in fields:
         return _first_week(fields["YYYY"]) + fields["ww"] - 1
     month = fields.get("MM", fields.get("q", 1) * 3 - 2)
     days = days_from_civil(fields["yyyy"], month, fields.get("dd", 1))

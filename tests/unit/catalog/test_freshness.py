@@ -289,7 +289,7 @@ def test_partitions_that_fit_no_layout_are_refused(w: Warehouse, fact: Tables, t
 
 def test_several_columns_name_time_in_any_order(w: Warehouse) -> None:
     t = w.create("t", (Column("hr", "string"), Column("ds", "date")))
-    layout = TimeLayout.of(P.HOURLY, [("DS", "yyyy-MM-dd"), ("hr", "HH")])
+    layout = TimeLayout.of(P.HOURLY, [("DS", None), ("hr", "HH")], {"DS": "date"})
     with w.catalog.begin() as tx:
         cube = Cube(tx.allocate_id(), "c", (), (), ("t",), ("t",))
         fact = Fact(tx.allocate_id(), "f", "c", (Storage("s", (StorageTable("t", "t", {P.HOURLY: layout}),)),))

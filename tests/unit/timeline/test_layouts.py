@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.errors import AnalysisError, DataError, NotSupportedError
+from rewriter.errors import AnalysisError, DataError
 from rewriter.timeline.bounds import parse_instant
 from rewriter.timeline.layouts import TimeLayout, default_pattern
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
@@ -184,13 +184,6 @@ def test_a_layout_must_name_its_period_exactly(period: UpdatePeriod, columns: li
         TimeLayout.of(period, columns)
     assert caught.value.condition == "INVALID_TIME_LAYOUT"
     assert caught.value.hint
-
-
-@pytest.mark.parametrize("columns", [[("dt", "dd-MM-yyyy")], [("m", "MM-dd"), ("y", "yyyy")]])
-def test_fields_out_of_order_are_not_supported(columns: list[tuple[str, str | None]]) -> None:
-    with pytest.raises(NotSupportedError) as caught:
-        TimeLayout.of(DAILY, columns)
-    assert "yyyy MM dd" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: f"{layout.period.name}-{len(layout.parts)}")
