@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from types import NoneType
 
 from rewriter.errors import AnalysisError, DataError
 from rewriter.timeline import time_patterns
@@ -182,7 +183,9 @@ class TimeLayout:
         for part in parts:
             known = part if isinstance(part, dict) else {}
             column, pattern, type = known.get("column"), known.get("pattern"), known.get("type", STRING)
-            if not isinstance(column, str) or (type in SPELLINGS) == isinstance(pattern, str):
+            if not isinstance(column, str) or not isinstance(type, str):
+                raise _malformed(data)
+            if not isinstance(pattern, str if type not in SPELLINGS else NoneType):
                 raise _malformed(data)
             pairs.append((column, pattern))
             types[column] = type

@@ -200,6 +200,10 @@ def test_layouts_survive_json(layout: TimeLayout) -> None:
         {"period": "DAILY", "parts": []},
         {"period": "DAILY", "parts": ["yyyy-MM-dd"]},
         {"period": "DAILY", "parts": [{"column": "dt"}]},
+        {"period": "DAILY", "parts": [{"column": "dt", "type": "int"}]},
+        {"period": "DAILY", "parts": [{"column": "dt", "pattern": "yyyy-MM-dd", "type": []}]},
+        {"period": "DAILY", "parts": [{"column": "dt", "pattern": "yyyy-MM-dd", "type": "date"}]},
+        {"period": "DAILY", "parts": [{"column": "dt", "pattern": 20, "type": "int"}]},
         {"period": "DAILY", "parts": [{"column": "dt", "pattern": "yyyy"}]},
     ],
 )
