@@ -240,12 +240,14 @@ def _completeness(
     further = [column for column in table.partition_columns if column.name.lower() not in timed]
     rules = {rule.column.lower(): rule for rule in one.complete}
     dimensions = {column.name.lower() for column in cube.dimensions}
+    unnamed = [time for time in cube.times if time not in times]
     for column in further:
         if column.name.lower() not in rules:
             raise _invalid_fact(
                 f"{table.name} is also partitioned by {column.name}: when is a period whole?",
                 one.span,
-                f"Add COMPLETE WITH {column.name} IN ('…', '…'), or COMPLETE WITH ANY {column.name}.",
+                f"Add COMPLETE WITH {column.name} IN ('…', '…'), or COMPLETE WITH ANY {column.name}."
+                + (f" If it names {unnamed[0]}, add PARTITIONED BY {unnamed[0]} AS (…)." if unnamed else ""),
             )
         if column.name.lower() not in dimensions:
             raise _invalid_fact(

@@ -71,13 +71,13 @@ class World:
         for period in () if self.shared else self.rollups:
             self.run(
                 f"CREATE TABLE {period.lower()} ({by_kind}) PARTITIONED BY ({columns})",
-                f"CREATE TABLE {period.lower()}_p ({data}) PARTITIONED BY (pt STRING)",
+                f"CREATE TABLE a_{period.lower()} ({data}) PARTITIONED BY (pt STRING)",
             )
             tables.append(
                 f"TABLE {period.lower()} PERIOD {period} PARTITIONED BY pt AS (pt) PARTITIONED BY et AS (et){rule}"
             )
             if self.rng.random() < 0.5:
-                tables.append(f"TABLE {period.lower()}_p PERIOD {period} PARTITIONED BY pt AS (pt)")
+                tables.append(f"TABLE a_{period.lower()} PERIOD {period} PARTITIONED BY pt AS (pt)")
         self.rng.shuffle(tables)
         self.run(f"CREATE FACT f OF CUBE c STORED IN ({', '.join(tables)})")
 
@@ -87,9 +87,10 @@ class World:
     def load(self, moments: list[datetime]) -> None:
         """A few pairs for each moment of the leading time, in the base and in the plain table."""
         into_base, into_plain = [], []
-        for pt in moments:
+        timeless = [None] if self.rng.random() < 0.4 else []
+        for pt in [*moments, *timeless]:
             for _ in range(self.rng.choice((1, 1, 2, 3))):
-                et = None if self.rng.random() < 0.1 else min(pt, self.moment()) if self.rng.random() < 0.7 else pt
+                et = None if self.rng.random() < 0.1 else self.moment() if self.rng.random() < 0.7 else pt
                 for _ in range(self.rng.choice((1, 2))):
                     k, v = self.rng.choice(("'a'", "'b'", "NULL")), self.rng.choice((None, *range(9)))
                     w = self.rng.choice((None, *range(9)))
@@ -100,12 +101,14 @@ class World:
         self.run(f"INSERT INTO base VALUES {', '.join(into_base)}", f"INSERT INTO plain VALUES {', '.join(into_plain)}")
         self.there |= set(moments)
 
-    def named(self, pt: datetime, et: datetime | None) -> list[str]:
-        if self.split:
-            ends = ["NULL", "NULL"] if et is None else [f"'{et:%H}'", f"'{et:%Y/%m/%d}'"]
-            return [f"'{pt:%Y%m%d}'", f"'{pt:%H}'", *ends]
-        form = FORMS[self.base]
-        return [f"'{pt.strftime(form)}'", "NULL" if et is None else f"'{et.strftime(form)}'"]
+    def named(self, pt: datetime | None, et: datetime | None) -> list[str]:
+        """The partition values of a pair, as literals."""
+        forms = (("%Y%m%d", "%H"), ("%H", "%Y/%m/%d")) if self.split else ((FORMS[self.base],),) * 2
+        return [
+            "NULL" if time is None else f"'{time.strftime(form)}'"
+            for time, own in zip((pt, et), forms, strict=True)
+            for form in own
+        ]
 
     def bound(self) -> str:
         moment = self.moment()
@@ -245,8 +248,8 @@ def test_answers_are_those_of_the_base_rows(duckdb: object, tmp_path: Path) -> N
 
 
 def test_answers_are_those_of_the_base_rows_on_spark(spark: object, tmp_path: Path) -> None:
-    told = campaign(tmp_path, spark, range(2), rounds=1, questions=6)
-    assert told["answered"] > 8, told
+    told = campaign(tmp_path, spark, range(1), rounds=1, questions=5)
+    assert told["answered"] > 5, told
 
 
 @pytest.mark.long
