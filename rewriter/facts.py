@@ -33,7 +33,8 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
     storages = tuple(_storage(one, cube, columns, context) for one in statement.storages)
     _check_distinct(statement, storages)
     with context.catalog.begin(context.snapshot) as transaction:
-        fact = Fact(transaction.allocate_id(), name, cube.name, storages, columns, statement.weight)
+        fact = Fact(transaction.allocate_id(), name, cube.name, storages, columns, statement.weight, cube.zone)
+        _check_nesting(fact, statement.name.span)
         try:
             transaction.commit([CreateObject(fact)])
         except Error as error:
@@ -68,7 +69,7 @@ def _storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, 
     tables = tuple(_storage_table(one, cube, columns, context) for one in block.tables)
     storage = Storage(block.name, tables, block.start, block.end)
     try:
-        valid = window(storage, context.planning.now)
+        valid = window(storage, context.planning.now, cube.calendar)
     except Error as error:
         raise error.at(block.span) from None
     if not valid:
@@ -98,7 +99,7 @@ def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None
             hint="A table stores one fact. Create another table, or drop that fact.",
         )
     time, layout_columns = _time(one, cube, table)
-    layouts = _layouts(one, layout_columns)
+    layouts = {cube.calendar.of(period): layout for period, layout in _layouts(one, layout_columns).items()}
     _check_time_columns(one, table, layout_columns)
     complete = _completeness(one, cube, table, layout_columns)
     _check_carried(one.table, cube, columns, table, [column.column for column in complete])
@@ -257,6 +258,21 @@ def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> N
                     "Name several periods of a table in one PERIODS (…).",
                 )
             seen.add(table.table.lower())
+
+
+def _check_nesting(fact: Fact, at: Span) -> None:
+    """In a zone, what is finer than a day must be what its days are made of."""
+    periods = sorted({period for table in fact.tables for period in table.layouts})
+    days = next((period for period in periods if not isinstance(period, UpdatePeriod)), None)
+    for period in periods:
+        if days is not None and period.kind < UpdatePeriod.DAILY and not period.nests_in(days):
+            hint = "Declare MINUTELY instead" if UpdatePeriod.MINUTELY.nests_in(days) else "Leave it out"
+            raise _invalid_fact(
+                f"{period.name} periods are those of UTC, and the days of {fact.zone} are not made of them.",
+                at,
+                f"{hint}, or store the {period.name} partitions in a fact without {days.name} and coarser ones.",
+                fact.name,
+            )
 
 
 def _invalid_fact(message: str, at: Span, hint: str, named: str | None = None) -> AnalysisError:

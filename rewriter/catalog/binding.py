@@ -11,8 +11,10 @@ from rewriter.catalog.keys import KeyRange, prefix_of, successor
 from rewriter.catalog.models import Fact, PartitionValues, StorageTable, Table
 from rewriter.catalog.values import partition_name
 from rewriter.errors import AnalysisError, DataError, IntegrityError, NotSupportedError
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import format_instant
 from rewriter.timeline.timelines import OrdinalRange
 
 
@@ -20,7 +22,7 @@ from rewriter.timeline.timelines import OrdinalRange
 class Slot:
     """A place on a timeline: the partition of one update period that a partition's values name."""
 
-    period: UpdatePeriod
+    period: Period
     ordinal: int
 
     @property
@@ -48,7 +50,7 @@ class TimeBinding:
         return self.storage_table.time.lower()
 
     @cached_property
-    def base_period(self) -> UpdatePeriod:
+    def base_period(self) -> Period:
         """The base period of the fact (not of this table)."""
         return self.fact.base_period
 
@@ -63,7 +65,7 @@ class TimeBinding:
         return self.table.external or self.storage_table.trusted
 
     @property
-    def rollup_periods(self) -> tuple[UpdatePeriod, ...]:
+    def rollup_periods(self) -> tuple[Period, ...]:
         """The periods of the table whose freshness we keep, fine to coarse; none where the owner promises it."""
         if self.promised:
             return ()
@@ -99,7 +101,7 @@ class TimeBinding:
         theirs = {name: place for place, name in enumerate(other.further)}
         return tuple((place, theirs[name]) for place, name in enumerate(self.further) if name in theirs)
 
-    def key_range(self, period: UpdatePeriod, ordinals: OrdinalRange) -> KeyRange:
+    def key_range(self, period: Period, ordinals: OrdinalRange) -> KeyRange:
         """Keys among which all partitions of these periods are. The time columns must be the first ones."""
         layout, types = self.storage_table.layouts[period], [column.type for column in self.table.partition_columns]
         first = prefix_of(self.table.id, types, layout.values(ordinals.start))
@@ -117,7 +119,7 @@ class TimeBinding:
     @cached_property
     def _readers(
         self,
-    ) -> tuple[tuple[UpdatePeriod, TimeLayout, Callable[[Sequence[str | None]], list[str | None]]], ...]:
+    ) -> tuple[tuple[Period, TimeLayout, Callable[[Sequence[str | None]], list[str | None]]], ...]:
         readers = []
         for period, layout in sorted(self.storage_table.layouts.items()):
             places = [self._names.index(column.lower()) for column in layout.columns]
@@ -135,7 +137,9 @@ class TimeBinding:
         first: DataError | None = None
         for period, layout, pick in self._readers:
             try:
-                slots.append(Slot(period, layout.ordinal(pick(values))))
+                slot = Slot(period, layout.ordinal(pick(values)))
+                _check_length(slot, self)
+                slots.append(slot)
             except DataError as error:
                 first = first or error
         if len(slots) == 1:
@@ -158,6 +162,18 @@ class TimeBinding:
             condition="INVALID_TIME_PARTITION",
             object=self.table.name,
             hint=f"the layouts of {self.table.name} are {layouts}",
+        )
+
+
+def _check_length(slot: Slot, binding: TimeBinding) -> None:
+    """A date that the zone leaves out is the name of no partition."""
+    if not isinstance(slot.period, UpdatePeriod) and slot.start == slot.end:
+        named = format_instant(slot.period.kind.start(slot.ordinal))
+        raise DataError(
+            f"{binding.fact.zone} has no {named}: its clocks went past that day",
+            condition="INVALID_TIME_PARTITION",
+            object=binding.table.name,
+            hint="leave the partition out; no time is missing without it",
         )
 
 

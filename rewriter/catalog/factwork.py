@@ -15,7 +15,8 @@ from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Fact, Table
 from rewriter.catalog.timelines import ABSENT, States, TimelineChange, change_timeline, end_timelines, ranges_of
 from rewriter.catalog.wholeness import PeriodParts
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.timelines import OrdinalRange
 
 
@@ -132,7 +133,7 @@ class FactWork:
         if self.is_base(binding.table, slot) and not binding.table.external:
             self._base_changes.setdefault(binding.time_key, []).append(slot)
 
-    def _touched(self, binding: TimeBinding, period: UpdatePeriod) -> list[OrdinalRange]:
+    def _touched(self, binding: TimeBinding, period: Period) -> list[OrdinalRange]:
         """The rollup periods over the base partitions that this commit changed."""
         if any(time_key != binding.time_key for time_key in self._base_changes):
             # Partitions named by another time dimension may hold rows of any time.
@@ -140,7 +141,7 @@ class FactWork:
         slots = self._base_changes.get(binding.time_key, ())
         return ranges_of({ordinal for slot in slots if slot is not None for ordinal in overlapped(slot, period)})
 
-    def _change(self, binding: TimeBinding, changes: dict[UpdatePeriod, TimelineChange]) -> None:
+    def _change(self, binding: TimeBinding, changes: dict[Period, TimelineChange]) -> None:
         context, table_id = self._context, binding.table.id
         for period, change in changes.items():
             change_timeline(

@@ -19,7 +19,7 @@ from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.errors import DataError
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 
@@ -33,7 +33,7 @@ REGISTERED = 0
 Sources = Mapping[int, Sequence[KeyRange] | None]
 
 
-def overlapped(slot: Slot, period: UpdatePeriod) -> range:
+def overlapped(slot: Slot, period: Period) -> range:
     """The ordinals of the periods that share time with the slot."""
     return range(period.ordinal(slot.start), period.ordinal(slot.end - 1) + 1)
 
@@ -46,7 +46,7 @@ class BaseContent:
         self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
         self._events: dict[int, list[tuple[Slot | None, PartitionValues, int]]] = {}
         self._newest_by_time: dict[str, int] = {}
-        self._by_period: dict[tuple[int, int, UpdatePeriod], dict[tuple[int, PartitionValues], int]] = {}
+        self._by_period: dict[tuple[int, int, Period], dict[tuple[int, PartitionValues], int]] = {}
         row = schema.partitions
         for binding in self._bases:
             query = sa.select(row.c.partition_values, row.c.commit_seq)
@@ -79,9 +79,7 @@ class BaseContent:
                 found.append(self._index(binding, base, slot.period).get((slot.ordinal, mine), UNKNOWN))
         return max(found, default=UNKNOWN)
 
-    def _index(
-        self, binding: TimeBinding, base: TimeBinding, period: UpdatePeriod
-    ) -> dict[tuple[int, PartitionValues], int]:
+    def _index(self, binding: TimeBinding, base: TimeBinding, period: Period) -> dict[tuple[int, PartitionValues], int]:
         """The newest events of one base table by ordinal of a rollup period and the values of the shared columns."""
         known = self._by_period.get((binding.table.id, base.table.id, period))
         if known is not None:
@@ -119,7 +117,7 @@ class Provenance:
         self._bindings = bindings
         self._fact_is_news = fact_commit > snapshot.sequence
         self._unproven: RangeSet | None = None
-        self._read: set[UpdatePeriod] = set()
+        self._read: set[Period] = set()
 
     def as_of(self, binding: TimeBinding, slot: Slot) -> int:
         """The commit up to which the partition knows its base: that of the snapshot.
@@ -151,7 +149,7 @@ class Provenance:
             return False
         return self._fact_is_news or not any(self._retired(b) for b in bases)
 
-    def _fresh(self, binding: TimeBinding, period: UpdatePeriod) -> RangesPartitionTimeline:
+    def _fresh(self, binding: TimeBinding, period: Period) -> RangesPartitionTimeline:
         return self._snapshot.timeline(binding.table.name, period, binding.time_key)
 
     def _retired(self, binding: TimeBinding) -> RangeSet:
@@ -203,5 +201,5 @@ def as_sources(sources: Collection[int] | Sources) -> Sources:
     return sources if isinstance(sources, Mapping) else dict.fromkeys(sources)
 
 
-def _times(period: UpdatePeriod, line: RangesPartitionTimeline) -> RangeSet:
+def _times(period: Period, line: RangesPartitionTimeline) -> RangeSet:
     return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in line.ranges())

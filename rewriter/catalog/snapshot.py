@@ -13,7 +13,7 @@ from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
@@ -148,22 +148,22 @@ class Snapshot:
         with self._database.read() as connection:
             return tuple((by_key[key], file) for key, file in reads.files(connection, table, ids, ranges))
 
-    def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+    def timeline(self, table_name: str, period: Period, time_dimension: str) -> RangesPartitionTimeline:
         """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.
 
         All timelines of a table are one read. The answer is shared: do not change it.
         """
         return self._timeline(table_name, period, time_dimension, schema.FRESH)
 
-    def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+    def outdated(self, table_name: str, period: Period, time_dimension: str) -> RangesPartitionTimeline:
         """The periods that exist in a storage table but are outdated. The answer is shared: do not change it."""
         return self._timeline(table_name, period, time_dimension, schema.OUTDATED)
 
-    def retired(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+    def retired(self, table_name: str, period: Period, time_dimension: str) -> RangesPartitionTimeline:
         """The base periods of a storage table that were dropped and not written since. Do not change it either."""
         return self._timeline(table_name, period, time_dimension, schema.RETIRED)
 
-    def _timeline(self, name: str, period: UpdatePeriod, time: str, state: int) -> RangesPartitionTimeline:
+    def _timeline(self, name: str, period: Period, time: str, state: int) -> RangesPartitionTimeline:
         table_id = self.table(name).id
         if table_id not in self._timelines:
             ids = self.write_ids(table_id)

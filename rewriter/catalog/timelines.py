@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from rewriter.catalog import schema
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.timeline import runs
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -59,7 +59,7 @@ def ranges_of(ordinals: Iterable[int]) -> list[OrdinalRange]:
 def change_timeline(
     connection: sa.Connection,
     table_id: int,
-    period: UpdatePeriod,
+    period: Period,
     time_key: str,
     change: TimelineChange,
     write_id: Callable[[], int],

@@ -11,6 +11,8 @@ from rewriter.catalog.models import Cube, StorageTable, Table
 from rewriter.errors import NotSupportedError
 from rewriter.planner.literals import string_literal
 from rewriter.planner.plan import TableToken, quote_identifier
+from rewriter.planner.zones import start_of
+from rewriter.timeline.calendars import Calendar, ZonedPeriod
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -40,7 +42,7 @@ def relation(
     for index, arm in enumerate(arms):
         if index:
             parts.append(" UNION ALL ")
-        items = [_column(arm, name) for name in columns]
+        items = [_column(arm, name, cube.calendar) for name in columns]
         items += [f"{expression} AS {quote_identifier(name)}" for name, expression in (extras or {}).items()]
         parts += [f"SELECT {', '.join(items)} FROM ", TableToken(arm.table)]
         parts.append(f" WHERE {_predicate(arm)}")
@@ -75,10 +77,14 @@ def check_layout_order(table: Table, layout: TimeLayout) -> None:
         )
 
 
-def _column(arm: Arm, name: str) -> str:
+def _column(arm: Arm, name: str, calendar: Calendar) -> str:
     if name.lower() != arm.storage_table.time.lower():
         return quote_identifier(name)
-    return f"{'CAST(NULL AS TIMESTAMP)' if arm.null_time else start_expression(arm.layout)} AS {quote_identifier(name)}"
+    time = "CAST(NULL AS TIMESTAMP)" if arm.null_time else start_expression(arm.layout)
+    period = calendar.of(arm.layout.period)
+    if isinstance(period, ZonedPeriod) and not arm.null_time:
+        time = start_of(period, time, arm.ranges)
+    return f"{time} AS {quote_identifier(name)}"
 
 
 def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
@@ -92,7 +98,7 @@ def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
 
 
 def start_expression(layout: TimeLayout) -> str:
-    """The first instant of a partition's period, as Spark SQL over the layout's columns."""
+    """The first instant of a partition's period, as Spark SQL over the layout's columns; in a zone, its wall time."""
     plain = all(
         "'" not in part.pattern and "q" not in part.pattern and "w" not in part.pattern for part in layout.parts
     )

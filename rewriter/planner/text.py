@@ -29,6 +29,8 @@ class Copied:
 
 
 Part = str | TableToken | Copied
+#: By how many tokens a constant may reach beyond those of its parts that have a place.
+_WIDEST = 6
 _SPARK = Dialect.get_or_raise("spark")
 
 
@@ -148,6 +150,24 @@ class QueryText:
         if not places:
             return None
         return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
+
+    def exactly(self, node: exp.Expr) -> Span | None:
+        """The stretch that is read as the constant ``node``, ``DATE '2015-03-08'`` or ``current_date() - 7``; ``None``
+        where none is that holds all of it that has a place.
+        """
+        known = self.span_of(node)
+        if known is None:
+            return None
+        first = self.index_at(known.start)
+        last = next(i for i, token in enumerate(self.tokens) if token.end >= known.end)
+        for wider in range(2 * _WIDEST):
+            for left in range(max(0, wider - _WIDEST), min(wider, _WIDEST, first) + 1):
+                right = last + wider - left
+                if right < len(self.tokens):
+                    span = Span(self.tokens[first - left].start, self.tokens[right].end)
+                    if _reads_as(self.text[span.start : span.end], node):
+                        return span
+        return None
 
     def index_at(self, offset: int) -> int:
         """The index of the token that begins at ``offset``."""
@@ -335,6 +355,18 @@ def _joined(parts: Sequence[str | TableToken]) -> list[str | TableToken]:
         elif part != "":
             out.append(part)
     return out
+
+
+def _reads_as(text: str, node: exp.Expr) -> bool:
+    try:
+        tree = QueryText(f"SELECT {text}").tree
+    except ParseError:
+        return False
+    return (
+        isinstance(tree, exp.Select)
+        and tree.expressions == [node]
+        and not any(value for key, value in tree.args.items() if key not in ("expressions", "kind"))
+    )
 
 
 def has_place(node: object) -> TypeGuard[exp.Identifier]:

@@ -1,0 +1,355 @@
+"""Time functions of a cube with a zone, as edits of the text: both engines run in UTC, and t is an instant there.
+
+What reads t off a clock reads it off the zone's: ``year(t)`` becomes ``year(wall time of t)``, ``date_trunc('day', t)``
+the instant at which the zone's day begins. What is compared with t becomes an instant. What is not known to mean the
+same in every zone, or to become such a call, is refused: it would answer for UTC without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.errors import Error, NotSupportedError, Span
+from rewriter.planner.blocks import Block, CubeSource
+from rewriter.planner.columns import Columns
+from rewriter.planner.constants import Constants, Kind, as_timestamp
+from rewriter.planner.inlining import shadowed
+from rewriter.planner.literals import date_literal, timestamp_literal
+from rewriter.planner.plan import quote_identifier
+from rewriter.planner.projections import own_nodes
+from rewriter.planner.text import Copied, Edit, QueryText
+from rewriter.planner.units import truncation, value_unit
+from rewriter.planner.zones import cases, moved, truncations, wall_time
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+_COMPARISONS = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In,
+)  # fmt: skip
+#: Where a time is passed on, counted, ordered or grouped as it is.
+_PASSING = (
+    exp.Select, exp.Alias, exp.Ordered, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Window, exp.Min, exp.Max,
+    exp.Count, exp.Distinct, exp.Is,
+)  # fmt: skip
+#: Functions of an instant that ask no clock.
+_ZONELESS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds)
+_TIMESTAMPS = ("timestamp", "timestamptz", "timestampltz")
+
+
+@dataclass(frozen=True)
+class _Use:
+    """An occurrence of t: ``top`` is the outermost of the functions that answer a time of it, ``cut`` the outermost
+    date_trunc among them and ``unit`` what is left of all of them; ``date`` says that ``top`` is a DATE, ``value`` that
+    it is neither.
+    """
+
+    column: exp.Column
+    top: exp.Expr
+    cut: exp.Expr | None = None
+    unit: UpdatePeriod | None = None
+    date: bool = False
+    value: bool = False
+
+
+class ZoneEdits:
+    """The edits of one reference to a cube with a zone. ``within`` holds all times of its rows."""
+
+    def __init__(
+        self,
+        text: QueryText,
+        block: Block,
+        source: CubeSource,
+        columns: Columns,
+        constants: Constants,
+        within: RangeSet,
+    ) -> None:
+        self._text = text
+        self._block = block
+        self._source = source
+        self._columns = columns
+        self._constants = constants
+        self._calendar = source.cube.calendar
+        ranges = within.ranges
+        self._within = TimeRange(ranges[0].start, ranges[-1].end) if ranges else TimeRange(0, 1)
+        self._edits: dict[Span, Edit] = {}
+        self._instants: set[int] = set()
+
+    def edits(self, made: Sequence[Edit]) -> list[Edit]:
+        """All edits, beside those that were ``made`` already.
+
+        Raises ``NotSupportedError`` ZONED_TIME at what cannot be said in the zone.
+        """
+        for column, value in self._columns.correlated():
+            if self._columns.times_in(value):
+                raise self._refused(column, "A correlated subquery reads the time dimension")
+        for name in sorted(self._block.joined_names & self._source.columns.keys()):
+            if self._columns.times_in(self._source.columns[name]):
+                raise self._refused(self._block.select, f"USING or NATURAL over the time dimension ({name})")
+        names: set[str] = set()
+        for select, times in self._selects():
+            for column in times:
+                use = self._used(column)
+                self._check(use)
+                self._edit(use)
+                if isinstance(use.top.parent, exp.Alias | exp.Select) and not (use.date or use.value):
+                    names.add(use.top.parent.alias_or_name.lower() or use.column.name.lower())
+            names |= self._passed(select)
+            self._name_items(select, {edit.span for edit in made})
+        self._check_outside(names)
+        return list(self._edits.values())
+
+    def _selects(self) -> Iterator[tuple[exp.Select, list[exp.Column]]]:
+        """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each."""
+        for level in self._source.levels:
+            yield (
+                level.select,
+                [column for column in _columns(level.select) if self._is_instant(column, level.value_of(column))],
+            )
+        select, source = self._block.select, self._source
+        if not source.levels:
+            yield select, [column for column in _columns(select) if self._columns.is_time(column)]
+            return
+        mine = [
+            one for one in _columns(select) if one.table.lower() in ("", source.alias.lower()) and not shadowed(one)
+        ]
+        yield select, [one for one in mine if self._is_instant(one, source.columns.get(one.name.lower()))]
+
+    def _is_instant(self, column: exp.Column, value: exp.Expr | None) -> bool:
+        """Whether a column of an inlined subquery is t, or the start of one of its units."""
+        if value is None or isinstance(column.this, exp.Star) or not self._columns.times_in(value):
+            return False
+        inner = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
+        use = self._climbed(inner, value)
+        return use.top is value and not (use.date or use.value)
+
+    def _passed(self, select: exp.Select) -> set[str]:
+        """The names under which ``*`` passes t on."""
+        stars = any(item.is_star for item in select.expressions)
+        return {name.lower() for name in self._source.cube.times} if stars else set()
+
+    def _used(self, column: exp.Column) -> _Use:
+        self._instants.add(id(column))
+        return self._climbed(column, None)
+
+    def _climbed(self, column: exp.Column, last: exp.Expr | None) -> _Use:
+        use = _Use(column, column)
+        while use.top is not last and use.top.parent is not None and not use.value:
+            wider = _wider(use, use.top.parent)
+            if wider is None:
+                break
+            use = wider
+        return use
+
+    def _check(self, use: _Use) -> None:
+        """Raises where the time that ``use`` is would be used in a way that is not known to mean the zone."""
+        parent = use.top.parent
+        while isinstance(parent, exp.Paren):
+            parent = parent.parent
+        if use.value or isinstance(parent, _PASSING) or _is_range(parent):
+            return
+        if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
+            return
+        if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type("text")):
+            return
+        if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
+            return
+        if not use.date and isinstance(parent, _ZONELESS):
+            return
+        if isinstance(parent, _COMPARISONS):
+            for other in _others(parent, use.top):
+                self._compare(use, other)
+            return
+        raise self._refused(parent or use.top, f"{_name(parent)} of the time dimension")
+
+    def _compare(self, use: _Use, other: exp.Expr) -> None:
+        """What stands beside t: an instant of the same calendar, NULL, or a constant, which becomes an instant."""
+        while isinstance(other, exp.Paren):
+            other = other.this
+        if isinstance(other, exp.Tuple):
+            for item in other.expressions:
+                self._compare(use, item)
+            return
+        inner = next((column for column in other.find_all(exp.Column) if self._columns.is_time(column)), None)
+        if inner is not None and not self._source.levels:
+            theirs = self._climbed(inner, other)
+            if theirs.top is other and (theirs.date, theirs.value) == (use.date, use.value):
+                return
+        if self._constants.is_null(other):
+            return
+        value = self._constants.fold(other)
+        if use.date:
+            if value is not None and value.kind is Kind.DATE:
+                if any(isinstance(node, exp.CurrentDate) for node in other.walk()):
+                    self._replace(other, date_literal(value.number))
+                return
+            if value is not None and value.kind is Kind.STRING:
+                return
+        elif value is not None and value.kind in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
+            instant = as_timestamp(value, self._calendar)
+            if instant is not None:
+                if not isinstance(other, exp.CurrentTimestamp) and not _is_now(other):
+                    self._replace(other, timestamp_literal(instant.number))
+                return
+        raise self._refused(
+            other,
+            f"What the time dimension is compared with cannot be read in {self._calendar.zone}",
+            "Write a text such as '2015-03-08 06:00:00', which is read in the cube's zone, or one with a zone of its "
+            "own ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
+        )
+
+    def _replace(self, node: exp.Expr, literal: str) -> None:
+        span = self._text.exactly(node)
+        if span is None:
+            raise self._refused(node, f"The place of what is compared with the time dimension is not known: {literal}")
+        what = f"{self._text.text[span.start : span.end]} becomes {literal}"
+        self._edits[span] = Edit(span, (literal,), f"{what} ({self._calendar.zone})")
+
+    def _edit(self, use: _Use) -> None:
+        place = self._text.span_of(use.column)
+        if place is None:
+            raise self._refused(use.column, "The place of the time dimension is not known")
+        name, zone = self._text.text[place.start : place.end], self._calendar.zone
+        if use.date or use.value:
+            wall = wall_time(self._calendar, name, self._within)
+            if wall != name:
+                wall = f"({wall})" if wall.startswith("CASE") else wall
+                self._edits[place] = Edit(place, (wall,), f"{name} becomes its wall time in {zone}")
+        elif use.cut is not None and use.unit is not None:
+            call = self._text.call(use.cut)[0]
+            before, after = Copied(Span(call.start, place.start)), Copied(Span(place.end, call.end))
+            pieces = truncations(self._calendar.of(use.unit), self._calendar, self._within)
+            if not any(offset or back for _, (offset, back) in pieces):
+                return
+            if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
+                return  # the zone's hours are those of UTC
+
+            def rendered(offsets: tuple[int, ...]) -> tuple[str | Copied, ...]:
+                head, tail = moved("\0", -offsets[1]).split("\0")
+                return head, before, moved(name, offsets[0]), after, tail
+
+            what = f"{self._text.text[call.start : call.end]} becomes that of {zone}"
+            self._edits[call] = Edit(call, cases(name, pieces, rendered), what)
+
+    def _name_items(self, select: exp.Select, made: Collection[Span]) -> None:
+        """An item of a select list that an edit changes keeps its name."""
+        for item in select.expressions:
+            if isinstance(item, exp.Alias | exp.Column | exp.Star):
+                continue
+            span = self._text.span_of(item)
+            changed = span is not None and any(
+                span.start <= edit.start < span.end or edit.start <= span.start < edit.end for edit in self._edits
+            )
+            if span is None or not changed:
+                continue
+            whole = self._text.select_item(span.start)
+            typed = " ".join(self._text.text[whole.start : whole.end].split())
+            end = Span(whole.end, whole.end)
+            if end in made:
+                continue
+            self._edits[end] = Edit(end, (f" AS {quote_identifier(typed)}",), f"the column keeps its name {typed}")
+
+    def _check_outside(self, names: set[str]) -> None:
+        """Outside of the block its times are instants in UTC: there they may only be passed on and ordered."""
+        found = True
+        while found:
+            found = False
+            for column in self._text.tree.find_all(exp.Column):
+                if id(column) in self._instants or column.name.lower() not in names:
+                    continue
+                self._instants.add(id(column))
+                found = True
+                parent = column.parent
+                while isinstance(parent, exp.Paren):
+                    parent = parent.parent
+                if not isinstance(parent, _PASSING):
+                    raise self._refused(
+                        column,
+                        f"{_name(parent)} of {column.name}, an instant, outside of the block that reads the cube",
+                        "Apply functions of time to the time dimension itself, where the cube is read.",
+                    )
+                if isinstance(parent, exp.Alias):
+                    names.add(parent.alias.lower())
+
+    def _refused(self, node: exp.Expr | None, what: str, hint: str | None = None) -> Error:
+        span = self._text.span_of(node) if node is not None else None
+        return NotSupportedError(
+            f"{what} is not supported in a cube with a time zone ({self._calendar.zone}).",
+            condition="ZONED_TIME",
+            position=self._text.place(span) if span is not None else None,
+            object=self._source.cube.name,
+            hint=hint
+            or "Functions such as date_trunc, to_date, year, hour and date_format follow the cube's zone; "
+            "t itself is an instant in UTC.",
+        )
+
+
+def _columns(select: exp.Select) -> list[exp.Column]:
+    return [node for node in own_nodes(select) if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)]
+
+
+def _wider(use: _Use, node: exp.Expr) -> _Use | None:
+    """The use that ``node``, a function of it, makes of it; ``None`` where that is not known."""
+    operand = use.top
+    if isinstance(node, exp.Paren | exp.TimeStrToTime):
+        return replace(use, top=node)
+    unit = truncation(node, operand)
+    if isinstance(node, exp.TimestampTrunc):
+        left = None if unit is None or use.date else _left(use.unit, unit)
+        return None if left is None else replace(use, top=node, cut=node, unit=left)
+    if isinstance(node, exp.Cast | exp.TryCast) and not use.date and node.args["to"].is_type(*_TIMESTAMPS):
+        return replace(use, top=node)
+    if unit is not None:
+        return None if node.args.get("format") else replace(use, top=node, date=True)
+    match node:
+        case exp.LastDay() if not node.args.get("unit"):
+            return replace(use, top=node, date=True)
+        case exp.TsOrDsAdd() if node.text("unit").upper() in ("", "DAY") and node.this is operand:
+            return replace(use, top=node, date=True)
+        case exp.AddMonths() | exp.NextDay() if node.this is operand:
+            return replace(use, top=node, date=True)
+        case exp.Add() | exp.Sub() if use.date and node.this is operand and _is_number(node.expression):
+            return replace(use, top=node)
+    if isinstance(node, exp.Anonymous) and node.name.upper() in ("WINDOW", "TIME_BUCKET"):
+        return None
+    found = value_unit(node, operand)
+    if found is None or (use.unit is not None and found < UpdatePeriod.DAILY <= use.unit):
+        return None  # where a day begins with a gap, its first hour is not 0
+    return replace(use, top=node, value=True)
+
+
+def _left(unit: UpdatePeriod | None, cut: UpdatePeriod) -> UpdatePeriod | None:
+    """The unit of which a time is the start that was cut to ``unit`` first and then to ``cut``."""
+    if unit is None or unit.nests_in(cut):
+        return cut
+    return unit if cut >= UpdatePeriod.DAILY and cut.nests_in(unit) else None
+
+
+def _others(comparison: exp.Expr, operand: exp.Expr) -> Iterator[exp.Expr]:
+    """The other sides of a comparison; a subquery is none that is known."""
+    for key, value in comparison.args.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, exp.Expr) and not any(node is operand for node in one.walk()) and key != "symmetric":
+                yield one
+
+
+def _is_range(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
+
+
+def _is_now(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "NOW"
+
+
+def _is_number(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string
+
+
+def _name(node: exp.Expr | None) -> str:
+    """What a function is called in an error."""
+    if isinstance(node, exp.Anonymous):
+        return node.name.upper()
+    names = node.sql_names() if isinstance(node, exp.Func) and not isinstance(node, exp.Cast | exp.TryCast) else ()
+    return next(iter(names), node.key.upper() if node is not None else "Use")
