@@ -157,17 +157,25 @@ class QueryText:
         """
         known = self.span_of(node)
         if known is None:
-            return None
+            parameters = [token.span for token in self.tokens if token.text == f":{node.name}"]
+            return parameters[0] if isinstance(node, exp.Placeholder) and len(parameters) == 1 else None
         first = self.index_at(known.start)
         last = next(i for i, token in enumerate(self.tokens) if token.end >= known.end)
         for wider in range(2 * _WIDEST):
             for left in range(max(0, wider - _WIDEST), min(wider, _WIDEST, first) + 1):
                 right = last + wider - left
-                if right < len(self.tokens):
+                if right < len(self.tokens) and self._balanced(first - left, right):
                     span = Span(self.tokens[first - left].start, self.tokens[right].end)
                     if _reads_as(self.text[span.start : span.end], node):
                         return span
         return None
+
+    def _balanced(self, first: int, last: int) -> bool:
+        """Whether the parentheses among some tokens close each other."""
+        depths = [0]
+        for token in self.tokens[first : last + 1]:
+            depths.append(depths[-1] + token.is_operator("(") - token.is_operator(")"))
+        return min(depths) == depths[-1] == 0
 
     def index_at(self, offset: int) -> int:
         """The index of the token that begins at ``offset``."""

@@ -15,7 +15,7 @@ from sqlglot import exp
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.planner.blocks import Block, CubeSource
 from rewriter.planner.columns import Columns
-from rewriter.planner.constants import Constants, Kind, as_timestamp
+from rewriter.planner.constants import Constant, Constants, Kind, as_timestamp
 from rewriter.planner.inlining import shadowed
 from rewriter.planner.literals import date_literal, timestamp_literal
 from rewriter.planner.plan import quote_identifier
@@ -34,6 +34,8 @@ _PASSING = (
     exp.Select, exp.Alias, exp.Ordered, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Window, exp.Min, exp.Max,
     exp.Count, exp.Distinct, exp.Is,
 )  # fmt: skip
+#: What operators are called in errors.
+_WORDS: dict[type[exp.Expr], str] = {exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE"}
 #: Functions of an instant that ask no clock.
 _ZONELESS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds)
 _TIMESTAMPS = ("timestamp", "timestamptz", "timestampltz")
@@ -94,9 +96,10 @@ class ZoneEdits:
                 use = self._used(column)
                 self._check(use)
                 self._edit(use)
-                if isinstance(use.top.parent, exp.Alias | exp.Select) and not (use.date or use.value):
-                    names.add(use.top.parent.alias_or_name.lower() or use.column.name.lower())
-            names |= self._passed(select)
+                if not (use.date or use.value):
+                    names |= _names_outside(use.top)
+            if any(item.is_star for item in select.expressions):
+                names |= {name.lower() for name in self._source.cube.times} | _names_outside(select.expressions[0])
             self._name_items(select, {edit.span for edit in made})
         self._check_outside(names)
         return list(self._edits.values())
@@ -125,11 +128,6 @@ class ZoneEdits:
         use = self._climbed(inner, value)
         return use.top is value and not (use.date or use.value)
 
-    def _passed(self, select: exp.Select) -> set[str]:
-        """The names under which ``*`` passes t on."""
-        stars = any(item.is_star for item in select.expressions)
-        return {name.lower() for name in self._source.cube.times} if stars else set()
-
     def _used(self, column: exp.Column) -> _Use:
         self._instants.add(id(column))
         return self._climbed(column, None)
@@ -148,6 +146,8 @@ class ZoneEdits:
         parent = use.top.parent
         while isinstance(parent, exp.Paren):
             parent = parent.parent
+        if isinstance(parent, exp.Ordered) and _counts_days(parent):
+            raise self._refused(use.column, "A window that reaches over an interval of the time dimension")
         if use.value or isinstance(parent, _PASSING) or _is_range(parent):
             return
         if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
@@ -155,6 +155,8 @@ class ZoneEdits:
         if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type("text")):
             return
         if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
+            for other in _others(parent, use.top):
+                self._compare(use, other.this if isinstance(other, exp.TsOrDsToDate) else other)
             return
         if not use.date and isinstance(parent, _ZONELESS):
             return
@@ -162,7 +164,7 @@ class ZoneEdits:
             for other in _others(parent, use.top):
                 self._compare(use, other)
             return
-        raise self._refused(parent or use.top, f"{_name(parent)} of the time dimension")
+        raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
 
     def _compare(self, use: _Use, other: exp.Expr) -> None:
         """What stands beside t: an instant of the same calendar, NULL, or a constant, which becomes an instant."""
@@ -172,10 +174,11 @@ class ZoneEdits:
             for item in other.expressions:
                 self._compare(use, item)
             return
-        inner = next((column for column in other.find_all(exp.Column) if self._columns.is_time(column)), None)
-        if inner is not None and not self._source.levels:
-            theirs = self._climbed(inner, other)
-            if theirs.top is other and (theirs.date, theirs.value) == (use.date, use.value):
+        for column in other.find_all(exp.Column):
+            zone = self._zone_of(column)
+            theirs = self._climbed(column, other)
+            alike = theirs.top is other and (theirs.date, theirs.value) == (use.date, use.value)
+            if alike and zone is not None and (zone == self._calendar.zone or theirs.top is column):
                 return
         if self._constants.is_null(other):
             return
@@ -190,20 +193,27 @@ class ZoneEdits:
         elif value is not None and value.kind in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
             instant = as_timestamp(value, self._calendar)
             if instant is not None:
-                if not isinstance(other, exp.CurrentTimestamp) and not _is_now(other):
+                if not _is_instant(other, value):
                     self._replace(other, timestamp_literal(instant.number))
                 return
         raise self._refused(
             other,
-            f"What the time dimension is compared with cannot be read in {self._calendar.zone}",
+            "Comparing the time dimension with this",
             "Write a text such as '2015-03-08 06:00:00', which is read in the cube's zone, or one with a zone of its "
             "own ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
         )
 
+    def _zone_of(self, column: exp.Column) -> str | None:
+        """The zone of the cube in this block whose time dimension a column is, if it is one's."""
+        for one in self._block.cubes:
+            if not one.levels and Columns(self._text, self._block, one, {}).is_time(column):
+                return one.cube.zone
+        return None
+
     def _replace(self, node: exp.Expr, literal: str) -> None:
         span = self._text.exactly(node)
         if span is None:
-            raise self._refused(node, f"The place of what is compared with the time dimension is not known: {literal}")
+            raise self._refused(node, "Comparing the time dimension with this")
         what = f"{self._text.text[span.start : span.end]} becomes {literal}"
         self._edits[span] = Edit(span, (literal,), f"{what} ({self._calendar.zone})")
 
@@ -265,13 +275,23 @@ class ZoneEdits:
                 while isinstance(parent, exp.Paren):
                     parent = parent.parent
                 if not isinstance(parent, _PASSING):
+                    said = f"{self._name(parent, column)} of {column.name}, an instant, outside of the block that"
                     raise self._refused(
                         column,
-                        f"{_name(parent)} of {column.name}, an instant, outside of the block that reads the cube",
+                        f"{said} reads the cube,",
                         "Apply functions of time to the time dimension itself, where the cube is read.",
                     )
-                if isinstance(parent, exp.Alias):
-                    names.add(parent.alias.lower())
+                names |= _names_outside(column)
+
+    def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
+        """What a function of a column is called in the text, or what else it is."""
+        place = self._text.span_of(column)
+        call = self._text.enclosing_call(place) if place is not None and isinstance(node, exp.Func) else None
+        if call is not None:
+            return self._text.text[call.start : call.end].split("(")[0].strip().upper()
+        if node is None:
+            return "Use"
+        return _WORDS.get(exp.Add if isinstance(node, exp.Sub) else type(node), node.key.upper())
 
     def _refused(self, node: exp.Expr | None, what: str, hint: str | None = None) -> Error:
         span = self._text.span_of(node) if node is not None else None
@@ -339,17 +359,45 @@ def _is_range(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
 
 
-def _is_now(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.upper() == "NOW"
+def _is_instant(node: exp.Expr, value: Constant) -> bool:
+    """Whether a constant is the same instant in every zone already: the present moment, a parameter that is a time."""
+    if isinstance(node, exp.Placeholder):
+        return value.kind is Kind.TIMESTAMP
+    now = isinstance(node, exp.Anonymous) and node.name.upper() == "NOW"
+    return now or isinstance(node, exp.CurrentTimestamp)
+
+
+def _counts_days(node: exp.Ordered) -> bool:
+    """Whether an order is that of a window whose frame is an interval."""
+    window = node.find_ancestor(exp.Window, exp.Select)
+    return isinstance(window, exp.Window) and any(
+        spec.find(exp.Interval) for spec in [window.args.get("spec")] if isinstance(spec, exp.Expr)
+    )
 
 
 def _is_number(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string
 
 
-def _name(node: exp.Expr | None) -> str:
-    """What a function is called in an error."""
-    if isinstance(node, exp.Anonymous):
-        return node.name.upper()
-    names = node.sql_names() if isinstance(node, exp.Func) and not isinstance(node, exp.Cast | exp.TryCast) else ()
-    return next(iter(names), node.key.upper() if node is not None else "Use")
+def _names_outside(node: exp.Expr) -> set[str]:
+    """The names, in lower case, under which an item of a select list may be seen outside, if ``node`` is one."""
+    item = node
+    while isinstance(item.parent, exp.Paren | exp.Alias | exp.Min | exp.Max | exp.Distinct):
+        item = item.parent
+    select = item.parent
+    if not isinstance(select, exp.Select) or item.arg_key != "expressions":
+        return set()
+    names = {item.alias_or_name.lower(), node.name.lower()} - {""}
+    every = item.is_star or any(one.is_star for one in select.expressions)
+    outer: exp.Expr | None = select.parent
+    while isinstance(outer, exp.SetOperation | exp.Subquery | exp.CTE):
+        listed: list[exp.Expr] = []
+        if isinstance(outer, exp.SetOperation):
+            # The names are those of its first SELECT.
+            listed = outer.selects
+        elif isinstance(alias := outer.args.get("alias"), exp.TableAlias):
+            listed = alias.columns
+        chosen = listed if every else listed[item.index or 0 : (item.index or 0) + 1]
+        names |= {one.alias_or_name.lower() for one in chosen}
+        outer = outer.parent
+    return names
