@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.errors import Error, NotSupportedError, Span
-from rewriter.planner.blocks import Block, CubeSource
+from rewriter.planner.blocks import Block, CubeSource, inner_queries
 from rewriter.planner.columns import Columns
 from rewriter.planner.constants import Constant, Constants, Kind, as_timestamp
 from rewriter.planner.inlining import shadowed
@@ -31,8 +31,8 @@ _COMPARISONS = (
 )  # fmt: skip
 #: Where a time is passed on, counted, ordered or grouped as it is.
 _PASSING = (
-    exp.Select, exp.Alias, exp.Ordered, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Window, exp.Min, exp.Max,
-    exp.Count, exp.Distinct, exp.Is,
+    exp.Select, exp.Alias, exp.Ordered, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Window, exp.Count,
+    exp.Is,
 )  # fmt: skip
 #: What operators are called in errors.
 _WORDS: dict[type[exp.Expr], str] = {exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE"}
@@ -101,8 +101,10 @@ class ZoneEdits:
             if any(item.is_star for item in select.expressions):
                 names |= {name.lower() for name in self._source.cube.times} | _names_outside(select.expressions[0])
             self._name_items(select, {edit.span for edit in made})
+        if names:
+            self._check_subquery(self._block.select)
         self._check_outside(names)
-        return list(self._edits.values())
+        return sorted(self._edits.values(), key=lambda edit: edit.span.start)
 
     def _selects(self) -> Iterator[tuple[exp.Select, list[exp.Column]]]:
         """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each."""
@@ -143,9 +145,8 @@ class ZoneEdits:
 
     def _check(self, use: _Use) -> None:
         """Raises where the time that ``use`` is would be used in a way that is not known to mean the zone."""
-        parent = use.top.parent
-        while isinstance(parent, exp.Paren):
-            parent = parent.parent
+        top = _passed_on(use.top)
+        parent = top.parent
         if isinstance(parent, exp.Ordered) and _counts_days(parent):
             raise self._refused(use.column, "A window that reaches over an interval of the time dimension")
         if use.value or isinstance(parent, _PASSING) or _is_range(parent):
@@ -155,13 +156,13 @@ class ZoneEdits:
         if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type("text")):
             return
         if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
-            for other in _others(parent, use.top):
+            for other in _others(parent, top):
                 self._compare(use, other.this if isinstance(other, exp.TsOrDsToDate) else other)
             return
         if not use.date and isinstance(parent, _ZONELESS):
             return
         if isinstance(parent, _COMPARISONS):
-            for other in _others(parent, use.top):
+            for other in _others(parent, top):
                 self._compare(use, other)
             return
         raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
@@ -202,6 +203,19 @@ class ZoneEdits:
             "Write a text such as '2015-03-08 06:00:00', which is read in the cube's zone, or one with a zone of its "
             "own ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
         )
+
+    def _check_subquery(self, select: exp.Select) -> None:
+        """Raises where a subquery that answers instants is a value beside others, of which it is not known what they
+        are.
+        """
+        node: exp.Expr = select
+        while isinstance(node.parent, exp.Subquery | exp.SetOperation):
+            node = node.parent
+        relation = isinstance(node.parent, exp.From | exp.Join | exp.CTE | exp.Exists) or node.parent is None
+        if not relation and not isinstance(node.parent, exp.Select | exp.Alias | exp.Lateral | exp.With):
+            raise self._refused(
+                select, "A value from a subquery that answers instants", "Compare the time dimension with a constant."
+            )
 
     def _zone_of(self, column: exp.Column) -> str | None:
         """The zone of the cube in this block whose time dimension a column is, if it is one's."""
@@ -263,25 +277,36 @@ class ZoneEdits:
 
     def _check_outside(self, names: set[str]) -> None:
         """Outside of the block its times are instants in UTC: there they may only be passed on and ordered."""
-        found = True
-        while found:
-            found = False
-            for column in self._text.tree.find_all(exp.Column):
-                if id(column) in self._instants or column.name.lower() not in names:
-                    continue
-                self._instants.add(id(column))
-                found = True
-                parent = column.parent
-                while isinstance(parent, exp.Paren):
-                    parent = parent.parent
-                if not isinstance(parent, _PASSING):
-                    said = f"{self._name(parent, column)} of {column.name}, an instant, outside of the block that"
-                    raise self._refused(
-                        column,
-                        f"{said} reads the cube,",
-                        "Apply functions of time to the time dimension itself, where the cube is read.",
-                    )
-                names |= _names_outside(column)
+        own = self._block.select
+        aliases = [column for column in _columns(own) if not column.table and self._zone_of(column) is None]
+        names |= self._check_passed(aliases, names)
+        pending, seen = [(own, names)], {id(own)}
+        while pending:
+            inner, names = pending.pop()
+            for outer in _seeing(inner) if names else ():
+                if id(outer) not in seen:
+                    seen.add(id(outer))
+                    inside = (column for query in inner_queries(outer) for column in query.find_all(exp.Column))
+                    found = self._check_passed([*_columns(outer), *inside], names)
+                    for join in outer.args.get("joins") or ():
+                        if any(name.name.lower() in names for name in join.args.get("using") or ()):
+                            raise self._refused(outer, "USING over an instant")
+                    stars = any(item.is_star for item in outer.expressions)
+                    pending.append((outer, found | names | _names_outside(outer.expressions[0]) if stars else found))
+
+    def _check_passed(self, columns: Sequence[exp.Column], names: set[str]) -> set[str]:
+        """The names under which those of the columns that are called ``names`` are passed on; raises for other uses."""
+        passed: set[str] = set()
+        for column in columns:
+            if id(column) in self._instants or column.name.lower() not in names | passed:
+                continue
+            parent = _passed_on(column).parent
+            if not isinstance(parent, _PASSING):
+                said = f"{self._name(parent, column)} of {column.name}, an instant, outside of the block that"
+                hint = "Apply functions of time to the time dimension itself, where the cube is read."
+                raise self._refused(column, f"{said} reads the cube,", hint)
+            passed |= _names_outside(column)
+        return passed
 
     def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
         """What a function of a column is called in the text, or what else it is."""
@@ -355,6 +380,16 @@ def _others(comparison: exp.Expr, operand: exp.Expr) -> Iterator[exp.Expr]:
                 yield one
 
 
+def _passed_on(node: exp.Expr) -> exp.Expr:
+    """The outermost of parentheses and of MIN, MAX and windows over a value, which answer such a value, too."""
+    parent = node.parent
+    while isinstance(parent, exp.Paren | exp.Min | exp.Max | exp.Distinct | exp.Filter | exp.Window):
+        if parent.this is not node and not isinstance(parent, exp.Distinct):
+            break  # a window is ordered or parted by it
+        node, parent = parent, parent.parent
+    return node
+
+
 def _is_range(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
 
@@ -380,14 +415,16 @@ def _is_number(node: exp.Expr) -> bool:
 
 
 def _names_outside(node: exp.Expr) -> set[str]:
-    """The names, in lower case, under which an item of a select list may be seen outside, if ``node`` is one."""
+    """The names, in lower case, under which an item of a select list may be seen outside, if ``node`` is one; '' where
+    it has none.
+    """
     item = node
-    while isinstance(item.parent, exp.Paren | exp.Alias | exp.Min | exp.Max | exp.Distinct):
-        item = item.parent
+    item = _passed_on(item)
+    item = item.parent if isinstance(item.parent, exp.Alias) else item
     select = item.parent
     if not isinstance(select, exp.Select) or item.arg_key != "expressions":
         return set()
-    names = {item.alias_or_name.lower(), node.name.lower()} - {""}
+    names = {item.alias_or_name.lower(), node.name.lower()}
     every = item.is_star or any(one.is_star for one in select.expressions)
     outer: exp.Expr | None = select.parent
     while isinstance(outer, exp.SetOperation | exp.Subquery | exp.CTE):
@@ -401,3 +438,18 @@ def _names_outside(node: exp.Expr) -> set[str]:
         names |= {one.alias_or_name.lower() for one in chosen}
         outer = outer.parent
     return names
+
+
+def _seeing(select: exp.Select) -> Iterator[exp.Select]:
+    """The SELECTs that read what this one answers, from their FROM."""
+    node: exp.Expr = select
+    while isinstance(node.parent, exp.SetOperation | exp.Subquery):
+        node = node.parent
+    outer = node.parent_select
+    if isinstance(node.parent, exp.CTE):
+        name = node.parent.alias.lower()
+        for table in node.root().find_all(exp.Table):
+            if table.name.lower() == name and table.parent_select is not None:
+                yield table.parent_select
+    elif isinstance(node.parent, exp.From | exp.Join | exp.Lateral) and outer is not None:
+        yield outer
