@@ -226,13 +226,8 @@ class Constants:
             return None
         if not self.calendar.is_utc:
             value = as_date(self.fold(node.this), self.calendar)
-            return (
-                None
-                if value is None or period < UpdatePeriod.WEEKLY
-                else _within(Constant(Kind.DATE, period.floor(value.number)))
-                if isinstance(node, exp.DateTrunc)
-                else None
-            )
+            if value is None or isinstance(node, exp.TimestampTrunc):
+                return None
         kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIMESTAMP
         if kind is Kind.DATE and period < UpdatePeriod.WEEKLY:
             return None  # TRUNC answers NULL for units finer than a week

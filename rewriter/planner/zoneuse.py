@@ -8,20 +8,29 @@ same in every zone, or to become such a call, is refused: it would answer for UT
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.planner.blocks import Block, CubeSource, inner_queries
 from rewriter.planner.columns import Columns
-from rewriter.planner.constants import Constant, Constants, Kind, as_timestamp
+from rewriter.planner.constants import Constants, Kind, as_timestamp
 from rewriter.planner.inlining import shadowed
 from rewriter.planner.literals import date_literal, timestamp_literal
 from rewriter.planner.plan import quote_identifier
-from rewriter.planner.projections import own_nodes
 from rewriter.planner.text import Copied, Edit, QueryText
-from rewriter.planner.units import truncation, value_unit
+from rewriter.planner.zonechains import (
+    TimeOf,
+    climbed,
+    counts_days,
+    is_instant,
+    is_range,
+    names_outside,
+    others,
+    own_columns,
+    passed_on,
+    seeing,
+)
 from rewriter.planner.zones import cases, moved, truncations, wall_time
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -38,22 +47,6 @@ _PASSING = (
 _WORDS: dict[type[exp.Expr], str] = {exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE"}
 #: Functions of an instant that ask no clock.
 _ZONELESS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds)
-_TIMESTAMPS = ("timestamp", "timestamptz", "timestampltz")
-
-
-@dataclass(frozen=True)
-class _Use:
-    """An occurrence of t: ``top`` is the outermost of the functions that answer a time of it, ``cut`` the outermost
-    date_trunc among them and ``unit`` what is left of all of them; ``date`` says that ``top`` is a DATE, ``value`` that
-    it is neither.
-    """
-
-    column: exp.Column
-    top: exp.Expr
-    cut: exp.Expr | None = None
-    unit: UpdatePeriod | None = None
-    date: bool = False
-    value: bool = False
 
 
 class ZoneEdits:
@@ -97,9 +90,9 @@ class ZoneEdits:
                 self._check(use)
                 self._edit(use)
                 if not (use.date or use.value):
-                    names |= _names_outside(use.top)
+                    names |= names_outside(use.top)
             if any(item.is_star for item in select.expressions):
-                names |= {name.lower() for name in self._source.cube.times} | _names_outside(select.expressions[0])
+                names |= {name.lower() for name in self._source.cube.times} | names_outside(select.expressions[0])
             self._name_items(select, {edit.span for edit in made})
         if names:
             self._check_subquery(self._block.select)
@@ -111,14 +104,14 @@ class ZoneEdits:
         for level in self._source.levels:
             yield (
                 level.select,
-                [column for column in _columns(level.select) if self._is_instant(column, level.value_of(column))],
+                [column for column in own_columns(level.select) if self._is_instant(column, level.value_of(column))],
             )
         select, source = self._block.select, self._source
         if not source.levels:
-            yield select, [column for column in _columns(select) if self._columns.is_time(column)]
+            yield select, [column for column in own_columns(select) if self._columns.is_time(column)]
             return
         mine = [
-            one for one in _columns(select) if one.table.lower() in ("", source.alias.lower()) and not shadowed(one)
+            one for one in own_columns(select) if one.table.lower() in ("", source.alias.lower()) and not shadowed(one)
         ]
         yield select, [one for one in mine if self._is_instant(one, source.columns.get(one.name.lower()))]
 
@@ -127,47 +120,38 @@ class ZoneEdits:
         if value is None or isinstance(column.this, exp.Star) or not self._columns.times_in(value):
             return False
         inner = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
-        use = self._climbed(inner, value)
+        use = climbed(inner, value)
         return use.top is value and not (use.date or use.value)
 
-    def _used(self, column: exp.Column) -> _Use:
+    def _used(self, column: exp.Column) -> TimeOf:
         self._instants.add(id(column))
-        return self._climbed(column, None)
+        return climbed(column)
 
-    def _climbed(self, column: exp.Column, last: exp.Expr | None) -> _Use:
-        use = _Use(column, column)
-        while use.top is not last and use.top.parent is not None and not use.value:
-            wider = _wider(use, use.top.parent)
-            if wider is None:
-                break
-            use = wider
-        return use
-
-    def _check(self, use: _Use) -> None:
+    def _check(self, use: TimeOf) -> None:
         """Raises where the time that ``use`` is would be used in a way that is not known to mean the zone."""
-        top = _passed_on(use.top)
+        top = passed_on(use.top)
         parent = top.parent
-        if isinstance(parent, exp.Ordered) and _counts_days(parent):
+        if isinstance(parent, exp.Ordered) and counts_days(parent):
             raise self._refused(use.column, "A window that reaches over an interval of the time dimension")
-        if use.value or isinstance(parent, _PASSING) or _is_range(parent):
+        if use.value or isinstance(parent, _PASSING) or is_range(parent):
             return
         if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
             return
         if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type("text")):
             return
         if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
-            for other in _others(parent, top):
+            for other in others(parent, top):
                 self._compare(use, other.this if isinstance(other, exp.TsOrDsToDate) else other)
             return
         if not use.date and isinstance(parent, _ZONELESS):
             return
         if isinstance(parent, _COMPARISONS):
-            for other in _others(parent, top):
+            for other in others(parent, top):
                 self._compare(use, other)
             return
         raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
 
-    def _compare(self, use: _Use, other: exp.Expr) -> None:
+    def _compare(self, use: TimeOf, other: exp.Expr) -> None:
         """What stands beside t: an instant of the same calendar, NULL, or a constant, which becomes an instant."""
         while isinstance(other, exp.Paren):
             other = other.this
@@ -177,7 +161,7 @@ class ZoneEdits:
             return
         for column in other.find_all(exp.Column):
             zone = self._zone_of(column)
-            theirs = self._climbed(column, other)
+            theirs = climbed(column, other)
             alike = theirs.top is other and (theirs.date, theirs.value) == (use.date, use.value)
             if alike and zone is not None and (zone == self._calendar.zone or theirs.top is column):
                 return
@@ -194,7 +178,7 @@ class ZoneEdits:
         elif value is not None and value.kind in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
             instant = as_timestamp(value, self._calendar)
             if instant is not None:
-                if not _is_instant(other, value):
+                if not is_instant(other, value):
                     self._replace(other, timestamp_literal(instant.number))
                 return
         raise self._refused(
@@ -231,7 +215,7 @@ class ZoneEdits:
         what = f"{self._text.text[span.start : span.end]} becomes {literal}"
         self._edits[span] = Edit(span, (literal,), f"{what} ({self._calendar.zone})")
 
-    def _edit(self, use: _Use) -> None:
+    def _edit(self, use: TimeOf) -> None:
         place = self._text.span_of(use.column)
         if place is None:
             raise self._refused(use.column, "The place of the time dimension is not known")
@@ -278,21 +262,21 @@ class ZoneEdits:
     def _check_outside(self, names: set[str]) -> None:
         """Outside of the block its times are instants in UTC: there they may only be passed on and ordered."""
         own = self._block.select
-        aliases = [column for column in _columns(own) if not column.table and self._zone_of(column) is None]
+        aliases = [column for column in own_columns(own) if not column.table and self._zone_of(column) is None]
         names |= self._check_passed(aliases, names)
         pending, seen = [(own, names)], {id(own)}
         while pending:
             inner, names = pending.pop()
-            for outer in _seeing(inner) if names else ():
+            for outer in seeing(inner) if names else ():
                 if id(outer) not in seen:
                     seen.add(id(outer))
                     inside = (column for query in inner_queries(outer) for column in query.find_all(exp.Column))
-                    found = self._check_passed([*_columns(outer), *inside], names)
+                    found = self._check_passed([*own_columns(outer), *inside], names)
                     for join in outer.args.get("joins") or ():
                         if any(name.name.lower() in names for name in join.args.get("using") or ()):
                             raise self._refused(outer, "USING over an instant")
                     stars = any(item.is_star for item in outer.expressions)
-                    pending.append((outer, found | names | _names_outside(outer.expressions[0]) if stars else found))
+                    pending.append((outer, found | names | names_outside(outer.expressions[0]) if stars else found))
 
     def _check_passed(self, columns: Sequence[exp.Column], names: set[str]) -> set[str]:
         """The names under which those of the columns that are called ``names`` are passed on; raises for other uses."""
@@ -300,12 +284,12 @@ class ZoneEdits:
         for column in columns:
             if id(column) in self._instants or column.name.lower() not in names | passed:
                 continue
-            parent = _passed_on(column).parent
+            parent = passed_on(column).parent
             if not isinstance(parent, _PASSING):
                 said = f"{self._name(parent, column)} of {column.name}, an instant, outside of the block that"
                 hint = "Apply functions of time to the time dimension itself, where the cube is read."
                 raise self._refused(column, f"{said} reads the cube,", hint)
-            passed |= _names_outside(column)
+            passed |= names_outside(column)
         return passed
 
     def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
@@ -329,127 +313,3 @@ class ZoneEdits:
             or "Functions such as date_trunc, to_date, year, hour and date_format follow the cube's zone; "
             "t itself is an instant in UTC.",
         )
-
-
-def _columns(select: exp.Select) -> list[exp.Column]:
-    return [node for node in own_nodes(select) if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)]
-
-
-def _wider(use: _Use, node: exp.Expr) -> _Use | None:
-    """The use that ``node``, a function of it, makes of it; ``None`` where that is not known."""
-    operand = use.top
-    if isinstance(node, exp.Paren | exp.TimeStrToTime):
-        return replace(use, top=node)
-    unit = truncation(node, operand)
-    if isinstance(node, exp.TimestampTrunc):
-        left = None if unit is None or use.date else _left(use.unit, unit)
-        return None if left is None else replace(use, top=node, cut=node, unit=left)
-    if isinstance(node, exp.Cast | exp.TryCast) and not use.date and node.args["to"].is_type(*_TIMESTAMPS):
-        return replace(use, top=node)
-    if unit is not None:
-        return None if node.args.get("format") else replace(use, top=node, date=True)
-    match node:
-        case exp.LastDay() if not node.args.get("unit"):
-            return replace(use, top=node, date=True)
-        case exp.TsOrDsAdd() if node.text("unit").upper() in ("", "DAY") and node.this is operand:
-            return replace(use, top=node, date=True)
-        case exp.AddMonths() | exp.NextDay() if node.this is operand:
-            return replace(use, top=node, date=True)
-        case exp.Add() | exp.Sub() if use.date and node.this is operand and _is_number(node.expression):
-            return replace(use, top=node)
-    if isinstance(node, exp.Anonymous) and node.name.upper() in ("WINDOW", "TIME_BUCKET"):
-        return None
-    found = value_unit(node, operand)
-    if found is None or (use.unit is not None and found < UpdatePeriod.DAILY <= use.unit):
-        return None  # where a day begins with a gap, its first hour is not 0
-    return replace(use, top=node, value=True)
-
-
-def _left(unit: UpdatePeriod | None, cut: UpdatePeriod) -> UpdatePeriod | None:
-    """The unit of which a time is the start that was cut to ``unit`` first and then to ``cut``."""
-    if unit is None or unit.nests_in(cut):
-        return cut
-    return unit if cut >= UpdatePeriod.DAILY and cut.nests_in(unit) else None
-
-
-def _others(comparison: exp.Expr, operand: exp.Expr) -> Iterator[exp.Expr]:
-    """The other sides of a comparison; a subquery is none that is known."""
-    for key, value in comparison.args.items():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, exp.Expr) and not any(node is operand for node in one.walk()) and key != "symmetric":
-                yield one
-
-
-def _passed_on(node: exp.Expr) -> exp.Expr:
-    """The outermost of parentheses and of MIN, MAX and windows over a value, which answer such a value, too."""
-    parent = node.parent
-    while isinstance(parent, exp.Paren | exp.Min | exp.Max | exp.Distinct | exp.Filter | exp.Window):
-        if parent.this is not node and not isinstance(parent, exp.Distinct):
-            break  # a window is ordered or parted by it
-        node, parent = parent, parent.parent
-    return node
-
-
-def _is_range(node: exp.Expr | None) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
-
-
-def _is_instant(node: exp.Expr, value: Constant) -> bool:
-    """Whether a constant is the same instant in every zone already: the present moment, a parameter that is a time."""
-    if isinstance(node, exp.Placeholder):
-        return value.kind is Kind.TIMESTAMP
-    now = isinstance(node, exp.Anonymous) and node.name.upper() == "NOW"
-    return now or isinstance(node, exp.CurrentTimestamp)
-
-
-def _counts_days(node: exp.Ordered) -> bool:
-    """Whether an order is that of a window whose frame is an interval."""
-    window = node.find_ancestor(exp.Window, exp.Select)
-    return isinstance(window, exp.Window) and any(
-        spec.find(exp.Interval) for spec in [window.args.get("spec")] if isinstance(spec, exp.Expr)
-    )
-
-
-def _is_number(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Literal) and not node.is_string
-
-
-def _names_outside(node: exp.Expr) -> set[str]:
-    """The names, in lower case, under which an item of a select list may be seen outside, if ``node`` is one; '' where
-    it has none.
-    """
-    item = node
-    item = _passed_on(item)
-    item = item.parent if isinstance(item.parent, exp.Alias) else item
-    select = item.parent
-    if not isinstance(select, exp.Select) or item.arg_key != "expressions":
-        return set()
-    names = {item.alias_or_name.lower(), node.name.lower()}
-    every = item.is_star or any(one.is_star for one in select.expressions)
-    outer: exp.Expr | None = select.parent
-    while isinstance(outer, exp.SetOperation | exp.Subquery | exp.CTE):
-        listed: list[exp.Expr] = []
-        if isinstance(outer, exp.SetOperation):
-            # The names are those of its first SELECT.
-            listed = outer.selects
-        elif isinstance(alias := outer.args.get("alias"), exp.TableAlias):
-            listed = alias.columns
-        chosen = listed if every else listed[item.index or 0 : (item.index or 0) + 1]
-        names |= {one.alias_or_name.lower() for one in chosen}
-        outer = outer.parent
-    return names
-
-
-def _seeing(select: exp.Select) -> Iterator[exp.Select]:
-    """The SELECTs that read what this one answers, from their FROM."""
-    node: exp.Expr = select
-    while isinstance(node.parent, exp.SetOperation | exp.Subquery):
-        node = node.parent
-    outer = node.parent_select
-    if isinstance(node.parent, exp.CTE):
-        name = node.parent.alias.lower()
-        for table in node.root().find_all(exp.Table):
-            if table.name.lower() == name and table.parent_select is not None:
-                yield table.parent_select
-    elif isinstance(node.parent, exp.From | exp.Join | exp.Lateral) and outer is not None:
-        yield outer
