@@ -18,8 +18,8 @@ from rewriter.planner.cover import Candidate, cover, extent
 from rewriter.planner.validity import cut, window
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
-from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.calendars import Calendar, Period
+from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 #: The most differences that one comparison shows; the rest is counted.
@@ -34,7 +34,7 @@ class Place:
     fact: Fact
     storage: Storage
     table: StorageTable
-    period: UpdatePeriod
+    period: Period
 
 
 def check_fact(statement: s.CheckFact, context: Context) -> Result:
@@ -49,7 +49,7 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     cube = context.snapshot.cube(fact.cube)
     facts = [fact, *(other for other in context.snapshot.facts_of(cube.name) if other.id != fact.id)]
     there = [_candidate(place, context) for one in facts for place in places(one)]
-    wanted = asked(statement, context, extent(there))
+    wanted = asked(statement, fact, context, extent(there))
     rows: list[Row] = []
     try:
         for place in places(fact):
@@ -86,24 +86,24 @@ def whole_base(bases: Sequence[Place], context: Context) -> RangeSet:
     return found
 
 
-def times(period: UpdatePeriod, ordinals: Sequence[OrdinalRange]) -> RangeSet:
+def times(period: Period, ordinals: Sequence[OrdinalRange]) -> RangeSet:
     """The time of periods."""
     return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in ordinals)
 
 
-def within(period: UpdatePeriod, time: RangeSet) -> RangeSet:
+def within(period: Period, time: RangeSet) -> RangeSet:
     """The periods that lie wholly inside the time."""
     pairs = ((period.ceil(one.start), period.floor(one.end)) for one in time)
     return RangeSet(TimeRange(start, end) for start, end in pairs if start < end)
 
 
-def inside(ordinals: Sequence[OrdinalRange], period: UpdatePeriod, wanted: RangeSet) -> RangeSet:
+def inside(ordinals: Sequence[OrdinalRange], period: Period, wanted: RangeSet) -> RangeSet:
     """The time of those of the periods that share time with the range."""
     outward = RangeSet(TimeRange(period.floor(one.start), period.ceil(one.end)) for one in wanted)
     return times(period, ordinals) & outward
 
 
-def ordinals_of(period: UpdatePeriod, time: RangeSet) -> tuple[OrdinalRange, ...]:
+def ordinals_of(period: Period, time: RangeSet) -> tuple[OrdinalRange, ...]:
     """The periods that share time with some ranges."""
     return tuple(overlapping(period, one) for one in time)
 
@@ -133,19 +133,20 @@ def _check_place(place: Place, cube: Cube, wanted: RangeSet, context: Context) -
     period, name = place.period, place.table.table
     outdated = inside(context.snapshot.outdated(name, period, place.table.time).ranges(), period, wanted)
     if outdated:
-        yield from _told(name, period, outdated, "outdated")
+        yield from _told(name, period, outdated, "outdated", cube.calendar)
     fresh = inside(fresh_line(place, context).ranges(), period, wanted)
     finest = place.fact.base_period
     if not finest.nests_in(period):
         for one in fresh:
             reason = f"not checked: {finest.name} periods do not add up to {period.name} ones"
-            yield from _told(name, period, RangeSet.of(one), reason)
+            yield from _told(name, period, RangeSet.of(one), reason, cube.calendar)
         return
     whole = whole_base(bases, context)
     checked = RangeSet(r for one in fresh for r in _periods_without(period, one, RangeSet.of(one) - whole))
     for one in fresh - checked:
         lacking = RangeSet.of(one) - whole
-        yield from _told(name, period, RangeSet.of(one), f"not checked: the base lacks {_shortened(lacking)}")
+        reason = f"not checked: the base lacks {_shortened(lacking, cube.calendar)}"
+        yield from _told(name, period, RangeSet.of(one), reason, cube.calendar)
     dimensions, measures = carried(place.fact, cube)
     arm = _arm(place.table, period, ordinals_of(period, checked), context)
     base = base_arms(bases, checked, context)
@@ -181,8 +182,8 @@ def _compared(name: str, comparison: Comparison, checked: RangeSet, context: Con
                 yield _difference(name, comparison, difference)
         if count > MOST_SHOWN:
             yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more differences are not shown", None)
-    start = format_instant(checked.ranges[0].start) if checked else None
-    end = format_instant(checked.ranges[-1].end) if checked else None
+    start = comparison.cube.calendar.text(checked.ranges[0].start) if checked else None
+    end = comparison.cube.calendar.text(checked.ranges[-1].end) if checked else None
     finding = "nothing compared" if not checked else "differs" if count else "agrees"
     yield (name, period.name, start, end, *[None] * 4, finding, _count(period, checked))
 
@@ -191,7 +192,8 @@ def _difference(name: str, comparison: Comparison, found: Difference) -> Row:
     period = comparison.period
     pairs = zip(comparison.keys, found.values, strict=True)
     row = ", ".join(f"{column.name}={_text(value, literal=True) or 'NULL'}" for column, value in pairs)
-    start, end = format_instant(period.start(found.ordinal)), format_instant(period.end(found.ordinal))
+    text = comparison.cube.calendar.text
+    start, end = text(period.start(found.ordinal)), text(period.end(found.ordinal))
     values = (_text(found.base), _text(found.found))
     return name, period.name, start, end, row or None, found.measure, *values, found.finding, None
 
@@ -205,24 +207,24 @@ def _text(value: object, *, literal: bool = False) -> str | None:
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
-def _told(name: str, period: UpdatePeriod, time: RangeSet, finding: str) -> Iterator[Row]:
+def _told(name: str, period: Period, time: RangeSet, finding: str, calendar: Calendar) -> Iterator[Row]:
     for one in time:
-        ends = (format_instant(one.start), format_instant(one.end))
+        ends = (calendar.text(one.start), calendar.text(one.end))
         yield (name, period.name, *ends, *[None] * 4, finding, _count(period, RangeSet.of(one)))
 
 
-def _shortened(time: RangeSet) -> str:
+def _shortened(time: RangeSet, calendar: Calendar) -> str:
     """The first ranges, and how many more there are."""
-    shown = ", ".join(str(one) for one in time.ranges[:_RANGES_SHOWN])
+    shown = ", ".join(calendar.shown(one) for one in time.ranges[:_RANGES_SHOWN])
     more = len(time.ranges) - _RANGES_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _count(period: UpdatePeriod, time: RangeSet) -> int:
+def _count(period: Period, time: RangeSet) -> int:
     return sum(len(one) for one in ordinals_of(period, time))
 
 
-def _periods_without(period: UpdatePeriod, time: TimeRange, lacking: RangeSet) -> RangeSet:
+def _periods_without(period: Period, time: TimeRange, lacking: RangeSet) -> RangeSet:
     """The periods of some time in which nothing is lacking."""
     return RangeSet.of(time) - times(period, ordinals_of(period, lacking))
 
@@ -230,7 +232,7 @@ def _periods_without(period: UpdatePeriod, time: TimeRange, lacking: RangeSet) -
 def fresh_line(place: Place, context: Context) -> PartitionTimeline:
     """What is there, whole and fresh, while its storage is valid."""
     line = context.snapshot.timeline(place.table.table, place.period, place.table.time)
-    return cut(line, place.period, window(place.storage, place.table, context.planning.now))
+    return cut(line, place.period, window(place.storage, place.table, context.planning.now, place.fact.calendar))
 
 
 def _candidate(place: Place, context: Context) -> Candidate:
@@ -238,5 +240,5 @@ def _candidate(place: Place, context: Context) -> Candidate:
     return Candidate(place.fact.name, place.storage.name, place.table.table, place.period, line)
 
 
-def _arm(table: StorageTable, period: UpdatePeriod, ranges: Sequence[OrdinalRange], context: Context) -> Arm:
+def _arm(table: StorageTable, period: Period, ranges: Sequence[OrdinalRange], context: Context) -> Arm:
     return Arm(context.snapshot.table(table.table), table, table.layouts[period], tuple(ranges))

@@ -16,8 +16,11 @@ from rewriter.context import Context
 from rewriter.exec.engine import EngineQuery, Relation
 from rewriter.planner.arms import Arm, key_ranges, relation
 from rewriter.planner.plan import Selection, SqlTemplate, TableToken, TableUse, quote_identifier
+from rewriter.planner.zones import truncated
 from rewriter.reading import scan_files
+from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import TimeRange
 
 #: By how much sums of floating-point numbers may differ, relative to the sum of their magnitudes; FLOAT is rounded.
 _TOLERANCE = {"double": "1e-9", "float": "1e-6"}
@@ -42,7 +45,7 @@ class Comparison:
     """
 
     cube: Cube
-    period: UpdatePeriod
+    period: Period
     base: tuple[Arm, ...]
     other: tuple[Arm, ...]
     times: tuple[str, ...]
@@ -119,9 +122,15 @@ def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
     )
 
 
-def truncated(period: UpdatePeriod, time: str) -> str:
-    """The start of the period that holds a time, as Spark SQL."""
-    return f"date_trunc('{_UNITS[period]}', {time})"
+def period_start(period: Period, time: str, arms: Sequence[Arm], calendar: Calendar) -> str:
+    """The start of the period that holds a time of the arms' rows, as Spark SQL."""
+    return truncated(_UNITS[period.kind], period, calendar, time, time_of(arms, calendar))
+
+
+def time_of(arms: Sequence[Arm], calendar: Calendar) -> TimeRange:
+    """From the first instant of the arms' partitions to the last."""
+    runs = [(calendar.of(arm.layout.period), one) for arm in arms for one in arm.ranges]
+    return TimeRange(min(p.start(one.start) for p, one in runs), max(p.start(one.end) for p, one in runs))
 
 
 def aggregated(measure: Measure, expression: str) -> str:
@@ -166,8 +175,9 @@ def _template(comparison: Comparison) -> SqlTemplate:
 
 def _side(comparison: Comparison, arms: Sequence[Arm], side: int) -> Iterator[str | TableToken]:
     time = arms[0].storage_table.time
-    items = [f"{side} AS s", f"{truncated(comparison.period, quote_identifier(time))} AS t"]
-    keys = [truncated(comparison.period, quote_identifier(other)) for other in comparison.times]
+    calendar = comparison.cube.calendar
+    items = [f"{side} AS s", f"{period_start(comparison.period, quote_identifier(time), arms, calendar)} AS t"]
+    keys = [period_start(comparison.period, quote_identifier(other), arms, calendar) for other in comparison.times]
     keys += [quote_identifier(column.name) for column in comparison.dimensions]
     items += [f"{key} AS d{n}" for n, key in enumerate(keys)]
     items += [f"{quote_identifier(measure.name)} AS m{n}" for n, measure in enumerate(comparison.measures)]

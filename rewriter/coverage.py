@@ -9,13 +9,14 @@ from rewriter.catalog.models import Column, Fact, StorageTable
 from rewriter.context import Context
 from rewriter.errors import AnalysisError, DataError, Error
 from rewriter.grammar import statements as s
-from rewriter.planner.candidates import snapped
+from rewriter.planner.candidates import check_certain, snapped
 from rewriter.planner.costs import costs
 from rewriter.planner.cover import Candidate, cover, extent
 from rewriter.planner.validity import cut, window
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
 from rewriter.timeline.bounds import resolve_bound
+from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.timeline_classes import implementation
@@ -23,7 +24,8 @@ from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 
 def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
-    """One row per (storage table, period, time). ``first`` and ``latest`` are the starts of partitions, in UTC.
+    """One row per (storage table, period, time). ``first`` and ``latest`` are what partitions are named by: dates of
+    the cube's calendar, hours and minutes of UTC.
 
     Beside the leading dimension of a table stand the values that its partitions have of the others.
     """
@@ -37,7 +39,7 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
             continue
         for table in storage.tables:
             for one in sorted(table.layouts, reverse=True):
-                if period is None or one is period:
+                if period is None or one.kind is period:
                     rows += [_timeline_row(table, one, time, context) for time in table.times]
     columns = (
         *strings("table", "period", "time", "implementation", "first", "latest"),
@@ -48,7 +50,7 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
     return listing("SHOW TIMELINES", columns, rows)
 
 
-def _timeline_row(table: StorageTable, period: UpdatePeriod, time: str, context: Context) -> Row:
+def _timeline_row(table: StorageTable, period: Period, time: str, context: Context) -> Row:
     line = context.snapshot.timeline(table.table, period, time)
     outdated = context.snapshot.outdated(table.table, period, time)
     first, latest = line.first, line.latest
@@ -58,8 +60,8 @@ def _timeline_row(table: StorageTable, period: UpdatePeriod, time: str, context:
         period.name,
         time,
         implementation(line),
-        None if first is None else format_instant(period.start(first)),
-        None if latest is None else format_instant(period.start(latest)),
+        None if first is None else format_instant(period.kind.start(first)),
+        None if latest is None else format_instant(period.kind.start(latest)),
         line.count,
         span - line.count,
         len(line.ranges()),
@@ -99,22 +101,22 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     fact = named_fact(statement.fact, context)
     fresh = _candidates(fact, context.snapshot.timeline, context)
     stale = _candidates(fact, context.snapshot.outdated, context)
-    target = snapped(asked(statement, context, extent([*fresh, *stale])), fact.base_period)
+    target = snapped(asked(statement, fact, context, extent([*fresh, *stale])), fact.base_period)
     found = cover(target, fresh)
     rows = [
-        _row(period_range, "covered", part.table, part.period, len(ordinals))
+        _row(fact.calendar, period_range, "covered", part.table, part.period, len(ordinals))
         for part in found.parts
         for ordinals, period_range in ((r, _instants(part.period, r)) for r in part.ranges)
     ]
     missing = found.missing
-    for one in sorted(stale, key=lambda candidate: -candidate.period):
+    for one in sorted(stale, key=lambda candidate: -int(candidate.period)):
         for gap in missing:
             for ordinals in one.timeline.covered(overlapping(one.period, gap)):
                 outdated = RangeSet.of(_instants(one.period, ordinals)) & RangeSet.of(gap)
-                rows += [_row(r, "outdated", one.table, one.period, len(ordinals)) for r in outdated]
+                rows += [_row(fact.calendar, r, "outdated", one.table, one.period, len(ordinals)) for r in outdated]
                 missing = missing - outdated
     base = fact.base_period
-    rows += [_row(r, "missing", None, base, base.ordinal(r.end) - base.ordinal(r.start)) for r in missing]
+    rows += [_row(fact.calendar, r, "missing", None, base, len(overlapping(base, r))) for r in missing]
     rows.sort(key=lambda pair: pair[0])
     columns = (*strings("from", "to", "status", "table", "period"), Column("partitions", "bigint"))
     return listing("SHOW COVERAGE", columns, [row for _, row in rows])
@@ -131,30 +133,31 @@ def show_latest(statement: s.ShowLatest, context: Context) -> Result:
     fact = named_fact(statement.fact, context)
     candidates = _candidates(fact, context.snapshot.timeline, context)
     periods = sorted({one.period for one in candidates}, reverse=True)
-    rows = [_latest_row(period, [one for one in candidates if one.period is period], period) for period in periods]
-    rows.append(_latest_row(None, candidates, fact.base_period))
+    rows = [
+        _latest_row(period, [one for one in candidates if one.period is period], period, fact.calendar)
+        for period in periods
+    ]
+    rows.append(_latest_row(None, candidates, fact.base_period, fact.calendar))
     columns = (*strings("period", "from", "complete_to", "latest"), Column("missing", "bigint"))
     return listing("SHOW LATEST", columns, rows)
 
 
-def _latest_row(period: UpdatePeriod | None, candidates: Sequence[Candidate], unit: UpdatePeriod) -> Row:
+def _latest_row(period: Period | None, candidates: Sequence[Candidate], unit: Period, calendar: Calendar) -> Row:
     name, everything = None if period is None else period.name, extent(candidates)
     if everything is None:
         return name, None, None, None, 0
     missing = cover(RangeSet.of(everything), candidates).missing
     complete_to = missing.ranges[0].start if missing else everything.end
     lacking = sum(len(overlapping(unit, one)) for one in missing)
-    return name, *map(format_instant, (everything.start, complete_to, everything.end)), lacking
+    return name, *map(calendar.text, (everything.start, complete_to, everything.end)), lacking
 
 
-def _candidates(
-    fact: Fact, line: Callable[[str, UpdatePeriod, str], PartitionTimeline], context: Context
-) -> list[Candidate]:
+def _candidates(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline], context: Context) -> list[Candidate]:
     """What a fact has, as ``line`` says of each (storage table, period), in its validity window."""
     found = []
     for storage in fact.storages:
         for table in storage.tables:
-            valid = window(storage, table, context.planning.now)
+            valid = window(storage, table, context.planning.now, fact.calendar)
             for period in table.layouts:
                 line_there = cut(line(table.table, period, table.time), period, valid)
                 found.append(Candidate(fact.name, storage.name, table.table, period, line_there))
@@ -164,17 +167,28 @@ def _candidates(
 
 
 def asked(
-    statement: s.ShowCoverage | s.CheckFact | s.RefreshFact, context: Context, everything: TimeRange | None
+    statement: s.ShowCoverage | s.CheckFact | s.RefreshFact, fact: Fact, context: Context, everything: TimeRange | None
 ) -> RangeSet:
     """The range of FROM … TO …, or ``everything`` without it. Raises ``DataError`` at a bound, or for a range that
-    ends before it begins.
+    ends before it begins, ``NotSupportedError`` for one that the zone's calendar does not allow.
     """
+    found = _asked(statement, fact.calendar, context, everything)
+    check_certain(found, [fact])
+    return found
+
+
+def _asked(
+    statement: s.ShowCoverage | s.CheckFact | s.RefreshFact,
+    calendar: Calendar,
+    context: Context,
+    everything: TimeRange | None,
+) -> RangeSet:
     if statement.start is None or statement.end is None:
         return RangeSet.EMPTY if everything is None else RangeSet.of(everything)
-    start, end = _bound(statement.start, context), _bound(statement.end, context)
+    start, end = _bound(statement.start, context, calendar), _bound(statement.end, context, calendar)
     if start > end:
         raise DataError(
-            f"The range begins at {format_instant(start)}, after its end at {format_instant(end)}.",
+            f"The range begins at {calendar.text(start)}, after its end at {calendar.text(end)}.",
             condition="INVALID_TIME_RANGE",
             position=statement.start.span,
             hint="Swap the bounds.",
@@ -182,24 +196,24 @@ def asked(
     return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
 
 
-def _bound(literal: s.Literal, context: Context) -> int:
+def _bound(literal: s.Literal, context: Context, calendar: Calendar) -> int:
     try:
-        return resolve_bound(literal.text, context.planning.now)
+        return resolve_bound(literal.text, context.planning.now, calendar)
     except Error as error:
         raise error.at(literal.span) from None
 
 
-def overlapping(period: UpdatePeriod, time: TimeRange) -> OrdinalRange:
+def overlapping(period: Period, time: TimeRange) -> OrdinalRange:
     """The periods that share time with a range."""
     return OrdinalRange(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
 
 
-def _instants(period: UpdatePeriod, ordinals: OrdinalRange) -> TimeRange:
+def _instants(period: Period, ordinals: OrdinalRange) -> TimeRange:
     return TimeRange(period.start(ordinals.start), period.start(ordinals.end))
 
 
 def _row(
-    time: TimeRange, status: str, table: str | None, period: UpdatePeriod, partitions: int
+    calendar: Calendar, time: TimeRange, status: str, table: str | None, period: Period, partitions: int
 ) -> tuple[TimeRange, Row]:
-    row = (format_instant(time.start), format_instant(time.end), status, table, period.name, partitions)
+    row = (calendar.text(time.start), calendar.text(time.end), status, table, period.name, partitions)
     return time, row

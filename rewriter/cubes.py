@@ -11,22 +11,25 @@ from rewriter.grammar import statements as s
 from rewriter.result import Result
 from rewriter.showing import named_cube, named_fact
 from rewriter.specs import check_unique
+from rewriter.timeline.calendars import calendar_of
 
 
 def create_cube(statement: s.CreateCube, context: Context) -> Result:
     """CREATE CUBE: columns with unique names, at least one TIME, COUNTED BY that names a COUNT measure."""
     name = single(statement.name)
-    if statement.time_zone is not None and statement.time_zone.upper() not in ("UTC", "Z"):
-        raise not_supported(
-            f"The time zone {statement.time_zone}",
-            statement.name.span,
-            "Leave TIME ZONE out: the calendar is that of UTC.",
-        )
+    try:
+        calendar = calendar_of(statement.time_zone or "UTC")
+    except Error as error:
+        raise error.at(statement.name.span) from None
     if context.snapshot.named(name) is not None:
         if statement.if_not_exists:
             return Result("CREATE CUBE")
         raise already_exists(statement.name)
     _check_columns(statement)
+    times = [column for column in statement.columns if column.role == "TIME"]
+    if len(times) > 1 and not calendar.is_utc:
+        hint = "Leave TIME ZONE out, or keep one column as TIME."
+        raise not_supported("A time zone for several time dimensions", times[1].span, hint)
     with context.catalog.begin(context.snapshot) as transaction:
         cube = Cube(
             id=transaction.allocate_id(),
@@ -39,6 +42,7 @@ def create_cube(statement: s.CreateCube, context: Context) -> Result:
             ),
             times=tuple(c.name for c in statement.columns if c.role == "TIME"),
             column_order=tuple(c.name for c in statement.columns),
+            zone=calendar.zone,
         )
         transaction.commit([CreateObject(cube)])
     return Result("CREATE CUBE")

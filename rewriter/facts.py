@@ -23,6 +23,7 @@ from rewriter.properties import check_storage_table
 from rewriter.result import Result
 from rewriter.showing import named_cube
 from rewriter.specs import value_of
+from rewriter.timeline.layout_parts import TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout, check_told_apart
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
@@ -41,7 +42,8 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
     _check_distinct(statement, storages)
     _check_times(statement, storages, columns, cube)
     with context.catalog.begin(context.snapshot) as transaction:
-        fact = Fact(transaction.allocate_id(), name, cube.name, storages, columns, statement.weight)
+        fact = Fact(transaction.allocate_id(), name, cube.name, storages, columns, statement.weight, cube.zone)
+        _check_nesting(fact, statement.name.span)
         try:
             transaction.commit([CreateObject(fact)])
         except Error as error:
@@ -75,12 +77,13 @@ def _storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, 
         raise not_supported("ON CLUSTER", block.span, "Leave ON CLUSTER out: there is one engine per session.")
     tables = tuple(_storage_table(one, cube, columns, context) for one in block.tables)
     storage = Storage(block.name, tables, block.start, block.end)
-    now, text = context.planning.now, described(storage)
-    _check_window(partial(between, block.start, block.end, now), block.span, f"The storage {block.name}", text)
+    now, text, calendar = context.planning.now, described(storage), cube.calendar
+    named = f"The storage {block.name}"
+    _check_window(partial(between, block.start, block.end, now, calendar), block.span, named, text)
     for one, table in zip(block.tables, tables, strict=True):
         at = one.table.span if one.table is not None else one.span
         text = described(storage, table)
-        _check_window(partial(window, storage, table, now), at, f"The table {table.table}", text)
+        _check_window(partial(window, storage, table, now, calendar), at, f"The table {table.table}", text)
     return storage
 
 
@@ -116,8 +119,10 @@ def _storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None
         )
     times = _times(one, cube, table)
     types = _time_types(one, table, [column for layout_columns in times.values() for column in layout_columns])
-    layouts = {time: _layouts(one, layout_columns, types) for time, layout_columns in times.items()}
-    _check_property(one.table, table, layouts[cube.times[0]])
+    plain = {time: _layouts(one, layout_columns, types) for time, layout_columns in times.items()}
+    _check_property(one.table, table, plain[cube.times[0]])
+    of = cube.calendar.of
+    layouts = {time: {of(period): layout for period, layout in found.items()} for time, found in plain.items()}
     complete = _completeness(one, cube, table, times)
     _check_carried(one.table, cube, columns, table, [column.column for column in complete])
     leading, *others = layouts
@@ -363,6 +368,31 @@ def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> N
                     "Name several periods of a table in one PERIODS (…).",
                 )
             seen.add(table.table.lower())
+
+
+def _check_nesting(fact: Fact, at: Span) -> None:
+    """In a zone, what is finer than a day must be what its days are made of."""
+    periods = sorted({period for table in fact.tables for period in table.layouts})
+    days = next((period for period in periods if not isinstance(period, UpdatePeriod)), None)
+    for table in fact.tables:
+        for layout in (table.layouts[period] for period in table.layouts if not isinstance(period, UpdatePeriod)):
+            instants = next((part for part in layout.parts if part.type == TIMESTAMP), None)
+            if instants is not None:
+                # Whether it would hold the zone's wall time or an instant nobody has said.
+                raise not_supported(
+                    f"A TIMESTAMP partition column for {layout.period.name} partitions of {fact.zone}",
+                    at,
+                    f"Declare {instants.column} DATE.",
+                )
+    for period in periods:
+        if days is not None and period.kind < UpdatePeriod.DAILY and not period.nests_in(days):
+            hint = "Declare MINUTELY instead" if UpdatePeriod.MINUTELY.nests_in(days) else "Leave it out"
+            raise _invalid_fact(
+                f"{period.name} periods are those of UTC, and the days of {fact.zone} are not made of them.",
+                at,
+                f"{hint}, or store the {period.name} partitions in a fact without {days.name} and coarser ones.",
+                fact.name,
+            )
 
 
 def _invalid_fact(message: str, at: Span, hint: str, named: str | None = None) -> AnalysisError:

@@ -81,7 +81,7 @@ def _reads_outside(use: TableUse, context: Context) -> bool:
     storage, stored = next((s, t) for s in fact.storages for t in s.tables if t.table.lower() == name)
     if not is_bounded(storage, stored):
         return False
-    valid = window(storage, stored, context.planning.now)
+    valid = window(storage, stored, context.planning.now, fact.calendar)
     binding = TimeBinding(fact, stored, use.table)
     slots = (binding.locate(one.values) for one in context.snapshot.partitions(use.table, use.ranges))
     return any(slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) - valid for slot in slots)

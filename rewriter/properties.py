@@ -159,7 +159,7 @@ def _column_of(choice: Choice, table: Table, context: Context) -> str:
 
 
 def _layout(choice: Choice, place: StorageTable) -> TimeLayout:
-    layout = place.layouts.get(choice.period)
+    layout = properties.layout_of(place.layouts, choice.period)
     if layout is None:
         periods = ", ".join(period.name for period in sorted(place.layouts))
         raise properties.invalid(
@@ -171,7 +171,8 @@ def _layout(choice: Choice, place: StorageTable) -> TimeLayout:
 def _column_in(choice: Choice, place: StorageTable) -> str:
     known = [*_layout(choice, place).columns, place.time]
     for other in place.others:
-        known += [*other.layouts[choice.period].columns, other.time]
+        layout = properties.layout_of(other.layouts, choice.period)
+        known += [*(layout.columns if layout else ()), other.time]
     return _named(choice, known, place.table, f"name {' or '.join(known)}")
 
 

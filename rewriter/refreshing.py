@@ -20,7 +20,7 @@ from rewriter.checking import (
     whole_base,
     within,
 )
-from rewriter.comparing import aggregated, engine_query, truncated, uses_of
+from rewriter.comparing import aggregated, engine_query, period_start, time_of, uses_of
 from rewriter.context import Context
 from rewriter.coverage import asked, overlapping
 from rewriter.errors import Error, InternalError
@@ -31,13 +31,14 @@ from rewriter.planner.arms import Arm, relation
 from rewriter.planner.literals import string_literal
 from rewriter.planner.plan import SqlTemplate, TableToken, quote_identifier
 from rewriter.planner.validity import window
+from rewriter.planner.zones import wall_time
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
 from rewriter.specs import key_range
+from rewriter.timeline.calendars import Period, ZonedPeriod
 from rewriter.timeline.layout_parts import DATE, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
-from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.ranges import RangeSet, TimeRange
 
 
 def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
@@ -55,7 +56,7 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     cube = context.snapshot.cube(fact.cube)
     whole = whole_base(base_places(fact), context)
     everything = TimeRange(whole.ranges[0].start, whole.ranges[-1].end) if whole else None
-    wanted = asked(statement, context, everything)
+    wanted = asked(statement, fact, context, everything)
     rows: list[Row] = []
     try:
         for place in places(fact):
@@ -74,13 +75,13 @@ def _refresh(
     table, period = context.snapshot.table(place.table.table), place.period
     fresh = times(period, context.snapshot.timeline(table.name, period, place.table.time).ranges())
     stale = inside(context.snapshot.outdated(table.name, period, place.table.time).ranges(), period, wanted)
-    valid = window(place.storage, place.table, context.planning.now)
+    valid = window(place.storage, place.table, context.planning.now, place.fact.calendar)
     possible = inside(ordinals_of(period, within(period, whole & valid)), period, wanted)
     missing = possible - fresh - stale
     reason = _unfit(place, table, cube)
     if reason is not None:
-        yield from _rows(table, period, missing, "missing", reason)
-        yield from _rows(table, period, stale, "outdated", reason)
+        yield from _rows(cube, table, period, missing, "missing", reason)
+        yield from _rows(cube, table, period, stale, "outdated", reason)
         return
     chosen = possible - fresh
     status = "to refresh"
@@ -88,11 +89,11 @@ def _refresh(
         _write(place, table, cube, chosen, context)
         after = context.catalog.snapshot().timeline(table.name, period, place.table.time)
         again = chosen - times(period, after.ranges())
-        yield from _rows(table, period, again, "outdated", "outdated again: its base has changed meanwhile")
+        yield from _rows(cube, table, period, again, "outdated", "outdated again: its base has changed meanwhile")
         chosen, status = chosen - again, "refreshed"
-    yield from _rows(table, period, chosen & missing, "missing", status)
-    yield from _rows(table, period, chosen & stale, "outdated", status)
-    yield from _rows(table, period, stale - possible, "outdated", "skipped: its base is not wholly there")
+    yield from _rows(cube, table, period, chosen & missing, "missing", status)
+    yield from _rows(cube, table, period, chosen & stale, "outdated", status)
+    yield from _rows(cube, table, period, stale - possible, "outdated", "skipped: its base is not wholly there")
 
 
 def _unfit(place: Place, table: Table, cube: Cube) -> str | None:
@@ -123,7 +124,10 @@ def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Co
     def change(write_id: int, files: Sequence[WrittenFile]) -> WritePartitions:
         found = grouped(files)
         layout, runs = place.table.layouts[place.period], ordinals_of(place.period, chosen)
-        named = [time_values(table, layout, ordinal) for run in runs for ordinal in range(run.start, run.end)]
+        ordinals = (ordinal for run in runs for ordinal in range(run.start, run.end))
+        period = place.period
+        # A date that a zone leaves out has no partition.
+        named = [time_values(table, layout, one) for one in ordinals if period.start(one) < period.end(one)]
         targets = list(_targets(place, table, named, found.keys()))
         if found.keys() - set(targets):
             raise InternalError(f"rows of {table.name} fell into partitions that were not to be refreshed")
@@ -145,12 +149,17 @@ def _template(place: Place, table: Table, cube: Cube, arms: Sequence[Arm]) -> Sq
     values |= {
         measure.name.lower(): f"CAST(v{number} AS {measure.type.upper()})" for number, measure in enumerate(measures)
     }
+    calendar = cube.calendar
     for time, start in starts.items():
         values[time.lower()] = start
-        values |= _time_texts(layouts[time], start)
+        named = start
+        if isinstance(place.period, ZonedPeriod):
+            named = wall_time(calendar, start, time_of(arms, calendar))
+        values |= _time_texts(layouts[time], named)
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
     rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
-    plain = [f"{truncated(place.period, quote_identifier(time))} AS {start}" for time, start in starts.items()]
+    cut = {time: period_start(place.period, quote_identifier(time), arms, calendar) for time in starts}
+    plain = [f"{cut[time]} AS {start}" for time, start in starts.items()]
     plain += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
     plain += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]
     columns = [*starts, *(column.name for column in dimensions), *(measure.name for measure in measures)]
@@ -178,7 +187,7 @@ _FIELDS = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15,
 
 
 def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
-    """The value of each time partition column for the period that begins at ``t``, as Spark SQL; NULL of NULL."""
+    """Each time partition column's value for the period that begins at the wall time ``t``, as Spark SQL; NULL of NULL."""
     sample = layout.values(0)
     found: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
@@ -237,7 +246,7 @@ def _lacking(
             yield (*time, *combination)
 
 
-def _rows(table: Table, period: UpdatePeriod, time: RangeSet, was: str, status: str) -> Iterator[Row]:
+def _rows(cube: Cube, table: Table, period: Period, time: RangeSet, was: str, status: str) -> Iterator[Row]:
     for one in time:
-        ends = (format_instant(one.start), format_instant(one.end))
+        ends = (cube.calendar.text(one.start), cube.calendar.text(one.end))
         yield (table.name, period.name, *ends, was, status, len(overlapping(period, one)))

@@ -9,6 +9,7 @@ from rewriter.catalog.values import partition_name
 from rewriter.context import Context, single
 from rewriter.errors import Error
 from rewriter.grammar import statements as s
+from rewriter.grammar.render import quote
 from rewriter.planner.expand import expand
 from rewriter.planner.offers import Offers, renamed
 from rewriter.planner.text import QueryText
@@ -214,7 +215,7 @@ def _describe_cube(cube: Cube) -> Result:
             details += ["NOT NULL"] if measure.not_null else []
             rows.append((name, measure.type, f"MEASURE {measure.aggregate.value}", " ".join(details)))
         else:
-            rows.append((name, "timestamp", "TIME", ""))
+            rows.append((name, "timestamp", "TIME", "" if cube.calendar.is_utc else f"TIME ZONE {quote(cube.zone)}"))
     return listing("DESCRIBE", strings("column", "type", "role", "details"), rows)
 
 

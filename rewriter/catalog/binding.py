@@ -14,8 +14,10 @@ from rewriter.catalog.partition_types import partition_type
 from rewriter.catalog.time_keys import time_ranges
 from rewriter.catalog.values import partition_name
 from rewriter.errors import AnalysisError, DataError, IntegrityError, NotSupportedError
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.layouts import TimeLayout, check_told_apart
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import format_instant
 from rewriter.timeline.timelines import OrdinalRange
 
 #: The property of a table that names the update period of all its partitions.
@@ -26,7 +28,7 @@ UPDATE_PERIOD = "cube.storagetable.partition.update.period"
 class Slot:
     """A place on a timeline: the partition of one update period that a partition's values name."""
 
-    period: UpdatePeriod
+    period: Period
     ordinal: int
 
     @property
@@ -46,7 +48,7 @@ Combination = tuple[str | int | None, ...]
 _Pick = Callable[[Sequence[str | None]], list[str | None]]
 
 
-def overlapped(slot: Slot, period: UpdatePeriod) -> range:
+def overlapped(slot: Slot, period: Period) -> range:
     """The ordinals of the periods that share time with the slot."""
     return range(period.ordinal(slot.start), period.ordinal(slot.end - 1) + 1)
 
@@ -65,7 +67,7 @@ class TimeBinding:
         return self.storage_table.time.lower()
 
     @cached_property
-    def base_period(self) -> UpdatePeriod:
+    def base_period(self) -> Period:
         """The base period of the fact (not of this table)."""
         return self.fact.base_period
 
@@ -80,7 +82,7 @@ class TimeBinding:
         return self.table.external or self.storage_table.trusted
 
     @property
-    def rollup_periods(self) -> tuple[UpdatePeriod, ...]:
+    def rollup_periods(self) -> tuple[Period, ...]:
         """The periods of the table whose freshness we keep, fine to coarse; none where the owner promises it."""
         if self.promised:
             return ()
@@ -130,7 +132,7 @@ class TimeBinding:
         theirs = {name: place for place, name in enumerate(other.further)}
         return tuple((place, theirs[name]) for place, name in enumerate(self.further) if name in theirs)
 
-    def seen_from(self, rollup: TimeBinding, period: UpdatePeriod, combination: Combination) -> Iterator[Combination]:
+    def seen_from(self, rollup: TimeBinding, period: Period, combination: Combination) -> Iterator[Combination]:
         """What both tables know of a base partition's combination, as rollup partitions of ``period`` say it: of
         another time, the periods that share time with the base partition's; one where base periods nest in them.
         """
@@ -141,7 +143,7 @@ class TimeBinding:
             known.append((value,) if times is None else times)
         return itertools.product(*known)
 
-    def key_ranges(self, period: UpdatePeriod, ordinals: OrdinalRange) -> tuple[KeyRange, ...]:
+    def key_ranges(self, period: Period, ordinals: OrdinalRange) -> tuple[KeyRange, ...]:
         """Keys among which all partitions of these periods are; others may be there, too."""
         return time_ranges(self.table, self.storage_table.layouts[period], [ordinals])
 
@@ -160,13 +162,13 @@ class TimeBinding:
         return tuple(place for place, name in enumerate(self._names) if name not in timed)
 
     @cached_property
-    def _readers(self) -> tuple[tuple[UpdatePeriod, TimeLayout, _Pick], ...]:
+    def _readers(self) -> tuple[tuple[Period, TimeLayout, _Pick], ...]:
         return tuple(
             (period, layout, self._picking(layout)) for period, layout in sorted(self.storage_table.layouts.items())
         )
 
     @cached_property
-    def _other_readers(self) -> dict[UpdatePeriod, tuple[tuple[TimeLayout, _Pick], ...]]:
+    def _other_readers(self) -> dict[Period, tuple[tuple[TimeLayout, _Pick], ...]]:
         return {
             period: tuple((o.layouts[period], self._picking(o.layouts[period])) for o in self.storage_table.others)
             for period in self.storage_table.layouts
@@ -176,7 +178,7 @@ class TimeBinding:
         places = [self._names.index(column.lower()) for column in layout.columns]
         return lambda values: [values[place] for place in places]
 
-    def _other_ordinals(self, values: Sequence[str | None], period: UpdatePeriod) -> tuple[int | None, ...]:
+    def _other_ordinals(self, values: Sequence[str | None], period: Period) -> tuple[int | None, ...]:
         """What the values name of each other time; ``DataError`` where they name no such period, and are not NULL."""
         named = [(layout, pick(values)) for layout, pick in self._other_readers[period]]
         return tuple(layout.ordinal(one) if any(v is not None for v in one) else None for layout, one in named)
@@ -194,6 +196,8 @@ class TimeBinding:
             timeless = period == self.base_period and all(value is None for value in named)
             try:
                 slot = None if timeless else Slot(period, layout.ordinal(named))
+                if slot is not None:
+                    _check_length(slot, self)
                 self._other_ordinals(values, period)
                 slots.append(slot)
             except DataError as error:
@@ -235,6 +239,18 @@ def declared_period(properties: Mapping[str, str]) -> UpdatePeriod | None:
     except AnalysisError as error:
         error.message = f"the property {UPDATE_PERIOD} is '{text}', which is no update period"
         raise
+
+
+def _check_length(slot: Slot, binding: TimeBinding) -> None:
+    """A date that the zone leaves out is the name of no partition."""
+    if not isinstance(slot.period, UpdatePeriod) and slot.start == slot.end:
+        named = format_instant(slot.period.kind.start(slot.ordinal))
+        raise DataError(
+            f"{binding.fact.zone} has no {named}: its clocks went past that day",
+            condition="INVALID_TIME_PARTITION",
+            object=binding.table.name,
+            hint="leave the partition out; no time is missing without it",
+        )
 
 
 def bind(fact: Fact, find: Callable[[str], object]) -> tuple[TimeBinding, ...]:

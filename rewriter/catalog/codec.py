@@ -20,8 +20,8 @@ from rewriter.catalog.models import (
     Table,
     View,
 )
+from rewriter.timeline.calendars import Calendar, Period, calendar_of
 from rewriter.timeline.layouts import TimeLayout
-from rewriter.timeline.periods import UpdatePeriod
 
 Object = Table | View | Cube | Fact
 
@@ -98,6 +98,7 @@ def _view(id: int, name: str, data: dict[str, Any]) -> View:
 
 def _cube_data(cube: Cube) -> dict[str, Any]:
     return {
+        **_zone_data(cube.zone),
         "dimensions": _columns_data(cube.dimensions),
         "measures": [[m.name, m.type, m.aggregate.value, m.counted_by, m.not_null] for m in cube.measures],
         "times": cube.times,
@@ -108,11 +109,21 @@ def _cube_data(cube: Cube) -> dict[str, Any]:
 def _cube(id: int, name: str, data: dict[str, Any]) -> Cube:
     measures = tuple(Measure(m[0], m[1], Aggregate(m[2]), m[3], m[4]) for m in data["measures"])
     times, column_order = tuple(data["times"]), tuple(data["column_order"])
-    return Cube(id, name, _columns(data["dimensions"]), measures, times, column_order)
+    return Cube(id, name, _columns(data["dimensions"]), measures, times, column_order, _zone(data))
+
+
+def _zone_data(zone: str) -> dict[str, str]:
+    """A zone stands in definitions where it is not UTC: so say those of earlier versions, which have no such entry."""
+    return {} if zone == "UTC" else {"time_zone": zone}
+
+
+def _zone(data: dict[str, Any]) -> str:
+    return str(data.get("time_zone", "UTC"))
 
 
 def _fact_data(fact: Fact) -> dict[str, Any]:
     return {
+        **_zone_data(fact.zone),
         "cube": fact.cube,
         "columns": fact.columns,
         "weight": fact.weight,
@@ -125,11 +136,13 @@ def _fact_data(fact: Fact) -> dict[str, Any]:
 
 def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
     # Facts of the first schema have no bounds.
+    calendar = calendar_of(_zone(data))
     storages = tuple(
-        Storage(label, tuple(map(_storage_table, tables)), *bounds) for label, tables, *bounds in data["storages"]
+        Storage(label, tuple(_storage_table(table, calendar) for table in tables), *bounds)
+        for label, tables, *bounds in data["storages"]
     )
     columns = None if data["columns"] is None else tuple(data["columns"])
-    return Fact(id, name, data["cube"], storages, columns, data["weight"])
+    return Fact(id, name, data["cube"], storages, columns, data["weight"], calendar.zone)
 
 
 def _storage_table_data(table: StorageTable) -> dict[str, Any]:
@@ -146,19 +159,19 @@ def _storage_table_data(table: StorageTable) -> dict[str, Any]:
     }
 
 
-def _storage_table(data: dict[str, Any]) -> StorageTable:
+def _storage_table(data: dict[str, Any], calendar: Calendar) -> StorageTable:
     # Facts of the first schema have no such entries.
     complete = tuple(
         Completeness(column, None if values is None else tuple(values)) for column, values in data.get("complete", ())
     )
-    others = tuple(OtherTime(time, _layouts(layouts)) for time, layouts in data.get("others", ()))
-    layouts, bounds = _layouts(data["layouts"]), (data.get("start"), data.get("end"))
+    others = tuple(OtherTime(time, _layouts(layouts, calendar)) for time, layouts in data.get("others", ()))
+    layouts, bounds = _layouts(data["layouts"], calendar), (data.get("start"), data.get("end"))
     return StorageTable(data["table"], data["time"], layouts, data["trusted"], complete, others, *bounds)
 
 
-def _layouts_data(layouts: Mapping[UpdatePeriod, TimeLayout]) -> list[dict[str, object]]:
+def _layouts_data(layouts: Mapping[Period, TimeLayout]) -> list[dict[str, object]]:
     return [layout.to_json() for layout in layouts.values()]
 
 
-def _layouts(data: list[dict[str, object]]) -> dict[UpdatePeriod, TimeLayout]:
-    return {layout.period: layout for layout in map(TimeLayout.from_json, data)}
+def _layouts(data: list[dict[str, object]], calendar: Calendar) -> dict[Period, TimeLayout]:
+    return {calendar.of(layout.period): layout for layout in map(TimeLayout.from_json, data)}

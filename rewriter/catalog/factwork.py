@@ -29,13 +29,14 @@ from rewriter.catalog.timelines import (
     replace_timelines,
 )
 from rewriter.catalog.wholeness import PeriodParts
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import OrdinalRange
 
 _FRESH_ONLY: States = frozenset({schema.FRESH})
 #: By time dimension and period.
-_Changes = Mapping[tuple[str, UpdatePeriod], TimelineChange]
+_Changes = Mapping[tuple[str, Period], TimelineChange]
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ class FactWork:
         if self.is_base(binding.table, slot) and not binding.table.external:
             self._base_changes.setdefault(binding.time_key, []).append(slot)
 
-    def _touched(self, binding: TimeBinding, period: UpdatePeriod) -> list[OrdinalRange]:
+    def _touched(self, binding: TimeBinding, period: Period) -> list[OrdinalRange]:
         """The rollup periods over the base partitions that this commit changed."""
         if any(time_key != binding.time_key for time_key in self._base_changes):
             # Partitions named by another time dimension may hold rows of any time.

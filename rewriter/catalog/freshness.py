@@ -19,7 +19,7 @@ from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.errors import DataError
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timelines import PartitionTimeline
 
@@ -41,7 +41,7 @@ class BaseContent:
         self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
         self._events: dict[int, list[tuple[Slot | None, Combination, int]]] = {}
         self._newest_by_time: dict[str, int] = {}
-        self._by_period: dict[tuple[int | None, int, UpdatePeriod], dict[tuple[int, Combination], int]] = {}
+        self._by_period: dict[tuple[int | None, int, Period], dict[tuple[int, Combination], int]] = {}
         row = schema.partitions
         for binding in self._bases:
             query = sa.select(row.c.partition_values, row.c.commit_seq)
@@ -78,7 +78,7 @@ class BaseContent:
         return max(found, default=UNKNOWN)
 
     def _index(
-        self, rollup: TimeBinding | None, base: TimeBinding, period: UpdatePeriod
+        self, rollup: TimeBinding | None, base: TimeBinding, period: Period
     ) -> dict[tuple[int, Combination], int]:
         """The newest events of one base table by ordinal of a rollup period and what its combinations share with those
         of the rollup; of all combinations together without one.
@@ -119,7 +119,7 @@ class Provenance:
         self._bindings = bindings
         self._fact_is_news = fact_commit > snapshot.sequence
         self._unproven: RangeSet | None = None
-        self._read: set[UpdatePeriod] = set()
+        self._read: set[Period] = set()
 
     def as_of(self, binding: TimeBinding, slot: Slot) -> int:
         """The commit up to which the partition knows its base: that of the snapshot.
@@ -151,7 +151,7 @@ class Provenance:
             return False
         return self._fact_is_news or not any(self._retired(b) for b in bases)
 
-    def _fresh(self, binding: TimeBinding, period: UpdatePeriod) -> PartitionTimeline:
+    def _fresh(self, binding: TimeBinding, period: Period) -> PartitionTimeline:
         return self._snapshot.timeline(binding.table.name, period, binding.time_key)
 
     def _retired(self, binding: TimeBinding) -> RangeSet:
@@ -203,5 +203,5 @@ def as_sources(sources: Collection[int] | Sources) -> Sources:
     return sources if isinstance(sources, Mapping) else dict.fromkeys(sources)
 
 
-def _times(period: UpdatePeriod, line: PartitionTimeline) -> RangeSet:
+def _times(period: Period, line: PartitionTimeline) -> RangeSet:
     return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in line.ranges())

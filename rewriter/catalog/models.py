@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from rewriter.timeline.calendars import Calendar, Period, calendar_of
 from rewriter.timeline.layouts import TimeLayout
-from rewriter.timeline.periods import UpdatePeriod
 
 PartitionValues = tuple[str | None, ...]
 
@@ -110,7 +110,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Cube:
-    """A logical table of events. Column order is that of the declaration.
+    """A logical table of events. Column order is that of the declaration; days are those of ``zone``.
 
     The first of ``times`` is the leading one: completeness, freshness and covers are judged on it.
     """
@@ -121,6 +121,12 @@ class Cube:
     measures: tuple[Measure, ...]
     times: tuple[str, ...]
     column_order: tuple[str, ...]
+    zone: str = "UTC"
+
+    @property
+    def calendar(self) -> Calendar:
+        """The calendar that days and longer periods follow."""
+        return calendar_of(self.zone)
 
     @property
     def count_measure(self) -> Measure | None:
@@ -143,13 +149,14 @@ class OtherTime:
     """A time dimension beside the leading one; ``layouts`` says how each period's partitions name it."""
 
     time: str
-    layouts: Mapping[UpdatePeriod, TimeLayout]
+    layouts: Mapping[Period, TimeLayout]
 
 
 @dataclass(frozen=True)
 class StorageTable:
     """A table that holds one or more periods of a fact; ``layouts`` says how each period's partitions name ``time``,
-    the leading time dimension. A partition names one period of each of the ``others``, too, of the same kind.
+    the leading time dimension. A partition names one period of each of the ``others``, too, of the same kind. The
+    periods are those of the cube's calendar.
 
     ``complete`` has one entry for each partition column that names no time. A period exists when every combination of
     the values listed there has a partition. ``start`` and ``end`` bound the time it answers for, as a storage's do.
@@ -157,7 +164,7 @@ class StorageTable:
 
     table: str
     time: str
-    layouts: Mapping[UpdatePeriod, TimeLayout]
+    layouts: Mapping[Period, TimeLayout]
     trusted: bool = False
     complete: tuple[Completeness, ...] = ()
     others: tuple[OtherTime, ...] = ()
@@ -187,7 +194,9 @@ class Storage:
 
 @dataclass(frozen=True)
 class Fact:
-    """One physical realisation of a cube. ``columns`` is ``None`` where the fact carries all of the cube's."""
+    """One physical realisation of a cube. ``columns`` is ``None`` where the fact carries all of the cube's; ``zone`` is
+    the cube's.
+    """
 
     id: int
     name: str
@@ -195,13 +204,19 @@ class Fact:
     storages: tuple[Storage, ...]
     columns: tuple[str, ...] | None = None
     weight: int = 0
+    zone: str = "UTC"
+
+    @property
+    def calendar(self) -> Calendar:
+        """The calendar of its cube."""
+        return calendar_of(self.zone)
 
     @property
     def tables(self) -> tuple[StorageTable, ...]:
         return tuple(table for storage in self.storages for table in storage.tables)
 
     @property
-    def base_period(self) -> UpdatePeriod:
+    def base_period(self) -> Period:
         """The finest period that the fact declares."""
         return min(period for table in self.tables for period in table.layouts)
 

@@ -11,7 +11,7 @@ from rewriter.catalog.binding import Slot, TimeBinding
 from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.schema import FRESH
 from rewriter.catalog.timelines import ABSENT, TimelineChange
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 
 
 class OtherTimes:
@@ -31,7 +31,7 @@ class OtherTimes:
 
     def changes(
         self, binding: TimeBinding, live: Callable[[], Iterable[PartitionValues]]
-    ) -> Mapping[tuple[str, UpdatePeriod], TimelineChange]:
+    ) -> Mapping[tuple[str, Period], TimelineChange]:
         """What becomes of a table's timelines, by (time dimension, period). ``live`` are the values of the partitions
         that there are now; they are read only where one was dropped: O(partitions of the table).
         """
@@ -41,7 +41,7 @@ class OtherTimes:
             lost.difference_update(binding.other_slots(values))
             if not lost:
                 break
-        found: dict[tuple[str, UpdatePeriod], TimelineChange] = {}
+        found: dict[tuple[str, Period], TimelineChange] = {}
         for key, slot in met:
             change = found.setdefault((key, slot.period), TimelineChange())
             change.states[slot.ordinal] = ABSENT if (key, slot) in lost else frozenset({FRESH})

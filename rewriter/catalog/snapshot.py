@@ -16,7 +16,7 @@ from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
 from rewriter.timeline import runs
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.timeline_classes import DEFAULT, make_timeline
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
@@ -154,7 +154,7 @@ class Snapshot:
         with self._database.read() as connection:
             return tuple((by_key[key], file) for key, file in reads.files(connection, table, ids, ranges))
 
-    def timeline(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline:
+    def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.
 
         Its class is the one that the table's properties choose. All timelines of a table are one read. The answer is
@@ -162,15 +162,15 @@ class Snapshot:
         """
         return self._timeline(table_name, period, time_dimension, schema.FRESH)
 
-    def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline:
+    def outdated(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """The periods that exist in a storage table but are outdated. The answer is shared: do not change it."""
         return self._timeline(table_name, period, time_dimension, schema.OUTDATED)
 
-    def retired(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> PartitionTimeline:
+    def retired(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """The base periods of a storage table that were dropped and not written since. Do not change it either."""
         return self._timeline(table_name, period, time_dimension, schema.RETIRED)
 
-    def _timeline(self, name: str, period: UpdatePeriod, time: str, state: int) -> PartitionTimeline:
+    def _timeline(self, name: str, period: Period, time: str, state: int) -> PartitionTimeline:
         table = self.table(name)
         key = (int(period), time.lower(), state)
         if (table.id, key) not in self._timelines:
@@ -178,7 +178,7 @@ class Snapshot:
             self._timelines[table.id, key] = make_timeline(self._ranges(table, key), kind)
         return self._timelines[table.id, key]
 
-    def _implementation(self, table: Table, period: UpdatePeriod, time: str) -> str:
+    def _implementation(self, table: Table, period: Period, time: str) -> str:
         """The name of the class that a timeline of the table is kept in."""
         if not any(timeline_properties.choices(table.properties)):
             return DEFAULT
@@ -213,7 +213,7 @@ class Snapshot:
                 ) from error
         return self._stored[table.id]
 
-    def mean_bytes(self, table_name: str, period: UpdatePeriod) -> int | None:
+    def mean_bytes(self, table_name: str, period: Period) -> int | None:
         """The mean bytes of one period in a storage table, rounded up; ``None`` where they are not known.
 
         O(partitions) for the first one who asks after a write to the table, then from memory.

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from rewriter.catalog.models import StorageTable
 from rewriter.errors import AnalysisError
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timeline_classes import DEFAULT
 
@@ -39,10 +41,15 @@ class Choice:
         """The time dimension of the storage table whose timeline it means; ``None`` where it has no such timeline."""
         named = self.column.lower()
         for time, layouts in ((table.time, table.layouts), *((one.time, one.layouts) for one in table.others)):
-            layout = layouts.get(self.period)
+            layout = layout_of(layouts, self.period)
             if layout is not None and named in {time.lower(), *(column.lower() for column in layout.columns)}:
                 return time
         return None
+
+
+def layout_of(layouts: Mapping[Period, TimeLayout], kind: UpdatePeriod) -> TimeLayout | None:
+    """The layout of a period by its kind, whatever calendar it follows."""
+    return next((layout for period, layout in layouts.items() if period.kind is kind), None)
 
 
 def is_about_timelines(key: str) -> bool:
@@ -81,7 +88,7 @@ def choices(properties: Mapping[str, str]) -> Iterator[Choice]:
                 continue
 
 
-def chosen(properties: Mapping[str, str], table: StorageTable, period: UpdatePeriod, time: str) -> str:
+def chosen(properties: Mapping[str, str], table: StorageTable, period: Period, time: str) -> str:
     """The name of the class of one timeline; ``DEFAULT`` where no property chooses. ``time`` may be in any case.
 
     Raises ``AnalysisError`` INVALID_TIMELINE_PROPERTY where two choose, and not the same.
@@ -90,7 +97,7 @@ def chosen(properties: Mapping[str, str], table: StorageTable, period: UpdatePer
     found = [
         choice
         for choice in choices(properties)
-        if choice.period is period and (choice.time_in(table) or "").lower() == wanted
+        if choice.period is period.kind and (choice.time_in(table) or "").lower() == wanted
     ]
     if len({choice.implementation for choice in found}) > 1:
         raise invalid(

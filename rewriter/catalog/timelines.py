@@ -12,7 +12,7 @@ from rewriter.catalog import schema
 from rewriter.catalog.models import Table
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.timeline import runs
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -79,7 +79,7 @@ def ranges_of(ordinals: Iterable[int]) -> list[OrdinalRange]:
 def change_timeline(
     connection: sa.Connection,
     table_id: int,
-    period: UpdatePeriod,
+    period: Period,
     time_key: str,
     change: TimelineChange,
     write_id: Callable[[], int],

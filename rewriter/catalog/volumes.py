@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from rewriter.catalog import reads
 from rewriter.catalog.binding import Slot, TimeBinding
 from rewriter.catalog.writeids import ValidWriteIdList
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 
 #: By period: bytes, rounded up; ``None`` where they are not known.
-Volumes = Mapping[UpdatePeriod, int | None]
+Volumes = Mapping[Period, int | None]
 
 
 def mean_bytes(connection: sa.Connection, binding: TimeBinding, ids: ValidWriteIdList) -> Volumes:
@@ -22,9 +22,9 @@ def mean_bytes(connection: sa.Connection, binding: TimeBinding, ids: ValidWriteI
     Nothing is known of external tables, whose files nobody counts, and of a period with a partition that was
     registered without statistics. The partition of NULL time does not count. O(partitions): all are read.
     """
-    total: dict[UpdatePeriod, int] = {}
-    slots: dict[UpdatePeriod, set[Slot]] = {}
-    unknown: set[UpdatePeriod] = set()
+    total: dict[Period, int] = {}
+    slots: dict[Period, set[Slot]] = {}
+    unknown: set[Period] = set()
     for partition, _ in reads.partitions(connection, binding.table, ids):
         slot = binding.locate(partition.values)
         if slot is None:

@@ -18,7 +18,7 @@ from rewriter.catalog.binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.freshness import UNKNOWN, BaseContent
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.catalog.timelines import ABSENT, States, ranges_of
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.timelines import OrdinalRange
 
 
@@ -50,7 +50,7 @@ class PeriodParts:
 
     def of(self, binding: TimeBinding, slots: Iterable[Slot]) -> Parts:
         """The parts of these periods; one indexed statement for each run of consecutive periods."""
-        by_period: dict[UpdatePeriod, set[int]] = {}
+        by_period: dict[Period, set[int]] = {}
         for slot in slots:
             by_period.setdefault(slot.period, set()).add(slot.ordinal)
         found: dict[Slot, list[Part]] = {}
@@ -97,7 +97,7 @@ class PeriodParts:
                     return True
         return False
 
-    def _read(self, binding: TimeBinding, period: UpdatePeriod, run: OrdinalRange) -> Iterable[tuple[Slot, Part]]:
+    def _read(self, binding: TimeBinding, period: Period, run: OrdinalRange) -> Iterable[tuple[Slot, Part]]:
         row, ender = schema.partitions, schema.write_ids
         query = (
             sa.select(row.c.partition_values, row.c.as_of, row.c.sources, row.c.files, row.c.made, row.c.ended)

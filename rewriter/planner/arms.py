@@ -11,6 +11,8 @@ from rewriter.catalog.time_keys import null_time, time_ranges
 from rewriter.planner.literals import string_literal, timestamp_literal
 from rewriter.planner.othertimes import layout_of
 from rewriter.planner.plan import Selection, TableToken, quote_identifier
+from rewriter.planner.zones import start_of
+from rewriter.timeline.calendars import Calendar, ZonedPeriod
 from rewriter.timeline.layout_parts import DATE, STRING, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.timelines import OrdinalRange
@@ -43,7 +45,7 @@ def relation(
     for index, arm in enumerate(arms):
         if index:
             parts.append(" UNION ALL ")
-        items = [_column(arm, name) for name in columns]
+        items = [_column(arm, name, cube.calendar) for name in columns]
         items += [f"{expression} AS {quote_identifier(name)}" for name, expression in (extras or {}).items()]
         parts += [f"SELECT {', '.join(items)} FROM ", TableToken(arm.table)]
         parts.append(f" WHERE {_predicate(arm)}")
@@ -57,9 +59,12 @@ def key_ranges(arm: Arm) -> tuple[KeyRange, ...]:
     return time_ranges(arm.table, arm.layout, arm.ranges)
 
 
-def _column(arm: Arm, name: str) -> str:
+def _column(arm: Arm, name: str, calendar: Calendar) -> str:
     if name.lower() == arm.storage_table.time.lower():
         start = "CAST(NULL AS TIMESTAMP)" if arm.null_time else start_expression(arm.layout)
+        period = calendar.of(arm.layout.period)
+        if isinstance(period, ZonedPeriod) and not arm.null_time:
+            start = start_of(period, start, arm.ranges)
     elif any(name.lower() == other.time.lower() for other in arm.storage_table.others):
         start = start_expression(layout_of(arm.storage_table, name, arm.layout.period))
     else:
@@ -78,7 +83,7 @@ def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
 
 
 def start_expression(layout: TimeLayout) -> str:
-    """The first instant of a partition's period, as Spark SQL over the layout's columns."""
+    """The first instant of a partition's period, as Spark SQL over the layout's columns; in a zone, its wall time."""
     if len(layout.parts) == 1 and layout.parts[0].type in (DATE, TIMESTAMP):
         # A cast of a TIMESTAMP to itself costs nothing, and leaves no doubt.
         return f"CAST({quote_identifier(layout.parts[0].column)} AS TIMESTAMP)"

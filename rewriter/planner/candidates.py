@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rewriter.catalog.models import Fact, Storage, StorageTable, Table
+from rewriter.errors import NotSupportedError
 from rewriter.planner.arms import Arm, key_ranges
 from rewriter.planner.blocks import CatalogReader
 from rewriter.planner.costs import Costs, costs
@@ -19,6 +20,7 @@ from rewriter.planner.cover import Candidate, Cover, cover
 from rewriter.planner.othertimes import OtherUse, cut_by, undeclared
 from rewriter.planner.plan import Cause, CoverPart, PruneCause, Settings
 from rewriter.planner.validity import cut, described, is_bounded, window
+from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
@@ -51,7 +53,7 @@ class Source:
     fact: Fact
     storage: Storage
     storage_table: StorageTable
-    period: UpdatePeriod
+    period: Period
 
     def __str__(self) -> str:
         return f"{self.fact.name}.{self.storage_table.table} {self.period.name}"
@@ -65,12 +67,12 @@ Timelines = Mapping[Source, tuple[PartitionTimeline, PartitionTimeline]]
 class Choice:
     """The chosen group: its cover, the range that it was asked for, and why others fell out."""
 
-    base: UpdatePeriod
+    base: Period
     target: RangeSet
     cover: Cover
     outdated: RangeSet
     facts: tuple[Fact, ...]
-    periods: tuple[UpdatePeriod, ...]
+    periods: tuple[Period, ...]
     causes: tuple[Cause, ...]
     cost: str
     others: tuple[OtherUse, ...] = ()
@@ -96,7 +98,8 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         for table in storage.tables
         for period in sorted(table.layouts)
     ]
-    valid = {source: window(source.storage, source.storage_table, settings.now) for source in sources}
+    now = settings.now
+    valid = {source: window(source.storage, source.storage_table, now, source.fact.calendar) for source in sources}
     lines = {
         source: (
             cut(_timeline(reader, source), source.period, valid[source]),
@@ -106,6 +109,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     }
     # An open end means the extent of all candidates, not only of the group that will serve.
     target = _closed(snapped(demand.wanted, base), [(s.period, line) for s, both in lines.items() for line in both])
+    check_certain(target, carrying)
     priced = costs(
         (
             (source.storage_table.table, source.period)
@@ -146,7 +150,7 @@ def missing_columns(fact: Fact, demand: Demand) -> list[str]:
     return [name for name in demand.columns if name.lower() not in carried]
 
 
-def snapped(wanted: RangeSet, base: UpdatePeriod) -> RangeSet:
+def snapped(wanted: RangeSet, base: Period) -> RangeSet:
     """The base periods that start inside ``wanted``, as ranges: a row's time is the start of its base period."""
     found = []
     for one in wanted:
@@ -161,7 +165,7 @@ def _lacks_columns(fact: Fact, demand: Demand) -> Cause:
     return Cause(PruneCause.COLUMN_MISSING, fact.name, f"does not carry {', '.join(missing_columns(fact, demand))}")
 
 
-def _groups(facts: Sequence[Fact], base: UpdatePeriod, *, additive: bool) -> list[list[Fact]]:
+def _groups(facts: Sequence[Fact], base: Period, *, additive: bool) -> list[list[Fact]]:
     """All facts together where partitions of several may be mixed; each alone where not, and only those whose base
     period is the finest: what is coarser is a rollup of the same events.
     """
@@ -172,7 +176,7 @@ def _groups(facts: Sequence[Fact], base: UpdatePeriod, *, additive: bool) -> lis
 
 def _judge(
     facts: list[Fact],
-    base: UpdatePeriod,
+    base: Period,
     target: RangeSet,
     demand: Demand,
     lines: Timelines,
@@ -191,6 +195,9 @@ def _judge(
             sources.append(source)
         else:
             causes.append(cause)
+    straddling = [source for source in sources if any(_straddles(source, other, base) for other in sources)]
+    sources = [source for source in sources if source not in straddling]
+    causes += [_straddling(source) for source in straddling]
     found = cover(target, [_candidate(source, lines[source][0], priced) for source in sources])
     outdated = RangeSet.EMPTY
     for source in sources:
@@ -206,7 +213,7 @@ def _judge(
     return Choice(base, target, found, outdated, tuple(facts), periods, tuple(causes), cost), tuple(sources)
 
 
-def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Settings) -> Cause | None:
+def _excluded(source: Source, base: Period, demand: Demand, settings: Settings) -> Cause | None:
     period, unnamed = source.period, undeclared(demand.others, source.storage_table)
     if unnamed:
         return Cause(PruneCause.COLUMN_MISSING, str(source), f"is not partitioned by {', '.join(unnamed)}")
@@ -218,7 +225,8 @@ def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Sett
             )
         if not demand.additive:
             return Cause(PruneCause.NOT_ADDITIVE, str(source), "the block is not additive, which needs the base period")
-        coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(unit)]
+        calendar = source.fact.calendar
+        coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(calendar.of(unit))]
         if coarse:
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
         inside = next((use for use in demand.others if cut_by(use, period)), None)
@@ -231,12 +239,45 @@ def _excluded(source: Source, base: UpdatePeriod, demand: Demand, settings: Sett
             used = "time is used" if uses_time else f"the range cuts {base.name} periods"
             detail = f"{used}, and {base.name} does not nest in it"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
-    if settings.periods is not None and period not in settings.periods:
+    if settings.periods is not None and period.kind not in settings.periods:
         return Cause(PruneCause.EXCLUDED_BY_SETTING, str(source), "SET rewriter.periods leaves this period out")
     return None
 
 
-def _loses_starts(period: UpdatePeriod, base: UpdatePeriod, wanted: RangeSet) -> bool:
+def _straddles(source: Source, other: Source, base: Period) -> bool:
+    """Whether a source's periods do not nest with another's, as hours of UTC in the days of Kolkata: of the two the one
+    that is the base serves, or that in which the base nests.
+    """
+    finer, coarser = sorted((source.period, other.period), key=int)
+    if isinstance(coarser, UpdatePeriod) or not isinstance(finer, UpdatePeriod) or finer.nests_in(coarser):
+        return False
+    return source.period is (coarser if finer is base else finer)
+
+
+def _straddling(source: Source) -> Cause:
+    zone = source.fact.zone
+    return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"hours of UTC do not nest in the days of {zone}")
+
+
+def check_certain(target: RangeSet, facts: Sequence[Fact]) -> None:
+    """Raises ``NotSupportedError`` where some of the time lies before the zone's days were made of whole hours and
+    minutes, as far as the facts have them, and followed each other.
+    """
+    calendar = facts[0].calendar
+    kinds = {UpdatePeriod.DAILY, *(period.kind for fact in facts for table in fact.tables for period in table.layouts)}
+    since = max((known for kind in kinds if (known := calendar.since(kind)) is not None), default=MIN_INSTANT)
+    if target and target.ranges[0].start < since:
+        first = format_instant(target.ranges[0].start)
+        raise NotSupportedError(
+            f"The calendar of {calendar.zone} before {format_instant(since)}Z is not supported: its days are not made "
+            f"of whole hours there, or a clock went back over midnight; the range begins at {first}Z.",
+            condition="UNCERTAIN_TIME_ZONE",
+            object=calendar.zone,
+            hint=f"Ask for time from '{format_instant(since)}Z' on.",
+        )
+
+
+def _loses_starts(period: Period, base: Period, wanted: RangeSet) -> bool:
     """Whether a period that might serve begins in a gap of ``wanted`` inside a base period, which is shorter: the
     predicate would drop its rows.
     """
@@ -297,7 +338,7 @@ def _outdated(reader: CatalogReader, source: Source) -> PartitionTimeline:
     return reader.outdated(source.storage_table.table, source.period, source.storage_table.time)
 
 
-def _closed(target: RangeSet, timelines: list[tuple[UpdatePeriod, PartitionTimeline]]) -> RangeSet:
+def _closed(target: RangeSet, timelines: list[tuple[Period, PartitionTimeline]]) -> RangeSet:
     """``target`` with open ends cut at the extent of all partitions that exist, outdated ones included."""
     if not any(one.start <= MIN_INSTANT or one.end >= MAX_INSTANT for one in target):
         return target
@@ -315,7 +356,7 @@ def _closed(target: RangeSet, timelines: list[tuple[UpdatePeriod, PartitionTimel
     return RangeSet.of(*found)
 
 
-def _fitting(period: UpdatePeriod, wanted: RangeSet, target: RangeSet) -> RangeSet:
+def _fitting(period: Period, wanted: RangeSet, target: RangeSet) -> RangeSet:
     """The whole periods around what is wanted that lie inside the target."""
     return RangeSet.of(
         *(
@@ -337,26 +378,26 @@ def _nearest_misses(
     valid: RangeSet,
 ) -> Iterator[Cause]:
     """Why one (storage table, period) does not fill what is missing, in its own periods: the least that it lacks."""
-    period = source.period
+    period, shown = source.period, source.fact.calendar.shown
     fitting = _fitting(period, missing, target)
     outdated = _instants(period, stale, missing) & fitting
     crossing = _instants(period, fresh, missing) & fitting
     if missing - fitting:
-        detail = f"no {period.name} period that holds {missing - fitting} lies in what is asked"
+        detail = f"no {period.name} period that holds {shown(missing - fitting)} lies in what is asked"
         yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
     if crossing:
         # Only weeks do that: they hold days of two months.
-        detail = f"has {crossing}, which also holds what other partitions serve"
+        detail = f"has {shown(crossing)}, which also holds what other partitions serve"
         yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
     outside = fitting - _fitting(period, fitting & valid, fitting & valid)
     if outside:
-        detail = f"is not valid at {outside}: {described(source.storage, source.storage_table)}"
+        detail = f"is not valid at {shown(outside)}: {described(source.storage, source.storage_table)}"
         yield Cause(PruneCause.OUTSIDE_VALIDITY, str(source), detail)
     lacking = fitting - outdated - crossing - outside
     if lacking:
-        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {lacking}")
+        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {shown(lacking)}")
     if outdated:
-        yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), f"is outdated at {outdated}")
+        yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), f"is outdated at {shown(outdated)}")
 
 
 def _times(part: CoverPart) -> Iterator[TimeRange]:
@@ -371,13 +412,17 @@ def _left_to_finer(
     outdated = _instants(source.period, stale, whole) & whole
     lacking = whole - _instants(source.period, fresh, whole) - outdated
     if lacking:
-        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {lacking}, which finer periods serve")
+        yield Cause(
+            PruneCause.PARTITIONS_MISSING,
+            str(source),
+            f"lacks {source.fact.calendar.shown(lacking)}, which finer periods serve",
+        )
     if outdated:
-        detail = f"is outdated at {outdated}, which finer periods serve"
+        detail = f"is outdated at {source.fact.calendar.shown(outdated)}, which finer periods serve"
         yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), detail)
 
 
-def _instants(period: UpdatePeriod, timeline: PartitionTimeline, within: RangeSet) -> RangeSet:
+def _instants(period: Period, timeline: PartitionTimeline, within: RangeSet) -> RangeSet:
     """The partitions of a timeline that overlap ``within``, as instants; the cost is that of the ranges."""
     found = []
     for one in within:
@@ -396,6 +441,6 @@ def table_of(reader: CatalogReader, storage_table: StorageTable) -> Table:
     return reader.table(storage_table.table)
 
 
-def nearest_aligned(one: TimeRange, base: UpdatePeriod) -> str:
+def nearest_aligned(one: TimeRange, base: Period, calendar: Calendar) -> str:
     """The aligned range nearest to ``one``, as text for a hint: outward."""
-    return f"[{format_instant(base.floor(one.start))}, {format_instant(base.ceil(one.end))})"
+    return calendar.shown(TimeRange(base.floor(one.start), base.ceil(one.end)))

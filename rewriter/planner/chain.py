@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import DAY, HOUR, MINUTE
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -29,7 +30,7 @@ class Offer:
     (``cover._offers``). ``place`` is the candidate's among all by name, and no two have the same.
     """
 
-    period: UpdatePeriod
+    period: Period
     timeline: PartitionTimeline
     valid: RangeSet | None
     cost: int
@@ -45,7 +46,7 @@ def available(offer: Offer, start: int, end: int) -> Sequence[OrdinalRange]:
     return [run for window in windows for run in whole(offer.period, offer.timeline, window.start, window.end)]
 
 
-def whole(period: UpdatePeriod, timeline: PartitionTimeline, start: int, end: int) -> tuple[OrdinalRange, ...]:
+def whole(period: Period, timeline: PartitionTimeline, start: int, end: int) -> tuple[OrdinalRange, ...]:
     """What there is of the periods that lie wholly in ``[start, end)``."""
     first = period.ordinal(start)
     if period.start(first) < start:
@@ -85,7 +86,7 @@ class Chain:
     @classmethod
     def of(cls, offers: Iterable[Offer], missing: int) -> Chain:
         """The chain of offers in any order."""
-        by_period: dict[UpdatePeriod, list[Offer]] = {}
+        by_period: dict[Period, list[Offer]] = {}
         for offer in sorted(offers, key=lambda offer: (offer.period, offer.price, offer.place)):
             by_period.setdefault(offer.period, []).append(offer)
         levels: list[Level] = []
@@ -161,7 +162,7 @@ class Ledger:
                 cut.taken.append((offer, [run]))
         return cut
 
-    def steady(self, period: UpdatePeriod, run: OrdinalRange) -> Iterator[OrdinalRange]:
+    def steady(self, period: Period, run: OrdinalRange) -> Iterator[OrdinalRange]:
         """The run in parts: single periods, and longer ones that one piece fills all of."""
         cuts = {run.start, run.end}
         low, high = bisect_left(self._starts, period.start(run.start)), bisect_left(self._starts, period.start(run.end))
@@ -179,13 +180,16 @@ class Ledger:
         return (end - start) * self._missing if offer is None else (offer.period.ordinal(end) - first) * offer.price
 
 
-def slots_in(coarse: UpdatePeriod, fine: UpdatePeriod) -> tuple[int, int]:
+def slots_in(coarse: Period, fine: Period) -> tuple[int, int]:
     """How many periods of the finer kind one of the coarser kind holds: at least, at most."""
-    if fine in _MONTHS:
-        months = _MONTHS[coarse] // _MONTHS[fine]
+    if fine.kind in _MONTHS:
+        months = _MONTHS[coarse.kind] // _MONTHS[fine.kind]
         return months, months
-    shortest, longest = _LENGTHS[coarse]
-    length = _LENGTHS[fine][0]
+    shortest, longest = _LENGTHS[coarse.kind]
+    length = _LENGTHS[fine.kind][0]
+    if not isinstance(coarse, UpdatePeriod):
+        # Clocks are changed, and dates are left out.
+        shortest, longest = max(shortest - 2 * DAY, HOUR), longest + DAY
     return shortest // length, longest // length
 
 
@@ -206,7 +210,8 @@ def take(offer: Offer, stretches: list[Stretch]) -> tuple[list[OrdinalRange], li
     """All that the offer has wholly inside the stretches, and the stretches that remain."""
     period = offer.period
     # Thousands of holes are thousands of calls: up to days, a product says the same in a third of the time.
-    begin = _LENGTHS[period][0].__mul__ if period <= UpdatePeriod.DAILY else period.start
+    fixed = isinstance(period, UpdatePeriod) and period <= UpdatePeriod.DAILY
+    begin = _LENGTHS[period.kind][0].__mul__ if fixed else period.start
     taken: list[OrdinalRange] = []
     remaining: list[Stretch] = []
     for start, end in stretches:

@@ -17,6 +17,8 @@ from sqlglot import exp
 from rewriter.planner.intervals import Interval, interval_literal, unit_interval
 from rewriter.planner.timefields import unit_named
 from rewriter.planner.timetexts import date_text, has_zone, timestamp_text
+from rewriter.timeline.calendars import UTC as UTC_CALENDAR
+from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.civil import DAY, civil_from_days, days_from_civil, month_length
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 
@@ -41,13 +43,48 @@ class Constant:
 
 @dataclass(frozen=True)
 class Constants:
-    """What folding needs to know: the statement's ``now`` (microseconds) and the values of named parameters."""
+    """What folding needs to know: the statement's ``now`` (microseconds), the values of named parameters, and the
+    calendar in which texts and dates are read.
+    """
 
     now: int
     parameters: Mapping[str, object]
+    calendar: Calendar = UTC_CALENDAR
 
     def fold(self, node: exp.Expr) -> Constant | None:
-        """The value of a constant expression, or ``None`` where it is not constant, NULL, or not certain."""
+        """The value of a constant expression, or ``None`` where it is not constant, NULL, or not certain.
+
+        In the calendar of a zone, a TIMESTAMP is an instant and a DATE a wall time.
+        """
+        value = self._folded(node)
+        return value if self.calendar.is_utc or value is None or self._is_certain(node, value) else None
+
+    def _is_certain(self, node: exp.Expr, value: Constant) -> bool:
+        """Whether a value means the same whatever the session's zone is: not where a TIMESTAMP is made of what names no
+        zone, or moved by calendar days.
+        """
+        if value.kind is not Kind.TIMESTAMP or isinstance(node, exp.Paren | exp.CurrentTimestamp):
+            return True
+        match node:
+            case exp.Anonymous():
+                return node.name.upper() == "NOW"
+            case exp.Placeholder():
+                found = self.parameters.get(node.name)
+                return isinstance(found, datetime) and found.tzinfo is not None
+            case exp.Cast() | exp.TryCast():
+                inner = self.fold(node.this)
+                texts = inner is not None and inner.kind is Kind.STRING and has_zone(inner.text)
+                return node.args["to"].is_type("timestamp", "timestamptz", "timestampltz") and (
+                    texts or (inner is not None and inner.kind is Kind.TIMESTAMP)
+                )
+            case exp.Add() | exp.Sub():
+                left, right = self.fold(node.this), self.fold(node.expression)
+                times = [one for one in (left, right) if one is not None and one.kind is Kind.TIMESTAMP]
+                steps = [one for one in (left, right) if one is not None and one.kind is Kind.INTERVAL]
+                return bool(times and steps) and not steps[0].months and abs(steps[0].number) < DAY
+        return False
+
+    def _folded(self, node: exp.Expr) -> Constant | None:
         match node:
             case exp.Paren():
                 return self.fold(node.this)
@@ -62,7 +99,7 @@ class Constants:
             case exp.CurrentTimestamp() if not node.this:
                 return Constant(Kind.TIMESTAMP, self.now)
             case exp.CurrentDate() if not node.this:
-                return _day_of(self.now)
+                return _day_of(self.calendar.wall(self.now))
             case exp.Anonymous():
                 return self._named(node)
             case exp.Cast() | exp.TryCast():
@@ -136,9 +173,9 @@ class Constants:
         if value is None or node.args.get("format"):
             return None
         if kind.is_type("date"):
-            return as_date(value)
+            return as_date(value, self.calendar)
         if kind.is_type("timestamp", "timestamptz", "timestampltz"):
-            return as_timestamp(value)
+            return as_timestamp(value, self.calendar)
         if kind.is_type("timestampntz"):
             # Without a time zone, a zone in the text is ignored; in UTC all else is the same instant.
             return None if value.kind is Kind.STRING and has_zone(value.text) else as_timestamp(value)
@@ -153,12 +190,12 @@ class Constants:
             case exp.TimestampTrunc() | exp.DateTrunc():
                 return self._truncated(node)
             case exp.LastDay() if not node.args.get("unit"):
-                value = as_date(self.fold(node.this))
+                value = as_date(self.fold(node.this), self.calendar)
                 month = UpdatePeriod.MONTHLY
                 return Constant(Kind.DATE, month.end(month.ordinal(value.number)) - DAY) if value else None
             case exp.AddMonths() | exp.TsOrDsAdd() | exp.TimestampAdd():
                 value, step = self.fold(node.this), self.step(node)
-                time = as_timestamp(value) if isinstance(node, exp.TimestampAdd) else as_date(value)
+                time = as_timestamp(value) if isinstance(node, exp.TimestampAdd) else as_date(value, self.calendar)
                 return moved(time, step) if time is not None and step is not None else None
         return None
 
@@ -180,13 +217,17 @@ class Constants:
             shape = _DATE_PATTERNS.get(pattern.name)
             digits = shape.fullmatch(value.text) if shape is not None else None
             return as_date(Constant(Kind.STRING, text="-".join(digits.groups()))) if digits else None
-        return as_date(value)
+        return as_date(value, self.calendar)
 
     def _truncated(self, node: exp.Expr) -> Constant | None:
         value, unit = as_timestamp(self.fold(node.this)), node.args.get("unit")
         period = unit_named(unit.name) if unit is not None else None
         if value is None or period is None or node.args.get("zone"):
             return None
+        if not self.calendar.is_utc:
+            value = as_date(self.fold(node.this), self.calendar)
+            if value is None or isinstance(node, exp.TimestampTrunc):
+                return None
         kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIMESTAMP
         if kind is Kind.DATE and period < UpdatePeriod.WEEKLY:
             return None  # TRUNC answers NULL for units finer than a week
@@ -218,22 +259,24 @@ def instant_of(value: datetime) -> int:
     return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
-def as_timestamp(value: Constant | None) -> Constant | None:
-    """What Spark gets by casting to TIMESTAMP, where that is certain."""
+def as_timestamp(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Constant | None:
+    """What Spark gets by casting to TIMESTAMP in a session of the calendar's zone, where that is certain."""
     if value is None or value.kind is Kind.TIMESTAMP:
         return value
     if value.kind is Kind.DATE:
-        return Constant(Kind.TIMESTAMP, value.number)
+        return Constant(Kind.TIMESTAMP, calendar.instant(value.number))
     instant = timestamp_text(value.text) if value.kind is Kind.STRING else None
-    return Constant(Kind.TIMESTAMP, instant) if instant is not None else None
+    if instant is None:
+        return None
+    return Constant(Kind.TIMESTAMP, instant if has_zone(value.text) else calendar.instant(instant))
 
 
-def as_date(value: Constant | None) -> Constant | None:
-    """What Spark gets by casting to DATE, where that is certain."""
+def as_date(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Constant | None:
+    """What Spark gets by casting to DATE in a session of the calendar's zone, where that is certain."""
     if value is None or value.kind is Kind.DATE:
         return value
     if value.kind is Kind.TIMESTAMP:
-        return _day_of(value.number)
+        return _day_of(calendar.wall(value.number))
     instant = date_text(value.text) if value.kind is Kind.STRING else None
     return Constant(Kind.DATE, instant) if instant is not None else None
 

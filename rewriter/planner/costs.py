@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rewriter.planner.blocks import CatalogReader
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 
 #: The name of a storage table, and one of its periods.
-TablePeriod = tuple[str, UpdatePeriod]
+TablePeriod = tuple[str, Period]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Costs:
     known: Mapping[TablePeriod, int] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
 
-    def of(self, table: str, period: UpdatePeriod) -> int:
+    def of(self, table: str, period: Period) -> int:
         """The cost of one partition, at least 1."""
         return max(1, self.known.get((table, period), 1))
 

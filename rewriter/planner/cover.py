@@ -52,6 +52,7 @@ from operator import attrgetter
 from rewriter.planner.chain import Chain, Filling, Offer, whole
 from rewriter.planner.plan import CoverPart
 from rewriter.planner.weekly import fill_with_weeks
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MINUTE
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -71,7 +72,7 @@ class Candidate:
     fact: str
     storage: str
     table: str
-    period: UpdatePeriod
+    period: Period
     timeline: PartitionTimeline = field(hash=False)
     weight: int = 0
     cost: int = 1
@@ -117,7 +118,7 @@ def cover(target: RangeSet, candidates: Sequence[Candidate]) -> Cover:
     ranked = sorted(candidates, key=_rank)
     offers, missing = _offers(target, ranked)
     stretches = [(one.start, one.end) for one in target]
-    weeks = [offer for offer in offers if offer.period is UpdatePeriod.WEEKLY]
+    weeks = [offer for offer in offers if offer.period.kind is UpdatePeriod.WEEKLY]
     calendar = [offer for offer in offers if offer.period > UpdatePeriod.WEEKLY]
     if weeks and calendar:
         days = [offer for offer in offers if offer.period < UpdatePeriod.WEEKLY]
@@ -165,11 +166,11 @@ def extent(candidates: Sequence[Candidate]) -> TimeRange | None:
 
 def _rank(candidate: Candidate) -> tuple[int, int, int, str, str, str]:
     """Coarse before fine, then cheap before dear, then by name."""
-    return -candidate.period, candidate.cost, candidate.weight, *_name(candidate)[:3]
+    return -int(candidate.period), candidate.cost, candidate.weight, *_name(candidate)[:3]
 
 
 def _name(candidate: Candidate) -> tuple[str, str, str, int]:
-    return candidate.fact, candidate.storage, candidate.table, -candidate.period
+    return candidate.fact, candidate.storage, candidate.table, -int(candidate.period)
 
 
 def _offers(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list[Offer], int]:

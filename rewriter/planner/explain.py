@@ -33,9 +33,10 @@ def counted(count: int, noun: str) -> str:
 
 def _lines(reference: ReferencePlan) -> Iterator[str]:
     named = reference.cube if reference.alias == reference.cube else f"{reference.cube} as {reference.alias}"
-    yield f"{named}: {reference.wanted}"
+    shown = reference.calendar.shown
+    yield f"{named}: {shown(reference.wanted)}"
     for time, asked in reference.others:
-        yield f"  {time}: {asked}"
+        yield f"  {time}: {shown(asked)}"
     yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
     if not reference.reasons and not reference.units:
         yield "    why: nothing needs single rows, and time is only a range"
@@ -45,16 +46,16 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
         yield f"    must nest in {unit.name}: {words}"
     for part in reference.parts:
         where = f"{part.fact}.{part.table} {part.period.name}"
-        yield f"  {where}: {counted(part.partitions, 'partition')} {part_ranges(part)}"
+        yield f"  {where}: {counted(part.partitions, 'partition')} {shown(part_ranges(part))}"
     if not reference.parts:
         yield "  no partitions"
     total = sum(part.partitions for part in reference.parts)
     yield f"  total: {counted(total, 'partition')}"
     if reference.cost:
         yield f"  cost: {reference.cost}"
-    yield f"  missing: {reference.missing if reference.missing else 'nothing'}"
+    yield f"  missing: {shown(reference.missing) if reference.missing else 'nothing'}"
     if reference.outdated:
-        yield f"  of it outdated: {reference.outdated}"
+        yield f"  of it outdated: {shown(reference.outdated)}"
     for cause in reference.causes:
         yield f"  pruned: {cause}"
     for edit in reference.edits:

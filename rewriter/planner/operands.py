@@ -14,6 +14,8 @@ from rewriter.planner.intervals import NO_INTERVAL
 from rewriter.planner.timechains import Chain, climb
 from rewriter.planner.timefields import date_field
 from rewriter.planner.timetexts import timestamp_text
+from rewriter.planner.zones import unit_of
+from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.civil import DAY, civil_from_days, days_from_civil
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -39,6 +41,12 @@ class Operand:
     chain: Chain
     unit: UpdatePeriod | None
     form: Form = Form.TIME
+    calendar: Calendar = UTC
+
+    @property
+    def is_wall(self) -> bool:
+        """Whether what it answers is read off the zone's clocks: a date, a field or a text, and no instant."""
+        return not self.calendar.is_utc and (self.chain.date or self.form is not Form.TIME)
 
 
 #: Patterns of date_format, as sqlglot translated them, with their units, and the texts that compare to ranges.
@@ -80,21 +88,31 @@ def _field_of(node: exp.Expr) -> tuple[UpdatePeriod | None, exp.Expr | None]:
 def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Operand | None:
     """``node`` as a function of ``column``, which it contains, that orders as time does; else ``None``."""
     chain, reached = climb(column, constants, node)
+    if not constants.calendar.is_utc and not _holds_in_zone(chain):
+        return None
+    calendar = constants.calendar
     if chain.shift.months or not chain.starts:
         return None  # not every time is some time plus a month
     if reached is node:
-        return Operand(chain, chain.unit)
+        return Operand(chain, chain.unit, calendar=calendar)
     while isinstance(node, exp.Paren):
         node = node.this
     if reached.parent is not node:
         return None
     field, found = _field_of(node)
     if field is not None and found is reached and (chain.unit is None or chain.unit.nests_in(field)):
-        return Operand(chain, field, Form.YEAR if field is _P.YEARLY else Form.FIELD)
+        return Operand(chain, field, Form.YEAR if field is _P.YEARLY else Form.FIELD, calendar)
     unit = _PATTERNS.get(node.text("format")) if isinstance(node, exp.TimeToStr) and node.this is reached else None
     if unit is not None and (chain.unit is None or chain.unit.nests_in(unit)):
-        return Operand(chain, unit, Form.TEXT)
+        # An hour of the zone's clocks may come twice.
+        return Operand(chain, unit, Form.TEXT, calendar) if calendar.is_utc or unit >= _P.DAILY else None
     return None
+
+
+def _holds_in_zone(chain: Chain) -> bool:
+    """Whether a chain means the same in a zone: a date may move by days, an instant not at all."""
+    whole_days = chain.date and not chain.shift.months and chain.shift.micros % DAY == 0
+    return whole_days or chain.shift == NO_INTERVAL
 
 
 def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
@@ -102,7 +120,9 @@ def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet |
     bound, shift = _bound(operand, value), operand.chain.shift.micros
     if bound is None or abs(shift) > MAX_INSTANT - MIN_INSTANT or (operand.form is Form.TEXT and op is not exp.EQ):
         return None
-    unit = operand.unit
+    unit = _unit(operand)
+    if operand.unit is not None and unit is None:
+        return None
     # f(t) >= c ⟺ t >= ceil(c), and f(t) > c ⟺ t >= the first unit that starts after c; without a unit the step is 1 µs.
     at_least = unit.ceil(bound) if unit else bound
     above = unit.end(unit.ordinal(bound)) if unit else bound + 1
@@ -112,7 +132,14 @@ def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet |
         edge = at_least if op in (exp.GTE, exp.LT) else above
         start, end = (edge, _HIGH) if op in (exp.GTE, exp.GT) else (_LOW, edge)
     start, end = max(start - shift, MIN_INSTANT), min(end - shift, MAX_INSTANT)
+    if operand.is_wall:
+        start, end = (at if at in (MIN_INSTANT, MAX_INSTANT) else operand.calendar.instant(at) for at in (start, end))
     return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+
+
+def _unit(operand: Operand) -> Period | None:
+    """The operand's unit as ``compare`` counts it: on the zone's clocks, or among instants."""
+    return operand.unit if operand.unit is None or operand.is_wall else unit_of(operand.unit, operand.calendar)
 
 
 def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, within: RangeSet) -> RangeSet | None:
@@ -120,16 +147,18 @@ def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, wi
 
     ``None`` where that is not certain, or ``within`` has an open end or more than ``LONGEST_LOOK`` units.
     """
-    unit, shift = operand.unit, operand.chain.shift
-    if unit is None or value.kind is not Kind.INTEGER or shift != NO_INTERVAL:
+    kind, shift = operand.unit, operand.chain.shift
+    if kind is None or value.kind is not Kind.INTEGER or shift != NO_INTERVAL:
         return None
     if any(one.start == MIN_INSTANT or one.end == MAX_INSTANT for one in within):
         return None
+    unit = operand.calendar.of(kind)
     spans = [range(unit.ordinal(one.start), unit.ordinal(one.end - 1) + 1) for one in within]
     if sum(map(len, spans)) > LONGEST_LOOK:
         return None
-    chosen = {o for span in spans for o in span if op(_number(unit, o), value.number)}
-    return RangeSet(TimeRange(unit.start(o), unit.end(o)) for o in chosen) & within
+    chosen = {o for span in spans for o in span if op(_number(kind, o), value.number)}
+    pairs = ((unit.start(o), unit.end(o)) for o in chosen)
+    return RangeSet(TimeRange(start, end) for start, end in pairs if start < end) & within
 
 
 def _number(unit: UpdatePeriod, ordinal: int) -> int:
@@ -150,7 +179,11 @@ def _bound(operand: Operand, value: Constant) -> int | None:
         return timestamp_text(value.text) if exact else None
     if value.kind not in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
         return None
-    folded = as_timestamp(value)
+    if operand.is_wall:
+        # Beside a DATE a TIMESTAMP would be compared with its midnight, in UTC.
+        day = as_date(value) if value.kind is not Kind.TIMESTAMP else None
+        return day.number if day else None
+    folded = as_timestamp(value, operand.calendar)
     if operand.chain.date and value.kind is Kind.STRING:
         day = as_date(value)
         # A DATE plus an interval is a TIMESTAMP in some forms: then only a text that is the same as both will do.

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from rewriter.catalog.models import StorageTable
 from rewriter.planner.blocks import CatalogReader
 from rewriter.planner.plan import Selection
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.layouts import TimeLayout
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
@@ -34,19 +35,19 @@ def undeclared(uses: Sequence[OtherUse], storage_table: StorageTable) -> list[st
     return [use.time for use in uses if use.time not in storage_table.times]
 
 
-def cut_by(use: OtherUse, period: UpdatePeriod) -> bool:
+def cut_by(use: OtherUse, period: Period) -> bool:
     """Whether an end of what is asked lies inside one of the periods."""
     edges = {edge for one in use.asked or () for edge in (one.start, one.end)} - {MIN_INSTANT, MAX_INSTANT}
     return not all(period.is_aligned(edge) for edge in edges)
 
 
-def layout_of(storage_table: StorageTable, time: str, period: UpdatePeriod) -> TimeLayout:
+def layout_of(storage_table: StorageTable, time: str, period: Period) -> TimeLayout:
     """How the partitions of a period name a dimension beside the leading one."""
     return next(other.layouts[period] for other in storage_table.others if other.time.lower() == time.lower())
 
 
 def selections(
-    uses: Sequence[OtherUse], storage_table: StorageTable, period: UpdatePeriod, reader: CatalogReader
+    uses: Sequence[OtherUse], storage_table: StorageTable, period: Period, reader: CatalogReader
 ) -> tuple[Selection, ...]:
     """For each bounded dimension its periods in what is asked, from the first to the last that any partition has."""
     return tuple(
@@ -59,7 +60,7 @@ def selections(
     )
 
 
-def _ordinals(asked: RangeSet, period: UpdatePeriod, line: PartitionTimeline) -> tuple[OrdinalRange, ...]:
+def _ordinals(asked: RangeSet, period: Period, line: PartitionTimeline) -> tuple[OrdinalRange, ...]:
     if line.first is None or line.latest is None:
         return ()
     there = RangeSet.of(TimeRange(period.start(line.first), period.end(line.latest)))

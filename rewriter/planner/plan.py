@@ -9,6 +9,7 @@ from enum import Enum, IntEnum
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import PartitionValues, Table
 from rewriter.errors import DataError, Span
+from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
@@ -107,7 +108,7 @@ class CoverPart:
     fact: str
     storage: str
     table: str
-    period: UpdatePeriod
+    period: Period
     ranges: tuple[OrdinalRange, ...]
 
     @property
@@ -181,7 +182,7 @@ class ReferencePlan:
     parts: tuple[CoverPart, ...]
     missing: RangeSet
     outdated: RangeSet
-    periods: tuple[UpdatePeriod, ...]
+    periods: tuple[Period, ...]
     causes: tuple[Cause, ...]
     reasons: tuple[Reason, ...]
     units: tuple[tuple[UpdatePeriod, str], ...]
@@ -190,6 +191,7 @@ class ReferencePlan:
     position: Span
     cost: str = ""
     others: tuple[tuple[str, RangeSet], ...] = ()
+    calendar: Calendar = UTC
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class Coverage:
     @property
     def missing(self) -> tuple[str, ...]:
         """The exact missing ranges, compact, in order."""
-        return tuple(str(r) for reference in self.references for r in reference.missing)
+        return tuple(one.calendar.shown(r) for one in self.references for r in one.missing)
 
 
 @dataclass(frozen=True)

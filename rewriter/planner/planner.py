@@ -7,6 +7,7 @@ user's text at once. Planning reads timelines only; no partition is enumerated a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -62,7 +63,9 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
     for one in planned:
         edits += one.edits
     _check_calls(text, edits)
-    others = [*_qualifier_edits(text, resolved), *(_now_edits(text, constants) if planned else ())]
+    there = {edit.span for edit in edits}
+    now = [edit for edit in _now_edits(text, constants) if edit.span not in there] if planned else []
+    others = [*_qualifier_edits(text, resolved), *now]
     edits += others
     coverage = Coverage(tuple(one.reference for one in planned))
     warnings = [warning for one in planned for warning in one.reference.warnings]
@@ -70,7 +73,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         if reference.missing:
             if not settings.partial_data:
                 raise _missing(reference)
-            warnings.append(f"partial data: {reference.cube} lacks {reference.missing}")
+            warnings.append(f"partial data: {reference.cube} lacks {reference.calendar.shown(reference.missing)}")
     uses = _uses(
         [
             *((one.table, pruned(one, resolved.blocks), ()) for one in resolved.tables),
@@ -92,7 +95,8 @@ def _placed(
 ) -> PlannedReference:
     """Plans a reference; an error without a place gets that of the cube's name."""
     try:
-        return plan_reference(text, block, source, blocks, reader, settings, constants)
+        zoned = replace(constants, calendar=source.cube.calendar)
+        return plan_reference(text, block, source, blocks, reader, settings, zoned)
     except Error as error:
         raise error.at(text.place(source.span)) from None
 
@@ -167,9 +171,10 @@ def _merged(ranges: list[KeyRange]) -> tuple[KeyRange, ...]:
 
 
 def _missing(reference: ReferencePlan) -> MissingDataError:
-    ranges = tuple(str(one) for one in reference.missing)
+    shown_in = reference.calendar.shown
+    ranges = tuple(shown_in(one) for one in reference.missing)
     shown = ", ".join(ranges[:20]) + (f" and {len(ranges) - 20} more ranges" if len(ranges) > 20 else "")
-    outdated = f" (of it outdated: {reference.outdated})" if reference.outdated else ""
+    outdated = f" (of it outdated: {shown_in(reference.outdated)})" if reference.outdated else ""
     return MissingDataError(
         f"The cube {reference.cube} has no partitions for {shown}{outdated}.",
         missing=ranges,

@@ -10,7 +10,7 @@ from itertools import chain
 from sqlglot import exp
 
 from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Table
+from rewriter.catalog.models import Cube, Table
 from rewriter.errors import AnalysisError, InternalError, NotSupportedError, Span
 from rewriter.planner import arms as arms_module
 from rewriter.planner.additivity import Objection, Subject, is_aggregate, judge
@@ -40,8 +40,10 @@ from rewriter.planner.scalars import is_scalar
 from rewriter.planner.shapes import refuse_shapes
 from rewriter.planner.text import Edit, Part, QueryText
 from rewriter.planner.timeuse import TimeUse, range_edits, time_use
+from rewriter.planner.zoneuse import ZoneEdits
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
-from rewriter.timeline.ranges import RangeSet, format_instant
+from rewriter.timeline.ranges import RangeSet
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ def plan_reference(
     parts: list[Part] = [*arms_module.relation(arms, source.cube, needed, counters.extras)]
     if not source.node.alias:
         parts.append(f" AS {quote_identifier(source.node.name)}")
+    if not source.cube.calendar.is_utc:
+        edits += ZoneEdits(text, block, source, columns, constants, choice.target).edits(edits)
     edits.insert(0, Edit(source.span, tuple(parts), f"{source.cube.name} becomes {_counted(len(arms))}"))
     reference = ReferencePlan(
         cube=source.cube.name,
@@ -135,13 +139,14 @@ def plan_reference(
         reasons=tuple(dict.fromkeys(reasons)),
         units=tuple((unit, _words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
         warnings=(
-            *_inside_warnings(time, choice.base, source.cube.name),
+            *_inside_warnings(time, choice.base, source.cube),
             *(() if demand.bounded else _timeless_warnings(choice, reader)),
         ),
         edits=tuple(edit.what for edit in edits if edit.what),
         position=text.place(source.span),
         cost=choice.cost,
         others=tuple((use.time, use.asked) for use in choice.others if use.asked is not None),
+        calendar=source.cube.calendar,
     )
     uses = tuple(
         (arm.table, arms_module.key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time, arm.others),))
@@ -276,7 +281,7 @@ def _counted(arms: int) -> str:
     return {0: "an empty relation", 1: "one arm"}.get(arms, f"a union of {arms} arms")
 
 
-def _inside_warnings(time: TimeUse, base: UpdatePeriod, cube: str) -> Iterator[str]:
+def _inside_warnings(time: TimeUse, base: Period, cube: Cube) -> Iterator[str]:
     """Ends inside a base period, but for its last second: plain SQL over the base rows would do the same, yet it
     surprises.
     """
@@ -289,7 +294,7 @@ def _inside_warnings(time: TimeUse, base: UpdatePeriod, cube: str) -> Iterator[s
             if MIN_INSTANT < bound < MAX_INSTANT and base.ceil(typed) - typed > 1_000_000 and typed not in warned:
                 warned.add(typed)
                 yield (
-                    f"{format_instant(typed)} lies inside {article} {base.name} period of {cube}: "
+                    f"{cube.calendar.text(typed)} lies inside {article} {base.name} period of {cube.name}: "
                     "a row's time is the start of its period"
                 )
 
@@ -310,13 +315,14 @@ def _no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: Tim
         )
     base = min(fact.base_period for fact in source.facts if not lacking[fact.name])
     unaligned = next(r for r in demand.exact if not (base.is_aligned(r.start) and base.is_aligned(r.end)))
+    shown = source.cube.calendar.shown(unaligned)
     call = next((call for call, ranges in time.calls if unaligned in ranges.ranges), None)
     return AnalysisError(
-        f"time_range_in promises exactness, but {unaligned} does not consist of whole {base.name} periods.",
+        f"time_range_in promises exactness, but {shown} does not consist of whole {base.name} periods.",
         condition="UNALIGNED_TIME_RANGE",
         position=text.place(text.call(call)[0]) if call is not None else None,
         object=source.cube.name,
-        hint=f"The nearest range of whole periods is {nearest_aligned(unaligned, base)}.",
+        hint=f"The nearest range of whole periods is {nearest_aligned(unaligned, base, source.cube.calendar)}.",
     )
 
 

@@ -31,6 +31,8 @@ class Copied:
 
 
 Part = str | TableToken | Copied
+#: By how many tokens a constant may reach beyond those of its parts that have a place.
+_WIDEST = 6
 _SPARK = Dialect.get_or_raise("spark")
 
 
@@ -159,6 +161,32 @@ class QueryText:
         if not places:
             return None
         return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
+
+    def exactly(self, node: exp.Expr) -> Span | None:
+        """The stretch that is read as the constant ``node``, ``DATE '2015-03-08'`` or ``current_date() - 7``; ``None``
+        where none is that holds all of it that has a place.
+        """
+        known = self.span_of(node)
+        if known is None:
+            parameters = [token.span for token in self.tokens if token.text == f":{node.name}"]
+            return parameters[0] if isinstance(node, exp.Placeholder) and len(parameters) == 1 else None
+        first = self.index_at(known.start)
+        last = next(i for i, token in enumerate(self.tokens) if token.end >= known.end)
+        for wider in range(2 * _WIDEST):
+            for left in range(max(0, wider - _WIDEST), min(wider, _WIDEST, first) + 1):
+                right = last + wider - left
+                if right < len(self.tokens) and self._balanced(first - left, right):
+                    span = Span(self.tokens[first - left].start, self.tokens[right].end)
+                    if _reads_as(self.text[span.start : span.end], node):
+                        return span
+        return None
+
+    def _balanced(self, first: int, last: int) -> bool:
+        """Whether the parentheses among some tokens close each other."""
+        depths = [0]
+        for token in self.tokens[first : last + 1]:
+            depths.append(depths[-1] + token.is_operator("(") - token.is_operator(")"))
+        return min(depths) == depths[-1] == 0
 
     def index_at(self, offset: int) -> int:
         """The index of the token that begins at ``offset``."""
@@ -346,6 +374,18 @@ def _joined(parts: Sequence[str | TableToken]) -> list[str | TableToken]:
         elif part != "":
             out.append(part)
     return out
+
+
+def _reads_as(text: str, node: exp.Expr) -> bool:
+    try:
+        tree = QueryText(f"SELECT {text}").tree
+    except ParseError:
+        return False
+    return (
+        isinstance(tree, exp.Select)
+        and tree.expressions == [node]
+        and not any(value for key, value in tree.args.items() if key not in ("expressions", "kind"))
+    )
 
 
 def has_place(node: object) -> TypeGuard[exp.Identifier]:

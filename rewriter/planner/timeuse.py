@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.errors import AnalysisError, DataError, Span
 from rewriter.planner.blocks import CubeSource
 from rewriter.planner.columns import Columns
-from rewriter.planner.constants import Constants, Kind
+from rewriter.planner.constants import Constants, Kind, as_timestamp
 from rewriter.planner.literals import timestamp_literal
 from rewriter.planner.predicates import Reader, ranges_of
 from rewriter.planner.projections import substituted
@@ -18,6 +18,7 @@ from rewriter.planner.shapes import check_unit
 from rewriter.planner.text import Copied, Edit, QueryText
 from rewriter.planner.units import used_unit
 from rewriter.timeline.bounds import resolve_bound
+from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -36,10 +37,13 @@ class TimeUse:
     units: dict[UpdatePeriod, exp.Expr] = field(default_factory=dict)
     raw: list[exp.Expr] = field(default_factory=list)
     calls: list[tuple[exp.Anonymous, RangeSet]] = field(default_factory=list)
+    calendar: Calendar = UTC
 
     def used(self, column: exp.Column) -> None:
         """Notes an occurrence of a time dimension that is no range."""
-        unit, outermost = used_unit(column)
+        unit, outermost = used_unit(column, self.calendar)
+        if unit is UpdatePeriod.HOURLY and self.calendar.since(unit) is None:
+            unit = UpdatePeriod.MINUTELY  # the zone's hours are not those of UTC
         if unit is None:
             self.raw.append(outermost)
         else:
@@ -58,7 +62,7 @@ def time_use(
 
     Raises ``DataError`` and ``AnalysisError``, with position, for a ``time_range_in`` that cannot be read.
     """
-    use = TimeUse()
+    use = TimeUse(calendar=constants.calendar)
     known: dict[int, RangeSet] = {}
 
     def bounds_of(call: exp.Anonymous) -> RangeSet | None:
@@ -104,7 +108,7 @@ def time_use(
             if bounds_of(node) is None:
                 raise bad_call(text, node)
             consumed |= {id(inner) for inner in node.walk()}
-            unit = _edges(known[id(node)])
+            unit = _edges(known[id(node)], constants.calendar)
             if unit is None:
                 use.raw.append(node)
             else:
@@ -131,11 +135,11 @@ def _reader(
     return Reader(lambda column: columns.is_time(column, dimension), constants, own_bounds)
 
 
-def _edges(ranges: RangeSet) -> UpdatePeriod | None:
+def _edges(ranges: RangeSet, calendar: Calendar) -> UpdatePeriod | None:
     """The coarsest period whose edges both ends of a range are: inside one, the range is true or false throughout."""
     bounds = [bound for one in ranges for bound in (one.start, one.end)]
     for period in sorted(UpdatePeriod, reverse=True):
-        if period is not UpdatePeriod.WEEKLY and all(period.is_aligned(bound) for bound in bounds):
+        if period is not UpdatePeriod.WEEKLY and all(calendar.of(period).is_aligned(bound) for bound in bounds):
             return period
     return None
 
@@ -207,8 +211,10 @@ def _bound(text: QueryText, argument: exp.Expr, call: Span, constants: Constants
             hint="Write '2013-01-29T06' or 'now.day - 7 days'.",
         )
     if folded.kind is not Kind.STRING:
-        return folded.number
+        instant = as_timestamp(folded, constants.calendar)
+        assert instant is not None
+        return instant.number
     try:
-        return resolve_bound(folded.text, constants.now)
+        return resolve_bound(folded.text, constants.now, constants.calendar)
     except DataError as error:
         raise error.at(place) from None

@@ -14,6 +14,7 @@ from rewriter.planner.predicates import Reader
 from rewriter.planner.scalars import is_qualified
 from rewriter.planner.timechains import climb, truncation
 from rewriter.planner.timefields import field_unit, pattern_unit, unit_named
+from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.civil import DAY, HOUR, MINUTE
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 
@@ -80,7 +81,7 @@ def _bucket_unit(length: exp.Expr) -> UpdatePeriod | None:
     return next((unit for unit, whole in sizes if size > 0 and size % whole == 0), None)
 
 
-def used_unit(column: exp.Column) -> tuple[UpdatePeriod | None, exp.Expr]:
+def used_unit(column: exp.Column, calendar: Calendar = UTC) -> tuple[UpdatePeriod | None, exp.Expr]:
     """The unit in which an occurrence of t is used, and the outermost function that says so.
 
     ``None`` is raw use. ``year(to_date(t))`` depends on the year alone, because days nest in years;
@@ -91,23 +92,23 @@ def used_unit(column: exp.Column) -> tuple[UpdatePeriod | None, exp.Expr]:
     outer = value_unit(parent, node) if parent is not None else None
     if outer is not None and parent is not None:
         unit, node = chain.seen(outer), parent
-    compared = _compared_unit(column, node)
+    compared = _compared_unit(column, node, calendar)
     if compared is not None and (unit is None or unit.nests_in(compared)):
         return compared, node
     return unit, node if unit is not None else column
 
 
-def _compared_unit(column: exp.Column, operand: exp.Expr) -> UpdatePeriod | None:
+def _compared_unit(column: exp.Column, operand: exp.Expr, calendar: Calendar) -> UpdatePeriod | None:
     """The coarsest unit whose starts are all the instants where a comparison of ``operand`` with literals changes."""
     comparison = operand.parent
     if not isinstance(comparison, _COMPARISONS) or _in_condition(comparison) or _reads_now(comparison):
         return None
-    truth = Reader(lambda one: one is column, _LITERALS, lambda call: None).truth(comparison)
+    truth = Reader(lambda one: one is column, Constants(0, {}, calendar), lambda call: None).truth(comparison)
     if truth is None:
         return None
     edges = {edge for one in (*truth.true, *truth.false) for edge in (one.start, one.end)}
     edges -= {MIN_INSTANT, MAX_INSTANT}
-    return next((unit for unit in reversed(_P) if all(unit.is_aligned(edge) for edge in edges)), None)
+    return next((unit for unit in reversed(_P) if all(calendar.of(unit).is_aligned(edge) for edge in edges)), None)
 
 
 def _in_condition(node: exp.Expr) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 from rewriter.catalog.models import Storage, StorageTable
 from rewriter.planner.chain import whole
 from rewriter.timeline.bounds import resolve_bound
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.calendars import Calendar, Period
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import PartitionTimeline
@@ -18,24 +19,25 @@ def is_bounded(storage: Storage, table: StorageTable) -> bool:
     return any(bound is not None for one in (storage, table) for bound in (one.start, one.end))
 
 
-def window(storage: Storage, table: StorageTable, now: int) -> RangeSet:
+def window(storage: Storage, table: StorageTable, now: int, calendar: Calendar) -> RangeSet:
     """The time for which a table answers: its storage's window and its own, ``START`` included, ``END`` excluded.
 
-    ``now`` is what relative bounds begin with, in microseconds UTC. Empty where a start is not before its end.
+    ``now`` is what relative bounds begin with, in microseconds UTC; wall times are the calendar's. Empty where a start
+    is not before its end.
     """
     if not is_bounded(storage, table):
         return RangeSet.ALL
-    return between(storage.start, storage.end, now) & between(table.start, table.end, now)
+    return between(storage.start, storage.end, now, calendar) & between(table.start, table.end, now, calendar)
 
 
-def between(start: str | None, end: str | None, now: int) -> RangeSet:
+def between(start: str | None, end: str | None, now: int, calendar: Calendar) -> RangeSet:
     """The time between two bounds as they were typed; empty where the start is not before the end."""
-    low = MIN_INSTANT if start is None else resolve_bound(start, now)
-    high = MAX_INSTANT if end is None else resolve_bound(end, now)
+    low = MIN_INSTANT if start is None else resolve_bound(start, now, calendar)
+    high = MAX_INSTANT if end is None else resolve_bound(end, now, calendar)
     return RangeSet.of(TimeRange(low, high)) if low < high else RangeSet.EMPTY
 
 
-def cut(line: PartitionTimeline, period: UpdatePeriod, valid: RangeSet) -> PartitionTimeline:
+def cut(line: PartitionTimeline, period: Period, valid: RangeSet) -> PartitionTimeline:
     """The periods of a timeline that lie wholly in a window: the timeline itself, or O(ranges) in there."""
     if valid == RangeSet.ALL:
         return line

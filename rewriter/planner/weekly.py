@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rewriter.planner.chain import Chain, Filling, Ledger, Offer, Stretch, Taken, take
-from rewriter.timeline.civil import DAY
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.calendars import Period
 from rewriter.timeline.timelines import OrdinalRange
 
 
@@ -44,7 +43,8 @@ def fill_with_weeks(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain
     if not partitions:
         return filled
     by_week, by_day = Ledger(filled, weeks.missing), Ledger(days.fill([stretch]), days.missing)
-    return _walked(stretch, _path(stretch, partitions, by_week, by_day), by_week, by_day)
+    week = weeks.levels[0].offers[0].period
+    return _walked(stretch, _path(stretch, partitions, by_week, by_day, week), by_week, by_day)
 
 
 def _partitions(stretch: Stretch, calendar: Chain) -> dict[int, list[_Partition]]:
@@ -63,7 +63,9 @@ def _partitions(stretch: Stretch, calendar: Chain) -> dict[int, list[_Partition]
     return found
 
 
-def _path(stretch: Stretch, partitions: dict[int, list[_Partition]], by_week: Ledger, by_day: Ledger) -> list[_Bound]:
+def _path(
+    stretch: Stretch, partitions: dict[int, list[_Partition]], by_week: Ledger, by_day: Ledger, week: Period
+) -> list[_Bound]:
     """The bounds, in order of time, with the way on from each that has the least price up to the stretch's end."""
     start, end = stretch
     instants = sorted(partitions.keys() | {one.end for those in partitions.values() for one in those})
@@ -72,9 +74,9 @@ def _path(stretch: Stretch, partitions: dict[int, list[_Partition]], by_week: Le
     # What follows the bound's week: weeks and days up to the next bound's, then that bound's price.
     following, beyond = by_week.until(end), 0
     for instant in reversed(instants):
-        monday = UpdatePeriod.WEEKLY.floor(instant)
+        monday = week.floor(instant)
         low = max(monday, start)
-        high = instant if instant == monday else min(monday + _WEEK, end)
+        high = instant if instant == monday else min(week.end(week.ordinal(instant)), end)
         week_low, week_high = by_week.until(low), by_week.until(high)
         beyond += following - week_high
         day = by_day.until(instant)
@@ -120,9 +122,6 @@ def _walked(stretch: Stretch, bounds: list[_Bound], by_week: Ledger, by_day: Led
             taken += part.taken
             missing += part.missing
     return Filling(taken, missing)
-
-
-_WEEK = 7 * DAY
 
 
 def _earlier(one: Offer | None, other: Offer | None) -> bool:

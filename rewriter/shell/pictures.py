@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from rewriter.planner.explain import counted, part_ranges
 from rewriter.planner.plan import ReferencePlan
+from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -46,18 +47,23 @@ def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableTyp
     from rich.table import Table
     from rich.text import Text
 
-    picture = Table(title=f"{reference.cube}: {reference.wanted}", title_justify="left", box=None, pad_edge=False)
+    picture = Table(
+        title=f"{reference.cube}: {reference.calendar.shown(reference.wanted)}",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
     picture.add_column("period", no_wrap=True)
     picture.add_column("table", no_wrap=True)
     picture.add_column("partitions", justify="right", no_wrap=True)
     window = window_of(reference.wanted)
     names = max((len(part.table) for part in reference.parts), default=5)
     width = min(_WIDEST, max(_NARROWEST, columns - names - _LABELS))
-    picture.add_column("" if window is None else axis(window, width), no_wrap=True)
+    picture.add_column("" if window is None else axis(window, width, reference.calendar), no_wrap=True)
     if window is None:
         return picture
     for part in reference.parts:
-        colour = _COLOURS[part.period]
+        colour = _COLOURS[part.period.kind]
         line = Text(bar(part_ranges(part), window, width), style=colour)
         picture.add_row(Text(part.period.name, style=colour), part.table, f"{part.partitions:,}", line)
     if reference.missing:
@@ -72,7 +78,7 @@ def window_of(wanted: RangeSet) -> TimeRange | None:
     return TimeRange(ranges[0].start, ranges[-1].end) if ranges else None
 
 
-def axis(window: TimeRange, width: int) -> str:
+def axis(window: TimeRange, width: int, calendar: Calendar = UTC) -> str:
     """The window's ends, left and right over the bars."""
-    start, end = format_instant(window.start), format_instant(window.end)
+    start, end = calendar.text(window.start), calendar.text(window.end)
     return start + " " * max(1, width - len(start) - len(end)) + end

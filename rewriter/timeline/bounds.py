@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rewriter.errors import DataError
+from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.civil import (
     DAY,
     HOUR,
@@ -52,8 +53,10 @@ _UNITS = ", ".join(_TRUNCATIONS)
 _LONGEST_OFFSET = 18 * HOUR
 
 
-def parse_instant(text: str) -> int:
+def parse_instant(text: str, calendar: Calendar = UTC) -> int:
     """The instant that an absolute bound names, in microseconds UTC: the start of the year, month, day, … it gives.
+
+    Without a zone of its own it is a wall time of the calendar's.
 
     Digits are ASCII and as many as shown, no part is rolled over: '2015-13' and '2015-1' are errors.
     Raises ``DataError`` INVALID_TIME_BOUND.
@@ -69,33 +72,45 @@ def parse_instant(text: str) -> int:
     second = _number(text, "second", match["second"] or "00", 0, 59)
     fraction = int((match["fraction"] or "").ljust(6, "0"))
     local = days_from_civil(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second * SECOND + fraction
-    return _in_range(text, local - _offset(text, match["zone"]), text)
+    named = match["zone"] is not None
+    instant = local - _offset(text, match["zone"]) if named else calendar.instant(local)
+    return _in_range(text, instant, text)
 
 
-def resolve_bound(text: str, now: int) -> int:
+def resolve_bound(text: str, now: int, calendar: Calendar = UTC) -> int:
     """The instant that a bound names, absolute or relative to ``now`` (microseconds UTC).
 
     A relative bound is ``now``, then ``.unit``, which goes back to the start of the current unit, then any number of
     steps such as ``- 7 days``, taken from left to right; a step of months keeps the day of the month, or takes the
-    month's last. Units: minute, hour, day, week (ISO), month, quarter, year; case and plural do not matter.
+    month's last. Units: minute, hour, day, week (ISO), month, quarter, year; case and plural do not matter. Days and
+    longer units are the calendar's: a step of them keeps the wall time.
     Raises ``DataError`` INVALID_TIME_BOUND, naming the part that is wrong.
     """
     match = _NOW.match(text)
     if match is None:
-        return parse_instant(text)
+        return parse_instant(text, calendar)
     instant = now
     if match["unit"] is not None:
-        instant = _TRUNCATIONS[_unit(text, match["unit"], plural=False)].floor(instant)
+        instant = calendar.of(_TRUNCATIONS[_unit(text, match["unit"], plural=False)]).floor(instant)
     position = match.end()
     while position < len(text):
         step = _STEP.match(text, position)
         if step is None:
             raise _invalid(text, f"'{text[position:]}' is no step of time", _RELATIVE_HINT)
         count = _count(text, step["count"])
-        instant = _moved(instant, count if step["sign"] == "+" else -count, _unit(text, step["unit"], plural=True))
+        count = count if step["sign"] == "+" else -count
+        instant = _stepped(instant, count, _unit(text, step["unit"], plural=True), calendar)
         instant = _in_range(text, instant, step[0].strip())
         position = step.end()
     return instant
+
+
+def _stepped(instant: int, count: int, unit: str, calendar: Calendar) -> int:
+    if unit in ("minute", "hour"):
+        return instant + count * _LENGTHS[unit]
+    wall = calendar.wall(instant)
+    moved = _moved(wall, count, unit)
+    return calendar.instant(moved) if moved != wall else instant
 
 
 def _moved(instant: int, count: int, unit: str) -> int:

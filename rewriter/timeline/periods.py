@@ -9,9 +9,13 @@ are meant.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from rewriter.errors import AnalysisError
 from rewriter.timeline.civil import DAY, HOUR, MAX_YEAR, MIN_YEAR, MINUTE, civil_from_days, days_from_civil
+
+if TYPE_CHECKING:
+    from rewriter.timeline.calendars import Period
 
 #: The open ends of time: the start of year 1 and the end of year 9999.
 MIN_INSTANT = days_from_civil(MIN_YEAR, 1, 1) * DAY
@@ -41,6 +45,11 @@ class UpdatePeriod(IntEnum):
                 object=text,
                 hint="use one of " + ", ".join(period.name for period in cls),
             ) from None
+
+    @property
+    def kind(self) -> UpdatePeriod:
+        """The period itself: in the calendar of a zone it is another object of this kind (``calendars``)."""
+        return self
 
     def ordinal(self, instant: int) -> int:
         """The ordinal of the period that contains ``instant``."""
@@ -81,11 +90,14 @@ class UpdatePeriod(IntEnum):
         """Whether a period starts at ``instant``."""
         return self.floor(instant) == instant
 
-    def nests_in(self, other: UpdatePeriod) -> bool:
+    def nests_in(self, other: Period) -> bool:
         """Whether every period of this kind lies within one period of the other kind. Each kind nests in itself.
 
-        Weeks straddle months, quarters and years: WEEKLY nests in WEEKLY only.
+        Weeks straddle months, quarters and years: WEEKLY nests in WEEKLY only. Hours and minutes nest in the days of a
+        zone that consist of them.
         """
+        if not isinstance(other, UpdatePeriod):
+            return other.holds(self)
         return self is other or (self < other and self is not UpdatePeriod.WEEKLY)
 
 

@@ -1,0 +1,315 @@
+"""Time functions of a cube with a zone, as edits of the text: both engines run in UTC, and t is an instant there.
+
+What reads t off a clock reads it off the zone's: ``year(t)`` becomes ``year(wall time of t)``, ``date_trunc('day', t)``
+the instant at which the zone's day begins. What is compared with t becomes an instant. What is not known to mean the
+same in every zone, or to become such a call, is refused: it would answer for UTC without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from sqlglot import exp
+
+from rewriter.errors import Error, NotSupportedError, Span
+from rewriter.planner.blocks import Block, CubeSource, inner_queries
+from rewriter.planner.columns import Columns
+from rewriter.planner.constants import Constants, Kind, as_timestamp
+from rewriter.planner.inlining import shadowed
+from rewriter.planner.literals import date_literal, timestamp_literal
+from rewriter.planner.plan import quote_identifier
+from rewriter.planner.text import Copied, Edit, QueryText
+from rewriter.planner.zonechains import (
+    TimeOf,
+    climbed,
+    counts_days,
+    is_instant,
+    is_range,
+    names_outside,
+    others,
+    own_columns,
+    passed_on,
+    seeing,
+)
+from rewriter.planner.zones import cases, moved, truncations, wall_time
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+_COMPARISONS = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In,
+)  # fmt: skip
+#: Where a time is passed on, counted, ordered or grouped as it is.
+_PASSING = (
+    exp.Select, exp.Alias, exp.Ordered, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Window, exp.Count,
+    exp.Is,
+)  # fmt: skip
+#: What operators are called in errors.
+_WORDS: dict[type[exp.Expr], str] = {exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE"}
+#: Functions of an instant that ask no clock.
+_ZONELESS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds)
+
+
+class ZoneEdits:
+    """The edits of one reference to a cube with a zone. ``within`` holds all times of its rows."""
+
+    def __init__(
+        self,
+        text: QueryText,
+        block: Block,
+        source: CubeSource,
+        columns: Columns,
+        constants: Constants,
+        within: RangeSet,
+    ) -> None:
+        self._text = text
+        self._block = block
+        self._source = source
+        self._columns = columns
+        self._constants = constants
+        self._calendar = source.cube.calendar
+        ranges = within.ranges
+        self._within = TimeRange(ranges[0].start, ranges[-1].end) if ranges else TimeRange(0, 1)
+        self._edits: dict[Span, Edit] = {}
+        self._instants: set[int] = set()
+
+    def edits(self, made: Sequence[Edit]) -> list[Edit]:
+        """All edits, beside those that were ``made`` already.
+
+        Raises ``NotSupportedError`` ZONED_TIME at what cannot be said in the zone.
+        """
+        for column, value in self._columns.correlated():
+            if self._columns.times_in(value):
+                raise self._refused(column, "A correlated subquery reads the time dimension")
+        for name in sorted(self._block.joined_names & self._source.columns.keys()):
+            if self._columns.times_in(self._source.columns[name]):
+                raise self._refused(self._block.select, f"USING or NATURAL over the time dimension ({name})")
+        names: set[str] = set()
+        for select, times in self._selects():
+            for column in times:
+                use = self._used(column)
+                self._check(use)
+                self._edit(use)
+                if not (use.date or use.value):
+                    names |= names_outside(use.top)
+            if any(item.is_star for item in select.expressions):
+                names |= {name.lower() for name in self._source.cube.times} | names_outside(select.expressions[0])
+            self._name_items(select, {edit.span for edit in made})
+        if names:
+            self._check_subquery(self._block.select)
+        self._check_outside(names)
+        return sorted(self._edits.values(), key=lambda edit: edit.span.start)
+
+    def _selects(self) -> Iterator[tuple[exp.Select, list[exp.Column]]]:
+        """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each."""
+        for level in self._source.levels:
+            yield (
+                level.select,
+                [column for column in own_columns(level.select) if self._is_instant(column, level.value_of(column))],
+            )
+        select, source = self._block.select, self._source
+        if not source.levels:
+            yield select, [column for column in own_columns(select) if self._columns.is_time(column)]
+            return
+        mine = [
+            one for one in own_columns(select) if one.table.lower() in ("", source.alias.lower()) and not shadowed(one)
+        ]
+        yield select, [one for one in mine if self._is_instant(one, source.columns.get(one.name.lower()))]
+
+    def _is_instant(self, column: exp.Column, value: exp.Expr | None) -> bool:
+        """Whether a column of an inlined subquery is t, or the start of one of its units."""
+        if value is None or isinstance(column.this, exp.Star) or not self._columns.times_in(value):
+            return False
+        inner = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
+        use = climbed(inner, value)
+        return use.top is value and not (use.date or use.value)
+
+    def _used(self, column: exp.Column) -> TimeOf:
+        self._instants.add(id(column))
+        return climbed(column)
+
+    def _check(self, use: TimeOf) -> None:
+        """Raises where the time that ``use`` is would be used in a way that is not known to mean the zone."""
+        top = passed_on(use.top)
+        parent = top.parent
+        if isinstance(parent, exp.Ordered) and counts_days(parent):
+            raise self._refused(use.column, "A window that reaches over an interval of the time dimension")
+        if use.value or isinstance(parent, _PASSING) or is_range(parent):
+            return
+        if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
+            return
+        if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type("text")):
+            return
+        if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
+            for other in others(parent, top):
+                self._compare(use, other.this if isinstance(other, exp.TsOrDsToDate) else other)
+            return
+        if not use.date and isinstance(parent, _ZONELESS):
+            return
+        if isinstance(parent, _COMPARISONS):
+            for other in others(parent, top):
+                self._compare(use, other)
+            return
+        raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
+
+    def _compare(self, use: TimeOf, other: exp.Expr) -> None:
+        """What stands beside t: an instant of the same calendar, NULL, or a constant, which becomes an instant."""
+        while isinstance(other, exp.Paren):
+            other = other.this
+        if isinstance(other, exp.Tuple):
+            for item in other.expressions:
+                self._compare(use, item)
+            return
+        for column in other.find_all(exp.Column):
+            zone = self._zone_of(column)
+            theirs = climbed(column, other)
+            alike = theirs.top is other and (theirs.date, theirs.value) == (use.date, use.value)
+            if alike and zone is not None and (zone == self._calendar.zone or theirs.top is column):
+                return
+        if self._constants.is_null(other):
+            return
+        value = self._constants.fold(other)
+        if use.date:
+            if value is not None and value.kind is Kind.DATE:
+                if any(isinstance(node, exp.CurrentDate) for node in other.walk()):
+                    self._replace(other, date_literal(value.number))
+                return
+            if value is not None and value.kind is Kind.STRING:
+                return
+        elif value is not None and value.kind in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
+            instant = as_timestamp(value, self._calendar)
+            if instant is not None:
+                if not is_instant(other, value):
+                    self._replace(other, timestamp_literal(instant.number))
+                return
+        raise self._refused(
+            other,
+            "Comparing the time dimension with this",
+            "Write a text such as '2015-03-08 06:00:00', which is read in the cube's zone, or one with a zone of its "
+            "own ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
+        )
+
+    def _check_subquery(self, select: exp.Select) -> None:
+        """Raises where a subquery that answers instants is a value beside others, of which it is not known what they
+        are.
+        """
+        node: exp.Expr = select
+        while isinstance(node.parent, exp.Subquery | exp.SetOperation):
+            node = node.parent
+        relation = isinstance(node.parent, exp.From | exp.Join | exp.CTE | exp.Exists) or node.parent is None
+        if not relation and not isinstance(node.parent, exp.Select | exp.Alias | exp.Lateral | exp.With):
+            raise self._refused(
+                select, "A value from a subquery that answers instants", "Compare the time dimension with a constant."
+            )
+
+    def _zone_of(self, column: exp.Column) -> str | None:
+        """The zone of the cube in this block whose time dimension a column is, if it is one's."""
+        for one in self._block.cubes:
+            if not one.levels and Columns(self._text, self._block, one, {}).is_time(column):
+                return one.cube.zone
+        return None
+
+    def _replace(self, node: exp.Expr, literal: str) -> None:
+        span = self._text.exactly(node)
+        if span is None:
+            raise self._refused(node, "Comparing the time dimension with this")
+        what = f"{self._text.text[span.start : span.end]} becomes {literal}"
+        self._edits[span] = Edit(span, (literal,), f"{what} ({self._calendar.zone})")
+
+    def _edit(self, use: TimeOf) -> None:
+        place = self._text.span_of(use.column)
+        if place is None:
+            raise self._refused(use.column, "The place of the time dimension is not known")
+        name, zone = self._text.text[place.start : place.end], self._calendar.zone
+        if use.date or use.value:
+            wall = wall_time(self._calendar, name, self._within)
+            if wall != name:
+                wall = f"({wall})" if wall.startswith("CASE") else wall
+                self._edits[place] = Edit(place, (wall,), f"{name} becomes its wall time in {zone}")
+        elif use.cut is not None and use.unit is not None:
+            call = self._text.call(use.cut)[0]
+            before, after = Copied(Span(call.start, place.start)), Copied(Span(place.end, call.end))
+            pieces = truncations(self._calendar.of(use.unit), self._calendar, self._within)
+            if not any(offset or back for _, (offset, back) in pieces):
+                return
+            if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
+                return  # the zone's hours are those of UTC
+
+            def rendered(offsets: tuple[int, ...]) -> tuple[str | Copied, ...]:
+                head, tail = moved("\0", -offsets[1]).split("\0")
+                return head, before, moved(name, offsets[0]), after, tail
+
+            what = f"{self._text.text[call.start : call.end]} becomes that of {zone}"
+            self._edits[call] = Edit(call, cases(name, pieces, rendered), what)
+
+    def _name_items(self, select: exp.Select, made: Collection[Span]) -> None:
+        """An item of a select list that an edit changes keeps its name."""
+        for item in select.expressions:
+            if isinstance(item, exp.Alias | exp.Column | exp.Star):
+                continue
+            span = self._text.span_of(item)
+            changed = span is not None and any(
+                span.start <= edit.start < span.end or edit.start <= span.start < edit.end for edit in self._edits
+            )
+            if span is None or not changed:
+                continue
+            whole = self._text.select_item(span.start)
+            typed = " ".join(self._text.text[whole.start : whole.end].split())
+            end = Span(whole.end, whole.end)
+            if end in made:
+                continue
+            self._edits[end] = Edit(end, (f" AS {quote_identifier(typed)}",), f"the column keeps its name {typed}")
+
+    def _check_outside(self, names: set[str]) -> None:
+        """Outside of the block its times are instants in UTC: there they may only be passed on and ordered."""
+        own = self._block.select
+        aliases = [column for column in own_columns(own) if not column.table and self._zone_of(column) is None]
+        names |= self._check_passed(aliases, names)
+        pending, seen = [(own, names)], {id(own)}
+        while pending:
+            inner, names = pending.pop()
+            for outer in seeing(inner) if names else ():
+                if id(outer) not in seen:
+                    seen.add(id(outer))
+                    inside = (column for query in inner_queries(outer) for column in query.find_all(exp.Column))
+                    found = self._check_passed([*own_columns(outer), *inside], names)
+                    for join in outer.args.get("joins") or ():
+                        if any(name.name.lower() in names for name in join.args.get("using") or ()):
+                            raise self._refused(outer, "USING over an instant")
+                    stars = any(item.is_star for item in outer.expressions)
+                    pending.append((outer, found | names | names_outside(outer.expressions[0]) if stars else found))
+
+    def _check_passed(self, columns: Sequence[exp.Column], names: set[str]) -> set[str]:
+        """The names under which those of the columns that are called ``names`` are passed on; raises for other uses."""
+        passed: set[str] = set()
+        for column in columns:
+            if id(column) in self._instants or column.name.lower() not in names | passed:
+                continue
+            parent = passed_on(column).parent
+            if not isinstance(parent, _PASSING):
+                said = f"{self._name(parent, column)} of {column.name}, an instant, outside of the block that"
+                hint = "Apply functions of time to the time dimension itself, where the cube is read."
+                raise self._refused(column, f"{said} reads the cube,", hint)
+            passed |= names_outside(column)
+        return passed
+
+    def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
+        """What a function of a column is called in the text, or what else it is."""
+        place = self._text.span_of(column)
+        call = self._text.enclosing_call(place) if place is not None and isinstance(node, exp.Func) else None
+        if call is not None:
+            return self._text.text[call.start : call.end].split("(")[0].strip().upper()
+        if node is None:
+            return "Use"
+        return _WORDS.get(exp.Add if isinstance(node, exp.Sub) else type(node), node.key.upper())
+
+    def _refused(self, node: exp.Expr | None, what: str, hint: str | None = None) -> Error:
+        span = self._text.span_of(node) if node is not None else None
+        return NotSupportedError(
+            f"{what} is not supported in a cube with a time zone ({self._calendar.zone}).",
+            condition="ZONED_TIME",
+            position=self._text.place(span) if span is not None else None,
+            object=self._source.cube.name,
+            hint=hint
+            or "Functions such as date_trunc, to_date, year, hour and date_format follow the cube's zone; "
+            "t itself is an instant in UTC.",
+        )

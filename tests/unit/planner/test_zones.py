@@ -1,0 +1,158 @@
+"""What queries over a cube with a time zone answer, and what they refuse rather than answer it for UTC."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+
+import pytest
+
+from rewriter.catalog import codec
+from rewriter.catalog.models import Cube
+from rewriter.errors import Error
+from rewriter.session import Session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Three days of Tokyo, which are 1, 2 and 4, and the present on 11 March at five in the morning there."""
+    with Session(tmp_path_factory.mktemp("zones") / "warehouse", "duckdb") as opened:
+        for statement in (
+            "CREATE CUBE f (o STRING, n BIGINT MEASURE SUM, c BIGINT MEASURE COUNT, t TIMESTAMP TIME) "
+            "TIME ZONE 'Asia/Tokyo'",
+            "CREATE TABLE d (o STRING, n BIGINT, c BIGINT) PARTITIONED BY (p STRING)",
+            "CREATE TABLE other (ts TIMESTAMP, day DATE, s STRING)",
+            "CREATE FACT ff OF CUBE f STORED IN (TABLE d PERIOD DAILY PARTITIONED BY t AS (p))",
+            "INSERT INTO d VALUES ('a', 1, 1, '2015-03-08'), ('a', 2, 1, '2015-03-09'), ('b', 4, 1, '2015-03-10')",
+            "SET rewriter.now = '2015-03-10T20'",
+        ):
+            opened.execute(statement).fetch()
+        yield opened
+
+
+def sums(session: Session, condition: str, *parameters: object) -> object:
+    return session.execute(f"SELECT SUM(n) FROM f WHERE {condition}", list(parameters)).fetch()[0][0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("t >= '2015-03-09'", 6),
+        ("'2015-03-09' > t", 1),
+        ("t >= DATE '2015-03-09'", 6),
+        ("t >= CAST('2015-03-09' AS DATE)", 6),
+        ("t >= date('2015-03-09') + 1", 4),
+        ("t >= make_date(2015, 3, 9)", 6),
+        ("t >= '2015-03-08 15:00:00Z'", 6),
+        ("t > '2015-03-09 00:00:00+09:00'", 4),
+        ("t >= TIMESTAMP '2015-03-08 15:00:00Z'", 6),
+        ("t >= current_date() - 1", 4),
+        ("to_date(t) >= current_date() - 1", 4),
+        ("t < now() AND t >= '2015-03-10'", 4),
+        ("NOT (t BETWEEN '2015-03-09' AND '2015-03-10')", 1),
+        ("t IN ('2015-03-08', '2015-03-10')", 5),
+        ("t <=> '2015-03-08' OR t IS NULL", 1),
+        ("to_date(t) = '2015-03-09'", 2),
+        ("date_trunc('day', t) = '2015-03-09'", 2),
+        ("date_format(t, 'yyyy-MM-dd') = '2015-03-09'", 2),
+        ("day(t) = 9", 2),
+        ("date_sub(t, 1) = '2015-03-08'", 2),
+        ("time_range_in(t, '2015-03-08', '2015-03-10') AND day(t) < 9", 1),
+        ("time_range_in(t, 'now.day - 1 day', 'now.day')", 4),
+        ("datediff(t, current_date()) = -1", 2),
+    ],
+)
+def test_conditions_are_read_in_the_zone(session: Session, condition: str, expected: int) -> None:
+    bounds = "" if "time_range_in" in condition else " AND t >= '2015-03-08' AND t < '2015-03-11'"
+    assert sums(session, f"({condition}){bounds}") == expected
+
+
+def test_parameters_are_read_in_the_zone(session: Session) -> None:
+    assert sums(session, "t >= ?", "2015-03-09") == 6
+    assert sums(session, "t >= ?", date(2015, 3, 9)) == 6
+    assert sums(session, "t >= ?", datetime(2015, 3, 8, 15, tzinfo=UTC)) == 6
+    assert sums(session, "time_range_in(t, ?, ?)", "2015-03-09", "2015-03-10") == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        # What reads the clock of UTC.
+        "SELECT CAST(t AS STRING), SUM(n) FROM f GROUP BY 1",
+        "SELECT t + INTERVAL 1 DAY, SUM(n) FROM f GROUP BY 1",
+        "SELECT timestampadd(DAY, 1, t) FROM f",
+        "SELECT SUM(n) FROM f WHERE t + INTERVAL 1 HOUR > '2015-03-09'",
+        "SELECT SUM(n) FROM f WHERE t LIKE '2015-03-09%'",
+        "SELECT window(t, '1 day'), SUM(n) FROM f GROUP BY 1",
+        "SELECT date_trunc('month', to_date(t)), SUM(n) FROM f GROUP BY 1",
+        "SELECT date_format(t, 'yyyy-MM-dd HH:mm:ss z'), SUM(n) FROM f GROUP BY 1",
+        "SELECT COALESCE(t, '2015-01-01'), SUM(n) FROM f GROUP BY 1",
+        "SELECT from_utc_timestamp(t, 'Asia/Tokyo'), SUM(n) FROM f GROUP BY 1",
+        "SELECT year(MAX(t)) FROM f",
+        "SELECT hour(MAX(t) OVER ()) FROM f",
+        "SELECT SUM(n) OVER (ORDER BY t RANGE BETWEEN INTERVAL 1 DAY PRECEDING AND CURRENT ROW) FROM f",
+        # What is not certainly an instant, or of which instant it is.
+        "SELECT SUM(n) FROM f WHERE t >= TIMESTAMP '2015-03-09 00:00:00'",
+        "SELECT SUM(n) FROM f WHERE t >= current_timestamp() - INTERVAL 2 DAYS",
+        "SELECT SUM(n) FROM f WHERE t > 'yesterday'",
+        "SELECT SUM(n) FROM f WHERE t > 20150309",
+        "SELECT SUM(n) FROM f WHERE to_date(t) > now()",
+        "SELECT datediff(current_timestamp(), t) FROM f",
+        "SELECT SUM(n) FROM f JOIN other ON f.t = other.ts",
+        "SELECT SUM(n) FROM f JOIN other ON to_date(f.t) = other.day",
+        "SELECT o FROM f WHERE EXISTS (SELECT 1 FROM other WHERE other.ts = f.t)",
+        "SELECT s FROM other WHERE ts IN (SELECT date_trunc('day', t) FROM f)",
+        "SELECT year((SELECT MAX(t) FROM f))",
+        # Times that have left the block that reads the cube.
+        "SELECT year(d) FROM (SELECT date_trunc('day', t) AS d, SUM(n) AS n FROM f GROUP BY 1) AS s",
+        "SELECT year(e) FROM (SELECT d AS e FROM (SELECT MAX(t) AS d FROM f) AS s) AS r",
+        "SELECT year(x) FROM (SELECT MAX(t) FROM f) AS s(x)",
+        "SELECT year(x) FROM (SELECT ts AS x FROM other UNION ALL SELECT MAX(t) AS d FROM f) AS u",
+        "WITH w AS (SELECT SUM(n) AS s, MAX(t) AS m FROM f), v AS (SELECT * FROM w) SELECT hour(m) FROM v",
+        "SELECT hour(x) FROM (SELECT * FROM f LIMIT 2) AS s(a, b, c, x)",
+        "SELECT MAX(t) AS m FROM f HAVING m > '2015-03-09'",
+        "SELECT date_trunc('day', t) AS d, year(d) FROM f",
+        "SELECT s FROM (SELECT MAX(t) AS ts FROM f) AS q JOIN other USING (ts)",
+    ],
+)
+def test_what_would_mean_utc_is_refused(session: Session, query: str) -> None:
+    with pytest.raises(Error) as caught:
+        session.execute(query).fetch()
+    assert caught.value.condition == "ZONED_TIME", caught.value
+    assert caught.value.hint
+    assert caught.value.position is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT MAX(to_date(t)), COUNT(DISTINCT to_date(t)), MIN(year(t)) FROM f", [(date(2015, 3, 10), 3, 2015)]),
+        ("SELECT hour(t), SUM(n) FROM f GROUP BY hour(t)", [(0, 7)]),
+        ("SELECT day(d), SUM(n) FROM (SELECT date_trunc('day', t) AS d, n FROM f) AS s GROUP BY 1 HAVING day(d) = 9",
+         [(9, 2)]),
+        ("WITH w AS (SELECT t AS u, n FROM f WHERE t >= '2015-03-10') SELECT to_date(u), SUM(n) FROM w GROUP BY 1",
+         [(date(2015, 3, 10), 4)]),
+        ("SELECT SUM(a.n) FROM f AS a JOIN f AS b ON a.t = b.t AND to_date(a.t) = to_date(b.t)", [(7,)]),
+        ("SELECT SUM(CASE WHEN t >= '2015-03-09' THEN n END), SUM(n) FILTER (WHERE day(t) = 9) FROM f", [(6, 2)]),
+        ("SELECT n FROM f WHERE t < '2015-03-09' UNION ALL SELECT n FROM f WHERE t >= '2015-03-10'", [(1,), (4,)]),
+        ("SELECT unix_micros(t) FROM f WHERE t < '2015-03-09'", [(1425740400000000,)]),
+    ],
+)  # fmt: skip
+def test_answers(session: Session, query: str, expected: list[tuple[object, ...]]) -> None:
+    assert sorted(session.execute(query).fetch(), key=str) == expected
+
+
+def test_items_keep_their_names(session: Session) -> None:
+    result = session.execute("SELECT date_trunc('day', t), year(t), SUM(n) FROM f GROUP BY 1, 2")
+    assert [column.name for column in result.columns][:2] == ["date_trunc('day', t)", "year(t)"]
+
+
+def test_definitions_without_a_zone_are_of_utc() -> None:
+    old = {"dimensions": [], "measures": [], "times": ["t"], "column_order": ["t"]}
+    cube = codec.decoded("cube", 1, "c", json.dumps(old))
+    assert isinstance(cube, Cube)
+    assert cube.zone == "UTC"
+    assert json.loads(codec.to_text(cube)) == old
+    zoned = Cube(1, "c", (), (), ("t",), ("t",), "Asia/Tokyo")
+    assert codec.decoded("cube", 1, "c", codec.to_text(zoned)) == zoned
