@@ -187,7 +187,7 @@ _FIELDS = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15,
 
 
 def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
-    """Each time partition column's value for the period that begins at the wall time ``t``, as Spark SQL; NULL of NULL."""
+    """Each time partition column's value for the period that begins at the wall time ``t``, as SQL; NULL of NULL."""
     sample = layout.values(0)
     found: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
