@@ -207,7 +207,7 @@ def short_history(world: World, rng: random.Random, periods: Sequence[P], length
 def _seen(world: World, rng: random.Random, base: P, span: range) -> Iterator[object]:
     yield sorted((row[:3] + row[4:] for row in world.run("SHOW COVERAGE OF f")), key=repr)
     yield sorted((row[1:3] + row[4:] for row in world.run("SHOW TIMELINES OF f")), key=repr)
-    for _ in range(3):
+    for _ in range(2):
         start, end = sorted(base.start(rng.randrange(span.start - 3, span.stop + 3)) for _ in range(2))
         if rng.random() < 0.3:
             end = base.end(base.ordinal(start))
