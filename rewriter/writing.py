@@ -18,9 +18,9 @@ from dataclasses import replace
 
 from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.changes import AddPartitions, PartitionWrite, WritePartitions
-from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.models import Column, DataFile, Partition, PartitionValues, Table
 from rewriter.context import Context
-from rewriter.errors import AnalysisError, ConflictError, Error, OperationalError
+from rewriter.errors import AnalysisError, ConflictError, Error, NotSupportedError, OperationalError
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.files import directory, external_files
 from rewriter.grammar import statements as s
@@ -79,6 +79,7 @@ def _insert(statement: s.Insert, context: Context) -> Result:
     except Error as error:
         raise placed(error, statement.query, prepared.query.sql) from None
     check_columns(target, found, statement.query.span)
+    _refuse_zoned_casts(statement, target, found, prepared)
     write = _write_external if table.external else _write_managed
     try:
         files = write(statement, target, query, prepared, context)
@@ -101,6 +102,21 @@ def _insert(statement: s.Insert, context: Context) -> Result:
             execution_seconds=time.perf_counter() - started,
         ),
     )
+
+
+def _refuse_zoned_casts(statement: s.Insert, target: Target, found: Sequence[Column], prepared: Prepared) -> None:
+    """An instant out of a cube with a zone has a date and a text there; assignment would make those of UTC."""
+    zone = next((one.calendar.zone for one in prepared.plan.coverage.references if not one.calendar.is_utc), None)
+    for column, given in zip(target.provided, found, strict=True):
+        if zone is not None and given.type == "timestamp" and column.type != "timestamp":
+            raise NotSupportedError(
+                f"{given.name} is an instant, and {column.name} a {column.type.upper()}: in {zone} it would be another "
+                "one than in UTC.",
+                condition="ZONED_TIME",
+                position=statement.query.span,
+                object=column.name,
+                hint=f"Write to_date(…) or date_format(…, '…') in the query, or declare {column.name} TIMESTAMP.",
+            )
 
 
 def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
