@@ -11,19 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rewriter.catalog.models import Fact, Storage, StorageTable, Table
+from rewriter.catalog.models import Fact, StorageTable, Table
 from rewriter.errors import NotSupportedError
 from rewriter.planner.arms import Arm, key_ranges
 from rewriter.planner.blocks import CatalogReader
+from rewriter.planner.causes import fitting, instants, left_to_finer, nearest_misses, times
 from rewriter.planner.costs import Costs, costs
 from rewriter.planner.cover import Candidate, Cover, cover
 from rewriter.planner.othertimes import OtherUse, cut_by, undeclared
-from rewriter.planner.plan import Cause, CoverPart, PruneCause, Settings
-from rewriter.planner.validity import cut, described, is_bounded, window
+from rewriter.planner.plan import Cause, PruneCause, Settings
+from rewriter.planner.sources import Source, Timelines
+from rewriter.planner.validity import cut, is_bounded, window
 from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
-from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+from rewriter.timeline.timelines import PartitionTimeline
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,6 @@ class Demand:
     raw: bool
     bounded: bool
     others: tuple[OtherUse, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """One (storage table, period) that may serve. Compared by identity."""
-
-    fact: Fact
-    storage: Storage
-    storage_table: StorageTable
-    period: Period
-
-    def __str__(self) -> str:
-        return f"{self.fact.name}.{self.storage_table.table} {self.period.name}"
-
-
-#: What exists of each candidate: fresh, and outdated.
-Timelines = Mapping[Source, tuple[PartitionTimeline, PartitionTimeline]]
 
 
 @dataclass(frozen=True)
@@ -202,11 +187,11 @@ def _judge(
     outdated = RangeSet.EMPTY
     for source in sources:
         fresh, stale = lines[source]
-        outdated = outdated | _instants(source.period, stale, _fitting(source.period, found.missing, target))
-        causes += _nearest_misses(source, fresh, stale, found.missing, target, valid[source])
+        outdated = outdated | instants(source.period, stale, fitting(source.period, found.missing, target))
+        causes += nearest_misses(source, fresh, stale, found.missing, target, valid[source])
         if settings.explain and source.period is not base:
-            finer = RangeSet.of(*(one for part in found.parts if part.period < source.period for one in _times(part)))
-            causes += _left_to_finer(source, fresh, stale, finer & valid[source])
+            finer = RangeSet.of(*(one for part in found.parts if part.period < source.period for one in times(part)))
+            causes += left_to_finer(source, fresh, stale, finer & valid[source])
     outdated = outdated & found.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     cost = priced.described(found.cost)
@@ -353,81 +338,6 @@ def _closed(target: RangeSet, timelines: list[tuple[Period, PartitionTimeline]])
         end = min(one.end, max(ends)) if one.end >= MAX_INSTANT else one.end
         if start < end:
             found.append(TimeRange(start, end))
-    return RangeSet.of(*found)
-
-
-def _fitting(period: Period, wanted: RangeSet, target: RangeSet) -> RangeSet:
-    """The whole periods around what is wanted that lie inside the target."""
-    return RangeSet.of(
-        *(
-            TimeRange(start, end)
-            for one in target
-            for gap in wanted & RangeSet.of(one)
-            if (start := max(period.ceil(one.start), period.floor(gap.start)))
-            < (end := min(period.floor(one.end), period.ceil(gap.end)))
-        )
-    )
-
-
-def _nearest_misses(
-    source: Source,
-    fresh: PartitionTimeline,
-    stale: PartitionTimeline,
-    missing: RangeSet,
-    target: RangeSet,
-    valid: RangeSet,
-) -> Iterator[Cause]:
-    """Why one (storage table, period) does not fill what is missing, in its own periods: the least that it lacks."""
-    period, shown = source.period, source.fact.calendar.shown
-    fitting = _fitting(period, missing, target)
-    outdated = _instants(period, stale, missing) & fitting
-    crossing = _instants(period, fresh, missing) & fitting
-    if missing - fitting:
-        detail = f"no {period.name} period that holds {shown(missing - fitting)} lies in what is asked"
-        yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
-    if crossing:
-        # Only weeks do that: they hold days of two months.
-        detail = f"has {shown(crossing)}, which also holds what other partitions serve"
-        yield Cause(PruneCause.REACHES_BEYOND, str(source), detail)
-    outside = fitting - _fitting(period, fitting & valid, fitting & valid)
-    if outside:
-        detail = f"is not valid at {shown(outside)}: {described(source.storage, source.storage_table)}"
-        yield Cause(PruneCause.OUTSIDE_VALIDITY, str(source), detail)
-    lacking = fitting - outdated - crossing - outside
-    if lacking:
-        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {shown(lacking)}")
-    if outdated:
-        yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), f"is outdated at {shown(outdated)}")
-
-
-def _times(part: CoverPart) -> Iterator[TimeRange]:
-    return (TimeRange(part.period.start(one.start), part.period.start(one.end)) for one in part.ranges)
-
-
-def _left_to_finer(
-    source: Source, fresh: PartitionTimeline, stale: PartitionTimeline, finer: RangeSet
-) -> Iterator[Cause]:
-    """Where finer periods (``finer`` is their time) serve what this one would, were its partitions there and fresh."""
-    whole = _fitting(source.period, finer, finer)
-    outdated = _instants(source.period, stale, whole) & whole
-    lacking = whole - _instants(source.period, fresh, whole) - outdated
-    if lacking:
-        yield Cause(
-            PruneCause.PARTITIONS_MISSING,
-            str(source),
-            f"lacks {source.fact.calendar.shown(lacking)}, which finer periods serve",
-        )
-    if outdated:
-        detail = f"is outdated at {source.fact.calendar.shown(outdated)}, which finer periods serve"
-        yield Cause(PruneCause.PARTITIONS_OUTDATED, str(source), detail)
-
-
-def _instants(period: Period, timeline: PartitionTimeline, within: RangeSet) -> RangeSet:
-    """The partitions of a timeline that overlap ``within``, as instants; the cost is that of the ranges."""
-    found = []
-    for one in within:
-        ordinals = OrdinalRange(period.ordinal(one.start), period.ordinal(one.end - 1) + 1)
-        found += [TimeRange(period.start(r.start), period.start(r.end)) for r in timeline.covered(ordinals)]
     return RangeSet.of(*found)
 
 

@@ -180,9 +180,9 @@ def doubled_is_fresh(patch: Patch) -> None:
 def retention_outdates(patch: Patch) -> None:
     dropped = factwork.FactWork.dropped
 
-    def planted(self: Any, table: Any, slot: Any) -> None:
-        dropped(self, table, slot)
-        self._note_base_change(self.binding(table), slot)
+    def planted(self: Any, table: Any, values: Any) -> None:
+        dropped(self, table, values)
+        self._note_base_change(self.binding(table), self.binding(table).locate(values))
 
     patch.setattr(factwork.FactWork, "dropped", planted)
 
@@ -267,7 +267,8 @@ def extent_of_what_serves(patch: Patch) -> None:
     """An open end means the extent of the candidates that may serve."""
     judge = candidates._judge
 
-    def planted(facts: Any, base: Any, target: Any, demand: Demand, lines: Any, valid: Any, settings: Any) -> Any:
+    def planted(facts: Any, base: Any, target: Any, demand: Demand, lines: Any, *rest: Any) -> Any:
+        settings = rest[-1]
         serving = [
             (source.period, line)
             for source, both in lines.items()
@@ -275,7 +276,7 @@ def extent_of_what_serves(patch: Patch) -> None:
             if source.fact in facts and candidates._excluded(source, base, demand, settings) is None
         ]
         closed = candidates._closed(candidates.snapped(demand.wanted, base), serving)
-        return judge(facts, base, closed, demand, lines, valid, settings)
+        return judge(facts, base, closed, demand, lines, *rest)
 
     patch.setattr(candidates, "_judge", planted)
 

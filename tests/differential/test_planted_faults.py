@@ -79,6 +79,9 @@ def test_a_planted_fault_is_found(fault: Fault, sound: list[Prepared], tmp_path:
             try:
                 check(made.history, made.reference, Question(generator.query()), made.history.connection)
             except Wrong as wrong:
+                # A fault that no longer fits the code it is planted in breaks it, which any question finds.
+                if wrong.kind.startswith(("TypeError", "AttributeError")):
+                    raise
                 print(f"found after {number + 1} questions: {wrong.kind}")
                 return
     pytest.fail("no question found the fault")
