@@ -30,6 +30,7 @@ FLOORS = {
         "properties",
         "views",
         "cubes",
+        "fact_tables",
         "facts",
         "showing",
         "coverage",
