@@ -224,7 +224,7 @@ class _Layout:
             stems = [stem + one.start for stem in stems for one in points]
             column += 1
         rest = plan.beyond(column)
-        return found + [_Piece(KeyRange.of_prefix(stem), plan, rest) for stem in stems]
+        return found + [_Piece(KeyRange(stem, keys.after(stem)), plan, rest) for stem in stems]
 
     def _is_value(self, one: KeyRange, column: int) -> bool:
         """Whether the range holds exactly one field, NULL's or a value's."""
