@@ -15,7 +15,7 @@ branch of an AND of many ORs asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rewriter.catalog import keys
 from rewriter.catalog.keys import KeyRange, merged
@@ -127,27 +127,30 @@ class PartitionFilterGenerator:
         found: FilterPlan = self._of({column: _intersected(ranges) for column, ranges in single.items()})
         if () in found.plans[0].ranges:
             return MultiScanPlan(())
+        exact = True
         for part in tree.parts:
             if isinstance(part, FieldIn):
                 continue
             plan = self.plan(part)
             if len(found.plans) * len(plan.plans) > max(MAX_SCANS, len(found.plans), len(plan.plans)):
+                exact = False
                 if len(plan.plans) >= len(found.plans):
-                    plan = self._outline(plan, part)
+                    plan = self._outline(plan)
                 else:
-                    found = self._outline(found, AnyOf(tuple(map(_as_filter, found.plans))))
+                    found = self._outline(found)
             found = found.and_(plan)
-        return found
+        # The whole is one test, and not what its parts would add up to.
+        return found if exact else _plan_of(replace(one, tests=(tree,)) for one in found.plans)
 
-    def _outline(self, plan: FilterPlan, tree: ScanFilter) -> ScanPlan:
-        """One conjunction that all of a union lies in, with the whole of it as a test."""
+    def _outline(self, plan: FilterPlan) -> ScanPlan:
+        """One conjunction that all of a union lies in, and perhaps more: what it allows column by column."""
         allowed = [
             None
             if any(one.ranges[column] is None for one in plan.plans)
             else merged(part for one in plan.plans for part in one.ranges[column] or ())
             for column in range(self.columns)
         ]
-        return ScanPlan(tuple(allowed), (tree,))
+        return ScanPlan(tuple(allowed))
 
     def _simplified(self, plans: Iterable[ScanPlan]) -> FilterPlan:
         """A union in which those that restrict one and the same column, and nothing else, are one."""
@@ -265,8 +268,3 @@ def _intersected(ranges: list[FieldRanges]) -> FieldRanges:
 def _plan_of(plans: Iterable[ScanPlan]) -> FilterPlan:
     found = tuple(plans)
     return found[0] if len(found) == 1 else MultiScanPlan(found)
-
-
-def _as_filter(plan: ScanPlan) -> ScanFilter:
-    ranges = (FieldIn(column, one) for column, one in enumerate(plan.ranges) if one is not None)
-    return AllOf((*ranges, *plan.tests))
