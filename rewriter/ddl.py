@@ -12,23 +12,16 @@ from pathlib import Path
 
 from rewriter.catalog.binding import declared_period
 from rewriter.catalog.changes import AddPartitions, CreateObject, DropObject, DropPartitions, PartitionWrite
+from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.values import check_partition_column, partition_name
 from rewriter.context import Context, single
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar import statements as s
+from rewriter.grammar.filters import span_of
 from rewriter.properties import checked
 from rewriter.result import Result
-from rewriter.specs import (
-    check_unique,
-    key_range,
-    leading_values,
-    matches,
-    read_conditions,
-    read_full,
-    require_partitioned,
-    spec_text,
-)
+from rewriter.specs import check_unique, read_dropped, read_full, require_partitioned, spec_text
 
 FORMATS = ("parquet", "csv", "json", "orc")
 
@@ -113,28 +106,30 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
 def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     """ALTER TABLE … DROP PARTITION: every partition that satisfies one of the specs, which may be partial.
 
-    Raises PARTITIONS_NOT_FOUND 428FT where a spec matches nothing, unless IF EXISTS. Files stay.
+    Raises PARTITIONS_NOT_FOUND 428FT where a spec matches nothing, unless IF EXISTS. Files stay. A write that comes in
+    between conflicts where it falls into the stretches of keys that were searched.
     """
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
-    keys: dict[bytes, None] = {}
+    keys: set[bytes] = set()
+    ranges: list[KeyRange] = []
     for spec in statement.specs:
-        conditions = read_conditions(table, spec)
-        ranges = [key_range(table, leading_values(conditions))]
-        found = [p.key for p in context.snapshot.partitions(table, ranges) if matches(table, conditions, p)]
+        lookup = context.snapshot.lookup(table, read_dropped(table, spec))
+        found = list(lookup.found_keys())
+        ranges += lookup.ranges
         if not found and not statement.if_exists:
             raise AnalysisError(
-                f"The partition(s) {spec_text(table, spec)} cannot be found in the table {table.name}.",
+                f"The partition(s) {spec_text(spec)} cannot be found in the table {table.name}.",
                 condition="PARTITIONS_NOT_FOUND",
                 sqlstate="428FT",
-                position=Span(spec[0].span.start, spec[-1].span.end),
+                position=Span(span_of(spec[0]).start, span_of(spec[-1]).end),
                 object=table.name,
                 hint=f"SHOW PARTITIONS {table.name} lists them; DROP IF EXISTS tolerates their absence.",
             )
-        keys.update(dict.fromkeys(found))
+        keys.update(found)
     if keys:
         with context.catalog.begin(context.snapshot) as transaction:
-            transaction.commit([DropPartitions(table, tuple(sorted(keys)))])
+            transaction.commit([DropPartitions(table, tuple(sorted(keys)), merged(ranges))])
     return Result("ALTER TABLE DROP PARTITION")
 
 

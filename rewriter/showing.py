@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from rewriter.catalog.models import Column, Completeness, Cube, Fact, Table, View
-from rewriter.catalog.values import partition_name
+from rewriter.catalog.scan_filters import AllOf, bind_filter
 from rewriter.context import Context, single
-from rewriter.errors import Error
+from rewriter.errors import AnalysisError, Error
 from rewriter.grammar import statements as s
 from rewriter.grammar.render import quote
 from rewriter.planner.expand import expand
@@ -15,7 +16,7 @@ from rewriter.planner.offers import Offers, renamed
 from rewriter.planner.text import QueryText
 from rewriter.planner.validity import described
 from rewriter.result import Result, Row
-from rewriter.specs import Spec, key_range, read_spec, require_partitioned
+from rewriter.specs import read_spec, read_static, require_partitioned
 
 
 def strings(*names: str) -> tuple[Column, ...]:
@@ -66,17 +67,45 @@ def _like(pattern: str, name: str) -> bool:
 
 
 def show_partitions(statement: s.ShowPartitions, context: Context) -> Result:
-    """Names of partitions in order of the escaped name's code points; with a spec, those that agree with it."""
+    """Names of partitions in order of the escaped name's code points, or as ORDER BY says, NULL lowest.
+
+    Those that agree with the spec and satisfy the filter, at most LIMIT of them. AS JSON answers one row, in which
+    names and values stand as they are, all values as text, NULL as null.
+    """
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
-    static = read_spec(table, statement.partition or ()).static
-    ranges = [key_range(table, Spec(static, frozenset()).leading)]
-    names = sorted(
-        partition_name(table.partition_columns, partition.values)
-        for partition in context.snapshot.partitions(table, ranges)
-        if all(partition.values[index] == value for index, value in static.items())
+    wanted = read_static(table, read_spec(table, statement.partition or ()).static)
+    if statement.where is not None:
+        wanted = AllOf((wanted, bind_filter(statement.where, table.partition_columns)))
+    lookup = context.snapshot.lookup(table, wanted)
+    order = [(_sorted_by(table, key), key.descending) for key in reversed(statement.order_by)]
+    found = sorted((lookup.name_of(key), key) for key in lookup.found_keys())
+    for index, descending in order:
+        found.sort(key=lambda one: one[0] if index is None else lookup.fields_of(one[1])[index], reverse=descending)
+    found = found[: statement.limit]
+    if not statement.as_json:
+        return listing("SHOW PARTITIONS", strings("partition"), [(name,) for name, _ in found])
+    names = [column.name for column in table.partition_columns]
+    shown = {"partitions": [dict(zip(names, lookup.values_of(key), strict=True)) for _, key in found]}
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return listing("SHOW PARTITIONS", strings("json_metadata"), [(text,)])
+
+
+def _sorted_by(table: Table, key: s.SortKey) -> int | None:
+    """The index of the column that a key of ORDER BY names; ``None`` for ``partition``, the name as a whole."""
+    names = [column.name.lower() for column in table.partition_columns]
+    if key.column.lower() in names:
+        return names.index(key.column.lower())
+    if key.column.lower() == "partition":
+        return None
+    raise AnalysisError(
+        f"SHOW PARTITIONS cannot be ordered by {key.column}.",
+        condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        sqlstate="42703",
+        position=key.span,
+        object=key.column,
+        hint=f"Order by {', '.join(column.name for column in table.partition_columns)} or partition, the name.",
     )
-    return listing("SHOW PARTITIONS", strings("partition"), [(name,) for name in names])
 
 
 def describe(statement: s.Describe, context: Context) -> Result:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.catalog.keys import KeyRange, encode_value, prefix_of, successor
-from rewriter.catalog.models import Column, Partition, PartitionValues, Table
+from rewriter.catalog.comparands import named
+from rewriter.catalog.keys import KeyRange, prefix_of, successor
+from rewriter.catalog.models import Column, PartitionValues, Table
+from rewriter.catalog.scan_filters import AllOf, ScanFilter, bind_filter, equal
 from rewriter.catalog.values import coerce
 from rewriter.errors import AnalysisError, Error, ProgrammingError, Span
-from rewriter.grammar.statements import ColumnDef, CubeColumn, Literal, PartitionCondition, PartitionItem
+from rewriter.grammar.filters import (
+    And,
+    Between,
+    Comparison,
+    Filter,
+    InList,
+    IsNull,
+    Not,
+    Or,
+    conjunction,
+    negation,
+    render_filter,
+)
+from rewriter.grammar.statements import ColumnDef, CubeColumn, Literal, PartitionItem
 
 
 @dataclass(frozen=True)
@@ -89,56 +104,46 @@ def value_of(column: Column, value: Literal) -> str | None:
         raise error.at(value.span) from None
 
 
-@dataclass(frozen=True)
-class Condition:
-    """``column op value`` on the column at ``index``. Values compare by their key bytes, which order as they do."""
+def read_dropped(table: Table, spec: Sequence[Filter]) -> ScanFilter:
+    """The conditions of one DROP spec as a filter. Literals are partition values, read as ADD PARTITION reads them.
 
-    index: int
-    op: str
-    value: str | None
-    key: bytes
-
-    def holds(self, column: Column, value: str | None) -> bool:
-        """Whether a partition value satisfies it. NULL satisfies ``= NULL`` only; ``<> NULL`` is what is not NULL."""
-        if self.value is None or value is None:
-            if self.value is None:
-                return (value is None) == (self.op == "=")
-            return False
-        key = encode_value(column.type, value)
-        return {
-            "=": key == self.key,
-            "<>": key != self.key,
-            "<": key < self.key,
-            "<=": key <= self.key,
-            ">": key > self.key,
-            ">=": key >= self.key,
-        }[self.op]
+    ``= NULL`` is the partition without a value, ``<> NULL`` all others. Raises as ``read_spec`` does, and
+    INVALID_PARTITION_SPEC where a value is NULL and the condition is none of these two.
+    """
+    return bind_filter(conjunction(tuple(_about_values(table, one) for one in spec)), table.partition_columns, named)
 
 
-def read_conditions(table: Table, conditions: Sequence[PartitionCondition]) -> tuple[Condition, ...]:
-    """The conditions of one DROP spec, checked. Raises as ``read_spec`` does, and for ``<`` and its kin with NULL."""
-    found = []
-    for condition in conditions:
-        index = _index(table, condition.column, condition.span)
-        column = table.partition_columns[index]
-        value = value_of(column, condition.value)
-        if value is None and condition.op not in ("=", "<>"):
-            raise AnalysisError(
-                f"Nothing compares to NULL by {condition.op}.",
-                condition="INVALID_PARTITION_SPEC",
-                sqlstate="42601",
-                position=condition.span,
-                object=column.name,
-                hint="Use = NULL or <> NULL.",
-            )
-        found.append(Condition(index, condition.op, value, encode_value(column.type, value)))
-    return tuple(found)
+def _about_values(table: Table, one: Filter) -> Filter:
+    if isinstance(one, Not):
+        return negation(_about_values(table, one.operand))
+    assert not isinstance(one, (And, Or))
+    column = table.partition_columns[_index(table, one.column, one.span)]
+    if isinstance(one, Comparison):
+        values: tuple[Literal, ...] = (one.value,)
+        op = one.op
+    elif isinstance(one, InList):
+        values, op = one.values, "IN"
+    elif isinstance(one, Between):
+        values, op = (one.low, one.high), "BETWEEN"
+    else:
+        return one
+    if all(value_of(column, value) is not None for value in values):
+        return one
+    if op in ("=", "<>"):
+        return IsNull(one.column, one.span) if op == "=" else Not(IsNull(one.column, one.span))
+    raise AnalysisError(
+        f"Nothing compares to NULL by {op}.",
+        condition="INVALID_PARTITION_SPEC",
+        sqlstate="42601",
+        position=one.span,
+        object=column.name,
+        hint="Use = NULL or <> NULL.",
+    )
 
 
-def matches(table: Table, conditions: Sequence[Condition], partition: Partition) -> bool:
-    """Whether all conditions hold for the partition."""
-    columns = table.partition_columns
-    return all(one.holds(columns[one.index], partition.values[one.index]) for one in conditions)
+def read_static(table: Table, static: Mapping[int, str | None]) -> ScanFilter:
+    """The partitions that have these values."""
+    return AllOf(tuple(equal(index, table.partition_columns[index], value) for index, value in static.items()))
 
 
 def key_range(table: Table, leading: Sequence[str | None]) -> KeyRange:
@@ -147,16 +152,15 @@ def key_range(table: Table, leading: Sequence[str | None]) -> KeyRange:
     return KeyRange(start, successor(start))
 
 
-def leading_values(conditions: Sequence[Condition]) -> PartitionValues:
-    """The values that equalities fix on the first columns."""
-    fixed = {one.index: one.value for one in conditions if one.op == "="}
-    return Spec(fixed, frozenset()).leading
-
-
-def spec_text(table: Table, conditions: Sequence[PartitionCondition]) -> str:
+def spec_text(spec: Sequence[Filter]) -> str:
     """A DROP spec as Spark shows it in errors."""
-    shown = (f"{one.column} {one.op} {'NULL' if one.value.kind == 'null' else one.value.text}" for one in conditions)
-    return f"PARTITION ({', '.join(shown)})"
+    return f"PARTITION ({', '.join(map(_condition_text, spec))})"
+
+
+def _condition_text(one: Filter) -> str:
+    if isinstance(one, Comparison):
+        return f"{one.column} {one.op} {'NULL' if one.value.kind == 'null' else one.value.text}"
+    return render_filter(one)
 
 
 def _index(table: Table, name: str, position: Span) -> int:

@@ -68,10 +68,14 @@ class AddPartitions:
 
 @dataclass(frozen=True)
 class DropPartitions:
-    """ALTER TABLE … DROP PARTITION of the partitions with these keys. Of a base table it is retention."""
+    """ALTER TABLE … DROP PARTITION of the partitions with these keys. Of a base table it is retention.
+
+    ``ranges`` is where they were looked for: another's write there, seen by neither, is a conflict.
+    """
 
     table: Table
     keys: tuple[bytes, ...]
+    ranges: tuple[KeyRange, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal, localcontext
 
+from rewriter.catalog.floats import java_double, java_float
 from rewriter.catalog.partition_types import INTEGER_WIDTHS, PartitionType, partition_type
 from rewriter.errors import InternalError
 
@@ -26,6 +27,11 @@ _DECIMAL_WIDTH = 16
 
 NULL = b"\x00"
 NOT_NULL = b"\x01"
+#: Above all fields.
+TOP = b"\x02"
+
+_TABLE_WIDTH = 9
+_WIDTHS = {"date": 4, "timestamp": 8, "decimal": _DECIMAL_WIDTH, "boolean": 1, "double": 8, "float": 4}
 
 
 @dataclass(frozen=True, order=True)
@@ -65,6 +71,39 @@ def encode_value(type: str, text: str | None) -> bytes:
         return NOT_NULL + _encode(kind, text)
     except (ValueError, KeyError, ArithmeticError, struct.error) as error:
         raise InternalError(f"'{text}' is not a canonical {kind} partition value") from error
+
+
+def decode_value(type: str, field: bytes) -> str | None:
+    """The canonical text that ``encode_value`` made the bytes of; ``None`` for NULL. O(length)."""
+    return None if field == NULL else _decode(partition_type(type), field[1:])
+
+
+def width_of(type: str) -> int | None:
+    """How many bytes each value that is not NULL takes; ``None`` for text, which ends at its first ``00``."""
+    name = partition_type(type).name
+    return None if name in ("string", "varchar", "char") else 1 + (INTEGER_WIDTHS.get(name) or _WIDTHS[name])
+
+
+def split(widths: Sequence[int | None], key: bytes) -> tuple[bytes, ...]:
+    """The fields of a table's key, given what ``width_of`` says of each type. Nothing is decoded."""
+    fields = []
+    start = _TABLE_WIDTH
+    for width in widths:
+        if not key[start]:
+            end = start + 1
+        else:
+            end = key.index(0, start) + 1 if width is None else start + width
+        fields.append(key[start:end])
+        start = end
+    return tuple(fields)
+
+
+def after(field: bytes) -> bytes:
+    """The least bytes above everything that begins with ``field``, in the same length.
+
+    Of a type of fixed width that is the next value. It cannot overflow: a field begins with ``00`` or ``01``.
+    """
+    return (int.from_bytes(field, "big") + 1).to_bytes(len(field), "big")
 
 
 def encode(table_id: int, types: Sequence[str], values: Sequence[str | None]) -> bytes:
@@ -148,3 +187,33 @@ def _floating(number: float, form: str) -> bytes:
 def _timestamp(text: str) -> datetime:
     seconds, _, fraction = text.partition(".")
     return datetime.fromisoformat(seconds) + timedelta(microseconds=int(fraction.ljust(6, "0")))
+
+
+def _decode(kind: PartitionType, raw: bytes) -> str:
+    name = kind.name
+    if name in ("string", "varchar", "char"):
+        return raw[:-1].replace(b"\x01\x01", b"\x00").replace(b"\x01\x02", b"\x01").decode()
+    if name == "boolean":
+        return "true" if raw == b"\x02" else "false"
+    if name in ("double", "float"):
+        bits = bytes([raw[0] & 0x7F]) + raw[1:] if raw[0] & 0x80 else bytes(byte ^ 0xFF for byte in raw)
+        return _floating_text(struct.unpack(">d" if name == "double" else ">f", bits)[0], name)
+    number = int.from_bytes(raw, "big") - (1 << (8 * len(raw) - 1))
+    if name == "date":
+        return date.fromordinal(number + _EPOCH_DAY).isoformat()
+    if name == "timestamp":
+        whole, _, fraction = (_EPOCH + number * _MICROSECOND).isoformat(" ").partition(".")
+        return f"{whole}.{fraction.rstrip('0')}" if fraction else whole
+    if name == "decimal":
+        with localcontext() as context:
+            context.prec = 80
+            return f"{Decimal(number).scaleb(-kind.scale):f}"
+    return str(number)
+
+
+def _floating_text(number: float, name: str) -> str:
+    if number != number:
+        return "NaN"
+    if number in (float("inf"), float("-inf")):
+        return "Infinity" if number > 0 else "-Infinity"
+    return java_double(number) if name == "double" else java_float(number)

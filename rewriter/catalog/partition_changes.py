@@ -138,7 +138,11 @@ class PartitionChanges:
 
     def _claims(self, change: WritePartitions | AddPartitions | DropPartitions) -> list[Claim]:
         if isinstance(change, DropPartitions):
-            return [Claim.of_key(key, exclusive=True) for key in change.keys]
+            alone = (key for key in change.keys if not any(key in one for one in change.ranges))
+            return [
+                *(Claim(one, exclusive=True) for one in change.ranges),
+                *(Claim.of_key(key, exclusive=True) for key in alone),
+            ]
         exclusive = isinstance(change, AddPartitions) or change.overwrite
         repeated = isinstance(change, AddPartitions)
         named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)

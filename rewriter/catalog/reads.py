@@ -107,6 +107,33 @@ def partitions(
             yield Partition(key, tuple(json.loads(values)), location, known, size, files), as_of
 
 
+def partition_page(
+    connection: sa.Connection, table: Table, ids: ValidWriteIdList, keys: KeyRange, limit: int
+) -> list[Partition]:
+    """The first visible partitions of a key range, in key order. One statement."""
+    row = schema.partitions
+    columns = (row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files)
+    query = sa.select(*columns).where(*_visible(row, ids), *_between(row)).order_by(row.c.key).limit(limit)
+    return [
+        Partition(key, tuple(json.loads(values)), location, None if table.external else rows, size, files)
+        for key, values, location, rows, size, files in connection.execute(query, _scan(keys))
+    ]
+
+
+def key_page(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyRange, limit: int) -> list[bytes]:
+    """The keys of these partitions. One statement that reads nothing else."""
+    row = schema.partitions
+    query = sa.select(row.c.key).where(*_visible(row, ids), *_between(row)).order_by(row.c.key).limit(limit)
+    return list(connection.execute(query, _scan(keys)).scalars())
+
+
+def partition_count(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyRange) -> int:
+    """How many partitions of a key range are visible. One statement."""
+    row = schema.partitions
+    query = sa.select(sa.func.count()).select_from(row).where(*_visible(row, ids), *_between(row))
+    return int(connection.execute(query, _scan(keys)).scalar_one())
+
+
 def files(
     connection: sa.Connection, table: Table, ids: ValidWriteIdList, ranges: Iterable[KeyRange] | None = None
 ) -> Iterator[tuple[bytes, DataFile]]:
@@ -135,7 +162,12 @@ def _scans(table: Table, ranges: Iterable[KeyRange] | None) -> list[dict[str, by
     """The ranges clipped to the table's own keys, merged, as values of ``_between``."""
     own = KeyRange.of_prefix(prefix(table.id))
     clipped = [own] if ranges is None else [one & own for one in ranges]
-    return [{"first_key": one.start, "end_key": one.end} for one in merged(clipped)]
+    return [_scan(one) for one in merged(clipped)]
+
+
+def _scan(keys: KeyRange) -> dict[str, bytes]:
+    """A range as values of ``_between``."""
+    return {"first_key": keys.start, "end_key": keys.end}
 
 
 def _visible(row: sa.Table, ids: ValidWriteIdList) -> tuple[sa.ColumnElement[bool], ...]:

@@ -10,11 +10,15 @@ from rewriter.catalog import reads, schema, timeline_properties
 from rewriter.catalog.binding import bind
 from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
-from rewriter.catalog.keys import KeyRange, merged
+from rewriter.catalog.keys import KeyRange, merged, prefix
+from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
+from rewriter.catalog.scan_filters import ScanFilter, bind_filter
+from rewriter.catalog.scan_plans import scans_of
 from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
+from rewriter.grammar.filters import Filter, parse_filter
 from rewriter.timeline import runs
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.timeline_classes import DEFAULT, make_timeline
@@ -141,6 +145,40 @@ class Snapshot:
                 found = tuple(partition for partition, _ in reads.partitions(connection, table, ids, wanted))
             self._partitions[table.id, wanted] = found
         return self._partitions[table.id, wanted]
+
+    def lookup(self, table: Table, wanted: ScanFilter | None) -> Lookup:
+        """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for."""
+        scans = scans_of(wanted, table.partition_columns, prefix(table.id))
+        return Lookup(self._database, table, self.write_ids(table.id), scans)
+
+    def get_partitions_by_expr(
+        self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
+    ) -> tuple[Partition, ...]:
+        """The partitions for which a filter is TRUE (``None``: all), in key order, which is that of the values.
+
+        At most ``limit`` of those behind the one whose key or name ``after`` is. Raises what ``bind_filter`` raises.
+        Reads only the stretches of keys that ``scan_plans`` finds; ``lookup`` streams, names and counts.
+        """
+        return tuple(self.lookup(table, self._bound(table, tree)).partitions(limit, after))
+
+    def get_partitions_by_filter(
+        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
+    ) -> tuple[Partition, ...]:
+        """The same for a filter as text, which is data and never becomes SQL. Raises ``ParseError``, too."""
+        return self.get_partitions_by_expr(table, parse_filter(text), limit, after)
+
+    def partition_names_by_filter(
+        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
+    ) -> tuple[str, ...]:
+        """The names (``c=US/d=1``) of these partitions, in key order. Reads the keys alone."""
+        return tuple(self.lookup(table, self._bound(table, parse_filter(text))).names(limit, after))
+
+    def count_partitions_by_filter(self, table: Table, text: str) -> int:
+        """How many partitions satisfy a filter. What ranges of keys decide is counted by the database."""
+        return self.lookup(table, self._bound(table, parse_filter(text))).count()
+
+    def _bound(self, table: Table, tree: Filter | None) -> ScanFilter | None:
+        return None if tree is None else bind_filter(tree, table.partition_columns)
 
     def files(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[tuple[Partition, DataFile], ...]:
         """The files of these partitions, in (key, path) order: those of the newest OVERWRITE and the INTOs after it.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lark import Transformer, v_args
+from lark import v_args
 
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar import statements as st
@@ -23,10 +23,12 @@ from rewriter.grammar.clauses import (
     require_values,
 )
 from rewriter.grammar.datatypes import scalar_type, struct_type
+from rewriter.grammar.filter_builder import FilterBuilder
+from rewriter.grammar.filters import Filter, check_depth
 
 
 @v_args(inline=True)
-class Builder(Transformer):  # type: ignore[misc]
+class Builder(FilterBuilder):
     """The transformer that lark calls while it reads. Optional parts that are absent arrive as ``None``."""
 
     # ---- names and literals
@@ -275,18 +277,53 @@ class Builder(Transformer):  # type: ignore[misc]
         *specs, purge = rest
         return st.DropPartitions(table=table, specs=tuple(specs), if_exists=bool(if_exists), purge=purge is not None)
 
-    def drop_spec(self, *conditions: st.PartitionCondition) -> tuple[st.PartitionCondition, ...]:
+    def drop_spec(self, *conditions: Filter) -> tuple[Filter, ...]:
         return conditions
-
-    def condition(self, column: Terminal, op: str, value: st.Literal) -> st.PartitionCondition:
-        return st.PartitionCondition(column.name, op, value, from_to(column.span, value.span))
 
     def operator(self, op: Terminal) -> str:
         return {"==": "=", "!=": "<>"}.get(op.token.text, op.token.text)
 
-    def show_partitions(self, table: st.Name, partition: tuple[st.PartitionItem, ...] | None) -> st.ShowPartitions:
+    def show_partitions(
+        self,
+        table: st.Name,
+        partition: tuple[st.PartitionItem, ...] | None,
+        where: Filter | None,
+        order_by: tuple[st.SortKey, ...] | None,
+        limit: int | None,
+        as_json: bool | None,
+    ) -> st.ShowPartitions:
         require_values(partition or ())
-        return st.ShowPartitions(table=table, partition=partition)
+        return st.ShowPartitions(
+            table=table,
+            partition=partition,
+            where=where,
+            order_by=order_by or (),
+            limit=limit,
+            as_json=bool(as_json),
+        )
+
+    def where(self, tree: Filter) -> Filter:
+        check_depth(tree)
+        return tree
+
+    def order_by(self, *keys: st.SortKey) -> tuple[st.SortKey, ...]:
+        return keys
+
+    def sort_key(self, name: Terminal, direction: Terminal | None) -> st.SortKey:
+        descending = direction is not None and direction.type == "DESC"
+        return st.SortKey(name.name, descending, name.span)
+
+    def limit(self, number: Terminal) -> int:
+        if not number.token.text.isascii() or not number.token.text.isdigit() or len(number.token.text) > 18:
+            raise ParseError(
+                f"LIMIT {number.token.text} is no number of rows.",
+                position=number.span,
+                hint="Write a whole number, as in LIMIT 10.",
+            )
+        return int(number.token.text)
+
+    def as_json(self) -> bool:
+        return True
 
     # ---- cubes
 

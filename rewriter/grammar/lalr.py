@@ -21,6 +21,7 @@ from lark.lexer import Lexer
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.builder import Builder
 from rewriter.grammar.clauses import Terminal
+from rewriter.grammar.filters import Filter, check_depth
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.grammar.queries import starts_query
 from rewriter.grammar.statements import Statement
@@ -34,6 +35,8 @@ _READABLE = {
     "QUERY": "a query",
     _END: "the end of the statement",
 }
+#: Keywords that are no names where the grammar wants them, so that a long filter is read in one go.
+_RESERVED = frozenset({"NOT", "NULL", "TRUE", "FALSE"})
 _SHOWN = 8
 
 
@@ -53,8 +56,34 @@ def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
     Linear in the number of tokens. Raises ``SyntaxFailure`` where the grammar does not fit, and what the builder
     raises for what fits the grammar and means nothing.
     """
-    tokens = _without_parameters(tokens)
-    state = _grammar().lark.parse_interactive()
+    statement: Statement = _parse(_without_parameters(tokens), text, "start")
+    return statement
+
+
+def parse_filter_tokens(tokens: Sequence[Token], text: str) -> Filter:
+    """The partition filter that all tokens of ``text`` spell.
+
+    Linear in the number of tokens. Raises ``ParseError``, and ``AnalysisError`` where it nests too deep.
+    """
+    if not tokens:
+        raise ParseError(
+            "There is no filter.",
+            condition="PARSE_EMPTY_STATEMENT",
+            sqlstate="42617",
+            position=Span(len(text), len(text)),
+            hint="Write conditions on partition columns, as in dt >= '2015-01-29'.",
+        )
+    try:
+        tree: Filter = _parse(tokens, text, "filter")
+    except SyntaxFailure as failure:
+        raise failure.error from None
+    check_depth(tree)
+    return tree
+
+
+def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
+    """What the rule ``start`` makes of the tokens; ``SyntaxFailure`` where it does not fit."""
+    state = _grammar().lark.parse_interactive(start=start)
     fed: list[Terminal] = []
     retreat: tuple[int, Terminal] | None = None
     furthest: SyntaxFailure | None = None
@@ -71,12 +100,12 @@ def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
             index = len(tokens) if options[0].type == "QUERY" else index + 1
             continue
         if furthest is None or index > furthest.index:
-            furthest = SyntaxFailure(tokens, index, _syntax_error(tokens, index, fed))
+            furthest = SyntaxFailure(tokens, index, _syntax_error(tokens, index, fed, start))
         if retreat is None:
             raise furthest
         (index, name), retreat = retreat, None
         fed = [*fed[:index], name]
-        state = _grammar().lark.parse_interactive()
+        state = _grammar().lark.parse_interactive(start=start)
         if not all(_feed(state, terminal)[0] for terminal in fed):
             raise furthest
         index += 1
@@ -106,8 +135,10 @@ class _NoLexer(Lexer):  # type: ignore[misc]
 
 @cache
 def _grammar() -> _Grammar:
+    files = (Path(__file__).with_name(name) for name in ("dialect.lark", "filter.lark"))
     lark = Lark(
-        Path(__file__).with_name("dialect.lark").read_text(encoding="utf-8"),
+        "\n".join(file.read_text(encoding="utf-8") for file in files),
+        start=["start", "filter"],
         parser="lalr",
         lexer=_NoLexer,
         transformer=Builder(),
@@ -117,8 +148,8 @@ def _grammar() -> _Grammar:
     return _Grammar(lark, types, {name: spelling for spelling, name in types.items()})
 
 
-def _feed(state: Any, terminal: Terminal) -> tuple[bool, Statement | None]:
-    """Whether the terminal fits, and the statement once the end was fed."""
+def _feed(state: Any, terminal: Terminal) -> tuple[bool, Any]:
+    """Whether the terminal fits, and the statement or filter once the end was fed."""
     try:
         return True, state.feed_token(terminal)
     except UnexpectedToken:
@@ -145,8 +176,15 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     else:
         types = [_BY_KIND.get(token.kind, "")]
     if token.kind is TokenKind.WORD:
-        types.append("NAME")
+        if types[0] in ("DATE", "TIMESTAMP") and "NAME" in choices and not _is_string(tokens, index + 1):
+            types = []
+        if not (types and types[0] in _RESERVED and types[0] in choices):
+            types.append("NAME")
     return [Terminal(name, token) for name in types if name in choices]
+
+
+def _is_string(tokens: Sequence[Token], index: int) -> bool:
+    return index < len(tokens) and tokens[index].kind is TokenKind.STRING
 
 
 def _is_column_list(tokens: Sequence[Token], index: int) -> bool:
@@ -174,9 +212,9 @@ def _without_parameters(tokens: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal]) -> ParseError:
+def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal], start: str) -> ParseError:
     """The error for a token that does not fit after the terminals ``fed``."""
-    expected = _expected(fed)
+    expected = _expected(fed, start)
     if index == len(tokens):
         near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
     else:
@@ -184,10 +222,10 @@ def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal]) 
     return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected))
 
 
-def _expected(fed: Sequence[Terminal]) -> list[str]:
+def _expected(fed: Sequence[Terminal], start: str) -> list[str]:
     """The terminals that the grammar accepts after ``fed``, the likelier first."""
     grammar = _grammar()
-    state = grammar.lark.parse_interactive()
+    state = grammar.lark.parse_interactive(start=start)
     conf = copy(state.parser_state.parse_conf)
     conf.callbacks = {}
     state.parser_state.parse_conf = conf

@@ -73,7 +73,7 @@ _REFUSALS = (
     _refuse("CREATE CUBE", _LEAVE_OUT, "COMMENT"),
     _refuse("DROP", "DROP TABLE, DROP VIEW, DROP CUBE and DROP FACT serve.", "FUNCTION INDEX ROLE TEMPORARY VARIABLE"),
     _refuse("DROP", _ONE_DATABASE, "DATABASE SCHEMA NAMESPACE"),
-    _refuse("ALTER TABLE", "Write = <> < <= > or >=, with a comma for AND.", "LIKE RLIKE IN BETWEEN IS NOT"),
+    _refuse("ALTER TABLE", "Write = <> < <= > >= LIKE IN or BETWEEN, with a comma for AND.", "RLIKE ILIKE REGEXP"),
     _refuse(
         "ALTER TABLE",
         _ALTER,
@@ -92,7 +92,7 @@ _REFUSALS = (
     _refuse("INSERT", "Write INSERT INTO t VALUES (…)", "DEFAULT"),
     _refuse("SHOW TABLES", _ONE_DATABASE, "IN FROM"),
     _refuse("SHOW VIEWS", _ONE_DATABASE, "IN FROM"),
-    _refuse("SHOW PARTITIONS", "Narrow it with SHOW PARTITIONS t PARTITION (dt = '…')", "WHERE ORDER LIMIT AS"),
+    _refuse("SHOW PARTITIONS", "Write = <> < <= > >= LIKE IN BETWEEN or IS NULL.", "RLIKE ILIKE REGEXP"),
     _refuse(
         "SHOW",
         _SHOW,

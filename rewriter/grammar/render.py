@@ -10,6 +10,7 @@ from typing import Any
 
 from rewriter.errors import InternalError
 from rewriter.grammar import statements as st
+from rewriter.grammar.filters import render_filter
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*(?:[.:-]\w+)*", re.ASCII)
@@ -42,7 +43,8 @@ def quote_name(name: str) -> str:
 
 @cache
 def _keywords() -> frozenset[str]:
-    grammar = Path(__file__).with_name("dialect.lark").read_text(encoding="utf-8")
+    files = (Path(__file__).with_name(name) for name in ("dialect.lark", "filter.lark"))
+    grammar = "\n".join(file.read_text(encoding="utf-8") for file in files)
     return frozenset(re.findall(r'"([A-Z]+)"', grammar)) | {"SELECT", "VALUES"}
 
 
@@ -66,7 +68,8 @@ def _option(keyword: str, text: str | None) -> str | None:
     return None if text is None else f"{keyword} {quote(text)}"
 
 
-def _literal(literal: st.Literal) -> str:
+def literal_text(literal: st.Literal) -> str:
+    """The literal as it is typed, strings always by ``quote``."""
     if literal.kind == "string":
         return quote(literal.text)
     if literal.kind in ("date", "timestamp"):
@@ -145,7 +148,7 @@ def _partition(spec: tuple[st.PartitionItem, ...] | None) -> str | None:
     if spec is None:
         return None
     items = (
-        quote_name(item.column) if item.value is None else f"{quote_name(item.column)} = {_literal(item.value)}"
+        quote_name(item.column) if item.value is None else f"{quote_name(item.column)} = {literal_text(item.value)}"
         for item in spec
     )
     return f"PARTITION {_list(items)}"
@@ -171,15 +174,25 @@ def _add_partitions(s: st.AddPartitions) -> str:
 
 
 def _drop_partitions(s: st.DropPartitions) -> str:
-    specs = (
-        "PARTITION " + _list(f"{quote_name(one.column)} {one.op} {_literal(one.value)}" for one in spec)
-        for spec in s.specs
-    )
+    specs = ("PARTITION " + _list(map(render_filter, spec)) for spec in s.specs)
     return _words(
         f"ALTER TABLE {_name(s.table)} DROP",
         "IF EXISTS" if s.if_exists else None,
         ", ".join(specs),
         "PURGE" if s.purge else None,
+    )
+
+
+def _show_partitions(s: st.ShowPartitions) -> str:
+    keys = (quote_name(key.column) + (" DESC" if key.descending else "") for key in s.order_by)
+    return _words(
+        "SHOW PARTITIONS",
+        _name(s.table),
+        _partition(s.partition),
+        None if s.where is None else f"WHERE {render_filter(s.where)}",
+        f"ORDER BY {', '.join(keys)}" if s.order_by else None,
+        None if s.limit is None else f"LIMIT {s.limit}",
+        "AS JSON" if s.as_json else None,
     )
 
 
@@ -215,7 +228,7 @@ def _layout(time: str, columns: Iterable[st.LayoutColumn]) -> str:
 def _complete(rule: st.CompleteWith) -> str:
     if rule.values is None:
         return f"COMPLETE WITH ANY {quote_name(rule.column)}"
-    return f"COMPLETE WITH {quote_name(rule.column)} IN {_list(map(_literal, rule.values))}"
+    return f"COMPLETE WITH {quote_name(rule.column)} IN {_list(map(literal_text, rule.values))}"
 
 
 def _fact_table(table: st.FactTable) -> str:
@@ -270,7 +283,9 @@ def _show_latest(s: st.ShowLatest) -> str:
 
 
 def _bounds(s: st.ShowCoverage | st.CheckFact | st.RefreshFact) -> str | None:
-    return f"FROM {_literal(s.start)} TO {_literal(s.end)}" if s.start is not None and s.end is not None else None
+    return (
+        f"FROM {literal_text(s.start)} TO {literal_text(s.end)}" if s.start is not None and s.end is not None else None
+    )
 
 
 def _refresh_fact(s: st.RefreshFact) -> str:
@@ -304,7 +319,7 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.Insert: _insert,
     st.AddPartitions: _add_partitions,
     st.DropPartitions: _drop_partitions,
-    st.ShowPartitions: lambda s: _words("SHOW PARTITIONS", _name(s.table), _partition(s.partition)),
+    st.ShowPartitions: _show_partitions,
     st.CreateCube: _create_cube,
     st.CreateFact: _create_fact,
     st.DropCube: lambda s: _drop("CUBE", s.name, s.if_exists),

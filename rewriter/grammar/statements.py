@@ -7,8 +7,12 @@ that an error about them can point at it. Spans do not take part in comparison.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewriter.errors import Span
+
+if TYPE_CHECKING:
+    from rewriter.grammar.filters import Filter
 
 
 @dataclass(frozen=True)
@@ -42,16 +46,6 @@ class PartitionItem:
 
     column: str
     value: Literal | None
-    span: Span = field(default=Span(0, 0), compare=False)
-
-
-@dataclass(frozen=True)
-class PartitionCondition:
-    """``column op literal`` in ALTER TABLE … DROP; ``op`` is one of ``= <> < <= > >=``."""
-
-    column: str
-    op: str
-    value: Literal
     span: Span = field(default=Span(0, 0), compare=False)
 
 
@@ -227,18 +221,33 @@ class AddPartitions(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class DropPartitions(Statement):
-    """Each item of ``specs`` is a conjunction; a partition goes if any of them holds."""
+    """Each item of ``specs`` is a conjunction of predicates, NOT before one at most; a partition goes if any holds."""
 
     table: Name
-    specs: tuple[tuple[PartitionCondition, ...], ...]
+    specs: tuple[tuple[Filter, ...], ...]
     if_exists: bool = False
     purge: bool = False
 
 
+@dataclass(frozen=True)
+class SortKey:
+    """``column [ASC|DESC]`` in ORDER BY."""
+
+    column: str
+    descending: bool = False
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShowPartitions(Statement):
+    """``SHOW PARTITIONS t [PARTITION (…)] [WHERE filter] [ORDER BY …] [LIMIT n] [AS JSON]``."""
+
     table: Name
     partition: tuple[PartitionItem, ...] | None = None
+    where: Filter | None = None
+    order_by: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    as_json: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rewriter.catalog.changes import PartitionWrite, WritePartitions
 from rewriter.errors import (
     AnalysisError,
     ConflictError,
@@ -555,3 +556,40 @@ def test_the_warehouse_may_be_a_relative_path(tmp_path: Path, monkeypatch: pytes
         session.execute("INSERT INTO u VALUES (1)")
         os.chdir("/")
         assert rows(session, "SELECT a FROM u") == [(1,)]
+
+
+class TestPartitionFilters:
+    @pytest.fixture(autouse=True)
+    def _table(self, session: Session) -> None:
+        session.execute("CREATE TABLE t (x INT) PARTITIONED BY (ds STRING, hr INT)")
+        for day in ("2020-01-01", "2020-01-02"):
+            specs = " ".join(f"PARTITION (ds = '{day}', hr = {hour})" for hour in range(3))
+            session.execute(f"ALTER TABLE t ADD {specs}")
+
+    @pytest.mark.parametrize(("hour", "conflicts"), [(7, True), (0, False)])
+    def test_a_drop_claims_what_it_searched_and_not_only_what_it_found(
+        self, session: Session, hour: int, conflicts: bool
+    ) -> None:
+        catalog = session.catalog
+        table = catalog.snapshot().table("t")
+        with catalog.begin() as writer:
+            session.execute("ALTER TABLE t DROP PARTITION (ds = '2020-01-01', hr > 0)")
+            written = PartitionWrite(("2020-01-01", str(hour)))
+            change = WritePartitions(table, writer.write_id(table), (written,), overwrite=False)
+            if conflicts:
+                with pytest.raises(ConflictError):
+                    writer.commit([change])
+            else:
+                writer.commit([change])
+
+    def test_a_filter_that_nests_too_deep_is_refused_in_a_statement(self, session: Session) -> None:
+        sql = "SHOW PARTITIONS t WHERE " + "hr = 1 or (hr = 2 and (" * 500 + "hr = 3" + "))" * 500
+        caught = error(session, sql)
+        assert caught.condition == "FILTER_TOO_DEEP"
+        assert pointed(sql, caught).startswith("hr = ")
+
+    def test_an_insert_into_dropped_partitions_comes_back(self, session: Session) -> None:
+        session.execute("ALTER TABLE t DROP PARTITION (hr IN (0, 1)), PARTITION (ds LIKE '%2')")
+        assert rows(session, "SHOW PARTITIONS t WHERE hr >= 0") == [("ds=2020-01-01/hr=2",)]
+        session.execute("INSERT INTO t PARTITION (ds = '2020-01-01', hr = 0) VALUES (1)")
+        assert rows(session, "SHOW PARTITIONS t WHERE 2 > hr") == [("ds=2020-01-01/hr=0",)]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rewriter.errors import Span
+from rewriter.grammar.filters import Comparison
 from rewriter.grammar.parser import parse
 from rewriter.grammar.statements import (
     AddPartitions,
@@ -31,7 +32,6 @@ from rewriter.grammar.statements import (
     LayoutColumn,
     Literal,
     Name,
-    PartitionCondition,
     PartitionItem,
     PartitionLocation,
     Query,
@@ -170,7 +170,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "ALTER TABLE t DROP PARTITION (d=1), PARTITION (d=2)",
         DropPartitions(
             table=name("t"),
-            specs=((PartitionCondition("d", "=", number("1")),), (PartitionCondition("d", "=", number("2")),)),
+            specs=((Comparison("d", "=", number("1")),), (Comparison("d", "=", number("2")),)),
         ),
     ),
     ("SHOW PARTITIONS country_page_view;", ShowPartitions(table=name("country_page_view"))),
@@ -283,16 +283,16 @@ STATEMENTS: list[tuple[str, Statement]] = [
             table=name("t"),
             specs=(
                 (
-                    PartitionCondition("a", "=", number("1")),
-                    PartitionCondition("b", "=", number("2")),
-                    PartitionCondition("c", "<>", number("3")),
-                    PartitionCondition("d", "<>", number("4")),
+                    Comparison("a", "=", number("1")),
+                    Comparison("b", "=", number("2")),
+                    Comparison("c", "<>", number("3")),
+                    Comparison("d", "<>", number("4")),
                 ),
                 (
-                    PartitionCondition("e", "<", number("5")),
-                    PartitionCondition("f", "<=", number("6")),
-                    PartitionCondition("g", ">", number("7")),
-                    PartitionCondition("h", ">=", number("8")),
+                    Comparison("e", "<", number("5")),
+                    Comparison("f", "<=", number("6")),
+                    Comparison("g", ">", number("7")),
+                    Comparison("h", ">=", number("8")),
                 ),
             ),
             if_exists=True,

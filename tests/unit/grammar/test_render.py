@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from test_parse_statements import STATEMENTS
 
+from rewriter.grammar import filters as f
 from rewriter.grammar import statements as st
 from rewriter.grammar.lalr import keywords
 from rewriter.grammar.lexer import tokens
@@ -94,7 +95,25 @@ cube_columns = some.one_of(
     some.builds(st.CubeColumn, names, types, some.just("SUM"), optional(names), flags),
 )
 keys = names | some.sampled_from(["a.b", "rewriter.partial_data", "a-b:c.1", "time", "a--b"])
-conditions = some.builds(st.PartitionCondition, names, some.sampled_from(["=", "<>", "<", "<=", ">", ">="]), literals)
+operators = some.sampled_from(["=", "<>", "<", "<=", ">", ">="])
+strings = some.builds(st.Literal, some.just("string"), texts)
+predicates = some.one_of(
+    some.builds(f.Comparison, names, operators, literals),
+    some.builds(f.Like, names, strings),
+    some.builds(f.InList, names, tuples(literals)),
+    some.builds(f.Between, names, literals, literals),
+    some.builds(f.IsNull, names),
+)
+conditions = predicates | predicates.map(f.negation)
+filters = some.recursive(
+    predicates,
+    lambda inner: some.one_of(
+        inner.map(f.negation),
+        some.lists(inner, min_size=1, max_size=4).map(tuple).map(f.conjunction),
+        some.lists(inner, min_size=1, max_size=4).map(tuple).map(f.disjunction),
+    ),
+    max_leaves=12,
+)
 inserts = some.builds(
     st.Insert,
     table=qualified,
@@ -149,8 +168,22 @@ statements = some.one_of(
         partitions=tuples(some.builds(st.PartitionLocation, spec=static, location=optional(texts))),
         if_not_exists=flags,
     ),
-    some.builds(st.DropPartitions, table=qualified, specs=tuples(tuples(conditions)), if_exists=flags, purge=flags),
-    some.builds(st.ShowPartitions, table=qualified, partition=optional(static)),
+    some.builds(
+        st.DropPartitions,
+        table=qualified,
+        specs=tuples(tuples(conditions)),
+        if_exists=flags,
+        purge=flags,
+    ),
+    some.builds(
+        st.ShowPartitions,
+        table=qualified,
+        partition=optional(static),
+        where=optional(filters),
+        order_by=tuples(some.builds(st.SortKey, names, flags), least=0),
+        limit=optional(some.integers(0, 10**9)),
+        as_json=flags,
+    ),
     some.builds(
         st.CreateCube, name=qualified, columns=tuples(cube_columns), if_not_exists=flags, time_zone=optional(texts)
     ),

@@ -1,0 +1,80 @@
+r"""LIKE as Spark has it: ``%`` is any text, ``_`` any one character, ``\`` takes ``%``, ``_`` and itself plainly."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rewriter.errors import AnalysisError
+
+
+@dataclass(frozen=True)
+class LikePattern:
+    """The pieces of a pattern between its ``%``, each of them characters (``None`` for any one)."""
+
+    pieces: tuple[tuple[str | None, ...], ...]
+
+    @classmethod
+    def of(cls, text: str) -> LikePattern:
+        """Reads a pattern. ``AnalysisError`` INVALID_FORMAT where a backslash stands before another character."""
+        pieces: list[list[str | None]] = [[]]
+        place = 0
+        while place < len(text):
+            char = text[place]
+            if char == "\\":
+                place += 1
+                if text[place : place + 1] not in ("%", "_", "\\"):
+                    raise _invalid(text, place >= len(text))
+                pieces[-1].append(text[place])
+            elif char == "%":
+                pieces.append([])
+            else:
+                pieces[-1].append(None if char == "_" else char)
+            place += 1
+        return cls(tuple(map(tuple, pieces)))
+
+    @property
+    def prefix(self) -> str:
+        """What every text begins with that matches."""
+        plain = []
+        for char in self.pieces[0]:
+            if char is None:
+                break
+            plain.append(char)
+        return "".join(plain)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but ``prefix`` itself matches."""
+        return len(self.pieces) == 1 and None not in self.pieces[0]
+
+    @property
+    def is_prefix(self) -> bool:
+        """Whether all that begins with ``prefix`` matches, and nothing else."""
+        return None not in self.pieces[0] and len(self.pieces) > 1 and not any(self.pieces[1:])
+
+    def matches(self, text: str) -> bool:
+        """Whether the whole text fits. O(length of the text times that of the pattern) at worst."""
+        first, *middle = map(_regex, self.pieces)
+        if not middle:
+            return first.fullmatch(text) is not None
+        last, tail = middle.pop(), len(text) - len(self.pieces[-1])
+        found = first.match(text)
+        for piece in middle:
+            if found is None or found.end() > tail:
+                return False
+            found = piece.search(text, found.end(), tail)
+        return found is not None and found.end() <= tail and last.match(text, tail) is not None
+
+
+def _regex(piece: tuple[str | None, ...]) -> re.Pattern[str]:
+    return re.compile("".join("." if char is None else re.escape(char) for char in piece), re.DOTALL)
+
+
+def _invalid(text: str, at_end: bool) -> AnalysisError:
+    return AnalysisError(
+        f"The pattern '{text}' has the escape character '\\' {'at its end' if at_end else 'before another character'}.",
+        condition=f"INVALID_FORMAT.ESC_{'AT_THE_END' if at_end else 'IN_THE_MIDDLE'}",
+        sqlstate="42601",
+        hint="A backslash stands before %, _ or a backslash; a string literal spells a backslash \\\\.",
+    )

@@ -1,0 +1,146 @@
+"""Reading partitions by filter from the catalog: whole, named, counted, page by page."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewriter.catalog import lookup as module
+from rewriter.catalog.changes import DropPartitions, PartitionWrite, WritePartitions
+from rewriter.catalog.models import Column, Table
+from rewriter.errors import AnalysisError, ConflictError, DataError, InterfaceError, ParseError
+from rewriter.grammar.filters import Comparison, parse_filter
+from rewriter.grammar.statements import Literal
+
+from .support import Warehouse
+
+COLUMNS = (Column("ds", "string"), Column("hr", "int"))
+VALUES = [(f"2020-01-{day:02}", str(hour)) for day in range(1, 6) for hour in range(24)]
+ALL: list[tuple[str | None, str | None]] = [*VALUES, (None, None), (None, "3"), ("2020-01-03", None)]
+
+
+@pytest.fixture
+def table(w: Warehouse) -> Table:
+    table = w.create("t", COLUMNS)
+    w.commit(lambda tx: [_written(table, tx.write_id(table), ALL)])
+    return table
+
+
+def _written(table: Table, write_id: int, values: list[tuple[str | None, str | None]]) -> WritePartitions:
+    return WritePartitions(table, write_id, tuple(map(PartitionWrite, values)), False)
+
+
+FILTERS = {
+    "ds = '2020-01-02' and hr = 7": 1,
+    "ds = '2020-01-03'": 25,
+    "'2020-01-02' < ds and hr <= 1": 6,
+    "hr = 3": 6,
+    "hr is null": 2,
+    "ds is null and hr is null": 1,
+    "not (ds is null) and hr in (1, 99, 2.5)": 5,
+    "ds like '2020-01-0%' and hr between 5 and 6.5": 10,
+    "ds like '%5'": 24,
+    "hr > 3.5 or ds = '2020-01-01'": 5 * 20 + 4,
+    "hr = 300000000000": 0,
+    "ds = null": 0,
+    "ds <> 'x''; drop table partitions; --'": 121,
+}
+
+
+@pytest.mark.parametrize(("text", "count"), FILTERS.items())
+def test_the_forms_agree(w: Warehouse, table: Table, text: str, count: int) -> None:
+    snapshot = w.catalog.snapshot()
+    found = snapshot.get_partitions_by_filter(table, text)
+    assert len(found) == len({one.key for one in found}) == count
+    assert [one.key for one in found] == sorted(one.key for one in found)
+    assert found == snapshot.get_partitions_by_expr(table, parse_filter(text))
+    names = snapshot.partition_names_by_filter(table, text)
+    keys = {one.key: one.values for one in snapshot.partitions(table)}
+    assert all(keys[one.key] == one.values for one in found)
+    assert names == tuple(f"ds={_shown(ds)}/hr={_shown(hr)}" for ds, hr in (one.values for one in found))
+    assert snapshot.count_partitions_by_filter(table, text) == count
+
+
+def _shown(value: str | None) -> str:
+    return "__HIVE_DEFAULT_PARTITION__" if value is None else value
+
+
+def test_no_filter_is_everything(w: Warehouse, table: Table) -> None:
+    snapshot = w.catalog.snapshot()
+    assert snapshot.get_partitions_by_expr(table, None) == snapshot.partitions(table)
+
+
+@pytest.mark.parametrize("text", ["hr >= 0", "hr = 3", "ds like '%1' or hr = 5"])
+def test_pages_follow_each_other(
+    w: Warehouse, table: Table, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(module, "PAGE", 4)
+    snapshot = w.catalog.snapshot()
+    names = list(snapshot.partition_names_by_filter(table, text))
+    paged: list[str] = []
+    while page := snapshot.partition_names_by_filter(table, text, 7, paged[-1] if paged else None):
+        paged += page
+    assert paged == names
+    last = snapshot.get_partitions_by_filter(table, text, 2)[-1]
+    assert snapshot.get_partitions_by_filter(table, text, 3, last.key)[0].key > last.key
+    assert snapshot.partition_names_by_filter(table, text, 0) == ()
+
+
+def test_resuming_behind_a_partition_that_is_gone(w: Warehouse, table: Table) -> None:
+    snapshot = w.catalog.snapshot()
+    assert snapshot.partition_names_by_filter(table, "hr = 3", after="DS=2020-01-02/hr=99")[0] == "ds=2020-01-03/hr=3"
+    with pytest.raises(DataError, match="no partition name"):
+        snapshot.partition_names_by_filter(table, "hr = 3", after="hr=3")
+    with pytest.raises(InterfaceError):
+        snapshot.partition_names_by_filter(table, "hr = 3", -1)
+
+
+def test_streaming_keeps_to_its_snapshot(w: Warehouse, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAGE", 10)
+    stream = w.catalog.snapshot().lookup(table, None).names()
+    first = next(stream)
+    w.commit(lambda tx: [DropPartitions(table, tuple(one.key for one in tx.snapshot.partitions(table)))])
+    assert len([first, *stream]) == len(ALL)
+    assert list(w.catalog.snapshot().lookup(table, None).names()) == []
+
+
+ERRORS = [
+    ("ds = 7", AnalysisError, "'7'", (5, 6)),
+    ("nosuch = 1", AnalysisError, "ds, hr", (0, 10)),
+    ("hr = 'abc'", DataError, "number", (5, 10)),
+    ("hr = true", AnalysisError, "number", (5, 9)),
+    ("hr = date '2020-01-01'", AnalysisError, "number", (5, 22)),
+    ("ds = '__HIVE_DEFAULT_PARTITION__'", AnalysisError, "ds IS NULL", (5, 33)),
+    (r"ds like 'a\\b'", AnalysisError, "backslash", (8, 14)),
+    ("hr = 1 hr = 2", ParseError, "OR, AND", (7, 9)),
+    ("hr = 1; drop table t", ParseError, "OR, AND", (6, 7)),
+    ("ds = 'a", ParseError, "Close it", (5, 6)),
+    ("ds = hr", ParseError, "quote it", (5, 7)),
+    ("", ParseError, "conditions", (0, 0)),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "hint", "span"), ERRORS)
+def test_errors_say_where_and_what_to_do(
+    w: Warehouse, table: Table, text: str, kind: type, hint: str, span: tuple[int, int]
+) -> None:
+    with pytest.raises(kind) as caught:
+        w.catalog.snapshot().get_partitions_by_filter(table, text)
+    error = caught.value
+    assert (error.position.start, error.position.end) == span
+    assert hint in error.hint
+
+
+def test_a_tree_of_ones_own_is_checked_like_text(w: Warehouse, table: Table) -> None:
+    snapshot = w.catalog.snapshot()
+    with pytest.raises(DataError, match="surrogate"):
+        snapshot.get_partitions_by_expr(table, Comparison("ds", "=", Literal("string", "\ud800")))
+
+
+def test_a_drop_by_filter_conflicts_with_writes_into_what_it_searched(w: Warehouse, table: Table) -> None:
+    with w.catalog.begin() as dropping, w.catalog.begin() as near, w.catalog.begin() as far:
+        found = dropping.snapshot.get_partitions_by_filter(table, "ds = '2020-01-02' and hr > 20")
+        ranges = dropping.snapshot.lookup(table, None).ranges
+        near.commit([_written(table, near.write_id(table), [("2020-01-02", "24")])])
+        with pytest.raises(ConflictError):
+            dropping.commit([DropPartitions(table, tuple(one.key for one in found), ranges)])
+        far.commit([_written(table, far.write_id(table), [("2020-02-02", "24")])])
