@@ -183,6 +183,18 @@ class TimeBinding:
         named = [(layout, pick(values)) for layout, pick in self._other_readers[period]]
         return tuple(layout.ordinal(one) if any(v is not None for v in one) else None for layout, one in named)
 
+    def check_period(self, values: Sequence[str | None], properties: Mapping[str, str], slot: Slot | None) -> None:
+        """Raises ``DataError`` INVALID_TIME_PARTITION where a partition's own ``UPDATE_PERIOD`` is not its slot's."""
+        declared = declared_period(properties)
+        if declared is not None and slot is not None and slot.period.kind is not declared:
+            raise DataError(
+                f"partition {partition_name(self.table.partition_columns, tuple(values))} of {self.table.name}: its "
+                f"property {UPDATE_PERIOD} says {declared.name}, and its values name a {slot.period.name} period",
+                condition="INVALID_TIME_PARTITION",
+                object=self.table.name,
+                hint="leave the property out: the values say it, too",
+            )
+
     def locate(self, values: Sequence[str | None]) -> Slot | None:
         """The slot that the partition's values name; ``None`` for the NULL partition of a base table.
 

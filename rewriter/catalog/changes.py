@@ -31,12 +31,15 @@ class DropObject:
 class PartitionWrite:
     """One partition as a write leaves or makes it: canonical values, the files that the write added.
 
-    ``location`` is an absolute directory where it is not the default one; ``None`` keeps what was.
+    ``location`` is an absolute directory where it is not the default one; ``None`` keeps what was. ``properties`` are
+    added to those that the partition has, by a write that changes the partition. The property ``binding.UPDATE_PERIOD`` names its update period: what the
+    layout reads from the values must be the same, or the commit raises ``DataError`` INVALID_TIME_PARTITION.
     """
 
     values: PartitionValues
     files: tuple[DataFile, ...] = ()
     location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

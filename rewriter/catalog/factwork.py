@@ -44,6 +44,7 @@ class _Newest:
     """The newest row of a partition; ``changed_by`` is the commit that wrote, wiped or dropped it last."""
 
     values: PartitionValues
+    properties: Mapping[str, str]
     as_of: int
     sources: list[int]
     live: bool
@@ -179,6 +180,7 @@ class FactWork:
             return  # What was dropped or wiped before the fact is forgotten.
         slot = binding.locate(row.values)
         if row.live:
+            binding.check_period(row.values, row.properties, slot)
             self._others.written(binding, row.values)
         if slot is None:
             return
@@ -259,16 +261,18 @@ class FactWork:
         )
         query = (
             sa.select(row.c.partition_values, row.c.as_of, row.c.sources, row.c.made, row.c.ended)
-            .add_columns(row.c.commit_seq, ender.c.commit_seq)
+            .add_columns(row.c.commit_seq, ender.c.commit_seq, row.c.properties)
             .join_from(
                 row, ender, sa.and_(ender.c.object_id == row.c.table_id, ender.c.write_id == row.c.ended), isouter=True
             )
             .where(row.c.row_id.in_(newest))
         )
-        for values, as_of, sources, made, ended, commit, ended_by in self._context.connection.execute(query):
+        for values, as_of, sources, made, ended, commit, ended_by, given in self._context.connection.execute(query):
             live, wiped = ended == schema.NEVER, ended == made
             changed_by = commit if live else ended_by
-            yield _Newest(tuple(json.loads(values)), as_of, json.loads(sources), live, wiped, commit, changed_by)
+            properties = json.loads(given) if given else {}
+            read = tuple(json.loads(values)), properties, as_of, json.loads(sources)
+            yield _Newest(*read, live, wiped, commit, changed_by)
 
     def _live_values(self, table: Table) -> Iterator[PartitionValues]:
         row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))

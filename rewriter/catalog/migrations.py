@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, inspect, select, text
 
 from rewriter.catalog import schema
 from rewriter.errors import OperationalError
@@ -32,8 +32,15 @@ def _time_layouts(_connection: Connection) -> None:
     """
 
 
+def _partition_properties(connection: Connection) -> None:
+    """Partitions may have properties of their own. A catalog that this release has made has the column already."""
+    table = schema.partitions
+    if table.c.properties.name not in {column["name"] for column in inspect(connection).get_columns(table.name)}:
+        connection.execute(text("ALTER TABLE partitions ADD COLUMN properties TEXT"))
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
-STEPS: tuple[Step, ...] = (_first_schema, _views, _several_times, _time_layouts)
+STEPS: tuple[Step, ...] = (_first_schema, _views, _several_times, _time_layouts, _partition_properties)
 
 
 def version_of(connection: Connection) -> int:

@@ -54,6 +54,7 @@ class Partition:
     """One partition as a snapshot sees it. ``key`` orders as the values do (``catalog.keys``).
 
     ``location`` is set where the directory is not the default one. Statistics are of the visible files.
+    ``properties`` are the partition's own, as a metastore's parameters.
     """
 
     key: bytes
@@ -62,6 +63,7 @@ class Partition:
     rows: int | None = None
     bytes: int = 0
     files: int = 0
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
 from rewriter.catalog import conflicts, keys
 from rewriter.catalog import partition_rows as rows
-from rewriter.catalog.binding import Slot
+from rewriter.catalog.binding import Slot, declared_period
 from rewriter.catalog.changes import AddPartitions, Change, DropPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.conflicts import Claim
 from rewriter.catalog.context import CommitContext
@@ -201,7 +202,10 @@ class PartitionChanges:
         if work is None:
             return {}
         binding = work.binding(table)
-        return {key: binding.locate(partition.values) for key, partition in written.items()}
+        slots = {key: binding.locate(partition.values) for key, partition in written.items()}
+        for key, partition in written.items():
+            binding.check_period(partition.values, partition.properties, slots[key])
+        return slots
 
     def _note_wiped(self, table: Table, wiped: Sequence[LivePartition]) -> None:
         work = self._works.of(table)
@@ -218,6 +222,7 @@ def _by_key(
     found: dict[bytes, PartitionWrite] = {}
     for partition in partitions:
         require_canonical(table.partition_columns, partition.values)
+        declared_period(partition.properties)  # raises where it is none
         key = keys.encode(table.id, types, partition.values)
         if key in found and not repeated:
             name = partition_name(table.partition_columns, partition.values)
@@ -242,7 +247,10 @@ def _new(
         size, number = size + before.bytes, number + before.files
     known = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
     location = partition.location if before is None or partition.location is not None else before.location
-    return LivePartition(key, partition.values, location, known, size, number)
+    properties = before.properties if before is not None else None
+    if partition.properties:
+        properties = json.dumps({**json.loads(properties or "{}"), **partition.properties}, ensure_ascii=False)
+    return LivePartition(key, partition.values, location, known, size, number, properties=properties)
 
 
 def _name(table: Table, partition: LivePartition) -> str:

@@ -17,7 +17,7 @@ from rewriter.catalog.timelines import end_rows
 
 @dataclass(frozen=True)
 class LivePartition:
-    """A partition as the newest commit left it. ``row_id`` is 0 where it is not stored yet."""
+    """A partition as the newest commit left it. ``row_id`` is 0 where it is not stored yet; ``properties`` are JSON."""
 
     key: bytes
     values: PartitionValues
@@ -26,11 +26,14 @@ class LivePartition:
     bytes: int
     files: int
     row_id: int = 0
+    properties: str | None = None
 
 
 _ROW = schema.partitions.c
 #: What a ``LivePartition`` is made of, in its order.
-_COLUMNS = (_ROW.key, _ROW.partition_values, _ROW.location, _ROW.rows, _ROW.bytes, _ROW.files, _ROW.row_id)
+_COLUMNS = (
+    _ROW.key, _ROW.partition_values, _ROW.location, _ROW.rows, _ROW.bytes, _ROW.files, _ROW.row_id, _ROW.properties,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ def _partition_row(table: Table, live: LivePartition, version: Version, *, ended
         "made": version.made,
         "ended": ended,
         "commit_seq": version.commit_seq,
+        "properties": live.properties,
     }
 
 

@@ -100,11 +100,12 @@ def partitions(
     """The visible partitions in key order, each with its ``as_of``. One statement for each merged range."""
     row = schema.partitions
     columns = (row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files, row.c.as_of)
-    query = sa.select(*columns).where(*_visible(row, ids), *_between(row)).order_by(row.c.key)
+    query = sa.select(*columns, row.c.properties).where(*_visible(row, ids), *_between(row)).order_by(row.c.key)
     for scan in _scans(table, ranges):
-        for key, values, location, rows, size, files, as_of in connection.execute(query, scan):
+        for key, values, location, rows, size, files, as_of, given in connection.execute(query, scan):
             known = None if table.external else rows
-            yield Partition(key, tuple(json.loads(values)), location, known, size, files), as_of
+            properties = json.loads(given) if given else {}
+            yield Partition(key, tuple(json.loads(values)), location, known, size, files, properties), as_of
 
 
 def partition_page(

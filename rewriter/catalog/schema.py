@@ -85,9 +85,10 @@ objects = Table(
 )
 
 #: A version of a partition. ``commit_seq`` is the commit that wrote its content last, ``as_of`` the commit up to which
-#: that content knows the others (-1: unknown), ``sources`` a JSON list of the ids of the tables it was computed from.
-#: A row that ended as it was made tells that its content was removed by an OVERWRITE. Timelines are built anew from the
-#: newest row of each key, live or not, and from all rows of base tables: who deletes ended rows must keep these.
+#: that content knows the others (-1: unknown), ``sources`` a JSON list of the ids of the tables it was computed from,
+#: ``properties`` a JSON object or null. A row that ended as it was made tells that its content was removed by an
+#: OVERWRITE. Timelines are built anew from the newest row of each key, live or not, and from all rows of base tables:
+#: who deletes ended rows must keep these.
 partitions = Table(
     "partitions",
     metadata,
@@ -104,6 +105,7 @@ partitions = Table(
     Column("made", BigInteger, nullable=False),
     Column("ended", BigInteger, nullable=False),
     Column("commit_seq", BigInteger, nullable=False),
+    Column("properties", Text),
     Index("partitions_by_key", "key", "ended"),
     Index("partitions_by_commit", "table_id", "commit_seq"),
 )

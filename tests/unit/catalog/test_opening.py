@@ -107,3 +107,13 @@ def test_importing_the_catalog_is_cheap() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_catalog_from_before_properties_of_partitions_is_upgraded(tmp_path: Path) -> None:
+    table = _table(Catalog.open(tmp_path), "t")
+    with sqlite3.connect(tmp_path / "catalog.db") as connection:
+        connection.execute("ALTER TABLE partitions DROP COLUMN properties")
+        connection.execute("UPDATE schema_version SET version = 4")
+    snapshot = Catalog.open(tmp_path).snapshot()
+    assert snapshot.table("t") == table
+    assert snapshot.partitions(table) == ()
