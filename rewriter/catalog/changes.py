@@ -32,8 +32,9 @@ class PartitionWrite:
     """One partition as a write leaves or makes it: canonical values, the files that the write added.
 
     ``location`` is an absolute directory where it is not the default one; ``None`` keeps what was. ``properties`` are
-    added to those that the partition has, by a write that changes the partition. The property ``binding.UPDATE_PERIOD`` names its update period: what the
-    layout reads from the values must be the same, or the commit raises ``DataError`` INVALID_TIME_PARTITION.
+    added to those that the partition has, by a write that changes the partition. The property ``binding.UPDATE_PERIOD``
+    names its update period: what the layout reads from the values must be the same, or the commit raises ``DataError``
+    INVALID_TIME_PARTITION.
     """
 
     values: PartitionValues
