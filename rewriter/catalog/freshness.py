@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import sqlalchemy as sa
 
@@ -21,7 +21,7 @@ from rewriter.catalog.snapshot import Snapshot
 from rewriter.errors import DataError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.timelines import PartitionTimeline
+from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 #: The ``as_of`` of content of which nothing can be proven.
 UNKNOWN = -1
@@ -183,6 +183,7 @@ class Provenance:
         stale: list[TimeRange] = []
         base: list[TimeRange] = []
         rollups: list[TimeRange] = []
+        read: dict[Slot, set[bytes]] = {}
         with self._database.read() as connection:
             ids = snapshot.write_ids(table.id)
             for partition, _ in reads.partitions(connection, table, ids, self._sources[table.id]):
@@ -190,12 +191,27 @@ class Provenance:
                 if slot is None:
                     continue
                 self._read.add(slot.period)
+                read.setdefault(slot, set()).add(partition.key)
                 time = TimeRange(slot.start, slot.end)
                 if fresh[slot.period].exists(slot.ordinal):
                     (base if slot.period == binding.base_period else rollups).append(time)
                 elif slot.period in binding.rollup_periods:
                     stale.append(time)
+            stale += self._left_unread(connection, binding, read) if binding.parted else ()
         return RangeSet(stale), RangeSet(base) | RangeSet(rollups)
+
+    def _left_unread(
+        self, connection: sa.Connection, binding: TimeBinding, read: Mapping[Slot, Collection[bytes]]
+    ) -> Iterator[TimeRange]:
+        """The time of periods of which some partitions were read, and others with content were not."""
+        ids = self._snapshot.write_ids(binding.table.id)
+        for period in {slot.period for slot in read}:
+            ordinals = [slot.ordinal for slot in read if slot.period is period]
+            keys = binding.key_ranges(period, OrdinalRange(min(ordinals), max(ordinals) + 1))
+            for partition, _ in reads.partitions(connection, binding.table, ids, keys):
+                slot = binding.locate(partition.values)
+                if slot is not None and partition.files and partition.key not in read.get(slot, (partition.key,)):
+                    yield TimeRange(slot.start, slot.end)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:

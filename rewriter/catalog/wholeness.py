@@ -18,6 +18,7 @@ from rewriter.catalog.binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.freshness import UNKNOWN, BaseContent
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.catalog.timelines import ABSENT, States, ranges_of
+from rewriter.errors import DataError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -42,7 +43,7 @@ class PeriodParts:
     """Reads and judges the parts of periods, for the tables of one fact."""
 
     def __init__(self, connection: sa.Connection, bindings: Sequence[TimeBinding], made_by: int) -> None:
-        """``made_by`` is the number of the commit that made the fact: what was dropped before is forgotten."""
+        """``made_by`` is the number of the commit that made the fact."""
         self._connection = connection
         self._bases = [binding for binding in bindings if binding.has_base and not binding.table.external]
         self._rollup_tables = {binding.table.id for binding in bindings if binding.rollup_periods}
@@ -98,27 +99,24 @@ class PeriodParts:
         return False
 
     def _read(self, binding: TimeBinding, period: Period, run: OrdinalRange) -> Iterable[tuple[Slot, Part]]:
-        row, ender = schema.partitions, schema.write_ids
-        query = (
-            sa.select(row.c.partition_values, row.c.as_of, row.c.sources, row.c.files, row.c.made, row.c.ended)
-            .add_columns(row.c.commit_seq, ender.c.commit_seq)
-            .join_from(
-                row, ender, sa.and_(ender.c.object_id == row.c.table_id, ender.c.write_id == row.c.ended), isouter=True
-            )
-            .order_by(row.c.row_id)
-        )
+        row = schema.partitions
+        columns = (row.c.partition_values, row.c.as_of, row.c.sources, row.c.files, row.c.made, row.c.ended)
+        query = sa.select(*columns, row.c.commit_seq).order_by(row.c.row_id)
         newest = {
             values: rest
             for keys in binding.key_ranges(period, run)
             for values, *rest in self._connection.execute(query.where(row.c.key >= keys.start, row.c.key < keys.end))
         }
-        for text, (as_of, sources, files, made, ended, commit, ended_by) in newest.items():
+        for text, (as_of, sources, files, made, ended, commit) in newest.items():
             values = tuple(json.loads(text))
             # A row that ended as it was made tells of a wipe.
             dropped = ended != schema.NEVER
-            if dropped and (ended == made or ended_by <= self._made_by):
+            if dropped and ended == made:
                 continue
-            slot = binding.locate(values)
+            try:
+                slot = binding.locate(values)
+            except DataError:
+                continue  # A partition that is gone, from before the fact.
             if slot is None or slot.period is not period or not run.start <= slot.ordinal < run.end:
                 continue
             # From before the fact: what an earlier rollup was outdated by is not known any more.

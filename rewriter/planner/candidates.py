@@ -249,7 +249,8 @@ def check_certain(target: RangeSet, facts: Sequence[Fact]) -> None:
     minutes, as far as the facts have them, and followed each other.
     """
     calendar = facts[0].calendar
-    kinds = {UpdatePeriod.DAILY, *(period.kind for fact in facts for table in fact.tables for period in table.layouts)}
+    finest = (UpdatePeriod.DAILY, UpdatePeriod.HOURLY, UpdatePeriod.MINUTELY)
+    kinds = {*finest, *(period.kind for fact in facts for table in fact.tables for period in table.layouts)}
     since = max((known for kind in kinds if (known := calendar.since(kind)) is not None), default=MIN_INSTANT)
     if target and target.ranges[0].start < since:
         first = format_instant(target.ranges[0].start)

@@ -26,6 +26,8 @@ from rewriter.planner.reference import PlannedReference, plan_reference
 from rewriter.planner.text import Edit, QueryText
 from rewriter.planner.timeuse import bad_call
 from rewriter.planner.verbatim import plan_verbatim
+from rewriter.planner.zoneclocks import calendar_of_today, check_clocks
+from rewriter.timeline.calendars import Calendar
 
 _Use = tuple[Table, tuple[KeyRange, ...] | None, tuple[Selection, ...]]
 
@@ -63,8 +65,13 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
     for one in planned:
         edits += one.edits
     _check_calls(text, edits)
+    calendars = {one.reference.calendar for one in planned}
+    for calendar in calendars:
+        if not calendar.is_utc:
+            check_clocks(text, constants, calendar)
     there = {edit.span for edit in edits}
-    now = [edit for edit in _now_edits(text, constants) if edit.span not in there] if planned else []
+    today = calendar_of_today(text, calendars)
+    now = [edit for edit in _now_edits(text, constants, today) if edit.span not in there] if planned else []
     others = [*_qualifier_edits(text, resolved), *now]
     edits += others
     coverage = Coverage(tuple(one.reference for one in planned))
@@ -120,9 +127,9 @@ def _qualifier_edits(text: QueryText, resolved: Resolved) -> list[Edit]:
     ]
 
 
-def _now_edits(text: QueryText, constants: Constants) -> list[Edit]:
-    """``current_timestamp``, ``now()`` and ``current_date`` as the statement's own instant, so that text and cover
-    agree.
+def _now_edits(text: QueryText, constants: Constants, calendar: Calendar) -> list[Edit]:
+    """``current_timestamp``, ``now()`` and ``current_date`` as the statement's own instant and the calendar's date of
+    it, so that text and cover agree.
     """
     edits = []
     for index, token in enumerate(text.tokens):
@@ -134,7 +141,8 @@ def _now_edits(text: QueryText, constants: Constants) -> list[Edit]:
         if not (token.is_word("CURRENT_TIMESTAMP", "CURRENT_DATE") or (token.is_word("NOW", "CURDATE") and called)):
             continue
         today = token.is_word("CURRENT_DATE", "CURDATE")
-        value = date_literal(constants.now) if today else timestamp_literal(constants.now)
+        now = constants.now
+        value = date_literal(calendar.wall(now)) if today else timestamp_literal(now)
         edits.append(
             Edit(
                 Span(token.start, following[1].end if called else token.end), (value,), f"{token.text} becomes {value}"

@@ -181,6 +181,13 @@ class QueryText:
                         return span
         return None
 
+    def with_parentheses(self, name: Span) -> Span:
+        """A function's name, and the empty parentheses behind it where there are any."""
+        at = next(index for index, token in enumerate(self.tokens) if token.end == name.end)
+        behind = self.tokens[at + 1 : at + 3]
+        called = len(behind) == 2 and behind[0].is_operator("(") and behind[1].is_operator(")")
+        return Span(name.start, behind[1].end) if called else name
+
     def _balanced(self, first: int, last: int) -> bool:
         """Whether the parentheses among some tokens close each other."""
         depths = [0]

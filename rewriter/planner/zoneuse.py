@@ -67,10 +67,19 @@ class ZoneEdits:
         self._columns = columns
         self._constants = constants
         self._calendar = source.cube.calendar
-        ranges = within.ranges
-        self._within = TimeRange(ranges[0].start, ranges[-1].end) if ranges else TimeRange(0, 1)
+        self._within = self._extent(within)
         self._edits: dict[Span, Edit] = {}
         self._instants: set[int] = set()
+
+    def _extent(self, within: RangeSet) -> TimeRange:
+        """All times of the rows, and, where subqueries may cut them, the starts of years and weeks around them."""
+        if not within:
+            return TimeRange(0, 1)
+        start, end = within.ranges[0].start, within.ranges[-1].end
+        if self._source.levels:
+            year = self._calendar.of(UpdatePeriod.YEARLY).floor(start)
+            start = self._calendar.of(UpdatePeriod.WEEKLY).floor(year)
+        return TimeRange(start, end)
 
     def edits(self, made: Sequence[Edit]) -> list[Edit]:
         """All edits, beside those that were ``made`` already.
@@ -95,7 +104,7 @@ class ZoneEdits:
                 names |= {name.lower() for name in self._source.cube.times} | names_outside(select.expressions[0])
             self._name_items(select, {edit.span for edit in made})
         if names:
-            self._check_subquery(self._block.select)
+            self._check_place(self._block.select)
         self._check_outside(names)
         return sorted(self._edits.values(), key=lambda edit: edit.span.start)
 
@@ -146,7 +155,12 @@ class ZoneEdits:
         if not use.date and isinstance(parent, _ZONELESS):
             return
         if isinstance(parent, _COMPARISONS):
-            for other in others(parent, top):
+            beside = list(others(parent, top))
+            if isinstance(parent, exp.Between | exp.In) and len(beside) > 1:
+                columns = [column for other in beside for column in other.find_all(exp.Column)]
+                if columns:
+                    raise self._refused(columns[0], "Comparing the time dimension with several things")
+            for other in beside:
                 self._compare(use, other)
             return
         raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
@@ -170,7 +184,8 @@ class ZoneEdits:
         value = self._constants.fold(other)
         if use.date:
             if value is not None and value.kind is Kind.DATE:
-                if any(isinstance(node, exp.CurrentDate) for node in other.walk()):
+                # Today itself becomes the zone's date everywhere (``zoneclocks``).
+                if not isinstance(other, exp.CurrentDate) and other.find(exp.CurrentDate):
                     self._replace(other, date_literal(value.number))
                 return
             if value is not None and value.kind is Kind.STRING:
@@ -188,18 +203,24 @@ class ZoneEdits:
             "own ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
         )
 
-    def _check_subquery(self, select: exp.Select) -> None:
-        """Raises where a subquery that answers instants is a value beside others, of which it is not known what they
-        are.
+    def _check_place(self, select: exp.Select) -> None:
+        """Raises where a query that answers instants is no relation of its own: a value, of which it is not known
+        beside what it comes to stand, a branch of a set operation, or one in parentheses, which others may order.
         """
+        hint = "Make a date or a text of it where the cube is read: to_date(t), date_format(t, …)."
         node: exp.Expr = select
-        while isinstance(node.parent, exp.Subquery | exp.SetOperation):
+        if isinstance(node.parent, exp.SetOperation):
+            raise self._refused(select, "A set operation over the time dimension", hint)
+        if isinstance(node.parent, exp.Subquery):
             node = node.parent
-        relation = isinstance(node.parent, exp.From | exp.Join | exp.CTE | exp.Exists) or node.parent is None
-        if not relation and not isinstance(node.parent, exp.Select | exp.Alias | exp.Lateral | exp.With):
-            raise self._refused(
-                select, "A value from a subquery that answers instants", "Compare the time dimension with a constant."
-            )
+        relation = isinstance(node.parent, exp.From | exp.Join | exp.CTE | exp.Exists) or node is select
+        if not relation or (node is select and not isinstance(node.parent, exp.CTE | exp.Exists | None)):
+            raise self._refused(select, "A value from a subquery that answers instants", hint)
+        for item in select.expressions if node.parent is not None and not isinstance(node.parent, exp.Exists) else ():
+            if not isinstance(item, exp.Alias | exp.Column | exp.Star) and any(
+                id(column) in self._instants for column in item.find_all(exp.Column)
+            ):
+                raise self._refused(item, "An instant without a name in a subquery", "Give it a name, with AS.")
 
     def _zone_of(self, column: exp.Column) -> str | None:
         """The zone of the cube in this block whose time dimension a column is, if it is one's."""
@@ -212,6 +233,8 @@ class ZoneEdits:
         span = self._text.exactly(node)
         if span is None:
             raise self._refused(node, "Comparing the time dimension with this")
+        if isinstance(node, exp.CurrentDate):
+            span = self._text.with_parentheses(span)
         what = f"{self._text.text[span.start : span.end]} becomes {literal}"
         self._edits[span] = Edit(span, (literal,), f"{what} ({self._calendar.zone})")
 
@@ -276,7 +299,10 @@ class ZoneEdits:
                         if any(name.name.lower() in names for name in join.args.get("using") or ()):
                             raise self._refused(outer, "USING over an instant")
                     stars = any(item.is_star for item in outer.expressions)
-                    pending.append((outer, found | names | names_outside(outer.expressions[0]) if stars else found))
+                    passed = found | names | names_outside(outer.expressions[0]) if stars else found
+                    if passed:
+                        self._check_place(outer)
+                    pending.append((outer, passed))
 
     def _check_passed(self, columns: Sequence[exp.Column], names: set[str]) -> set[str]:
         """The names under which those of the columns that are called ``names`` are passed on; raises for other uses."""

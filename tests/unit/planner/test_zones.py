@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pytest
 
@@ -60,7 +61,12 @@ def sums(session: Session, condition: str, *parameters: object) -> object:
         ("date_sub(t, 1) = '2015-03-08'", 2),
         ("time_range_in(t, '2015-03-08', '2015-03-10') AND day(t) < 9", 1),
         ("time_range_in(t, 'now.day - 1 day', 'now.day')", 4),
-        ("datediff(t, current_date()) = -1", 2),
+        ("datediff(t, current_date()) = -1", 4),
+        ("datediff(current_date(), t) = 2", 2),
+        ("to_date(t) = current_date() - 1", 4),
+        ("to_date(t) < current_date() AND t < current_date()", 7),
+        ("date_format(t, 'yyyy-MM-dd') = CAST(date_sub(current_date(), 1) AS STRING)", 4),
+        ("day(t) = day(current_date()) - 1", 4),
     ],
 )
 def test_conditions_are_read_in_the_zone(session: Session, condition: str, expected: int) -> None:
@@ -104,6 +110,24 @@ def test_parameters_are_read_in_the_zone(session: Session) -> None:
         "SELECT o FROM f WHERE EXISTS (SELECT 1 FROM other WHERE other.ts = f.t)",
         "SELECT s FROM other WHERE ts IN (SELECT date_trunc('day', t) FROM f)",
         "SELECT year((SELECT MAX(t) FROM f))",
+        # Dates and hours of the present moment, or of another instant, are read off the clock of UTC.
+        "SELECT SUM(n) FROM f WHERE to_date(t) = to_date(now())",
+        "SELECT SUM(n) FROM f WHERE to_date(t) = date_add(now(), 0)",
+        "SELECT SUM(n) FROM f WHERE to_date(t) = CAST(current_timestamp() AS DATE)",
+        "SELECT SUM(n) FROM f WHERE date_format(t, 'yyyy-MM-dd') = date_format(now(), 'yyyy-MM-dd')",
+        "SELECT SUM(n) FROM f WHERE hour(t) = hour(now())",
+        "SELECT SUM(n) FROM f WHERE to_date(t) = CAST(TIMESTAMP '2015-03-09 20:00:00Z' AS DATE)",
+        "SELECT SUM(n) FROM (SELECT to_date(t) AS d, n FROM f) AS s WHERE d = to_date(now())",
+        # Instants as values, and beside what nobody knows.
+        "SELECT to_date(m) FROM (SELECT (SELECT max(t) FROM f) AS m) AS s",
+        "WITH mx AS (SELECT max(t) AS m FROM f) SELECT to_date((SELECT m FROM mx))",
+        "WITH mx AS (SELECT max(t) AS m FROM f) SELECT s FROM other WHERE day IN (SELECT m FROM mx)",
+        "SELECT to_date(`max(t)`) FROM (SELECT max(t) FROM f) AS s",
+        "SELECT to_date(ts) FROM (SELECT * FROM other UNION ALL SELECT t, NULL, NULL FROM f) AS s",
+        "SELECT t AS d FROM f GROUP BY t UNION ALL SELECT NULL WHERE 1 = 0 ORDER BY hour(d)",
+        "(SELECT t AS d FROM f GROUP BY t) ORDER BY hour(d)",
+        "SELECT day FROM other INTERSECT SELECT date_trunc('day', t) FROM f",
+        "SELECT SUM(a.n) FROM f a JOIN f b ON a.o = b.o WHERE a.t BETWEEN '2015-03-08' AND b.t",
         # Times that have left the block that reads the cube.
         "SELECT year(d) FROM (SELECT date_trunc('day', t) AS d, SUM(n) AS n FROM f GROUP BY 1) AS s",
         "SELECT year(e) FROM (SELECT d AS e FROM (SELECT MAX(t) AS d FROM f) AS s) AS r",
@@ -156,3 +180,34 @@ def test_definitions_without_a_zone_are_of_utc() -> None:
     assert json.loads(codec.to_text(cube)) == old
     zoned = Cube(1, "c", (), (), ("t",), ("t",), "Asia/Tokyo")
     assert codec.decoded("cube", 1, "c", codec.to_text(zoned)) == zoned
+
+
+def test_a_month_that_began_under_another_offset(tmp_path: Path) -> None:
+    """What a subquery cut lies before the range of its rows, where the zone's clocks showed another time."""
+    with Session(tmp_path / "warehouse", "duckdb") as opened:
+        for statement in (
+            "CREATE CUBE z (n BIGINT MEASURE SUM, t TIMESTAMP TIME) TIME ZONE 'America/New_York'",
+            "CREATE TABLE h (n BIGINT) PARTITIONED BY (p STRING)",
+            "CREATE FACT hf OF CUBE z STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (p))",
+            "INSERT INTO h VALUES (1, '2015-11-05-12'), (2, '2015-11-05-13')",
+        ):
+            opened.execute(statement).fetch()
+        within = "t >= '2015-11-05 07:00:00' AND t < '2015-11-05 09:00:00'"
+        rows = f"(SELECT date_trunc('month', t) AS m, n FROM z WHERE {within}) AS s"
+        assert opened.execute(f"SELECT month(m), to_date(m), SUM(n) FROM {rows} GROUP BY 1, 2").fetch() == [
+            (11, date(2015, 11, 1), 3)
+        ]
+        assert opened.execute(f"SELECT SUM(n) FROM {rows} WHERE month(m) = 11").fetch() == [(3,)]
+
+
+def test_hours_of_a_zone_that_once_had_others_are_refused(tmp_path: Path) -> None:
+    with Session(tmp_path / "warehouse", "duckdb") as opened:
+        for statement in (
+            "CREATE CUBE v (n BIGINT MEASURE SUM, t TIMESTAMP TIME) TIME ZONE 'America/Caracas'",
+            "CREATE TABLE m (n BIGINT) PARTITIONED BY (p STRING)",
+            "CREATE FACT vf OF CUBE v STORED IN (TABLE m PERIOD MINUTELY PARTITIONED BY t AS (p))",
+            "INSERT INTO m VALUES (1, '2010-01-01-04-30')",
+        ):
+            opened.execute(statement).fetch()
+        with pytest.raises(Error, match="before 2016"):
+            opened.execute("SELECT date_trunc('hour', t), SUM(n) FROM v GROUP BY 1")
