@@ -1,5 +1,5 @@
 """Which partitions of an ordinary table a block can need: equalities, IN and ranges of text on its first partition
-column.
+column, joined by AND and OR.
 
 Pruning only leaves out what the query's own predicate rejects; the predicate stays in the text. Anything that is not
 understood prunes nothing.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 
 from sqlglot import exp
 
@@ -72,6 +73,14 @@ def _ranges(node: exp.Expr, is_column: Callable[[exp.Expr | None], bool], table:
             return None if None in texts else [_range(table, exp.EQ, text) for text in texts if text is not None]
         case exp.Paren():
             return _ranges(node.this, is_column, table)
+        case exp.Or():
+            # A chain of a thousand ORs is a tree as deep.
+            every = [_ranges(part, is_column, table) for part in node.flatten()]
+            known = [ranges for ranges in every if ranges is not None]
+            return [one for ranges in known for one in ranges] if len(known) == len(every) else None
+        case exp.And():
+            restricting = [r for part in node.flatten() if (r := _ranges(part, is_column, table)) is not None]
+            return reduce(_common, restricting) if restricting else None
     return None
 
 
@@ -106,7 +115,7 @@ def _common(one: Sequence[KeyRange], other: Sequence[KeyRange]) -> list[KeyRange
 
 
 def _sorted(ranges: Sequence[KeyRange]) -> list[KeyRange]:
-    return sorted((one for one in ranges if one.start < one.end), key=lambda r: (r.start, r.end))
+    return list(keys.merged(ranges))
 
 
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {

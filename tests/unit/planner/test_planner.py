@@ -393,6 +393,9 @@ def test_ordinary_tables_are_pruned_by_text_predicates_on_their_first_partition_
     assert ranges("h.dt IN ('2013-01-01-00', '2013-01-01-02') AND carrier = 'UA'") == 2
     assert ranges("dt >= '2013-01' AND '2013-02' > dt") == 1
     assert ranges("dt BETWEEN '2013' AND '2014' AND dt IN ('2012')") == 0
+    assert ranges("(dt = '2013-01-02' AND carrier = 'UA') OR (dt = '2013-01-01' AND carrier IN ('AA', 'DL'))") == 2
+    assert ranges("dt = '2013-01' OR (dt < '2012' OR dt >= '2014')") == 3
+    assert ranges(" OR ".join(f"dt = '2013-01-01-{hour:02d}'" for hour in range(24))) == 24
     for unknown in (
         "dt = '2013' OR carrier = 'UA'",
         "dt = 5",
@@ -418,6 +421,8 @@ def test_pruning_keeps_every_partition_that_a_predicate_lets_through() -> None:
         "dt = '2013'": ["2013"],
         "dt IN ('2014', '2012')": ["2012", "2014"],
         "dt BETWEEN '2013' AND '2013-01'": ["2013", "2013-01"],
+        "dt = '2013' OR dt > '2013-01-01-00' AND carrier = 'UA'": ["2013", "2014", "é"],
+        "(dt < '2013' OR dt > '2014') AND (dt = '2012' OR dt = '2013' OR dt = 'é')": ["2012", "é"],
     }.items():
         (use,) = plan(f"SELECT 1 FROM hourly WHERE {where}").uses
         assert use.ranges is not None
