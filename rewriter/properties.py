@@ -15,7 +15,7 @@ from rewriter.catalog.models import Column, Fact, StorageTable, Table
 from rewriter.catalog.timeline_properties import Choice
 from rewriter.catalog.timelines import States, TimelineDifference
 from rewriter.context import Context
-from rewriter.errors import AnalysisError, Error, Span
+from rewriter.errors import AnalysisError, Error, InternalError, Span
 from rewriter.grammar import statements as s
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
@@ -203,7 +203,10 @@ def _folded(key: str) -> str:
 
 
 def _place(table: Table, fact: Fact) -> StorageTable:
-    return next(one for one in fact.tables if one.table.lower() == table.name.lower())
+    found = fact.storage_table(table.name)
+    if found is None:
+        raise InternalError(f"the fact {fact.name} does not store {table.name}")
+    return found
 
 
 def _alter(change: AlterTable, name: s.Name, context: Context) -> Sequence[TimelineDifference]:

@@ -256,9 +256,9 @@ def _register(target: Target, new: Sequence[PartitionValues], context: Context) 
 def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Context) -> None:
     """A storage table's new partitions must fit its layouts: judged before files are moved, as the commit would."""
     fact = context.snapshot.fact_using(target.table.name)
-    if fact is None:
+    stored = fact.storage_table(target.table.name) if fact is not None else None
+    if fact is None or stored is None:
         return
-    stored = next(one for one in fact.tables if one.table.lower() == target.table.name.lower())
     binding = TimeBinding(fact, stored, target.table)
     for values in new:
         binding.locate(values)

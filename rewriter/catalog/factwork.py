@@ -295,9 +295,8 @@ class FactWorks:
         """The work on the fact that the table belongs to as of now; ``None`` where it belongs to none."""
         if self._facts is None:
             self._facts = self._context.live_facts()
-        name = table.name.lower()
         for fact, made_by in self._facts:
-            if any(storage_table.table.lower() == name for storage_table in fact.tables):
+            if fact.storage_table(table.name) is not None:
                 if fact.id not in self._works:
                     self._works[fact.id] = FactWork(self._context, bind(fact, self._context.live_object), made_by)
                 return self._works[fact.id]

@@ -217,6 +217,11 @@ class Fact:
     def tables(self) -> tuple[StorageTable, ...]:
         return tuple(table for storage in self.storages for table in storage.tables)
 
+    def storage_table(self, name: str) -> StorageTable | None:
+        """The storage table of that name, in any case; ``None`` where the fact has none."""
+        wanted = name.lower()
+        return next((table for table in self.tables if table.table.lower() == wanted), None)
+
     @property
     def base_period(self) -> Period:
         """The finest period that the fact declares."""

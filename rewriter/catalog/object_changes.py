@@ -60,9 +60,8 @@ class ObjectChanges:
             self._renew(altered)
             self._context.log("ALTER_TABLE", altered)
         if timeline_properties.asks_for_rebuild(altered.properties):
-            name = altered.name.lower()
             for fact, _ in self._context.live_facts():
-                if any(one.table.lower() == name for one in fact.tables):
+                if fact.storage_table(altered.name) is not None:
                     self._rebuild(fact, [altered.id])
 
     def refresh_timelines(self, fact: Fact) -> None:
@@ -117,9 +116,8 @@ class ObjectChanges:
             )
         bindings = bind(fact, self._context.live_object)
         for binding in bindings:
-            name = binding.table.name.lower()
             for other, _ in self._context.live_facts():
-                if any(table.table.lower() == name for table in other.tables):
+                if other.storage_table(binding.table.name) is not None:
                     raise IntegrityError(
                         f"the table '{binding.table.name}' belongs to the fact '{other.name}' already",
                         condition="TABLE_IN_USE",
@@ -147,12 +145,10 @@ class ObjectChanges:
             self._works.end(bind(thing, self._context.live_object))
 
     def _check_unused(self, thing: Object) -> None:
-        name = thing.name.lower()
         if isinstance(thing, Table):
-            users = [
-                fact for fact, _ in self._context.live_facts() if any(t.table.lower() == name for t in fact.tables)
-            ]
+            users = [fact for fact, _ in self._context.live_facts() if fact.storage_table(thing.name) is not None]
         elif isinstance(thing, Cube):
+            name = thing.name.lower()
             users = [fact for fact, _ in self._context.live_facts() if fact.cube.lower() == name]
         else:
             users = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from rewriter.catalog import reads, schema, timeline_properties
-from rewriter.catalog.binding import bind
+from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange, merged, prefix
@@ -133,8 +133,7 @@ class Snapshot:
 
     def fact_using(self, table_name: str) -> Fact | None:
         """The fact that a table is a storage table of; a table serves one fact at most."""
-        name = table_name.lower()
-        return next((fact for fact in self.facts() if any(t.table.lower() == name for t in fact.tables)), None)
+        return next((fact for fact in self.facts() if fact.storage_table(table_name) is not None), None)
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""
@@ -221,9 +220,9 @@ class Snapshot:
         if not any(timeline_properties.choices(table.properties)):
             return DEFAULT
         fact = self.fact_using(table.name)
-        if fact is None:
+        place = fact.storage_table(table.name) if fact is not None else None
+        if place is None:
             return DEFAULT
-        place = next(one for one in fact.tables if one.table.lower() == table.name.lower())
         return timeline_properties.chosen(table.properties, place, period, time)
 
     def _ranges(self, table: Table, key: reads.TimelineKey) -> Sequence[OrdinalRange]:
@@ -258,9 +257,10 @@ class Snapshot:
         """
         table = self.table(table_name)
         fact = self.fact_using(table.name)
-        if fact is None:
+        place = fact.storage_table(table.name) if fact is not None else None
+        if fact is None or place is None:
             return None
-        binding = next(one for one in bind(fact, self.find) if one.table.id == table.id)
+        binding = TimeBinding(fact, place, table)
         ids, cache = self.write_ids(table.id), self._database.volumes
         found = cache.get(binding, ids)
         if found is None:

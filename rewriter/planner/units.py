@@ -18,7 +18,7 @@ from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.civil import DAY, HOUR, MINUTE
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 
-__all__ = ["truncation", "unit_named", "used_unit", "value_unit"]
+__all__ = ["COMPARISONS", "truncation", "unit_named", "used_unit", "value_unit"]
 
 _P = UpdatePeriod
 #: Functions that answer a value which is no time, or a time that does not stay in its unit.
@@ -33,8 +33,9 @@ _VALUES: dict[type[exp.Expr], UpdatePeriod] = {
 }  # fmt: skip
 _LENGTHS = ((_P.DAILY, DAY), (_P.HOURLY, HOUR), (_P.MINUTELY, MINUTE))
 _MONTHS = ((_P.YEARLY, 12), (_P.QUARTERLY, 3), (_P.MONTHLY, 1))
-_COMPARISONS = (
-    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Is,
+#: What compares two values.
+COMPARISONS = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In,
 )  # fmt: skip
 #: Literals alone: comparing with the present or with a parameter is raw use.
 _LITERALS = Constants(0, {})
@@ -101,7 +102,7 @@ def used_unit(column: exp.Column, calendar: Calendar = UTC) -> tuple[UpdatePerio
 def _compared_unit(column: exp.Column, operand: exp.Expr, calendar: Calendar) -> UpdatePeriod | None:
     """The coarsest unit whose starts are all the instants where a comparison of ``operand`` with literals changes."""
     comparison = operand.parent
-    if not isinstance(comparison, _COMPARISONS) or _in_condition(comparison) or _reads_now(comparison):
+    if not isinstance(comparison, (*COMPARISONS, exp.Is)) or _in_condition(comparison) or _reads_now(comparison):
         return None
     truth = Reader(lambda one: one is column, Constants(0, {}, calendar), lambda call: None).truth(comparison)
     if truth is None:

@@ -13,12 +13,10 @@ from sqlglot import exp
 from rewriter.errors import NotSupportedError
 from rewriter.planner.constants import Constants, Kind
 from rewriter.planner.text import QueryText
+from rewriter.planner.units import COMPARISONS
 from rewriter.planner.zonechains import is_range
 from rewriter.timeline.calendars import UTC, Calendar
 
-_COMPARISONS = (
-    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In,
-)  # fmt: skip
 _DATES = (exp.Cast, exp.TryCast, exp.TsOrDsToDate, exp.Date)
 
 
@@ -44,7 +42,7 @@ def check_clocks(text: QueryText, constants: Constants, calendar: Calendar) -> N
             parent = node.parent
             while isinstance(parent, exp.Paren):
                 parent = parent.parent
-            if not isinstance(parent, (*_COMPARISONS, exp.Select, exp.Alias)) and not is_range(parent):
+            if not isinstance(parent, (*COMPARISONS, exp.Select, exp.Alias)) and not is_range(parent):
                 raise _refused(text, parent, "A function of the present moment or of another instant", calendar)
         elif isinstance(node, _DATES) and _moves(node, zoned):
             raise _refused(text, node, "The date of an instant", calendar)

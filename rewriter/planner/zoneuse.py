@@ -19,6 +19,7 @@ from rewriter.planner.inlining import shadowed
 from rewriter.planner.literals import date_literal, timestamp_literal
 from rewriter.planner.plan import quote_identifier
 from rewriter.planner.text import Copied, Edit, QueryText
+from rewriter.planner.units import COMPARISONS
 from rewriter.planner.zonechains import (
     TimeOf,
     climbed,
@@ -35,9 +36,6 @@ from rewriter.planner.zones import cases, moved, truncations, wall_time
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
-_COMPARISONS = (
-    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In,
-)  # fmt: skip
 #: Where a time is passed on, counted, ordered or grouped as it is.
 _PASSING = (
     exp.Select, exp.Alias, exp.Ordered, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Window, exp.Count,
@@ -154,7 +152,7 @@ class ZoneEdits:
             return
         if not use.date and isinstance(parent, _ZONELESS):
             return
-        if isinstance(parent, _COMPARISONS):
+        if isinstance(parent, COMPARISONS):
             beside = list(others(parent, top))
             if isinstance(parent, exp.Between | exp.In) and len(beside) > 1:
                 columns = [column for other in beside for column in other.find_all(exp.Column)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rewriter.timeline import runs
 from rewriter.timeline.civil import DAY, HOUR, MINUTE, SECOND, civil_from_days
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
 
@@ -51,16 +52,7 @@ class RangeSet:
     @classmethod
     def of_bounds(cls, bounds: Iterable[tuple[int, int]]) -> RangeSet:
         """The union of ``[start, end)`` pairs, none of them empty, in any order. O(n log n), O(n) if sorted."""
-        merged: list[tuple[int, int]] = []
-        last = MIN_INSTANT - 1
-        for start, end in sorted(bounds):
-            if start > last:
-                merged.append((start, end))
-                last = end
-            elif end > last:
-                merged[-1] = (merged[-1][0], end)
-                last = end
-        return cls._from_normalised(tuple(TimeRange(start, end) for start, end in merged))
+        return cls._from_normalised(tuple(map(TimeRange, *runs.of_bounds(bounds))))
 
     @classmethod
     def _from_normalised(cls, ranges: tuple[TimeRange, ...]) -> RangeSet:
