@@ -22,6 +22,7 @@ from rewriter.errors import Error
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.plan import TableUse
 from rewriter.planner.validity import is_bounded, window
+from rewriter.reading import selected
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 _HEARTBEAT_SECONDS = 10.0
@@ -61,11 +62,16 @@ def write_managed(
 
 
 def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
-    """The keys that were read. Those of other periods that lie among them were not, and may be outdated."""
-    if not use.selections:
-        return use.ranges
+    """The keys that were read. Of those that lie among them, partitions of other periods were not, and may be outdated;
+    nor were those that a filter ruled out: what was computed without them does not know them.
+    """
+    if use.ranges is None:
+        return None
+    searched = context.snapshot.lookup(use.table, use.wanted).ranges if use.wanted is not None else ()
+    read = {partition.key for partition in selected(use, context)}
+    known = context.snapshot.partitions(use.table, (*use.ranges, *searched))
     found: list[KeyRange] = []
-    for kept, run in groupby(context.snapshot.partitions(use.table, use.ranges), lambda one: use.keeps(one.values)):
+    for kept, run in groupby(known, lambda one: one.key in read):
         if kept:
             keys = [partition.key for partition in run]
             found.append(KeyRange(keys[0], keys[-1] + b"\x00"))
@@ -75,7 +81,8 @@ def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
 def _reads_outside(use: TableUse, context: Context) -> bool:
     """Whether a query over a table itself reads a partition that lies outside the window of the table's storage."""
     fact = context.snapshot.fact_using(use.table.name)
-    if fact is None or use.selections:
+    is_cover = use.ranges is not None and use.wanted is None
+    if fact is None or is_cover:
         return False
     name = use.table.name.lower()
     storage, stored = next((s, t) for s in fact.storages for t in s.tables if t.table.lower() == name)
@@ -83,7 +90,7 @@ def _reads_outside(use: TableUse, context: Context) -> bool:
         return False
     valid = window(storage, stored, context.planning.now, fact.calendar)
     binding = TimeBinding(fact, stored, use.table)
-    slots = (binding.locate(one.values) for one in context.snapshot.partitions(use.table, use.ranges))
+    slots = (binding.locate(one.values) for one in context.snapshot.lookup(use.table, use.wanted).partitions())
     return any(slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) - valid for slot in slots)
 
 

@@ -61,7 +61,7 @@ class FactWork:
         self._context = context
         self._bindings = {binding.table.id: binding for binding in bindings}
         self._made_by = made_by
-        self._provenance = Provenance(context.database, context.snapshot, context.sources, bindings, made_by)
+        self._provenance = Provenance(context.snapshot, context.sources, bindings, made_by)
         self._parts = PeriodParts(context.connection, bindings, made_by)
         self._others = OtherTimes()
         #: By table: what slots become; the ``as_of`` of rollup slots that are judged at the end; and the slots of
@@ -78,14 +78,14 @@ class FactWork:
         """How the table stands in the fact."""
         return self._bindings[table.id]
 
-    def as_of(self, table: Table, slot: Slot | None) -> int:
+    def as_of(self, table: Table, values: PartitionValues, slot: Slot | None) -> int:
         """The commit up to which content that this transaction computed knows the base of the fact."""
         binding = self._bindings[table.id]
         if slot is None or slot.period not in binding.rollup_periods:
             return self._context.snapshot.sequence
         if not self._context.unproven.isdisjoint(self._bindings):
             return UNKNOWN
-        return self._provenance.as_of(binding, slot)
+        return self._provenance.as_of(binding, slot, binding.combination(values, slot))
 
     def is_base(self, table: Table, slot: Slot | None) -> bool:
         """Whether a partition is of the base period, or of NULL time, which only base rows have."""

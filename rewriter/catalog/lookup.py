@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from rewriter.catalog import keys, reads
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Partition, PartitionValues, Table
+from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.scan_plans import Scan
 from rewriter.catalog.values import canonical, parse_partition_name, partition_name
 from rewriter.catalog.writeids import ValidWriteIdList
@@ -52,6 +52,24 @@ class Lookup:
             return reads.partition_page(connection, self.table, self.ids, stretch, size)
 
         return self._stream(page, lambda partition: partition.key, limit, after)
+
+    def files(self) -> Iterator[tuple[Partition, DataFile]]:
+        """The files of these partitions, in (key, path) order: those of the newest OVERWRITE and the INTOs after it.
+
+        An external table answers none: who reads it lists its directories.
+        """
+        if self.table.external:
+            return
+        found = {partition.key: partition for partition in self.partitions() if partition.files}
+        with self.database.read() as connection:
+            for scan in self.scans:
+                if not scan.filters:
+                    for key, file in reads.files(connection, self.ids, scan.keys):
+                        yield found[key], file
+                    continue
+                wanted = [key for key in found if key in scan.keys]
+                for key, file in reads.files_of(connection, self.ids, wanted):
+                    yield found[key], file
 
     def found_keys(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[bytes]:
         """Their keys. Nothing else is read."""

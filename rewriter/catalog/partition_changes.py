@@ -187,7 +187,9 @@ class PartitionChanges:
             if appended:
                 as_of = UNKNOWN
             else:
-                as_of = self._context.snapshot.sequence if work is None else work.as_of(table, slots[key])
+                as_of = (
+                    self._context.snapshot.sequence if work is None else work.as_of(table, partition.values, slots[key])
+                )
             new.append((_new(key, partition, files, before, keep_statistics=appended), as_of))
             if work is not None:
                 work.wrote(table, partition.values, slots[key], as_of)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog import schema
 from rewriter.catalog.codec import Object, decoded
-from rewriter.catalog.keys import KeyRange, merged, prefix
+from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import DataFile, Partition, Table
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.timeline.timelines import OrdinalRange
@@ -94,30 +94,29 @@ def objects(
     return [(decoded(*values), commit) for *values, commit in connection.execute(query)]
 
 
-def partitions(
-    connection: sa.Connection, table: Table, ids: ValidWriteIdList, ranges: Iterable[KeyRange] | None = None
-) -> Iterator[tuple[Partition, int]]:
-    """The visible partitions in key order, each with its ``as_of``. One statement for each merged range."""
-    row = schema.partitions
-    columns = (row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files, row.c.as_of)
-    query = sa.select(*columns, row.c.properties).where(*_visible(row, ids), *_between(row)).order_by(row.c.key)
-    for scan in _scans(table, ranges):
-        for key, values, location, rows, size, files, as_of, given in connection.execute(query, scan):
-            known = None if table.external else rows
-            properties = json.loads(given) if given else {}
-            yield Partition(key, tuple(json.loads(values)), location, known, size, files, properties), as_of
-
-
 def partition_page(
     connection: sa.Connection, table: Table, ids: ValidWriteIdList, keys: KeyRange, limit: int
 ) -> list[Partition]:
     """The first visible partitions of a key range, in key order. One statement."""
     row = schema.partitions
     columns = (row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files)
-    query = sa.select(*columns).where(*_visible(row, ids), *_between(row)).order_by(row.c.key).limit(limit)
+    query = (
+        sa.select(*columns, row.c.properties)
+        .where(*_visible(row, ids), *_between(row))
+        .order_by(row.c.key)
+        .limit(limit)
+    )
     return [
-        Partition(key, tuple(json.loads(values)), location, None if table.external else rows, size, files)
-        for key, values, location, rows, size, files in connection.execute(query, _scan(keys))
+        Partition(
+            key,
+            tuple(json.loads(values)),
+            location,
+            None if table.external else rows,
+            size,
+            files,
+            json.loads(given) if given else {},
+        )
+        for key, values, location, rows, size, files, given in connection.execute(query, _scan(keys))
     ]
 
 
@@ -135,16 +134,25 @@ def partition_count(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyR
     return int(connection.execute(query, _scan(keys)).scalar_one())
 
 
-def files(
-    connection: sa.Connection, table: Table, ids: ValidWriteIdList, ranges: Iterable[KeyRange] | None = None
+def files(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyRange) -> Iterator[tuple[bytes, DataFile]]:
+    """The visible files of a key range with their partition's key, in (key, path) order. One statement."""
+    for key, path, rows, size in connection.execute(_files(ids).where(*_between(schema.files)), _scan(keys)):
+        yield key, DataFile(path, rows, size)
+
+
+def files_of(
+    connection: sa.Connection, ids: ValidWriteIdList, keys: Sequence[bytes]
 ) -> Iterator[tuple[bytes, DataFile]]:
-    """The visible files with their partition's key, in (key, path) order. One statement for each merged range."""
+    """The same for partitions with these keys, which are sorted. One statement for each ``CHUNK`` of them."""
+    for some in chunks(keys):
+        for key, path, rows, size in connection.execute(_files(ids).where(schema.files.c.key.in_(some))):
+            yield key, DataFile(path, rows, size)
+
+
+def _files(ids: ValidWriteIdList) -> sa.Select[Any]:
     row = schema.files
     columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes)
-    query = sa.select(*columns).where(*_visible(row, ids), *_between(row)).order_by(row.c.key, row.c.path)
-    for scan in _scans(table, ranges):
-        for key, path, rows, size in connection.execute(query, scan):
-            yield key, DataFile(path, rows, size)
+    return sa.select(*columns).where(*_visible(row, ids)).order_by(row.c.key, row.c.path)
 
 
 def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -> dict[TimelineKey, list[OrdinalRange]]:
@@ -157,13 +165,6 @@ def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -
     ):
         found.setdefault((period, time_key, state), []).append(OrdinalRange(start, end))
     return found
-
-
-def _scans(table: Table, ranges: Iterable[KeyRange] | None) -> list[dict[str, bytes]]:
-    """The ranges clipped to the table's own keys, merged, as values of ``_between``."""
-    own = KeyRange.of_prefix(prefix(table.id))
-    clipped = [own] if ranges is None else [one & own for one in ranges]
-    return [_scan(one) for one in merged(clipped)]
 
 
 def _scan(keys: KeyRange) -> dict[str, bytes]:

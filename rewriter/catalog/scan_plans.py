@@ -189,6 +189,12 @@ def scans_of(tree: ScanFilter | None, columns: Sequence[Column], prefix: bytes) 
     return tuple(_scan(groups[cuts[i] : cuts[i + 1]]) for i in range(count))
 
 
+def scans_in(ranges: Iterable[KeyRange], prefix: bytes) -> tuple[Scan, ...]:
+    """The scans that find everything in these ranges of keys, as far as they are the table's with this prefix."""
+    own = KeyRange.of_prefix(prefix)
+    return tuple(Scan(one.start, one.end) for one in merged(one & own for one in ranges))
+
+
 @dataclass(frozen=True)
 class _Piece:
     """A stretch of keys that a conjunction needs, and what of it the stretch leaves open."""

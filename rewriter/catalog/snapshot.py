@@ -14,7 +14,7 @@ from rewriter.catalog.keys import KeyRange, merged, prefix
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
-from rewriter.catalog.scan_plans import scans_of
+from rewriter.catalog.scan_plans import scans_in, scans_of
 from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
@@ -139,11 +139,13 @@ class Snapshot:
         """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""
         wanted = None if ranges is None else merged(ranges)
         if (table.id, wanted) not in self._partitions:
-            ids = self.write_ids(table.id)
-            with self._database.read() as connection:
-                found = tuple(partition for partition, _ in reads.partitions(connection, table, ids, wanted))
-            self._partitions[table.id, wanted] = found
+            self._partitions[table.id, wanted] = tuple(self._ranged(table, wanted).partitions())
         return self._partitions[table.id, wanted]
+
+    def _ranged(self, table: Table, ranges: Sequence[KeyRange] | None) -> Lookup:
+        if ranges is None:
+            return self.lookup(table, None)
+        return Lookup(self._database, table, self.write_ids(table.id), scans_in(ranges, prefix(table.id)))
 
     def lookup(self, table: Table, wanted: ScanFilter | None) -> Lookup:
         """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for."""
@@ -184,12 +186,7 @@ class Snapshot:
 
         An external table answers none: who reads it lists its directories.
         """
-        if table.external:
-            return ()
-        by_key = {partition.key: partition for partition in self.partitions(table, ranges)}
-        ids = self.write_ids(table.id)
-        with self._database.read() as connection:
-            return tuple((by_key[key], file) for key, file in reads.files(connection, table, ids, ranges))
+        return tuple(self._ranged(table, ranges).files())
 
     def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.
@@ -264,8 +261,7 @@ class Snapshot:
         ids, cache = self.write_ids(table.id), self._database.volumes
         found = cache.get(binding, ids)
         if found is None:
-            with self._database.read() as connection:
-                found = mean_bytes(connection, binding, ids)
+            found = mean_bytes(binding, self.lookup(table, None).partitions())
             cache.put(binding, ids, found)
         return found.get(period)
 
