@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -206,8 +207,11 @@ def _literals(column: Column, nodes: Sequence[exp.Expr]) -> tuple[Literal, ...] 
             shape = _DATE if kind.name == "date" else _TIMESTAMP
             fits = kinds <= {"date", "timestamp"} or (kinds == {"string"} and all(map(shape.fullmatch, values)))
         case _:
-            digits = _INTEGER_DIGITS if kind.name in INTEGER_WIDTHS else kind.precision - kind.scale
+            integral = kind.name in INTEGER_WIDTHS
+            digits = _INTEGER_DIGITS if integral else kind.precision - kind.scale
             fits = kinds <= {"number"} and _is_exact(digits, kind.scale, values)
+            # Beyond BIGINT Spark answers TRUE or FALSE without looking, of NULL, too.
+            fits = fits and not (integral and any(abs(Decimal(value)) >= 2**63 - 1 for value in values))
     return known if fits else None
 
 
