@@ -90,7 +90,7 @@ def _reads_outside(use: TableUse, context: Context) -> bool:
         return False
     valid = window(storage, stored, context.planning.now, fact.calendar)
     binding = TimeBinding(fact, stored, use.table)
-    slots = (binding.locate(one.values) for one in context.snapshot.lookup(use.table, use.wanted).partitions())
+    slots = (binding.locate(one.values) for one in context.snapshot.satisfying(use.table, use.wanted))
     return any(slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) - valid for slot in slots)
 
 

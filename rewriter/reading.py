@@ -141,7 +141,7 @@ def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
     covered = context.snapshot.partitions(use.table, use.ranges)
     found = {one.key: one for one in covered if use.keeps(one.values)}
     if use.wanted is not None:
-        found |= {one.key: one for one in context.snapshot.lookup(use.table, use.wanted).partitions()}
+        found |= {one.key: one for one in context.snapshot.satisfying(use.table, use.wanted)}
     return tuple(found[key] for key in sorted(found))
 
 
@@ -152,7 +152,8 @@ def scan_files(use: TableUse, context: Context) -> tuple[ScanFile, ...]:
         found = [(p, f) for p, f in context.snapshot.files(table, use.ranges) if use.keeps(p.values)]
         if use.wanted is not None:
             covered = {partition.key for partition, _ in found}
-            wanted = context.snapshot.lookup(table, use.wanted).files()
+            lookup = context.snapshot.lookup(table, use.wanted)
+            wanted = lookup.files(context.snapshot.satisfying(table, use.wanted))
             found += [(p, f) for p, f in wanted if p.key not in covered]
         return tuple(ScanFile(f.path, p.values, f.bytes) for p, f in found)
     partitions = selected(use, context) if table.partition_columns else (the_partition(table),)

@@ -6,7 +6,8 @@ stays open between them, and memory holds one page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -53,23 +54,25 @@ class Lookup:
 
         return self._stream(page, lambda partition: partition.key, limit, after)
 
-    def files(self) -> Iterator[tuple[Partition, DataFile]]:
-        """The files of these partitions, in (key, path) order: those of the newest OVERWRITE and the INTOs after it.
+    def files(self, partitions: Sequence[Partition]) -> Iterator[tuple[Partition, DataFile]]:
+        """The files of the partitions, which it found, in (key, path) order: those of the newest OVERWRITE and the
+        INTOs after it.
 
         An external table answers none: who reads it lists its directories.
         """
         if self.table.external:
             return
-        found = {partition.key: partition for partition in self.partitions() if partition.files}
+        by_key = {partition.key: partition for partition in partitions}
+        filled = sorted(partition.key for partition in partitions if partition.files)
         with self.database.read() as connection:
             for scan in self.scans:
-                if not scan.filters:
-                    for key, file in reads.files(connection, self.ids, scan.keys):
-                        yield found[key], file
-                    continue
-                wanted = [key for key in found if key in scan.keys]
-                for key, file in reads.files_of(connection, self.ids, wanted):
-                    yield found[key], file
+                if scan.filters:
+                    wanted = filled[bisect_left(filled, scan.start) : bisect_left(filled, scan.end)]
+                    found = reads.files_of(connection, self.ids, wanted)
+                else:
+                    found = reads.files(connection, self.ids, scan.keys)
+                for key, file in found:
+                    yield by_key[key], file
 
     def found_keys(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[bytes]:
         """Their keys. Nothing else is read."""

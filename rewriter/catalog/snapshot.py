@@ -47,7 +47,8 @@ class Snapshot:
         self._write_ids: dict[int, ValidWriteIdList] = {}
         self._by_name: dict[str, Object | None] = {}
         self._by_kind: dict[str, tuple[Object, ...]] = {}
-        self._partitions: dict[tuple[int, tuple[KeyRange, ...] | None], tuple[Partition, ...]] = {}
+        self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
+        self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
         #: Of each table that was asked for, the stored timelines; and those that were made of them, by table.
         self._stored: dict[int, Mapping[reads.TimelineKey, Sequence[OrdinalRange]]] = {}
         self._timelines: dict[tuple[int, reads.TimelineKey], PartitionTimeline] = {}
@@ -137,7 +138,9 @@ class Snapshot:
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""
-        wanted = None if ranges is None else merged(ranges)
+        if ranges is None:
+            return self.satisfying(table, None)
+        wanted = merged(ranges)
         if (table.id, wanted) not in self._partitions:
             self._partitions[table.id, wanted] = tuple(self._ranged(table, wanted).partitions())
         return self._partitions[table.id, wanted]
@@ -151,6 +154,12 @@ class Snapshot:
         """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for."""
         scans = scans_of(wanted, table.partition_columns, prefix(table.id))
         return Lookup(self._database, table, self.write_ids(table.id), scans)
+
+    def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
+        """All partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
+        if (table.id, wanted) not in self._satisfying:
+            self._satisfying[table.id, wanted] = tuple(self.lookup(table, wanted).partitions())
+        return self._satisfying[table.id, wanted]
 
     def get_partitions_by_expr(
         self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
@@ -186,7 +195,7 @@ class Snapshot:
 
         An external table answers none: who reads it lists its directories.
         """
-        return tuple(self._ranged(table, ranges).files())
+        return tuple(self._ranged(table, ranges).files(self.partitions(table, ranges)))
 
     def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.

@@ -22,7 +22,7 @@ from rewriter.catalog.scan_filters import AllOf, AnyOf, ScanFilter, bind_filter
 from rewriter.errors import Error
 from rewriter.grammar import filters as f
 from rewriter.grammar.statements import Literal
-from rewriter.planner.blocks import Block, TableReference, modifiers, renames
+from rewriter.planner.blocks import DATABASE, Block, TableReference, modifiers, renames
 from rewriter.planner.joins import filters, matching, nullable, relations
 
 
@@ -41,7 +41,8 @@ def pruned(reference: TableReference, blocks: Iterable[Block]) -> ScanFilter | N
 
 def _of_block(block: Block, index: int, reference: TableReference) -> ScanFilter | None:
     select, table = block.select, reference.table
-    reader = _Reader(table, (reference.node.alias or reference.node.name).lower(), _unshared(block, table))
+    alias = reference.node.alias.lower()
+    reader = _Reader(table, alias or reference.node.name.lower(), "" if alias else DATABASE, _unshared(block, table))
     absent = (NULL,) * len(table.partition_columns) if nullable(select, index) else None
     matched = {id(condition) for condition in matching(select, index)}
     found = []
@@ -70,10 +71,13 @@ def _unshared(block: Block, table: Table) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads conditions about one relation: its table, what the block calls it, and the names that need no qualifier."""
+    """Reads conditions about one relation: its table, what the block calls it, the database that may stand before that,
+    and the names that need no qualifier.
+    """
 
     table: Table
     alias: str
+    database: str
     bare: frozenset[str]
 
     def implied(self, node: exp.Expr, negated: bool) -> ScanFilter | None:
@@ -153,7 +157,9 @@ class _Reader:
         """The partition column that an expression is. ``a.b.c`` may be a field of a column ``b``."""
         while isinstance(node, exp.Paren):
             node = node.this
-        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            return None
+        if node.args.get("catalog") or node.db.lower() not in ("", self.database):
             return None
         name = node.name.lower()
         if node.table.lower() != self.alias if node.table else name not in self.bare:

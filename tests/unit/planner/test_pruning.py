@@ -147,6 +147,8 @@ def test_what_is_not_understood_prunes_nothing(where: str) -> None:
         ("hours h LEFT ANTI JOIN other o ON h.hr = 0", "true", None),
         # Joins in joins are not looked into.
         ("hours h LEFT JOIN other o LEFT JOIN other p ON o.k = p.k ON h.k = o.k", "h.hr = 0", None),
+        ("default.hours", "default.hours.hr = 0 AND HOURS.Nation = 'us'", [0, 2]),
+        ("hours h", "default.h.hr = 0", None),
         # A name means the innermost relation that is called so.
         ("other h", "h.sort = 'a' AND EXISTS (SELECT 1 FROM hours h WHERE h.hr = 0)", [0, 2]),
         ("other h", "EXISTS (SELECT 1 FROM hours x WHERE h.dt = '2013-01-01' AND x.hr = 0)", [0, 2]),
