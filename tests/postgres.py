@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import uuid
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -57,7 +58,9 @@ def postgres_server() -> Iterator[PostgresServer]:
         server.close()
         return
     try:
-        import pgserver
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # It says where it keeps its lock.
+            import pgserver
     except ImportError:
         pytest.fail(f"pgserver is not installed here: name a PostgreSQL server by {SERVER}=postgresql://…")
     # A short path, which a socket needs, and one that the server's own user may enter.
