@@ -95,8 +95,12 @@ def catalog_url(request: pytest.FixtureRequest) -> str | None:
 
 
 def seeds(number: int) -> list[tuple[str, int]]:
-    """Seeds of random histories that are long: all on SQLite, the first one on PostgreSQL, too.
+    """Seeds of random histories: all on SQLite, the first one on PostgreSQL, too.
 
     For ``parametrize(("catalog_url", "seed"), seeds(8), indirect=["catalog_url"])``.
     """
     return [*(("sqlite", seed) for seed in range(number)), ("postgresql", 0)]
+
+
+#: For what is long and asks the database nothing that the others do not ask.
+on_sqlite = pytest.mark.parametrize("catalog_url", ["sqlite"], indirect=True)

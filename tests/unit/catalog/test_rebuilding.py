@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 import sqlalchemy as sa
-from postgres import seeds
+from postgres import on_sqlite, seeds
 
 from rewriter.catalog import schema
 from rewriter.catalog.changes import (
@@ -200,10 +200,11 @@ class History:
 
 @pytest.mark.parametrize(("catalog_url", "seed"), seeds(6), indirect=["catalog_url"])
 def test_rebuilt_timelines_say_what_commits_made_them_say(w: Warehouse, seed: int) -> None:
-    run(w, seed, steps=50)
+    run(w, seed, steps=50 if w.url is None else 10)
 
 
 @pytest.mark.long
+@on_sqlite
 @pytest.mark.parametrize("seed", range(100, 130))
 def test_rebuilt_timelines_after_long_histories(w: Warehouse, seed: int) -> None:
     run(w, seed, steps=150)
