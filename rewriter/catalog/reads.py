@@ -1,4 +1,4 @@
-"""What the database holds for a reader: each function runs one or two statements on the connection it is given.
+"""What the database holds for a reader: each function runs a few statements at most on the connection it is given.
 
 A row is visible where the write id that made it is valid and the one that ended it is not.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog import schema
+from rewriter.catalog import schema, stretches
 from rewriter.catalog.codec import Object, decoded
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import DataFile, Partition, Table
@@ -95,17 +96,18 @@ def objects(
 
 
 def partition_page(
-    connection: sa.Connection, table: Table, ids: ValidWriteIdList, keys: KeyRange, limit: int
+    connection: sa.Connection,
+    table: Table,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    limit: int,
+    condition: sa.ColumnElement[bool] | None = None,
 ) -> list[Partition]:
-    """The first visible partitions of a key range, in key order. One statement."""
-    row = schema.partitions
-    columns = (row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files)
-    query = (
-        sa.select(*columns, row.c.properties)
-        .where(*_visible(row, ids), *_between(row))
-        .order_by(row.c.key)
-        .limit(limit)
-    )
+    """At most ``limit`` visible partitions of up to ``stretches.MOST`` key ranges, in key order: of one range the
+    first, of several any. ``condition`` is a further one on rows of ``schema.partitions``. One statement.
+    """
+    row = schema.partitions.c
+    columns = (row.key, row.partition_values, row.location, row.rows, row.bytes, row.files, row.properties)
     return [
         Partition(
             key,
@@ -116,43 +118,70 @@ def partition_page(
             files,
             json.loads(given) if given else {},
         )
-        for key, values, location, rows, size, files, given in connection.execute(query, _scan(keys))
+        for key, values, location, rows, size, files, given in map(
+            tuple, _page(connection, columns, ids, ranges, limit, condition)
+        )
     ]
 
 
-def key_page(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyRange, limit: int) -> list[bytes]:
-    """The keys of these partitions. One statement that reads nothing else."""
+def key_page(
+    connection: sa.Connection,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    limit: int,
+    condition: sa.ColumnElement[bool] | None = None,
+) -> list[bytes]:
+    """The keys of the partitions that ``partition_page`` answers. One statement that reads nothing else."""
+    return [key for (key,) in _page(connection, (schema.partitions.c.key,), ids, ranges, limit, condition)]
+
+
+def partition_count(
+    connection: sa.Connection,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    condition: sa.ColumnElement[bool] | None = None,
+) -> int:
+    """How many partitions of key ranges are visible. One statement for up to ``stretches.MOST`` ranges."""
     row = schema.partitions
-    query = sa.select(row.c.key).where(*_visible(row, ids), *_between(row)).order_by(row.c.key).limit(limit)
-    return list(connection.execute(query, _scan(keys)).scalars())
+    conditions = _with(_visible(row, ids), condition)
+    return sum(
+        _count(connection, stretches.search(connection, row.c.key, (row.c.key,), conditions, some))
+        for some in chunks(ranges, stretches.MOST)
+    )
 
 
-def partition_count(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyRange) -> int:
-    """How many partitions of a key range are visible. One statement."""
-    row = schema.partitions
-    query = sa.select(sa.func.count()).select_from(row).where(*_visible(row, ids), *_between(row))
-    return int(connection.execute(query, _scan(keys)).scalar_one())
+def entry_count(
+    connection: sa.Connection, key: sa.Column[bytes], ranges: Sequence[KeyRange], most: int | None = None
+) -> int:
+    """How many rows of any version have their key in the ranges, as far as ``most``. Reads the key's index only."""
+    total = 0
+    for some in chunks(ranges, stretches.MOST):
+        query = stretches.search(connection, key, (key,), (), some)
+        total += _count(connection, query if most is None else query.limit(most - total))
+        if total == most:
+            break
+    return total
 
 
-def files(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyRange) -> Iterator[tuple[bytes, DataFile]]:
-    """The visible files of a key range with their partition's key, in (key, path) order. One statement."""
-    for key, path, rows, size in connection.execute(_files(ids).where(*_between(schema.files)), _scan(keys)):
-        yield key, DataFile(path, rows, size)
+def indexed_keys(connection: sa.Connection, places: Sequence[KeyRange], most: int) -> list[bytes]:
+    """The keys with an entry of the secondary index in the places, at most ``most`` of them, in no order."""
+    entry = schema.partition_fields
+    query = stretches.search(connection, entry.c.place, (entry.c.place, entry.c.key), (), places)
+    return [key for _, key in connection.execute(query.limit(most))]
 
 
-def files_of(
-    connection: sa.Connection, ids: ValidWriteIdList, keys: Sequence[bytes]
+def files(
+    connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[KeyRange]
 ) -> Iterator[tuple[bytes, DataFile]]:
-    """The same for partitions with these keys, which are sorted. One statement for each ``CHUNK`` of them."""
-    for some in chunks(keys):
-        for key, path, rows, size in connection.execute(_files(ids).where(schema.files.c.key.in_(some))):
-            yield key, DataFile(path, rows, size)
-
-
-def _files(ids: ValidWriteIdList) -> sa.Select[Any]:
+    """The visible files of partitions in key ranges, which are sorted and apart, with their partition's key, in (key,
+    path) order. One statement for up to ``stretches.MOST`` ranges.
+    """
     row = schema.files
     columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes)
-    return sa.select(*columns).where(*_visible(row, ids)).order_by(row.c.key, row.c.path)
+    for some in chunks(ranges, stretches.MOST):
+        query = stretches.search(connection, row.c.key, columns, _visible(row, ids), some)
+        for key, path, rows, size in connection.execute(query.order_by("key", "path")):
+            yield key, DataFile(path, rows, size)
 
 
 def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -> dict[TimelineKey, list[OrdinalRange]]:
@@ -167,9 +196,31 @@ def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -
     return found
 
 
-def _scan(keys: KeyRange) -> dict[str, bytes]:
-    """A range as values of ``_between``."""
-    return {"first_key": keys.start, "end_key": keys.end}
+def _page(
+    connection: sa.Connection,
+    columns: Sequence[sa.Column[Any]],
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    limit: int,
+    condition: sa.ColumnElement[bool] | None,
+) -> list[sa.Row[Any]]:
+    row = schema.partitions
+    query = stretches.search(connection, row.c.key, columns, _with(_visible(row, ids), condition), ranges)
+    if len(ranges) == 1:
+        return list(connection.execute(query.order_by("key").limit(limit)))
+    # An ORDER BY of a database would read all that there is in the ranges before it answers the first row.
+    return sorted(connection.execute(query.limit(limit)), key=itemgetter(0))
+
+
+def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
+    counted = sa.select(sa.func.count()).select_from(query.subquery())
+    return int(connection.execute(counted).scalar_one())
+
+
+def _with(
+    conditions: tuple[sa.ColumnElement[bool], ...], condition: sa.ColumnElement[bool] | None
+) -> tuple[sa.ColumnElement[bool], ...]:
+    return conditions if condition is None else (*conditions, condition)
 
 
 def _visible(row: sa.Table, ids: ValidWriteIdList) -> tuple[sa.ColumnElement[bool], ...]:
@@ -185,8 +236,3 @@ def _visible(row: sa.Table, ids: ValidWriteIdList) -> tuple[sa.ColumnElement[boo
 
 def _numbers(name: str, numbers: Iterable[int]) -> sa.BindParameter[Any]:
     return sa.bindparam(name, sorted(numbers), expanding=True, literal_execute=True)
-
-
-def _between(row: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-    """The keys of one scan. A statement is built once and run for each."""
-    return row.c.key >= sa.bindparam("first_key"), row.c.key < sa.bindparam("end_key")

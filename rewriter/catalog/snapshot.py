@@ -14,8 +14,9 @@ from rewriter.catalog.keys import KeyRange, merged, prefix
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
-from rewriter.catalog.scan_plans import scans_in, scans_of
+from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
 from rewriter.catalog.volumes import mean_bytes
+from rewriter.catalog.ways import index_ways
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
 from rewriter.grammar.filters import Filter, parse_filter
@@ -142,18 +143,19 @@ class Snapshot:
             return self.satisfying(table, None)
         wanted = merged(ranges)
         if (table.id, wanted) not in self._partitions:
-            self._partitions[table.id, wanted] = tuple(self._ranged(table, wanted).partitions())
+            self._partitions[table.id, wanted] = tuple(self.lookup(table, None, wanted).partitions())
         return self._partitions[table.id, wanted]
 
-    def _ranged(self, table: Table, ranges: Sequence[KeyRange] | None) -> Lookup:
-        if ranges is None:
-            return self.lookup(table, None)
-        return Lookup(self._database, table, self.write_ids(table.id), scans_in(ranges, prefix(table.id)))
+    def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
+        """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for.
 
-    def lookup(self, table: Table, wanted: ScanFilter | None) -> Lookup:
-        """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for."""
-        scans = scans_of(wanted, table.partition_columns, prefix(table.id))
-        return Lookup(self._database, table, self.write_ids(table.id), scans)
+        With ``ranges`` only those with keys in any of these.
+        """
+        plan = PartitionFilterGenerator(len(table.partition_columns)).plan(wanted)
+        scans = laid_out(plan, table.partition_columns, prefix(table.id))
+        if ranges is not None:
+            scans = within_ranges(scans, ranges)
+        return Lookup(self._database, table, self.write_ids(table.id), scans, index_ways(plan, table))
 
     def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
         """All partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
@@ -167,7 +169,7 @@ class Snapshot:
         """The partitions for which a filter is TRUE (``None``: all), in key order, which is that of the values.
 
         At most ``limit`` of those behind the one whose key or name ``after`` is. Raises what ``bind_filter`` raises.
-        Reads only the stretches of keys that ``scan_plans`` finds; ``lookup`` streams, names and counts.
+        Reads only stretches of the index that ``ways`` chooses; ``lookup`` streams, names and counts.
         """
         return tuple(self.lookup(table, self._bound(table, tree)).partitions(limit, after))
 
@@ -195,7 +197,7 @@ class Snapshot:
 
         An external table answers none: who reads it lists its directories.
         """
-        return tuple(self._ranged(table, ranges).files(self.partitions(table, ranges)))
+        return tuple(self.lookup(table, None, ranges).files(self.partitions(table, ranges)))
 
     def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.
