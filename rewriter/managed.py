@@ -69,6 +69,8 @@ def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
     """
     if use.ranges is None:
         return None
+    if context.snapshot.fact_using(use.table.name) is None:
+        return ()  # nobody will ask
     searched = context.snapshot.lookup(use.table, use.wanted).ranges if use.wanted is not None else ()
     read = {partition.key for partition in selected(use, context)}
     known = context.snapshot.partitions(use.table, (*use.ranges, *searched))

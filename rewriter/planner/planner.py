@@ -79,7 +79,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
             warnings.append(f"partial data: {reference.cube} lacks {reference.calendar.shown(reference.missing)}")
     uses = _uses(
         [
-            *(_use(one, resolved.blocks) for one in resolved.tables),
+            *(_use(one, resolved.blocks, parameters) for one in resolved.tables),
             *(TableUse(*use) for one in planned for use in one.uses),
         ]
     )
@@ -147,9 +147,9 @@ def _now_edits(text: QueryText, constants: Constants, calendar: Calendar) -> lis
     return edits
 
 
-def _use(reference: TableReference, blocks: Sequence[Block]) -> TableUse:
+def _use(reference: TableReference, blocks: Sequence[Block], parameters: Mapping[str, object]) -> TableUse:
     """What a reference to a table itself reads."""
-    wanted = pruned(reference, blocks)
+    wanted = pruned(reference, blocks, parameters)
     return TableUse(reference.table, None) if wanted is None else TableUse(reference.table, (), wanted=wanted)
 
 

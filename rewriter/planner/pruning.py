@@ -9,8 +9,9 @@ says too much.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from sqlglot import exp
@@ -26,8 +27,11 @@ from rewriter.planner.blocks import DATABASE, Block, TableReference, modifiers, 
 from rewriter.planner.joins import filters, matching, nullable, relations
 
 
-def pruned(reference: TableReference, blocks: Iterable[Block]) -> ScanFilter | None:
-    """What is TRUE of every partition that the block of a reference can need; ``None`` for all partitions."""
+def pruned(reference: TableReference, blocks: Iterable[Block], parameters: Mapping[str, object]) -> ScanFilter | None:
+    """What is TRUE of every partition that the block of a reference can need; ``None`` for all partitions.
+
+    ``parameters`` are the values of the query's named parameters.
+    """
     if not reference.table.partition_columns or reference.table.id < 0:
         return None
     for block in blocks:
@@ -35,14 +39,17 @@ def pruned(reference: TableReference, blocks: Iterable[Block]) -> ScanFilter | N
         index = next((i for i, relation in enumerate(found) if relation is reference.node), None)
         if index is not None:
             plain = not modifiers(block.select) and not any(renames(one) or one.args.get("joins") for one in found)
-            return _of_block(block, index, reference) if plain else None
+            return _of_block(block, index, reference, parameters) if plain else None
     return None
 
 
-def _of_block(block: Block, index: int, reference: TableReference) -> ScanFilter | None:
+def _of_block(
+    block: Block, index: int, reference: TableReference, parameters: Mapping[str, object]
+) -> ScanFilter | None:
     select, table = block.select, reference.table
     alias = reference.node.alias.lower()
-    reader = _Reader(table, alias or reference.node.name.lower(), "" if alias else DATABASE, _unshared(block, table))
+    called = alias or reference.node.name.lower()
+    reader = _Reader(table, called, "" if alias else DATABASE, _unshared(block, table), parameters)
     absent = (NULL,) * len(table.partition_columns) if nullable(select, index) else None
     matched = {id(condition) for condition in matching(select, index)}
     found = []
@@ -72,13 +79,14 @@ def _unshared(block: Block, table: Table) -> frozenset[str]:
 @dataclass(frozen=True)
 class _Reader:
     """Reads conditions about one relation: its table, what the block calls it, the database that may stand before that,
-    and the names that need no qualifier.
+    the names that need no qualifier, and the values of parameters.
     """
 
     table: Table
     alias: str
     database: str
     bare: frozenset[str]
+    parameters: Mapping[str, object]
 
     def implied(self, node: exp.Expr, negated: bool) -> ScanFilter | None:
         """What is TRUE of a partition wherever the condition (``negated``: its opposite) is; ``None`` if unknown."""
@@ -121,7 +129,7 @@ class _Reader:
                 return None if column is None else f.IsNull(column.name)
             case exp.In() if _plain(node, "this", "expressions"):
                 column = self._column(node.this)
-                values = None if column is None else _literals(column, node.expressions)
+                values = None if column is None else self._literals(column, node.expressions)
                 return f.InList(column.name, values) if column and values else None
             case exp.Like() if _plain(node, "this", "expression", "negate"):
                 like = self._like(node.this, node.expression)
@@ -136,7 +144,7 @@ class _Reader:
         if self._column(left) is None:
             left, operator, right = right, f.FLIPPED[operator], left
         column = self._column(left)
-        values = None if column is None else _literals(column, [right])
+        values = None if column is None else self._literals(column, [right])
         return f.Comparison(column.name, operator, values[0]) if column and values else None
 
     def _same(self, left: exp.Expr, right: exp.Expr) -> f.Filter | None:
@@ -148,7 +156,7 @@ class _Reader:
         return null if equal.value.kind == "null" else f.conjunction((f.Not(null), equal))
 
     def _like(self, left: exp.Expr, right: exp.Expr) -> f.Filter | None:
-        column, pattern = self._column(left), _literal(right)
+        column, pattern = self._column(left), _literal(right, self.parameters)
         if column is None or not _is_text(column) or pattern is None or pattern.kind != "string":
             return None
         return f.Like(column.name, pattern)
@@ -165,6 +173,12 @@ class _Reader:
         if node.table.lower() != self.alias if node.table else name not in self.bare:
             return None
         return next((one for one in self.table.partition_columns if one.name.lower() == name), None)
+
+    def _literals(self, column: Column, nodes: Sequence[exp.Expr]) -> tuple[Literal, ...] | None:
+        """The literals, where Spark compares all of them with the column as a filter does."""
+        found = [_literal(node, self.parameters) for node in nodes]
+        known = tuple(one for one in found if one is not None)
+        return known if len(known) == len(found) and _compare_alike(column, known) else None
 
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -191,34 +205,30 @@ def _is_text(column: Column) -> bool:
     return partition_type(column.type).name in ("string", "varchar", "char")
 
 
-def _literals(column: Column, nodes: Sequence[exp.Expr]) -> tuple[Literal, ...] | None:
-    """The literals, where Spark compares all of them with the column as a filter does: no side is cast to a type in
-    which different values are equal, and texts are read as everybody reads them.
+def _compare_alike(column: Column, literals: Sequence[Literal]) -> bool:
+    """Whether no side is cast to a type in which different values are equal, and texts are read as everybody reads
+    them. IN finds one type for all that it lists.
     """
-    found = [_literal(node) for node in nodes]
-    known = tuple(one for one in found if one is not None)
-    kinds = {one.kind for one in known} - {"null"}
-    if len(known) < len(found) or len(kinds) > 1:
-        return None
-    values = [one.text for one in known if one.kind != "null"]
+    kinds = {one.kind for one in literals} - {"null"}
+    if len(kinds) > 1:
+        return False
+    values = [one.text for one in literals if one.kind != "null"]
     kind = partition_type(column.type)
     match kind.name:
         case "string" | "varchar" | "char":
-            fits = kinds <= {"string"}
+            return kinds <= {"string"}
         case "boolean":
-            fits = kinds <= {"boolean"}
+            return kinds <= {"boolean"}
         case "double" | "float":
-            fits = kinds <= {"number"}
+            return kinds <= {"number"}
         case "date" | "timestamp":
             shape = _DATE if kind.name == "date" else _TIMESTAMP
-            fits = kinds <= {"date", "timestamp"} or (kinds == {"string"} and all(map(shape.fullmatch, values)))
-        case _:
-            integral = kind.name in INTEGER_WIDTHS
-            digits = _INTEGER_DIGITS if integral else kind.precision - kind.scale
-            fits = kinds <= {"number"} and _is_exact(digits, kind.scale, values)
-            # Beyond BIGINT Spark answers TRUE or FALSE without looking, of NULL, too.
-            fits = fits and not (integral and any(abs(Decimal(value)) >= 2**63 - 1 for value in values))
-    return known if fits else None
+            return kinds <= {"date", "timestamp"} or (kinds == {"string"} and all(map(shape.fullmatch, values)))
+    integral = kind.name in INTEGER_WIDTHS
+    digits = _INTEGER_DIGITS if integral else kind.precision - kind.scale
+    # Beyond BIGINT Spark answers TRUE or FALSE without looking, of NULL, too.
+    beyond = integral and any(abs(Decimal(value)) >= 2**63 - 1 for value in values if _EXACT.fullmatch(value))
+    return kinds <= {"number"} and not beyond and _is_exact(digits, kind.scale, values)
 
 
 def _is_exact(digits: int, scale: int, values: Sequence[str]) -> bool:
@@ -228,12 +238,12 @@ def _is_exact(digits: int, scale: int, values: Sequence[str]) -> bool:
         if number is None:
             return False
         scale = max(scale, len(number[2] or ""))
-        digits = max(digits, len(number[1]), 10 if number[2] is None else 0)
+        digits = max(digits, len(number[1]), _INTEGER_DIGITS if number[2] is None else 0)
     return digits + scale <= _MOST_DIGITS
 
 
-def _literal(node: exp.Expr) -> Literal | None:
-    """A literal in which sqlglot can have read nothing otherwise than Spark: no escapes, either."""
+def _literal(node: exp.Expr, parameters: Mapping[str, object]) -> Literal | None:
+    """A literal in which sqlglot can have read nothing otherwise than Spark: no escapes, either; or a parameter."""
     while isinstance(node, exp.Paren):
         node = node.this
     match node:
@@ -248,16 +258,36 @@ def _literal(node: exp.Expr) -> Literal | None:
         case exp.Literal():
             return Literal("number", node.name)
         case exp.Neg():
-            number = _literal(node.this)
+            number = _literal(node.this, parameters)
             return Literal("number", f"-{number.text}") if number is not None and number.kind == "number" else None
         case exp.Cast() if _plain(node, "this", "to"):
-            text_of = _literal(node.this)
+            text_of = _literal(node.this, parameters)
             if text_of is None or text_of.kind != "string":
                 return None
             if node.to.is_type("date") and _DATE.fullmatch(text_of.text):
                 return Literal("date", text_of.text)
             if node.to.is_type("timestamp", "timestamptz", "timestampltz") and _TIMESTAMP.fullmatch(text_of.text):
                 return Literal("timestamp", text_of.text)
+        case exp.Placeholder() if node.name in parameters:
+            return _value(parameters[node.name])
+    return None
+
+
+def _value(value: object) -> Literal | None:
+    """A parameter's value as a literal."""
+    match value:
+        case None:
+            return Literal("null", "")
+        case bool():
+            return Literal("boolean", str(value).lower())
+        case int():
+            return Literal("number", str(value))
+        case str():
+            return Literal("string", value)
+        case datetime():
+            return Literal("timestamp", value.astimezone(UTC).replace(tzinfo=None).isoformat(" "))
+        case date():
+            return Literal("date", value.isoformat())
     return None
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,6 +57,11 @@ DOMAINS: dict[str, tuple[list[str], list[str], list[str]]] = {
 }  # fmt: skip
 PATTERNS = ["'a%'", "'%b'", "'_b'", "'a'", "'%'", "'a_%'"]
 OPERATORS = ["=", "<>", "!=", "<", "<=", ">", ">=", "==", "<=>"]
+#: By type: parameters that compare with it.
+NAMED = {"string": ":text", "char(3)": ":text", "int": ":number", "bigint": ":number", "double": ":number"}
+NAMED |= {"timestamp": ":moment", "decimal(6,2)": ":number", "boolean": ":flag", "date": ":day"}
+PARAMETERS: dict[str, object] = {"text": "ab", "number": 1, "day": date(2020, 1, 2), "flag": True}
+PARAMETERS["moment"] = datetime(2020, 1, 2, 10, tzinfo=UTC)
 #: The tables' partition columns; names of the first occur in the second, too.
 TABLES = {
     "one": ("s string", "n int", "d date"),
@@ -96,6 +102,8 @@ class Words:
         _, alike, others = DOMAINS[column.type]
         if others and not self.exact and self.rng.random() < 0.15:
             return self.rng.choice(others)
+        if not self.exact and self.rng.random() < 0.1:
+            return NAMED.get(column.type, "NULL")
         return "NULL" if self.rng.random() < 0.05 else self.rng.choice(alike)
 
     def test(self, qualifier: str, column: Column) -> str:
@@ -162,12 +170,12 @@ class World:
 
     def answer(self, sql: str, relations: Sequence[Relation]) -> list[str]:
         named = {relation.name: relation for relation in relations}
-        found = self.engine.execute(EngineQuery(sql, tuple(named.values()))).read_all()
+        found = self.engine.execute(EngineQuery(sql, tuple(named.values()), PARAMETERS)).read_all()
         return sorted(repr(row) for row in zip(*(column.to_pylist() for column in found.columns), strict=True))
 
     def compare(self, sql: str) -> int | None:
         """Both answers are the same; how many files were not read. ``None`` where the engine refuses the query."""
-        made = plan(sql, self.reader)
+        made = plan(sql, self.reader, PARAMETERS)
         whole = [self.relations[use.table.name] for use in made.uses]
         try:
             wanted = self.answer(made.sql, whole)
@@ -315,10 +323,12 @@ def test_spark_finds_true_what_is_kept(tmp_path: Path, spark: SparkEngine) -> No
     for name in TABLES:
         conditions = [Words(rng, world.columns(name, ""), exact=number < 30).condition() for number in range(45)]
         items = ", ".join(f"({one}) <=> true AS c{number}" for number, one in enumerate(conditions))
-        table = spark.execute(EngineQuery(f"SELECT x, {items} FROM {name}", (world.relations[name],))).read_all()
+        table = spark.execute(
+            EngineQuery(f"SELECT x, {items} FROM {name}", (world.relations[name],), PARAMETERS)
+        ).read_all()
         places, *truths = (column.to_pylist() for column in table.columns)
         for number, (condition, truth) in enumerate(zip(conditions, truths, strict=True)):
-            (use,) = plan(f"SELECT x FROM {name} WHERE {condition}", world.reader).uses
+            (use,) = plan(f"SELECT x FROM {name} WHERE {condition}", world.reader, PARAMETERS).uses
             wanted = {repr((place,)) for place, true in zip(places, truth, strict=True) if true}
             kept = set(numbers(world, world.kept(use)))
             if kept != wanted if number < 30 else not kept >= wanted:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
 import pytest
 
 from rewriter.catalog import keys
 from rewriter.catalog.models import Column, Table
+from rewriter.errors import Error
 
 from .fakes import FakeReader, plan, reader
 
@@ -28,9 +32,9 @@ VALUES = [
 CATALOG = FakeReader((), (HOURS, OTHER), {})
 
 
-def kept(where: str, source: str = "hours h") -> list[int] | None:
+def kept(where: str, source: str = "hours h", **parameters: object) -> list[int] | None:
     """The places in ``VALUES`` of what is read of ``hours``; ``None`` where nothing is pruned."""
-    made = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG)
+    made = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
     (use,) = (use for use in made.uses if use.table == HOURS)
     if use.wanted is None:
         assert use.ranges is None
@@ -156,6 +160,34 @@ def test_what_is_not_understood_prunes_nothing(where: str) -> None:
 )
 def test_joins_and_names(source: str, where: str, wanted: list[int] | None) -> None:
     assert kept(where, source) == wanted
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "wanted"),
+    [
+        ("dt = :x", date(2013, 1, 1), [0, 1]),
+        ("dt < :x", datetime(2013, 1, 2, 0, 0, 0, 1, UTC), [0, 1, 2, 3]),
+        ("dt = :x", "2013-01-01", [0, 1]),
+        ("dt = DATE :x", "2013-01-01", None),
+        ("hr = :x", 0, [0, 2]),
+        ("hr = -:x", -1, None),
+        ("hr = :x", 0.0, None),
+        ("hr = :x", "0", None),
+        ("hr = :x", Decimal(0), None),
+        ("hr <=> :x", None, [3]),
+        ("late = :x", True, [0, 3]),
+        ("hr = :x", True, None),
+        ("nation LIKE :x", r"%s\\%", []),
+        ("nation = :x", "uk ", [4]),
+    ],
+)
+def test_parameters_are_read_as_their_values(where: str, value: object, wanted: list[int] | None) -> None:
+    try:
+        found = kept(where, x=value)
+    except Error:
+        assert wanted is None
+    else:
+        assert found == wanted
 
 
 def test_two_references_read_what_either_can_need() -> None:
