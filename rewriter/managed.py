@@ -18,10 +18,11 @@ from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.transaction import Transaction
 from rewriter.context import Context
-from rewriter.errors import Error
+from rewriter.errors import CommitUnknownError, Error
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.plan import TableUse
 from rewriter.planner.validity import is_bounded, window
+from rewriter.reading import selected
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 _HEARTBEAT_SECONDS = 10.0
@@ -37,7 +38,7 @@ def write_managed(
     """Lets ``fill`` write files into a new directory and commits what ``change`` makes of them; ``None`` is nothing.
 
     ``uses`` is what the query reads, which decides about freshness. Raises ``ConflictError`` where another transaction
-    came between; nothing is left then, nor after any other error of ours.
+    came between; nothing is left then, nor after any other error of ours but ``CommitUnknownError``.
     """
     with context.catalog.begin(context.snapshot) as transaction:
         write_id = transaction.write_id(table)
@@ -53,6 +54,8 @@ def write_managed(
             sources = {use.table.id: _keys(use, context) for use in uses if use.table.id > 0}
             unproven = [use.table.id for use in uses if use.table.id in sources and _reads_outside(use, context)]
             transaction.commit([made], sources, unproven)
+        except CommitUnknownError:
+            raise
         except Error:
             # Only an error of ours says surely that nothing was committed; otherwise the files must stay.
             shutil.rmtree(folder, ignore_errors=True)
@@ -61,11 +64,18 @@ def write_managed(
 
 
 def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
-    """The keys that were read. Those of other periods that lie among them were not, and may be outdated."""
-    if not use.selections:
-        return use.ranges
+    """The keys that were read. Of those that lie among them, partitions of other periods were not, and may be outdated;
+    nor were those that a filter ruled out: what was computed without them does not know them.
+    """
+    if use.ranges is None:
+        return None
+    if context.snapshot.fact_using(use.table.name) is None:
+        return ()  # nobody will ask
+    searched = context.snapshot.lookup(use.table, use.wanted).ranges if use.wanted is not None else ()
+    read = {partition.key for partition in selected(use, context)}
+    known = context.snapshot.partitions(use.table, (*use.ranges, *searched))
     found: list[KeyRange] = []
-    for kept, run in groupby(context.snapshot.partitions(use.table, use.ranges), lambda one: use.keeps(one.values)):
+    for kept, run in groupby(known, lambda one: one.key in read):
         if kept:
             keys = [partition.key for partition in run]
             found.append(KeyRange(keys[0], keys[-1] + b"\x00"))
@@ -75,7 +85,8 @@ def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
 def _reads_outside(use: TableUse, context: Context) -> bool:
     """Whether a query over a table itself reads a partition that lies outside the window of the table's storage."""
     fact = context.snapshot.fact_using(use.table.name)
-    if fact is None or use.selections:
+    is_cover = use.ranges is not None and use.wanted is None
+    if fact is None or is_cover:
         return False
     name = use.table.name.lower()
     storage, stored = next((s, t) for s in fact.storages for t in s.tables if t.table.lower() == name)
@@ -83,7 +94,7 @@ def _reads_outside(use: TableUse, context: Context) -> bool:
         return False
     valid = window(storage, stored, context.planning.now, fact.calendar)
     binding = TimeBinding(fact, stored, use.table)
-    slots = (binding.locate(one.values) for one in context.snapshot.partitions(use.table, use.ranges))
+    slots = (binding.locate(one.values) for one in context.snapshot.satisfying(use.table, use.wanted))
     return any(slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) - valid for slot in slots)
 
 

@@ -13,6 +13,7 @@ from rewriter.catalog.models import Column, Partition, Table
 from rewriter.context import Context
 from rewriter.errors import Error, Span
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile
+from rewriter.explaining import indented
 from rewriter.files import FoundFile, expand, external_files
 from rewriter.grammar import statements as s
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
@@ -107,7 +108,10 @@ def _explained(what: str, plan: Plan, query: s.Query, context: Context) -> str:
 
 
 def explain_scan(plan: Plan, query: s.Query, context: Context) -> str:
-    """For each table: partitions, files and bytes that the query reads. Looks up the files; starts no engine."""
+    """For each table: partitions, files and bytes that the query reads, and how they are found where it is narrowed.
+
+    Looks up the files; starts no engine.
+    """
     lines = []
     totals = [0, 0, 0]
     for use in plan.uses:
@@ -118,31 +122,48 @@ def explain_scan(plan: Plan, query: s.Query, context: Context) -> str:
             files = scan_files(use, context)
             counts = (_partitions(use, context), len(files), sum(file.bytes for file in files))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        lines.append(f"{use.table.name}: {_amount(*counts, use.table)}")
+        lines.append(f"{use.table.name}: {_amount(*counts, use, context)}")
+        if use.wanted is not None:
+            lines += indented(context.snapshot.lookup(use.table, use.wanted))
+        if use.ranges or (use.ranges is not None and use.wanted is None and use.table.partition_columns):
+            lines += indented(context.snapshot.lookup(use.table, None, use.ranges))
     if not lines:
         return "The query reads no table."
-    if len(lines) > 1:
+    if len(plan.uses) > 1:
         lines.append(f"total: {counted(totals[0], 'partition')}, {counted(totals[1], 'file')}, {totals[2]:,} bytes")
     return "\n".join(lines)
 
 
-def _amount(partitions: int, files: int, size: int, table: Table) -> str:
+def _amount(partitions: int, files: int, size: int, use: TableUse, context: Context) -> str:
     amount = f"{counted(files, 'file')}, {size:,} bytes"
-    return f"{counted(partitions, 'partition')}, {amount}" if table.partition_columns else amount
+    if not use.table.partition_columns:
+        return amount
+    if use.wanted is None:
+        return f"{counted(partitions, 'partition')}, {amount}"
+    known = context.snapshot.lookup(use.table, None).count()
+    return f"{partitions} of {counted(known, 'partition')}, {amount}"
 
 
 def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
     """The partitions of a table that a plan reads, in key order."""
-    found = context.snapshot.partitions(use.table, use.ranges)
-    return tuple(partition for partition in found if use.keeps(partition.values))
+    covered = context.snapshot.partitions(use.table, use.ranges)
+    found = {one.key: one for one in covered if use.keeps(one.values)}
+    if use.wanted is not None:
+        found |= {one.key: one for one in context.snapshot.satisfying(use.table, use.wanted)}
+    return tuple(found[key] for key in sorted(found))
 
 
 def scan_files(use: TableUse, context: Context) -> tuple[ScanFile, ...]:
     """The files of these partitions: from the catalog, or by listing where the table is external."""
     table = use.table
     if not table.external:
-        found = context.snapshot.files(table, use.ranges)
-        return tuple(ScanFile(f.path, p.values, f.bytes) for p, f in found if use.keeps(p.values))
+        found = [(p, f) for p, f in context.snapshot.files(table, use.ranges) if use.keeps(p.values)]
+        if use.wanted is not None:
+            covered = {partition.key for partition, _ in found}
+            lookup = context.snapshot.lookup(table, use.wanted)
+            wanted = lookup.files(context.snapshot.satisfying(table, use.wanted))
+            found += [(p, f) for p, f in wanted if p.key not in covered]
+        return tuple(ScanFile(f.path, p.values, f.bytes) for p, f in found)
     partitions = selected(use, context) if table.partition_columns else (the_partition(table),)
     return tuple(ScanFile(f.path, p.values, f.bytes) for p, f in external_files(table, partitions))
 

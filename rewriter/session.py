@@ -14,7 +14,20 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from rewriter import checking, coverage, cubes, ddl, facts, properties, reading, refreshing, showing, views, writing
+from rewriter import (
+    checking,
+    coverage,
+    cubes,
+    ddl,
+    explaining,
+    facts,
+    properties,
+    reading,
+    refreshing,
+    showing,
+    views,
+    writing,
+)
 from rewriter.catalog.models import Column
 from rewriter.catalog.store import Catalog
 from rewriter.context import Context
@@ -35,6 +48,7 @@ ENGINES = ("spark", "duckdb")
 _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.Select: reading.select,
     s.Explain: reading.explain,
+    s.ExplainScan: explaining.explain_scan,
     s.Insert: writing.insert,
     s.CreateTable: ddl.create_table,
     s.DropTable: ddl.drop_table,
@@ -67,7 +81,8 @@ class Session:
     """A warehouse directory, an engine for it, and settings. One thread at a time; close it, or use ``with``.
 
     ``engine`` is ``spark``, ``duckdb`` or an ``Engine``, which stays its owner's to close. ``master`` is Spark's
-    master URL. ``settings`` are those of SET, by name.
+    master URL. ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that holds the
+    catalog; without one it is a file in the warehouse.
     """
 
     def __init__(
@@ -76,6 +91,7 @@ class Session:
         engine: str | Engine = "spark",
         master: str | None = None,
         settings: Mapping[str, object] | None = None,
+        catalog: str | None = None,
     ) -> None:
         if isinstance(engine, str) and engine not in ENGINES:
             raise InterfaceError(f"There is no engine '{engine}'.", object=engine, hint="Use spark or duckdb.")
@@ -88,7 +104,7 @@ class Session:
         self._engine: Engine | None = None
         self._master = master
         self._serial = itertools.count(1)
-        self._catalog: Catalog | None = Catalog.open(warehouse)
+        self._catalog: Catalog | None = Catalog.open(warehouse, catalog)
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
         """Runs one statement. Positions in errors are those of ``text``.

@@ -16,6 +16,7 @@ from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provena
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Fact, PartitionValues, Table
 from rewriter.catalog.othertimes import OtherTimes
+from rewriter.catalog.stretches import search
 from rewriter.catalog.timelines import (
     ABSENT,
     STATES,
@@ -61,7 +62,7 @@ class FactWork:
         self._context = context
         self._bindings = {binding.table.id: binding for binding in bindings}
         self._made_by = made_by
-        self._provenance = Provenance(context.database, context.snapshot, context.sources, bindings, made_by)
+        self._provenance = Provenance(context.snapshot, context.sources, bindings, made_by)
         self._parts = PeriodParts(context.connection, bindings, made_by)
         self._others = OtherTimes()
         #: By table: what slots become; the ``as_of`` of rollup slots that are judged at the end; and the slots of
@@ -78,14 +79,14 @@ class FactWork:
         """How the table stands in the fact."""
         return self._bindings[table.id]
 
-    def as_of(self, table: Table, slot: Slot | None) -> int:
+    def as_of(self, table: Table, values: PartitionValues, slot: Slot | None) -> int:
         """The commit up to which content that this transaction computed knows the base of the fact."""
         binding = self._bindings[table.id]
         if slot is None or slot.period not in binding.rollup_periods:
             return self._context.snapshot.sequence
         if not self._context.unproven.isdisjoint(self._bindings):
             return UNKNOWN
-        return self._provenance.as_of(binding, slot)
+        return self._provenance.as_of(binding, slot, binding.combination(values, slot))
 
     def is_base(self, table: Table, slot: Slot | None) -> bool:
         """Whether a partition is of the base period, or of NULL time, which only base rows have."""
@@ -254,11 +255,8 @@ class FactWork:
 
     def _newest_rows(self, table: Table) -> Iterator[_Newest]:
         row, ender, keys = schema.partitions, schema.write_ids, KeyRange.of_prefix(prefix(table.id))
-        newest = (
-            sa.select(sa.func.max(row.c.row_id))
-            .where(row.c.key >= keys.start, row.c.key < keys.end)
-            .group_by(row.c.key)
-        )
+        found = search(self._context.connection, row.c.key, (row.c.key, row.c.row_id), (), [keys]).subquery()
+        newest = sa.select(sa.func.max(found.c.row_id)).group_by(found.c.key)
         query = (
             sa.select(row.c.partition_values, row.c.as_of, row.c.sources, row.c.made, row.c.ended)
             .add_columns(row.c.commit_seq, ender.c.commit_seq, row.c.properties)
@@ -276,10 +274,9 @@ class FactWork:
 
     def _live_values(self, table: Table) -> Iterator[PartitionValues]:
         row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
-        query = sa.select(row.c.partition_values).where(
-            row.c.key >= keys.start, row.c.key < keys.end, row.c.ended == schema.NEVER
-        )
-        for (values,) in self._context.connection.execute(query):
+        columns, live = (row.c.partition_values, row.c.key), (row.c.ended == schema.NEVER,)
+        query = search(self._context.connection, row.c.key, columns, live, [keys])
+        for values, _ in self._context.connection.execute(query):
             yield tuple(json.loads(values))
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import sqlalchemy as sa
 
-from rewriter.catalog import reads, schema
+from rewriter.catalog import schema
 from rewriter.catalog.binding import Combination, Slot, TimeBinding, overlapped
-from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.errors import DataError
@@ -105,14 +104,12 @@ class Provenance:
 
     def __init__(
         self,
-        database: Database,
         snapshot: Snapshot,
         sources: Sources,
         bindings: Sequence[TimeBinding],
         fact_commit: int,
     ) -> None:
         """``snapshot`` is what the transaction read, ``fact_commit`` the commit that made the fact."""
-        self._database = database
         self._snapshot = snapshot
         self._sources = {b.table.id: sources[b.table.id] for b in bindings if b.table.id in sources}
         self._used = [b for b in bindings if b.table.id in self._sources]
@@ -120,21 +117,26 @@ class Provenance:
         self._fact_is_news = fact_commit > snapshot.sequence
         self._unproven: RangeSet | None = None
         self._read: set[Period] = set()
+        #: Partitions that were left unread where others of their period were read, each with its combination.
+        self._left: list[tuple[TimeBinding, Slot, Combination]] = []
+        self._concerning: dict[tuple[int, Period, Combination], RangeSet] = {}
 
-    def as_of(self, binding: TimeBinding, slot: Slot) -> int:
+    def as_of(self, binding: TimeBinding, slot: Slot, combination: Combination) -> int:
         """The commit up to which the partition knows its base: that of the snapshot.
 
         A rollup that was fresh in the snapshot says what the base said in it, whenever it was written. ``UNKNOWN``
         where one was read that was not, or whose period does not nest in the slot, or where a base partition inside
         the slot was neither read nor stood in a rollup that was; base partitions that retention dropped count, as they
-        cannot be read any more.
+        cannot be read any more. Of a period of several partitions, those with another value in a column that both
+        tables have do not concern it, and need not be read.
         """
         if not self._used:
             return self._snapshot.sequence
         if self._fact_is_news or any(b.time_key != binding.time_key for b in self._bindings):
             proven = self._all_bases_whole() and binding.base_period.nests_in(slot.period)
             return self._snapshot.sequence if proven else UNKNOWN
-        if self._what_is_unproven() & RangeSet.of(TimeRange(slot.start, slot.end)):
+        unproven = self._what_is_unproven() | self._left_unread(binding, slot.period, combination)
+        if unproven & RangeSet.of(TimeRange(slot.start, slot.end)):
             return UNKNOWN
         if not all(period.nests_in(slot.period) for period in self._read):
             return UNKNOWN  # weeks do not add up to months
@@ -184,34 +186,51 @@ class Provenance:
         base: list[TimeRange] = []
         rollups: list[TimeRange] = []
         read: dict[Slot, set[bytes]] = {}
-        with self._database.read() as connection:
-            ids = snapshot.write_ids(table.id)
-            for partition, _ in reads.partitions(connection, table, ids, self._sources[table.id]):
-                slot = binding.locate(partition.values)
-                if slot is None:
-                    continue
-                self._read.add(slot.period)
-                read.setdefault(slot, set()).add(partition.key)
-                time = TimeRange(slot.start, slot.end)
-                if fresh[slot.period].exists(slot.ordinal):
-                    (base if slot.period == binding.base_period else rollups).append(time)
-                elif slot.period in binding.rollup_periods:
-                    stale.append(time)
-            stale += self._left_unread(connection, binding, read) if binding.parted else ()
+        for partition in snapshot.partitions(table, self._sources[table.id]):
+            slot = binding.locate(partition.values)
+            if slot is None:
+                continue
+            self._read.add(slot.period)
+            read.setdefault(slot, set()).add(partition.key)
+            time = TimeRange(slot.start, slot.end)
+            if fresh[slot.period].exists(slot.ordinal):
+                (base if slot.period == binding.base_period else rollups).append(time)
+            elif slot.period in binding.rollup_periods:
+                stale.append(time)
+        if binding.parted:
+            self._note_unread(binding, read)
         return RangeSet(stale), RangeSet(base) | RangeSet(rollups)
 
-    def _left_unread(
-        self, connection: sa.Connection, binding: TimeBinding, read: Mapping[Slot, Collection[bytes]]
-    ) -> Iterator[TimeRange]:
-        """The time of periods of which some partitions were read, and others with content were not."""
-        ids = self._snapshot.write_ids(binding.table.id)
+    def _note_unread(self, binding: TimeBinding, read: Mapping[Slot, Collection[bytes]]) -> None:
+        """Notes the partitions with content that were not read, of periods of which others were."""
         for period in {slot.period for slot in read}:
             ordinals = [slot.ordinal for slot in read if slot.period is period]
             keys = binding.key_ranges(period, OrdinalRange(min(ordinals), max(ordinals) + 1))
-            for partition, _ in reads.partitions(connection, binding.table, ids, keys):
+            for partition in self._snapshot.partitions(binding.table, keys):
                 slot = binding.locate(partition.values)
                 if slot is not None and partition.files and partition.key not in read.get(slot, (partition.key,)):
-                    yield TimeRange(slot.start, slot.end)
+                    self._left.append((binding, slot, binding.combination(partition.values, slot)))
+
+    def _left_unread(self, rollup: TimeBinding, period: Period, combination: Combination) -> RangeSet:
+        """The time of those that concern rollup partitions of a period with this combination."""
+        place = (rollup.table.id, period, combination)
+        if place not in self._concerning:
+            self._concerning[place] = RangeSet(
+                TimeRange(slot.start, slot.end)
+                for base, slot, theirs in self._left
+                if _concerns(base, slot, theirs, rollup, period, combination)
+            )
+        return self._concerning[place]
+
+
+def _concerns(
+    base: TimeBinding, slot: Slot, theirs: Combination, rollup: TimeBinding, period: Period, combination: Combination
+) -> bool:
+    """Whether a partition may hold rows of the rollup partitions of a period with this combination."""
+    if slot.period != base.base_period:
+        return True
+    mine = tuple(combination[place] for place, _ in rollup.shared(base))
+    return mine in base.seen_from(rollup, period, theirs)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:

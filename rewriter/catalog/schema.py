@@ -1,9 +1,9 @@
 """The tables of the catalog's database, as SQLAlchemy Core sees them.
 
-Everything that a reader sees is versioned: ``made`` and ``ended`` are write ids of the object that the row belongs to,
-``commit_seq`` is the number of the commit that made it. A row is written, and marked as ended, only inside the database
-transaction of its writer's commit; nothing else is ever updated. A live row has ``ended = NEVER``, which makes "not
-ended by what I see" a range of an index.
+Everything that a reader sees is versioned, but for ``partition_fields``, which says why: ``made`` and ``ended`` are
+write ids of the object that the row belongs to, ``commit_seq`` is the number of the commit that made it. A row is
+written, and marked as ended, only inside the database transaction of its writer's commit; nothing else is ever updated.
+A live row has ``ended = NEVER``, which makes "not ended by what I see" a range of an index.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ metadata = MetaData()
 
 _ROW_ID = BigInteger().with_variant(Integer, "sqlite")
 
+#: Text that an index or an ORDER BY compares: by its bytes, whatever the locale of the database.
+_BYTEWISE = Text().with_variant(Text(collation="C"), "postgresql")
+
 #: One row: the number of the newest migration that ran.
 schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True))
 
@@ -36,7 +39,7 @@ schema_version = Table("schema_version", metadata, Column("version", Integer, pr
 counters = Table(
     "counters",
     metadata,
-    Column("name", Text, primary_key=True),
+    Column("name", _BYTEWISE, primary_key=True),
     Column("value", BigInteger, nullable=False),
 )
 
@@ -45,7 +48,7 @@ transactions = Table(
     "transactions",
     metadata,
     Column("transaction_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("state", Text, nullable=False),
+    Column("state", _BYTEWISE, nullable=False),
     Column("snapshot_seq", BigInteger, nullable=False),
     Column("begun_at", Double, nullable=False),
     Column("heartbeat_at", Double, nullable=False),
@@ -72,9 +75,9 @@ objects = Table(
     metadata,
     Column("row_id", _ROW_ID, primary_key=True),
     Column("object_id", BigInteger, nullable=False),
-    Column("kind", Text, nullable=False),
+    Column("kind", _BYTEWISE, nullable=False),
     Column("name", Text, nullable=False),
-    Column("name_key", Text, nullable=False),
+    Column("name_key", _BYTEWISE, nullable=False),
     Column("definition", Text, nullable=False),
     Column("made", BigInteger, nullable=False),
     Column("ended", BigInteger, nullable=False),
@@ -110,13 +113,26 @@ partitions = Table(
     Index("partitions_by_commit", "table_id", "commit_seq"),
 )
 
+#: The secondary index of partitions: for each key that was ever written, and each partition column after the first, the
+#: place of its field (``keys.place``) and the key. A key's values never change, so an entry is a fact about a key and
+#: has no versions: it comes with the first row of a key, in the same database transaction, and stays; whether there is
+#: such a partition, and for whom, its rows in ``partitions`` say.
+partition_fields = Table(
+    "partition_fields",
+    metadata,
+    Column("place", LargeBinary, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("place", "key"),
+    sqlite_with_rowid=False,
+)
+
 #: The files of managed tables; ``base`` tells an OVERWRITE's from an INTO's.
 files = Table(
     "files",
     metadata,
     Column("row_id", _ROW_ID, primary_key=True),
     Column("key", LargeBinary, nullable=False),
-    Column("path", Text, nullable=False),
+    Column("path", _BYTEWISE, nullable=False),
     Column("rows", BigInteger),
     Column("bytes", BigInteger, nullable=False),
     Column("base", Boolean, nullable=False),

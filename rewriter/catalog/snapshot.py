@@ -14,8 +14,9 @@ from rewriter.catalog.keys import KeyRange, merged, prefix
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
-from rewriter.catalog.scan_plans import scans_of
+from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
 from rewriter.catalog.volumes import mean_bytes
+from rewriter.catalog.ways import index_ways
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
 from rewriter.grammar.filters import Filter, parse_filter
@@ -47,7 +48,8 @@ class Snapshot:
         self._write_ids: dict[int, ValidWriteIdList] = {}
         self._by_name: dict[str, Object | None] = {}
         self._by_kind: dict[str, tuple[Object, ...]] = {}
-        self._partitions: dict[tuple[int, tuple[KeyRange, ...] | None], tuple[Partition, ...]] = {}
+        self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
+        self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
         #: Of each table that was asked for, the stored timelines; and those that were made of them, by table.
         self._stored: dict[int, Mapping[reads.TimelineKey, Sequence[OrdinalRange]]] = {}
         self._timelines: dict[tuple[int, reads.TimelineKey], PartitionTimeline] = {}
@@ -137,18 +139,29 @@ class Snapshot:
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""
-        wanted = None if ranges is None else merged(ranges)
+        if ranges is None:
+            return self.satisfying(table, None)
+        wanted = merged(ranges)
         if (table.id, wanted) not in self._partitions:
-            ids = self.write_ids(table.id)
-            with self._database.read() as connection:
-                found = tuple(partition for partition, _ in reads.partitions(connection, table, ids, wanted))
-            self._partitions[table.id, wanted] = found
+            self._partitions[table.id, wanted] = tuple(self.lookup(table, None, wanted).partitions())
         return self._partitions[table.id, wanted]
 
-    def lookup(self, table: Table, wanted: ScanFilter | None) -> Lookup:
-        """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for."""
-        scans = scans_of(wanted, table.partition_columns, prefix(table.id))
-        return Lookup(self._database, table, self.write_ids(table.id), scans)
+    def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
+        """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for.
+
+        With ``ranges`` only those with keys in any of these.
+        """
+        plan = PartitionFilterGenerator(len(table.partition_columns)).plan(wanted)
+        scans = laid_out(plan, table.partition_columns, prefix(table.id))
+        if ranges is not None:
+            scans = within_ranges(scans, ranges)
+        return Lookup(self._database, table, self.write_ids(table.id), scans, index_ways(plan, table))
+
+    def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
+        """All partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
+        if (table.id, wanted) not in self._satisfying:
+            self._satisfying[table.id, wanted] = tuple(self.lookup(table, wanted).partitions())
+        return self._satisfying[table.id, wanted]
 
     def get_partitions_by_expr(
         self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
@@ -156,7 +169,7 @@ class Snapshot:
         """The partitions for which a filter is TRUE (``None``: all), in key order, which is that of the values.
 
         At most ``limit`` of those behind the one whose key or name ``after`` is. Raises what ``bind_filter`` raises.
-        Reads only the stretches of keys that ``scan_plans`` finds; ``lookup`` streams, names and counts.
+        Reads only stretches of the index that ``ways`` chooses; ``lookup`` streams, names and counts.
         """
         return tuple(self.lookup(table, self._bound(table, tree)).partitions(limit, after))
 
@@ -184,12 +197,7 @@ class Snapshot:
 
         An external table answers none: who reads it lists its directories.
         """
-        if table.external:
-            return ()
-        by_key = {partition.key: partition for partition in self.partitions(table, ranges)}
-        ids = self.write_ids(table.id)
-        with self._database.read() as connection:
-            return tuple((by_key[key], file) for key, file in reads.files(connection, table, ids, ranges))
+        return tuple(self.lookup(table, None, ranges).files(self.partitions(table, ranges)))
 
     def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.
@@ -264,8 +272,7 @@ class Snapshot:
         ids, cache = self.write_ids(table.id), self._database.volumes
         found = cache.get(binding, ids)
         if found is None:
-            with self._database.read() as connection:
-                found = mean_bytes(connection, binding, ids)
+            found = mean_bytes(binding, self.lookup(table, None).partitions())
             cache.put(binding, ids, found)
         return found.get(period)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from threading import Lock
 
-import sqlalchemy as sa
-
-from rewriter.catalog import reads
 from rewriter.catalog.binding import Slot, TimeBinding
+from rewriter.catalog.models import Partition
 from rewriter.catalog.writeids import ValidWriteIdList
 from rewriter.timeline.calendars import Period
 
@@ -16,16 +14,16 @@ from rewriter.timeline.calendars import Period
 Volumes = Mapping[Period, int | None]
 
 
-def mean_bytes(connection: sa.Connection, binding: TimeBinding, ids: ValidWriteIdList) -> Volumes:
+def mean_bytes(binding: TimeBinding, partitions: Iterable[Partition]) -> Volumes:
     """The mean bytes of one period, of all its partitions together, for each period that the table has any of.
 
     Nothing is known of external tables, whose files nobody counts, and of a period with a partition that was
-    registered without statistics. The partition of NULL time does not count. O(partitions): all are read.
+    registered without statistics. The partition of NULL time does not count. ``partitions`` are all of the table.
     """
     total: dict[Period, int] = {}
     slots: dict[Period, set[Slot]] = {}
     unknown: set[Period] = set()
-    for partition, _ in reads.partitions(connection, binding.table, ids):
+    for partition in partitions:
         slot = binding.locate(partition.values)
         if slot is None:
             continue

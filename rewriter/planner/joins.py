@@ -47,16 +47,22 @@ def filters(select: exp.Select, index: int) -> Iterator[exp.Expr]:
     where = select.args.get("where")
     if where is not None and contributes(select, index):
         yield from conjuncts(where.this)
-    own = _join(select, index)
-    if own is not None and own.args.get("on") and _side(own) not in ("RIGHT", "FULL"):
-        # INNER, LEFT, SEMI, ANTI: a row of the right side that fails ON matches nothing.
-        yield from conjuncts(own.args["on"])
+    yield from matching(select, index)
     for number, join in enumerate(select.args.get("joins") or (), start=1):
         if number <= index or not join.args.get("on") or not contributes(select, index):
             continue
         # As the left side: kept by LEFT, FULL and ANTI, restricted by the others.
         if _side(join) == "RIGHT" or _kind(join) == "SEMI" or (_kind(join) != "ANTI" and not _side(join)):
             yield from conjuncts(join.args["on"])
+
+
+def matching(select: exp.Select, index: int) -> Iterator[exp.Expr]:
+    """Those of its own join: a row of the right side that fails the ON of INNER, LEFT, SEMI or ANTI matches nothing,
+    whether NULLs pass it or not.
+    """
+    own = _join(select, index)
+    if own is not None and own.args.get("on") and _side(own) not in ("RIGHT", "FULL"):
+        yield from conjuncts(own.args["on"])
 
 
 def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
-from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import PartitionValues, Table
+from rewriter.catalog.scan_filters import AnyOf, ScanFilter
 from rewriter.errors import DataError, Span
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
@@ -46,7 +47,8 @@ class Selection:
 
 @dataclass(frozen=True)
 class TableUse:
-    """A table that the query reads, and which of its partitions: key ranges, or ``None`` for all.
+    """A table that the query reads, and which of its partitions: those of covers in key ranges, or ``None`` for all of
+    the table; and those that satisfy ``wanted``, what references to the table itself can need.
 
     Where periods share a table, other periods' keys lie inside the ranges, too: ``selections`` name the chosen ones.
     """
@@ -54,10 +56,26 @@ class TableUse:
     table: Table
     ranges: tuple[KeyRange, ...] | None
     selections: tuple[Selection, ...] = ()
+    wanted: ScanFilter | None = None
 
     def keeps(self, values: PartitionValues) -> bool:
         """Whether a partition found in the ranges is one that the plan reads."""
         return not self.selections or any(_selected(s, self.table, values) for s in self.selections)
+
+    def or_(self, other: TableUse) -> TableUse:
+        """What either reads; whatever one of them reads whole is read whole."""
+        if self.ranges is None or other.ranges is None:
+            return TableUse(self.table, None)
+        covers = [use for use in (self, other) if use.ranges]
+        # Whoever reads a range without a selection reads all of it.
+        selected = all(use.selections for use in covers)
+        wanted = tuple(use.wanted for use in (self, other) if use.wanted is not None)
+        return TableUse(
+            self.table,
+            merged(one for use in covers for one in use.ranges or ()),
+            tuple(one for use in covers for one in use.selections) if selected else (),
+            AnyOf(wanted) if len(wanted) > 1 else wanted[0] if wanted else None,
+        )
 
 
 def _selected(selection: Selection, table: Table, values: PartitionValues) -> bool:

@@ -11,16 +11,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Table
 from rewriter.errors import Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.statements import Query
-from rewriter.planner.blocks import Block, CatalogReader, CubeSource, Resolved, databases, resolve
+from rewriter.planner.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, databases, resolve
 from rewriter.planner.constants import Constants
 from rewriter.planner.derived import in_view
 from rewriter.planner.expand import expand
 from rewriter.planner.literals import date_literal, timestamp_literal
-from rewriter.planner.plan import Coverage, Plan, ReferencePlan, Selection, Settings, TableToken, TableUse
+from rewriter.planner.plan import Coverage, Plan, ReferencePlan, Settings, TableToken, TableUse
 from rewriter.planner.pruning import pruned
 from rewriter.planner.reference import PlannedReference, plan_reference
 from rewriter.planner.text import Edit, QueryText
@@ -28,8 +26,6 @@ from rewriter.planner.timeuse import bad_call
 from rewriter.planner.verbatim import plan_verbatim
 from rewriter.planner.zoneclocks import calendar_of_today, check_clocks
 from rewriter.timeline.calendars import Calendar
-
-_Use = tuple[Table, tuple[KeyRange, ...] | None, tuple[Selection, ...]]
 
 
 def plan_query(query: Query, reader: CatalogReader, settings: Settings, parameters: Mapping[str, object]) -> Plan:
@@ -83,8 +79,8 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
             warnings.append(f"partial data: {reference.cube} lacks {reference.calendar.shown(reference.missing)}")
     uses = _uses(
         [
-            *((one.table, pruned(one, resolved.blocks), ()) for one in resolved.tables),
-            *(use for one in planned for use in one.uses),
+            *(_use(one, resolved.blocks, parameters) for one in resolved.tables),
+            *(TableUse(*use) for one in planned for use in one.uses),
         ]
     )
     notes = tuple(dict.fromkeys(edit.what for edit in others))
@@ -151,31 +147,19 @@ def _now_edits(text: QueryText, constants: Constants, calendar: Calendar) -> lis
     return edits
 
 
-def _uses(found: list[_Use]) -> tuple[TableUse, ...]:
-    """One use per table; a table that is read whole anywhere is read whole."""
-    merged: dict[int, TableUse] = {}
-    for table, ranges, selections in found:
-        old = merged.get(table.id)
-        if old is None:
-            merged[table.id] = TableUse(table, ranges, selections)
-        elif old.ranges is None or ranges is None:
-            merged[table.id] = TableUse(table, None)
-        else:
-            # Whoever reads a range without a selection reads all of it.
-            both = old.selections + selections if old.selections and selections else ()
-            merged[table.id] = TableUse(table, _merged([*old.ranges, *ranges]), both)
-    return tuple(merged.values())
+def _use(reference: TableReference, blocks: Sequence[Block], parameters: Mapping[str, object]) -> TableUse:
+    """What a reference to a table itself reads."""
+    wanted = pruned(reference, blocks, parameters)
+    return TableUse(reference.table, None) if wanted is None else TableUse(reference.table, (), wanted=wanted)
 
 
-def _merged(ranges: list[KeyRange]) -> tuple[KeyRange, ...]:
-    """Sorted and disjoint, so that no key is read twice."""
-    out: list[KeyRange] = []
-    for one in sorted(ranges, key=lambda r: (r.start, r.end)):
-        if out and one.start <= out[-1].end:
-            out[-1] = KeyRange(out[-1].start, max(out[-1].end, one.end))
-        else:
-            out.append(one)
-    return tuple(out)
+def _uses(found: list[TableUse]) -> tuple[TableUse, ...]:
+    """One use per table."""
+    by_table: dict[int, TableUse] = {}
+    for use in found:
+        known = by_table.get(use.table.id)
+        by_table[use.table.id] = use if known is None else known.or_(use)
+    return tuple(by_table.values())
 
 
 def _missing(reference: ReferencePlan) -> MissingDataError:

@@ -1,123 +1,300 @@
-"""Which partitions of an ordinary table a block can need: equalities, IN and ranges of text on its first partition
-column, joined by AND and OR.
+"""Which partitions of an ordinary table a block can need, as a filter of the catalog over its partition columns.
 
-Pruning only leaves out what the query's own predicate rejects; the predicate stays in the text. Anything that is not
-understood prunes nothing.
+Pruning only leaves out what the query's own predicate rejects; the predicate stays in the text. A condition becomes a
+filter that is TRUE wherever the condition is, and perhaps elsewhere: what is not understood is left out of an AND, and
+makes a whole OR say nothing. NOT is driven down to the comparisons, which are exact, so nothing is ever negated that
+says too much.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
 
 from sqlglot import exp
 
-from rewriter.catalog import keys
-from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Table
-from rewriter.planner.blocks import Block, TableReference, modifiers, renames
-from rewriter.planner.joins import filters, relations
+from rewriter.catalog.keys import NULL
+from rewriter.catalog.models import Column, Table
+from rewriter.catalog.partition_types import INTEGER_WIDTHS, partition_type
+from rewriter.catalog.scan_filters import AllOf, AnyOf, ScanFilter, bind_filter
+from rewriter.errors import Error
+from rewriter.grammar import filters as f
+from rewriter.grammar.statements import Literal
+from rewriter.planner.blocks import DATABASE, Block, TableReference, modifiers, renames
+from rewriter.planner.joins import filters, matching, nullable, relations
 
 
-def pruned(reference: TableReference, blocks: Iterable[Block]) -> tuple[KeyRange, ...] | None:
-    """The key ranges that the block of a reference can need, or ``None`` for all partitions."""
-    table = reference.table
-    if not table.partition_columns or table.partition_columns[0].type != "string" or table.id < 0:
+def pruned(reference: TableReference, blocks: Iterable[Block], parameters: Mapping[str, object]) -> ScanFilter | None:
+    """What is TRUE of every partition that the block of a reference can need; ``None`` for all partitions.
+
+    ``parameters`` are the values of the query's named parameters.
+    """
+    if not reference.table.partition_columns or reference.table.id < 0:
         return None
     for block in blocks:
         found = relations(block.select)
         index = next((i for i, relation in enumerate(found) if relation is reference.node), None)
         if index is not None:
-            if modifiers(block.select) or any(renames(relation) for relation in found):
-                return None
-            return _of_block(block.select, index, reference.node, table, alone=len(found) == 1)
+            plain = not modifiers(block.select) and not any(renames(one) or one.args.get("joins") for one in found)
+            return _of_block(block, index, reference, parameters) if plain else None
     return None
 
 
 def _of_block(
-    select: exp.Select, index: int, node: exp.Table, table: Table, *, alone: bool
-) -> tuple[KeyRange, ...] | None:
-    alias, column = (node.alias or node.name).lower(), table.partition_columns[0].name.lower()
-
-    def is_column(candidate: exp.Expr | None) -> bool:
-        if not isinstance(candidate, exp.Column) or candidate.name.lower() != column:
-            return False
-        return candidate.table.lower() == alias if candidate.table else alone
-
-    chosen: list[KeyRange] | None = None
-    # A comparison with a text is never true of NULL: it restricts a table that an outer join may leave absent, too.
+    block: Block, index: int, reference: TableReference, parameters: Mapping[str, object]
+) -> ScanFilter | None:
+    select, table = block.select, reference.table
+    alias = reference.node.alias.lower()
+    called = alias or reference.node.name.lower()
+    reader = _Reader(table, called, "" if alias else DATABASE, _unshared(block, table), parameters)
+    absent = (NULL,) * len(table.partition_columns) if nullable(select, index) else None
+    matched = {id(condition) for condition in matching(select, index)}
+    found = []
     for condition in filters(select, index):
-        ranges = _ranges(condition, is_column, table)
-        if ranges is not None:
-            chosen = ranges if chosen is None else _common(chosen, ranges)
-    return None if chosen is None else tuple(_sorted(chosen))
+        wanted = reader.implied(condition, negated=False)
+        if wanted is None:
+            continue
+        # Rows whose match was not read would come back as rows without one, which this condition may let through.
+        if absent is None or id(condition) in matched or not wanted.holds(absent):
+            found.append(wanted)
+    return _all(found)
 
 
-def _ranges(node: exp.Expr, is_column: Callable[[exp.Expr | None], bool], table: Table) -> list[KeyRange] | None:
+def _unshared(block: Block, table: Table) -> frozenset[str]:
+    """The names, in lower case, that mean the table's partition columns without a qualifier: no other relation of the
+    block has them, as far as is known.
+    """
+    names = {column.name.lower() for column in table.partition_columns}
+    offered: list[Iterable[str]] = [cube.columns for cube in block.cubes]
+    for other in block.others:
+        if other.columns is None and len(block.others) + len(block.cubes) > 1:
+            return frozenset()
+        offered.append(other.columns or ())
+    return frozenset(name for name in names - block.joined_names if sum(name in columns for columns in offered) <= 1)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads conditions about one relation: its table, what the block calls it, the database that may stand before that,
+    the names that need no qualifier, and the values of parameters.
+    """
+
+    table: Table
+    alias: str
+    database: str
+    bare: frozenset[str]
+    parameters: Mapping[str, object]
+
+    def implied(self, node: exp.Expr, negated: bool) -> ScanFilter | None:
+        """What is TRUE of a partition wherever the condition (``negated``: its opposite) is; ``None`` if unknown."""
+        match node:
+            case exp.Paren():
+                return self.implied(node.this, negated)
+            case exp.Not():
+                return self.implied(node.this, not negated)
+            case exp.And() | exp.Or():
+                # A chain of a thousand is a tree as deep.
+                parts = [self.implied(part, negated) for part in node.flatten()]
+                return _all(parts) if isinstance(node, exp.And) is not negated else _any(parts)
+            case exp.Between() if _plain(node, "this", "low", "high"):
+                ends = [(node.this, ">=", node.args["low"]), (node.this, "<=", node.args["high"])]
+                parts = [self._bound(self._compared(*end), negated) for end in ends]
+                return _any(parts) if negated else _all(parts)
+        return self._bound(self._predicate(node), negated)
+
+    def _bound(self, exact: f.Filter | None, negated: bool) -> ScanFilter | None:
+        if exact is None:
+            return None
+        # To the engines CHAR and VARCHAR are texts like any other: blanks at the end count.
+        columns = [replace(one, type="string") if _is_text(one) else one for one in self.table.partition_columns]
+        try:
+            return bind_filter(f.negation(exact) if negated else exact, columns)
+        except Error:
+            return None  # the engine is to say what is wrong with it
+
+    def _predicate(self, node: exp.Expr) -> f.Filter | None:
+        """The condition as a filter that is TRUE, FALSE and NULL wherever it is; ``None`` if that is not certain."""
+        operator = _OPERATORS.get(type(node))
+        if operator is not None and _plain(node, "this", "expression"):
+            return self._compared(node.this, operator, node.expression)
+        match node:
+            case exp.NullSafeEQ() | exp.NullSafeNEQ() if _plain(node, "this", "expression"):
+                same = self._same(node.this, node.expression)
+                return f.negation(same) if same and isinstance(node, exp.NullSafeNEQ) else same
+            case exp.Is() if _plain(node, "this", "expression") and isinstance(node.expression, exp.Null):
+                column = self._column(node.this)
+                return None if column is None else f.IsNull(column.name)
+            case exp.In() if _plain(node, "this", "expressions"):
+                column = self._column(node.this)
+                values = None if column is None else self._literals(column, node.expressions)
+                return f.InList(column.name, values) if column and values else None
+            case exp.Like() if _plain(node, "this", "expression", "negate"):
+                like = self._like(node.this, node.expression)
+                return f.negation(like) if like and node.args.get("negate") else like
+            case exp.Column():
+                column = self._column(node)
+                flag = column is not None and partition_type(column.type).name == "boolean"
+                return f.Comparison(column.name, "=", Literal("boolean", "true")) if column and flag else None
+        return None
+
+    def _compared(self, left: exp.Expr, operator: str, right: exp.Expr) -> f.Filter | None:
+        if self._column(left) is None:
+            left, operator, right = right, f.FLIPPED[operator], left
+        column = self._column(left)
+        values = None if column is None else self._literals(column, [right])
+        return f.Comparison(column.name, operator, values[0]) if column and values else None
+
+    def _same(self, left: exp.Expr, right: exp.Expr) -> f.Filter | None:
+        """``<=>``, which is never NULL."""
+        equal = self._compared(left, "=", right)
+        if not isinstance(equal, f.Comparison):
+            return None
+        null = f.IsNull(equal.column)
+        return null if equal.value.kind == "null" else f.conjunction((f.Not(null), equal))
+
+    def _like(self, left: exp.Expr, right: exp.Expr) -> f.Filter | None:
+        column, pattern = self._column(left), _literal(right, self.parameters)
+        if column is None or not _is_text(column) or pattern is None or pattern.kind != "string":
+            return None
+        return f.Like(column.name, pattern)
+
+    def _column(self, node: exp.Expr) -> Column | None:
+        """The partition column that an expression is. ``a.b.c`` may be a field of a column ``b``."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            return None
+        if node.args.get("catalog") or node.db.lower() not in ("", self.database):
+            return None
+        name = node.name.lower()
+        if node.table.lower() != self.alias if node.table else name not in self.bare:
+            return None
+        return next((one for one in self.table.partition_columns if one.name.lower() == name), None)
+
+    def _literals(self, column: Column, nodes: Sequence[exp.Expr]) -> tuple[Literal, ...] | None:
+        """The literals, where Spark compares all of them with the column as a filter does."""
+        found = [_literal(node, self.parameters) for node in nodes]
+        known = tuple(one for one in found if one is not None)
+        return known if len(known) == len(found) and _compare_alike(column, known) else None
+
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+
+
+def _plain(node: exp.Expr, *known: str) -> bool:
+    """Whether a node has no parts but the known ones: sqlglot hangs NOT, SYMMETRIC and the like on some."""
+    return all(key in known for key, value in node.args.items() if value)
+
+
+def _all(parts: Iterable[ScanFilter | None]) -> ScanFilter | None:
+    known = tuple(part for part in parts if part is not None)
+    return AllOf(known) if len(known) > 1 else known[0] if known else None
+
+
+def _any(parts: Sequence[ScanFilter | None]) -> ScanFilter | None:
+    known = tuple(part for part in parts if part is not None)
+    return AnyOf(known) if len(known) == len(parts) else None
+
+
+def _is_text(column: Column) -> bool:
+    return partition_type(column.type).name in ("string", "varchar", "char")
+
+
+def _compare_alike(column: Column, literals: Sequence[Literal]) -> bool:
+    """Whether no side is cast to a type in which different values are equal, and texts are read as everybody reads
+    them. IN finds one type for all that it lists.
+    """
+    kinds = {one.kind for one in literals} - {"null"}
+    if len(kinds) > 1:
+        return False
+    values = [one.text for one in literals if one.kind != "null"]
+    kind = partition_type(column.type)
+    match kind.name:
+        case "string" | "varchar" | "char":
+            return kinds <= {"string"}
+        case "boolean":
+            return kinds <= {"boolean"}
+        case "double" | "float":
+            return kinds <= {"number"}
+        case "date" | "timestamp":
+            shape = _DATE if kind.name == "date" else _TIMESTAMP
+            return kinds <= {"date", "timestamp"} or (kinds == {"string"} and all(map(shape.fullmatch, values)))
+    integral = kind.name in INTEGER_WIDTHS
+    digits = _INTEGER_DIGITS if integral else kind.precision - kind.scale
+    # Beyond BIGINT Spark answers TRUE or FALSE without looking, of NULL, too.
+    beyond = integral and any(abs(Decimal(value)) >= 2**63 - 1 for value in values if _EXACT.fullmatch(value))
+    return kinds <= {"number"} and not beyond and _is_exact(digits, kind.scale, values)
+
+
+def _is_exact(digits: int, scale: int, values: Sequence[str]) -> bool:
+    """Whether a column of so many digits before and behind the point and the numbers have a DECIMAL in common."""
+    for value in values:
+        number = _EXACT.fullmatch(value)
+        if number is None:
+            return False
+        scale = max(scale, len(number[2] or ""))
+        digits = max(digits, len(number[1]), _INTEGER_DIGITS if number[2] is None else 0)
+    return digits + scale <= _MOST_DIGITS
+
+
+def _literal(node: exp.Expr, parameters: Mapping[str, object]) -> Literal | None:
+    """A literal in which sqlglot can have read nothing otherwise than Spark: no escapes, either; or a parameter."""
+    while isinstance(node, exp.Paren):
+        node = node.this
     match node:
-        case exp.EQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-            operator: type[exp.Expr] = type(node)
-            left, right = node.this, node.expression
-            if is_column(right):
-                operator, left, right = _FLIPPED[operator], right, left
-            value = _text(right)
-            return [_range(table, operator, value)] if is_column(left) and value is not None else None
-        case exp.Between() if is_column(node.this) and not node.args.get("symmetric"):
-            low, high = _text(node.args["low"]), _text(node.args["high"])
-            if low is None or high is None:
+        case exp.Null():
+            return Literal("null", "")
+        case exp.Boolean():
+            return Literal("boolean", "true" if node.this else "false")
+        case exp.Literal() if node.is_string:
+            text = node.name
+            one = bool(node._meta) and node.meta["end"] - node.meta["start"] == len(text) + 1
+            return Literal("string", text) if one and _PLAIN.fullmatch(text) else None
+        case exp.Literal():
+            return Literal("number", node.name)
+        case exp.Neg():
+            number = _literal(node.this, parameters)
+            return Literal("number", f"-{number.text}") if number is not None and number.kind == "number" else None
+        case exp.Cast() if _plain(node, "this", "to"):
+            text_of = _literal(node.this, parameters)
+            if text_of is None or text_of.kind != "string":
                 return None
-            return _common([_range(table, exp.GTE, low)], [_range(table, exp.LTE, high)])
-        case exp.In() if is_column(node.this) and node.expressions and not node.args.get("query"):
-            texts = [_text(item) for item in node.expressions]
-            return None if None in texts else [_range(table, exp.EQ, text) for text in texts if text is not None]
-        case exp.Paren():
-            return _ranges(node.this, is_column, table)
-        case exp.Or():
-            # A chain of a thousand ORs is a tree as deep.
-            every = [_ranges(part, is_column, table) for part in node.flatten()]
-            known = [ranges for ranges in every if ranges is not None]
-            return [one for ranges in known for one in ranges] if len(known) == len(every) else None
-        case exp.And():
-            restricting = [r for part in node.flatten() if (r := _ranges(part, is_column, table)) is not None]
-            return reduce(_common, restricting) if restricting else None
+            if node.to.is_type("date") and _DATE.fullmatch(text_of.text):
+                return Literal("date", text_of.text)
+            if node.to.is_type("timestamp", "timestamptz", "timestampltz") and _TIMESTAMP.fullmatch(text_of.text):
+                return Literal("timestamp", text_of.text)
+        case exp.Placeholder() if node.name in parameters:
+            return _value(parameters[node.name])
     return None
 
 
-def _range(table: Table, operator: type[exp.Expr], value: str) -> KeyRange:
-    types = [column.type for column in table.partition_columns]
-    here = keys.prefix_of(table.id, types, (value,))
-    behind = keys.successor(here)
-    # NULL sorts first and is never equal to, below or above anything.
-    start = keys.successor(keys.prefix_of(table.id, types, (None,)))
-    end = keys.successor(keys.prefix(table.id))
-    if operator in (exp.EQ, exp.GTE):
-        start = here
-    elif operator is exp.GT:
-        start = behind
-    if operator in (exp.EQ, exp.LTE):
-        end = behind
-    elif operator is exp.LT:
-        end = here
-    return KeyRange(start, max(start, end))
+def _value(value: object) -> Literal | None:
+    """A parameter's value as a literal."""
+    match value:
+        case None:
+            return Literal("null", "")
+        case bool():
+            return Literal("boolean", str(value).lower())
+        case int():
+            return Literal("number", str(value))
+        case str():
+            return Literal("string", value)
+        case datetime():
+            return Literal("timestamp", value.astimezone(UTC).replace(tzinfo=None).isoformat(" "))
+        case date():
+            return Literal("date", value.isoformat())
+    return None
 
 
-def _text(node: exp.Expr | None) -> str | None:
-    """A string literal without anything in it that sqlglot could read otherwise than Spark: no escapes, either."""
-    plain = isinstance(node, exp.Literal) and node.is_string and re.fullmatch(r"[\w .:+/-]*", node.name, re.ASCII)
-    if node is None or not plain or not node._meta or node.meta["end"] - node.meta["start"] != len(node.name) + 1:
-        return None
-    return node.name
-
-
-def _common(one: Sequence[KeyRange], other: Sequence[KeyRange]) -> list[KeyRange]:
-    return [a & b for a in one for b in other if a.overlaps(b)]
-
-
-def _sorted(ranges: Sequence[KeyRange]) -> list[KeyRange]:
-    return list(keys.merged(ranges))
-
-
-_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.EQ: exp.EQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
-}  # fmt: skip
+#: Spark puts values of variables into texts with a dollar sign.
+_PLAIN = re.compile(r"[^\\'\"$]*")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?")
+_EXACT = re.compile(r"-?0*([0-9]*)(?:\.([0-9]*))?")
+#: Those of BIGINT, and those of the widest DECIMAL.
+_INTEGER_DIGITS, _MOST_DIGITS = 20, 38

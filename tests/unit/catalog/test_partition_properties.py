@@ -19,7 +19,10 @@ def _add(w: Warehouse, value: str, **properties: str) -> None:
 
 def _properties(w: Warehouse) -> dict[str | None, dict[str, str]]:
     snapshot = w.catalog.snapshot()
-    return {one.values[0]: dict(one.properties) for one in snapshot.partitions(snapshot.table("t"))}
+    table = snapshot.table("t")
+    found = snapshot.partitions(table)
+    assert snapshot.get_partitions_by_expr(table, None) == found
+    return {one.values[0]: dict(one.properties) for one in found}
 
 
 def test_they_are_kept_by_writes_and_gone_with_the_partition(w: Warehouse) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.catalog.keys import encode
 from rewriter.catalog.models import Fact, Storage
 from rewriter.errors import AnalysisError, DataError, Error, MissingDataError, NotSupportedError, ParseError
 from rewriter.timeline.periods import UpdatePeriod
@@ -379,55 +378,6 @@ def test_layouts_of_several_columns_and_quarters() -> None:
     )
     assert "to_timestamp(concat(ds, ' ', hr), 'yyyy-MM-dd HH')" in made.sql
     assert "(ds > '2013-10-01' OR (ds = '2013-10-01' AND hr >= '00'))" in made.sql
-
-
-def test_ordinary_tables_are_pruned_by_text_predicates_on_their_first_partition_column() -> None:
-    keyed = reader().table("hourly")
-
-    def ranges(where: str, join: str = "") -> int | None:
-        made = plan(f"SELECT 1 FROM hourly h {join} WHERE {where}")
-        use = next(use for use in made.uses if use.table == keyed)
-        return None if use.ranges is None else len(use.ranges)
-
-    assert ranges("dt = '2013-01-01-00'") == 1
-    assert ranges("h.dt IN ('2013-01-01-00', '2013-01-01-02') AND carrier = 'UA'") == 2
-    assert ranges("dt >= '2013-01' AND '2013-02' > dt") == 1
-    assert ranges("dt BETWEEN '2013' AND '2014' AND dt IN ('2012')") == 0
-    assert ranges("(dt = '2013-01-02' AND carrier = 'UA') OR (dt = '2013-01-01' AND carrier IN ('AA', 'DL'))") == 2
-    assert ranges("dt = '2013-01' OR (dt < '2012' OR dt >= '2014')") == 3
-    assert ranges(" OR ".join(f"dt = '2013-01-01-{hour:02d}'" for hour in range(24))) == 24
-    for unknown in (
-        "dt = '2013' OR carrier = 'UA'",
-        "dt = 5",
-        "upper(dt) = '2013'",
-        "dt LIKE '2013%'",
-        "carrier = 'UA'",
-        "dt <> 'x'",
-    ):
-        assert ranges(unknown) is None, unknown
-    # Unqualified beside another relation, the column may be that one's.
-    assert ranges("dt = '2013'", "JOIN airlines a ON a.carrier = h.carrier") is None
-    assert ranges("h.dt = '2013'", "JOIN airlines a ON a.carrier = h.carrier") == 1
-
-
-def test_pruning_keeps_every_partition_that_a_predicate_lets_through() -> None:
-    keyed = reader().table("hourly")
-    values = ["", "2012", "2013", "2013-01", "2013-01-01-00", "2014", "é", None]
-    for where, kept in {
-        "dt < '2013-01'": ["", "2012", "2013"],
-        "dt <= '2013-01'": ["", "2012", "2013", "2013-01"],
-        "dt > '2013'": ["2013-01", "2013-01-01-00", "2014", "é"],
-        "'2013-01' <= dt": ["2013-01", "2013-01-01-00", "2014", "é"],
-        "dt = '2013'": ["2013"],
-        "dt IN ('2014', '2012')": ["2012", "2014"],
-        "dt BETWEEN '2013' AND '2013-01'": ["2013", "2013-01"],
-        "dt = '2013' OR dt > '2013-01-01-00' AND carrier = 'UA'": ["2013", "2014", "é"],
-        "(dt < '2013' OR dt >= '2014') AND (dt = '2012' OR dt = '2013' OR dt = '2014')": ["2012", "2014"],
-    }.items():
-        (use,) = plan(f"SELECT 1 FROM hourly WHERE {where}").uses
-        assert use.ranges is not None
-        found = [v for v in values for r in use.ranges if r.start <= encode(keyed.id, ["string"], (v,)) < r.end]
-        assert found == kept, where
 
 
 def test_a_fact_that_begins_coarser_never_makes_an_answer_less_exact() -> None:
