@@ -30,7 +30,8 @@ NOT_NULL = b"\x01"
 #: Above all fields.
 TOP = b"\x02"
 
-_TABLE_WIDTH = 9
+#: How many bytes the table takes, which every key begins with.
+TABLE_WIDTH = 9
 _WIDTHS = {"date": 4, "timestamp": 8, "decimal": _DECIMAL_WIDTH, "boolean": 1, "double": 8, "float": 4}
 
 
@@ -87,7 +88,7 @@ def width_of(type: str) -> int | None:
 def split(widths: Sequence[int | None], key: bytes) -> tuple[bytes, ...]:
     """The fields of a table's key, given what ``width_of`` says of each type. Nothing is decoded."""
     fields = []
-    start = _TABLE_WIDTH
+    start = TABLE_WIDTH
     for width in widths:
         if not key[start]:
             end = start + 1

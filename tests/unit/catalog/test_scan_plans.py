@@ -20,6 +20,7 @@ from rewriter.grammar.filters import parse_filter, render_filter
 from rewriter.grammar.statements import Literal
 
 from .filter_model import DOMAINS, truth
+from .random_filters import filters, tables
 
 CASES = json.loads((Path(__file__).parent / "scan-plans.json").read_text())["cases"]
 TABLE = 7
@@ -155,49 +156,6 @@ def test_the_edges_of_every_integer(type: str) -> None:
         assert key(columns, None) not in scan.keys
     assert scans(f"p = {most + 1}", columns) == ()
     assert len(scans(f"p <> {most + 1}", columns)) == 1
-
-
-TYPES = sorted(DOMAINS)
-PATTERNS = ["a%", "%", "_", "%b", "a_", "a\\%", "A\\%", "%a%b%", "1%", "", "é", "2020%", "%0"]
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> tuple[list[Column], list[tuple[str | None, ...]]]:
-    types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))
-    columns = [Column(f"p{i}", type) for i, type in enumerate(types)]
-    fields = [st.none() | st.sampled_from(DOMAINS[type][0]) for type in types]
-    return columns, draw(st.lists(st.tuples(*fields), max_size=40, unique=True))
-
-
-def predicates(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
-    @st.composite
-    def one(draw: st.DrawFn) -> f.Filter:
-        column = draw(st.sampled_from(columns))
-        literal = st.sampled_from([("null", ""), *DOMAINS[column.type][1] * 3]).map(lambda pair: Literal(*pair))
-        kind = draw(st.integers(0, 9))
-        if kind < 6:
-            return f.Comparison(column.name, draw(st.sampled_from(["=", "<>", "<", "<=", ">", ">="])), draw(literal))
-        if kind == 6:
-            return f.InList(column.name, tuple(draw(st.lists(literal, min_size=1, max_size=4))))
-        if kind == 7:
-            return f.Between(column.name, draw(literal), draw(literal))
-        if kind == 8:
-            return f.Like(column.name, Literal("string", draw(st.sampled_from(PATTERNS))))
-        return f.IsNull(column.name)
-
-    return one()
-
-
-def filters(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
-    return st.recursive(
-        predicates(columns),
-        lambda inner: st.one_of(
-            inner.map(f.negation),
-            st.lists(inner, min_size=2, max_size=4).map(tuple).map(f.conjunction),
-            st.lists(inner, min_size=2, max_size=4).map(tuple).map(f.disjunction),
-        ),
-        max_leaves=14,
-    )
 
 
 def check(columns: list[Column], rows: list[tuple[str | None, ...]], tree: f.Filter) -> int:
