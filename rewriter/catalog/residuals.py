@@ -73,7 +73,7 @@ def residual_of(scan: Scan, widths: Sequence[int | None], key: sa.ColumnElement[
 
 
 def _settled(scan: Scan, widths: Sequence[int | None]) -> _Known:
-    """What the range says of each field: leading fields that all its keys share, and whether the next is NULL."""
+    """What the range, one table's, says: leading fields that all of its keys share, of the next whether it is NULL."""
     known: list[FieldRanges | None] = [None] * len(widths)
     at = TABLE_WIDTH
     for column, width in enumerate(widths):
@@ -88,7 +88,7 @@ def _settled(scan: Scan, widths: Sequence[int | None]) -> _Known:
             known[column] = (KeyRange(field, after(field)),)
             at = stop
             continue
-        if first != NULL and scan.end <= after(scan.start[:at]):
+        if first != NULL:
             known[column] = _VALUES
         break
     return tuple(known)

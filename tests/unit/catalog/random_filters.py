@@ -106,3 +106,18 @@ def filters(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
         ),
         max_leaves=14,
     )
+
+
+def chains(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
+    """OR of ANDs that restrict one column after another, as the fields of a key follow each other."""
+
+    @st.composite
+    def chain(draw: st.DrawFn) -> f.Filter:
+        parts: list[f.Filter] = []
+        for column in columns:
+            one = draw(st.lists(predicates([column]), max_size=2).map(tuple))
+            if one:
+                parts.append(f.disjunction(one))
+        return f.conjunction(tuple(parts)) if parts else draw(predicates(columns))
+
+    return st.lists(chain(), min_size=1, max_size=3).map(tuple).map(f.disjunction)

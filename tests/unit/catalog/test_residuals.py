@@ -20,7 +20,7 @@ from rewriter.grammar import filters as f
 from rewriter.grammar.filters import parse_filter, render_filter
 
 from .filter_model import truth
-from .random_filters import Row, filters, tables
+from .random_filters import Row, chains, filters, tables
 
 TABLE = 7
 PREFIX = keys.prefix(TABLE)
@@ -104,7 +104,7 @@ def _random(store: Store, examples: int) -> None:
     @given(st.data())
     def run(data: st.DataObject) -> None:
         columns, rows = data.draw(tables())
-        tree = data.draw(filters(columns))
+        tree = data.draw(chains(columns) | filters(columns))
         for residual in check(store, columns, rows, tree):
             assert residual.exact or _has_like(tree), render_filter(tree)
 
@@ -253,6 +253,33 @@ def test_places_behind_many_texts_are_refused(store: Store) -> None:
         given = " and ".join(f"p{i} = '{i}'" for i in range(1, count))
         for residual in check(store, columns, rows, parse_filter(f"p0 > -5 and {given} and {last} = '3'")):
             assert residual.exact
+
+
+#: Of the field before: lengths that differ, or do not.
+ASKED = [
+    "a is null or a < 5",
+    "a is null or a >= 4",
+    "a < 5",
+    "a is not null",
+    "a is null",
+    "a >= 'x'",
+    "a like 'x%'",
+    "a = 'x'",
+    "a in ('x', 'y')",
+    "a in ('x', 'yy')",
+    "a is null or a = 'x'",
+]
+
+
+def test_the_place_of_a_field_follows_from_what_is_asked_of_the_one_before(store: Store) -> None:
+    for text in ASKED:
+        type = "int" if any(map(str.isdigit, text)) else "string"
+        columns = [Column("first", "string"), Column("a", type), Column("b", "int")]
+        fields = (None, "5", "4") if type == "int" else (None, "x", "xx", "y", "yy", "z")
+        rows: list[Row] = [(x, a, b) for x in (None, "k", "kk") for a in fields for b in (None, "3", "4")]
+        for residual in check(store, columns, rows, parse_filter(f"({text}) and b = 3")):
+            assert residual.exact
+        check(store, columns, rows, parse_filter(f"({text}) and b = 3 or first = 'k' and b = 4"))
 
 
 @pytest.mark.parametrize(("levels", "exact"), [(5, True), (47, False)])
