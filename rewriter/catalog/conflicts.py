@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from rewriter.catalog import schema
+from rewriter.catalog.bulk import insert_rows
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Table
 from rewriter.errors import ConflictError
@@ -54,18 +55,9 @@ def check(connection: sa.Connection, table: Table, claims: Sequence[Claim], seen
 
 def record(connection: sa.Connection, table: Table, claims: Iterable[Claim], own: int) -> None:
     """Keeps what this commit wrote for those that have not seen it."""
-    rows = [
-        {
-            "table_id": table.id,
-            "commit_seq": own,
-            "start_key": claim.keys.start,
-            "end_key": claim.keys.end,
-            "exclusive": claim.exclusive,
-        }
-        for claim in claims
-    ]
-    if rows:
-        connection.execute(schema.written_ranges.insert(), rows)
+    columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
+    rows = [(claim.keys.start, claim.keys.end, claim.exclusive, table.id, own) for claim in claims]
+    insert_rows(connection, schema.written_ranges.insert(), columns, rows)
 
 
 def _meets(ranges: Sequence[KeyRange], other: KeyRange) -> bool:
