@@ -1,24 +1,28 @@
-"""What a scan's range of keys leaves open, as a condition that the database tests on the key itself.
+"""What ranges of keys leave open of a filter, as a condition that the database tests on the key itself.
 
 A filter over fields (``scan_filters``) is monotone and asks only what is TRUE, so it becomes a condition without NULLs:
 AND, OR, and comparisons of the key's bytes with bound values. Comparisons of bytes are exact, and so is LIKE with at
 most one piece between a plain beginning and a plain end; what is not, or would make the statement too long, stays in
 Python. Of an AND the other parts are then tested by the database all the same; an OR needs all of its branches.
 
-Where a field begins follows from the fields before it. Those whose length the scan's range or the same AND settles (an
+Where a field begins follows from the fields before it. Those whose length the range or the same AND settles (an
 equality, or anything but NULL in a type of fixed width) are counted; only the others are measured in the key.
+
+Scans that follow each other and leave the same open share a test. Others are told apart by their ranges, so that one
+condition serves one statement over them all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 
 import sqlalchemy as sa
 
 from rewriter.catalog.key_sql import Condition, Place, begins_with, find
-from rewriter.catalog.keys import NOT_NULL, NULL, TABLE_WIDTH, TOP, KeyRange, after
+from rewriter.catalog.keys import NOT_NULL, NULL, TABLE_WIDTH, TOP, KeyRange, after, merged
 from rewriter.catalog.scan_filters import AllOf, AnyOf, FieldIn, FieldLike, FieldRanges, ScanFilter, intersection
 from rewriter.catalog.scan_plans import Scan, ScanPlan, intersected
 
@@ -38,7 +42,7 @@ _VALUES: FieldRanges = (KeyRange(NOT_NULL, TOP),)
 
 @dataclass(frozen=True)
 class Residual:
-    """A condition that is TRUE of every key the filter holds for and, where ``exact``, of no other key of the scan.
+    """A condition that is TRUE of every key the filters hold for and, where ``exact``, of no other key of the scans.
 
     ``condition`` is ``None`` where the database has nothing to test.
     """
@@ -57,19 +61,33 @@ class _Test:
     depth: int = 0
 
 
-def residual_of(scan: Scan, widths: Sequence[int | None], key: sa.ColumnElement[bytes]) -> Residual:
-    """What the database can test of the scan's filter, on keys of the scan; ``widths`` are ``keys.width_of``'s.
+_UNTESTED = _Test(sa.true(), 0, exact=False)
 
-    Linear in the filter; the condition reads the key and names values at most ``MAX_SIZE`` times in all.
+
+def residual_of(scans: Sequence[Scan], widths: Sequence[int | None], key: sa.ColumnElement[bytes]) -> Residual:
+    """What the database can test of the filters of one table's scans, on keys that lie in any of them.
+
+    ``scans`` are in key order, as ``scan_plans`` answers them; ``widths`` is what ``keys.width_of`` says of the types.
+    Linear in the filters; the condition reads the key and names values at most ``MAX_SIZE`` times in all.
     """
-    if not scan.filters:
-        return Residual(None, True)
     tests = _Tests(tuple(widths), key)
-    known = _settled(scan, widths)
-    found = _any(tests.plan(one, known) for one in scan.filters)
-    if found is None:
-        return Residual(None, False)
-    return Residual(None if isinstance(found.sql, sa.True_) else found.sql, found.exact)
+    runs = [tuple(run) for _, run in groupby(scans, key=attrgetter("filters"))]
+    found: list[_Test] = []
+    size = 2 * len(runs)
+    for run in runs:
+        test = tests.run(run)
+        # Where the runs would be too long together, some are told by their ranges alone.
+        found.append(test if size + test.size <= MAX_SIZE else _UNTESTED)
+        size += found[-1].size
+    exact = all(test.exact for test in found)
+    if all(isinstance(test.sql, sa.True_) for test in found):
+        return Residual(None, exact)
+    if len(found) == 1:
+        return Residual(found[0].sql, exact)
+    branches = (
+        sa.and_(key >= run[0].start, key < run[-1].end, test.sql) for run, test in zip(runs, found, strict=True)
+    )
+    return Residual(sa.or_(*branches), exact)
 
 
 def _settled(scan: Scan, widths: Sequence[int | None]) -> _Known:
@@ -100,6 +118,17 @@ class _Tests:
 
     widths: tuple[int | None, ...]
     key: sa.ColumnElement[bytes]
+
+    def run(self, scans: Sequence[Scan]) -> _Test:
+        """Scans that leave the same open."""
+        settled = [_settled(scan, self.widths) for scan in scans]
+        known = tuple(
+            None if None in ranges else merged(one for some in ranges for one in some or ())
+            for ranges in zip(*settled, strict=True)
+        )
+        if not scans[0].filters:
+            return _Test(sa.true(), 0)
+        return _any(self.plan(one, known) for one in scans[0].filters) or _UNTESTED
 
     def plan(self, plan: ScanPlan, known: _Known) -> _Test | None:
         """One conjunction."""

@@ -42,9 +42,10 @@ class Store:
             if wanted:
                 connection.execute(sa.insert(_KEYS), [{"key": one} for one in sorted(wanted)])
 
-    def found(self, scan: Scan, residual: Residual) -> set[bytes]:
-        """The keys of a scan of which the condition is TRUE."""
-        query = sa.select(_KEYS.c.key).where(_KEYS.c.key >= scan.start, _KEYS.c.key < scan.end)
+    def found(self, scans: Sequence[Scan], residual: Residual) -> set[bytes]:
+        """The keys of the scans of which the condition is TRUE."""
+        key = _KEYS.c.key
+        query = sa.select(key).where(sa.or_(sa.false(), *(sa.and_(key >= one.start, key < one.end) for one in scans)))
         if residual.condition is not None:
             query = query.where(residual.condition)
         with self.engine.connect() as connection:
@@ -79,17 +80,21 @@ def check(store: Store, columns: list[Column], rows: Sequence[Row], tree: f.Filt
     }  # fmt: skip
     store.hold(set(by_key))
     residuals = []
-    for scans in ((whole(columns, tree),), scans_of(bind_filter(tree, columns), columns, PREFIX)):
-        found: set[bytes] = set()
-        for scan in scans:
-            residual = residual_of(scan, widths_of(columns), _KEYS.c.key)
-            residuals.append(residual)
-            let = store.found(scan, residual)
-            held = {key for key in let if scan.holds(keys.split(widths_of(columns), key))}
-            assert {key for key in wanted if key in scan.keys} == held, render_filter(tree)
-            assert let == held or not residual.exact, render_filter(tree)
-            found |= held
-        assert found == wanted
+    planned = scans_of(bind_filter(tree, columns), columns, PREFIX)
+    for scans in ((whole(columns, tree),), planned, *((one,) for one in planned if len(planned) > 1)):
+        residual = residual_of(scans, widths_of(columns), _KEYS.c.key)
+        let = store.found(scans, residual)
+        held = {
+            key
+            for scan in scans
+            for key in by_key
+            if key in scan.keys and scan.holds(keys.split(widths_of(columns), key))
+        }
+        assert held == {key for key in wanted if any(key in scan.keys for scan in scans)}, render_filter(tree)
+        assert held <= let, render_filter(tree)
+        assert let == held or not residual.exact, render_filter(tree)
+        assert held == wanted or len(scans) < len(planned)
+        residuals.append(residual)
     return residuals
 
 
@@ -178,7 +183,7 @@ DAYS = [Column("day", "date"), Column("hour", "int"), Column("country", "string"
 def statements(columns: list[Column], text: str) -> list[tuple[str, bool]]:
     """The conditions of the scans as SQLite's SQL, and whether they are exact."""
     scans = scans_of(bind_filter(parse_filter(text), columns), columns, PREFIX)
-    residuals = [residual_of(scan, widths_of(columns), sa.column("key", sa.LargeBinary)) for scan in scans]
+    residuals = [residual_of([scan], widths_of(columns), sa.column("key", sa.LargeBinary)) for scan in scans]
     return [
         ("" if one.condition is None else str(one.condition.compile(dialect=sqlite.dialect())), one.exact)
         for one in residuals
@@ -206,7 +211,7 @@ def test_what_the_range_settles_is_counted_and_not_measured() -> None:
 def test_values_are_bound() -> None:
     hostile = "x'; DROP TABLE partitions; --"
     (scan,) = scans_of(bind_filter(f.Comparison("country", "=", _text(hostile)), DAYS), DAYS, PREFIX)
-    condition = residual_of(scan, widths_of(DAYS), _KEYS.c.key).condition
+    condition = residual_of([scan], widths_of(DAYS), _KEYS.c.key).condition
     assert condition is not None
     for dialect in (sqlite.dialect(), postgresql.dialect()):
         compiled = condition.compile(dialect=dialect)
@@ -305,7 +310,7 @@ def test_the_deepest_condition_leaves_room_for_a_statement(type: str, unknown: i
     for number in range(40):
         text = f"not (b <> {number} and ({text}))"
         scan = whole(columns, parse_filter(text))
-        residual = residual_of(scan, widths_of(columns), _KEYS.c.key)
+        residual = residual_of([scan], widths_of(columns), _KEYS.c.key)
         exact = max(exact, number * residual.exact)
         condition = sa.true() if residual.condition is None else residual.condition
         for _ in range(2):
