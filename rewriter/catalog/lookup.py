@@ -65,8 +65,7 @@ class Lookup:
     @cached_property
     def residual(self) -> Residual:
         """What the database tests of the keys that the scans visit."""
-        widths = [keys.width_of(column.type) for column in self.table.partition_columns]
-        return residual_of(self.scans, widths, schema.partitions.c.key)
+        return self._residual(schema.partitions.c.key)
 
     def partitions(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[Partition]:
         """The partitions, one by one."""
@@ -189,10 +188,15 @@ class Lookup:
         index = self.choice.index
         if index is None:
             return None
+        # A condition means keys that lie in the scans; which do, ``holds`` tells.
+        condition = self._residual(schema.partition_fields.c.key).condition
         with self.database.read() as connection:
-            found = reads.indexed_keys(connection, index.places, MOST_GATHERED + 1)
+            found = reads.indexed_keys(connection, index.places, MOST_GATHERED + 1, condition)
         # More have come since they were counted: too many to be held.
         return None if len(found) > MOST_GATHERED else sorted(filter(self.holds, found))
+
+    def _residual(self, key: sa.ColumnElement[bytes]) -> Residual:
+        return residual_of(self.scans, [keys.width_of(column.type) for column in self.table.partition_columns], key)
 
     def _key(self, name: str) -> bytes:
         """The key of a partition's name; ``DataError`` where it is none of this table's."""

@@ -110,6 +110,29 @@ def test_what_the_database_rejects_is_never_read(w: Warehouse, table: Table, mon
     assert len(read) == 24 + 7 + 121
 
 
+@pytest.mark.parametrize(
+    ("text", "entries", "count"),
+    [
+        ("hr = 3 and ds like '%5'", 1, 1),
+        ("hr in (3, 4) and ds like '%_5'", 11, 2),
+        ("(ds > '2020-01-03' or ds like '%2') and hr = 3 or ds is null and hr = 3", 4, 4),
+    ],
+)
+def test_what_an_index_finds_is_tested_there(
+    w: Warehouse, table: Table, monkeypatch: pytest.MonkeyPatch, text: str, entries: int, count: int
+) -> None:
+    read: list[bytes] = []
+    indexed_keys = module.reads.indexed_keys
+
+    def recorded(*given: Any) -> list[bytes]:
+        read.extend(found := indexed_keys(*given))
+        return found
+
+    monkeypatch.setattr(module.reads, "indexed_keys", recorded)
+    assert w.catalog.snapshot().count_partitions_by_filter(table, text) == count
+    assert len(read) == entries
+
+
 def test_a_filter_as_deep_as_they_may_be(w: Warehouse, table: Table) -> None:
     text = "hr = 5 and ds <> 'x'"
     for number in range(6, 53):
