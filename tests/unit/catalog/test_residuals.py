@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 import pytest
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rewriter.catalog import keys
+from rewriter.catalog.changes import AddPartitions, PartitionWrite
 from rewriter.catalog.models import Column
 from rewriter.catalog.residuals import MAX_SIZE, Residual, residual_of
 from rewriter.catalog.scan_filters import bind_filter
@@ -21,6 +23,7 @@ from rewriter.grammar.filters import parse_filter, render_filter
 
 from .filter_model import truth
 from .random_filters import Row, chains, filters, tables
+from .support import Warehouse
 
 TABLE = 7
 PREFIX = keys.prefix(TABLE)
@@ -123,6 +126,40 @@ def test_random_filters(store: Store) -> None:
 @pytest.mark.long
 def test_random_filters_long(store: Store) -> None:
     _random(store, 10_000)
+
+
+def _through_the_catalog(w: Warehouse, examples: int) -> None:
+    """Whole, by key, counted and page by page: whatever way is chosen, and whatever is tested where."""
+    numbers = count()
+
+    @settings(max_examples=examples, deadline=None)
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        columns, rows = data.draw(tables())
+        tree = data.draw(chains(columns) | filters(columns))
+        # Such are no values of partitions.
+        rows = [row for row in rows if not any(text is not None and (not text or "\0" in text) for text in row)]
+        table = w.create(f"t{next(numbers)}", tuple(columns))
+        w.commit(lambda tx: [AddPartitions(table, tuple(map(PartitionWrite, rows)))])
+        types = {column.name: column.type for column in columns}
+        found = [row for row in rows if truth(tree, types, dict(zip(types, row, strict=True)))]
+        wanted = sorted(keys.encode(table.id, list(types.values()), row) for row in found)
+        lookup = w.catalog.snapshot().lookup(table, bind_filter(tree, columns))
+        assert list(lookup.found_keys()) == wanted, render_filter(tree)
+        assert lookup.count() == len(wanted), render_filter(tree)
+        assert [one.key for one in lookup.partitions(3)] == wanted[:3]
+        assert list(lookup.found_keys(2, wanted[0] if wanted else None)) == wanted[1:3]
+
+    run()
+
+
+def test_random_filters_through_the_catalog(w: Warehouse) -> None:
+    _through_the_catalog(w, 40)
+
+
+@pytest.mark.long
+def test_random_filters_through_the_catalog_long(w: Warehouse) -> None:
+    _through_the_catalog(w, 2_000)
 
 
 TEXTS: list[Row] = [
@@ -244,18 +281,18 @@ def test_exceptions_are_listed(store: Store, text: str) -> None:
 
 
 def test_places_behind_many_texts_are_refused(store: Store) -> None:
-    for count, exact in ((3, True), (9, False)):
-        columns = [Column(f"p{i}", "string" if i % 2 else "int") for i in range(count + 1)]
+    for many, exact in ((3, True), (9, False)):
+        columns = [Column(f"p{i}", "string" if i % 2 else "int") for i in range(many + 1)]
         last = columns[-1].name
         rows: list[Row] = [
-            (*(None if i in (gap, gap + 2) else str(i) for i in range(count)), value)
-            for gap in range(count + 1)
+            (*(None if i in (gap, gap + 2) else str(i) for i in range(many)), value)
+            for gap in range(many + 1)
             for value in (None, "3", "4")
         ]
         for residual in check(store, columns, rows, parse_filter(f"{last} = '3' or {last} is null")):
             assert residual.exact is exact
         # A value of each of them is a length of each of them.
-        given = " and ".join(f"p{i} = '{i}'" for i in range(1, count))
+        given = " and ".join(f"p{i} = '{i}'" for i in range(1, many))
         for residual in check(store, columns, rows, parse_filter(f"p0 > -5 and {given} and {last} = '3'")):
             assert residual.exact
 
