@@ -30,7 +30,9 @@ NOT_NULL = b"\x01"
 #: Above all fields.
 TOP = b"\x02"
 
-_TABLE_WIDTH = 9
+#: How many bytes the table takes, which every key begins with.
+TABLE_WIDTH = 9
+_TEXTS = ("string", "varchar", "char")
 _WIDTHS = {"date": 4, "timestamp": 8, "decimal": _DECIMAL_WIDTH, "boolean": 1, "double": 8, "float": 4}
 
 
@@ -68,26 +70,42 @@ def encode_value(type: str, text: str | None) -> bytes:
         return NULL
     kind = partition_type(type)
     try:
-        return NOT_NULL + _encode(kind, text)
+        return encode_bytes(text.encode()) if kind.name in _TEXTS else NOT_NULL + _encode(kind, text)
     except (ValueError, KeyError, ArithmeticError, struct.error) as error:
         raise InternalError(f"'{text}' is not a canonical {kind} partition value") from error
 
 
 def decode_value(type: str, field: bytes) -> str | None:
     """The canonical text that ``encode_value`` made the bytes of; ``None`` for NULL. O(length)."""
-    return None if field == NULL else _decode(partition_type(type), field[1:])
+    if field == NULL:
+        return None
+    kind = partition_type(type)
+    return decode_bytes(field).decode() if kind.name in _TEXTS else _decode(kind, field[1:])
+
+
+def encode_bytes(raw: bytes) -> bytes:
+    """The field of any bytes, as that of a text is of its UTF-8: in the order of bytes, nothing lost. O(length).
+
+    No partition column is BINARY (``partition_types`` says why); its key would be this.
+    """
+    return NOT_NULL + raw.replace(b"\x01", b"\x01\x02").replace(b"\x00", b"\x01\x01") + b"\x00"
+
+
+def decode_bytes(field: bytes) -> bytes:
+    """What ``encode_bytes`` made the field of."""
+    return field[1:-1].replace(b"\x01\x01", b"\x00").replace(b"\x01\x02", b"\x01")
 
 
 def width_of(type: str) -> int | None:
     """How many bytes each value that is not NULL takes; ``None`` for text, which ends at its first ``00``."""
     name = partition_type(type).name
-    return None if name in ("string", "varchar", "char") else 1 + (INTEGER_WIDTHS.get(name) or _WIDTHS[name])
+    return None if name in _TEXTS else 1 + (INTEGER_WIDTHS.get(name) or _WIDTHS[name])
 
 
 def split(widths: Sequence[int | None], key: bytes) -> tuple[bytes, ...]:
     """The fields of a table's key, given what ``width_of`` says of each type. Nothing is decoded."""
     fields = []
-    start = _TABLE_WIDTH
+    start = TABLE_WIDTH
     for width in widths:
         if not key[start]:
             end = start + 1
@@ -161,8 +179,6 @@ def merged(ranges: Iterable[KeyRange]) -> tuple[KeyRange, ...]:
 
 def _encode(kind: PartitionType, text: str) -> bytes:
     name = kind.name
-    if name in ("string", "varchar", "char"):
-        return text.encode().replace(b"\x01", b"\x01\x02").replace(b"\x00", b"\x01\x01") + b"\x00"
     if name in INTEGER_WIDTHS:
         return _integer(int(text), INTEGER_WIDTHS[name])
     if name == "date":
@@ -199,8 +215,6 @@ def _timestamp(text: str) -> datetime:
 
 def _decode(kind: PartitionType, raw: bytes) -> str:
     name = kind.name
-    if name in ("string", "varchar", "char"):
-        return raw[:-1].replace(b"\x01\x01", b"\x00").replace(b"\x01\x02", b"\x01").decode()
     if name == "boolean":
         return "true" if raw == b"\x02" else "false"
     if name in ("double", "float"):

@@ -17,8 +17,10 @@ import sqlalchemy as sa
 
 from rewriter.catalog import keys, reads, schema
 from rewriter.catalog.database import Database
+from rewriter.catalog.key_sql import Condition
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.residuals import Residual, residual_of
 from rewriter.catalog.scan_plans import MAX_SCANS, Scan
 from rewriter.catalog.scan_text import filter_text, stretch_text
 from rewriter.catalog.stretches import MOST
@@ -34,8 +36,8 @@ PAGE = 10_000
 ESTIMATED = 10_000
 
 _Row = TypeVar("_Row", bytes, Partition)
-#: Reads at most so many rows of some stretches, in key order.
-_Page = Callable[[sa.Connection, Sequence[KeyRange], int], list[_Row]]
+#: Reads at most so many rows of some stretches, in key order, those for which the condition is TRUE.
+_Page = Callable[[sa.Connection, Sequence[KeyRange], int, Condition | None], list[_Row]]
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,18 @@ class Lookup:
         with self.database.read() as connection:
             return choose(connection, self.ranges, self.indexes)
 
+    @cached_property
+    def residual(self) -> Residual:
+        """What the database tests of the keys that the scans visit."""
+        return self._residual(schema.partitions.c.key)
+
     def partitions(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[Partition]:
         """The partitions, one by one."""
 
-        def page(connection: sa.Connection, stretches: Sequence[KeyRange], size: int) -> list[Partition]:
-            return reads.partition_page(connection, self.table, self.ids, stretches, size)
+        def page(
+            connection: sa.Connection, stretches: Sequence[KeyRange], size: int, condition: Condition | None
+        ) -> list[Partition]:
+            return reads.partition_page(connection, self.table, self.ids, stretches, size, condition)
 
         return self._stream(page, lambda partition: partition.key, limit, after)
 
@@ -96,8 +105,10 @@ class Lookup:
     def found_keys(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[bytes]:
         """Their keys. Nothing else is read."""
 
-        def page(connection: sa.Connection, stretches: Sequence[KeyRange], size: int) -> list[bytes]:
-            return reads.key_page(connection, self.ids, stretches, size)
+        def page(
+            connection: sa.Connection, stretches: Sequence[KeyRange], size: int, condition: Condition | None
+        ) -> list[bytes]:
+            return reads.key_page(connection, self.ids, stretches, size, condition)
 
         return self._stream(page, lambda key: key, limit, after)
 
@@ -106,11 +117,14 @@ class Lookup:
         return map(self.name_of, self.found_keys(limit, after))
 
     def count(self) -> int:
-        """How many there are. The database counts where a scan has no filter; else their keys are read."""
+        """How many there are. The database counts where it tests all of the filter, or a scan has none."""
         gathered = self._gathered()
         if gathered is not None:
             with self.database.read() as connection:
                 return reads.partition_count(connection, self.ids, _single(gathered))
+        if self.residual.exact:
+            with self.database.read() as connection:
+                return reads.partition_count(connection, self.ids, self.ranges, self.residual.condition)
         plain = [scan.keys for scan in self.scans if not scan.filters]
         with self.database.read() as connection:
             counted = reads.partition_count(connection, self.ids, plain) if plain else 0
@@ -189,19 +203,24 @@ class Lookup:
             return
         gathered = self._gathered()
         if gathered is not None:
-            filtered, stretches = False, _single(gathered)
+            filtered, condition, stretches = False, None, _single(gathered)
         else:
-            filtered, stretches = any(scan.filters for scan in self.scans), [scan.keys for scan in self.scans]
+            filtered, condition, stretches = not self.residual.exact, self.residual.condition, list(self.ranges)
         wanted = [KeyRange(max(one.start, least), one.end) for one in stretches if one.end > least]
         size = PAGE if limit is None or filtered else min(PAGE, limit)
-        for row in self._pages(page, key_of, wanted, size):
+        for row in self._pages(page, key_of, wanted, size, condition):
             if not filtered or self.holds(key_of(row)):
                 yield row
 
     def _pages(
-        self, page: _Page[_Row], key_of: Callable[[_Row], bytes], left: list[KeyRange], size: int
+        self,
+        page: _Page[_Row],
+        key_of: Callable[[_Row], bytes],
+        left: list[KeyRange],
+        size: int,
+        condition: Condition | None,
     ) -> Iterator[_Row]:
-        """What is visible in the stretches, in key order, from pages of at most ``size``.
+        """What is visible in the stretches and satisfies the condition, in key order, from pages of at most ``size``.
 
         One statement reads as many stretches as fit a page: where they do not, half as many are tried. A stretch that
         is longer than a page is read alone, page by page.
@@ -212,7 +231,7 @@ class Lookup:
             width = min(width, len(left), MOST)
             several = width > 1
             with self.database.read() as connection:
-                rows = page(connection, left[: -width - 1 : -1], size + several)
+                rows = page(connection, left[: -width - 1 : -1], size + several, condition)
             if several and len(rows) > size:
                 width //= 2
                 continue
@@ -229,10 +248,15 @@ class Lookup:
         index = self.choice.index
         if index is None:
             return None
+        # A condition means keys that lie in the scans; which do, ``holds`` tells.
+        condition = self._residual(schema.partition_fields.c.key).condition
         with self.database.read() as connection:
-            found = reads.indexed_keys(connection, index.places, MOST_GATHERED + 1)
+            found = reads.indexed_keys(connection, index.places, MOST_GATHERED + 1, condition)
         # More have come since they were counted: too many to be held.
         return None if len(found) > MOST_GATHERED else sorted(filter(self.holds, found))
+
+    def _residual(self, key: sa.ColumnElement[bytes]) -> Residual:
+        return residual_of(self.scans, [keys.width_of(column.type) for column in self.table.partition_columns], key)
 
     def _key(self, name: str) -> bytes:
         """The key of a partition's name; ``DataError`` where it is none of this table's."""

@@ -25,6 +25,15 @@ INTEGER_WIDTHS = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}
 _PLAIN = frozenset({*INTEGER_WIDTHS, "string", "date", "timestamp", "boolean", "double", "float"})
 _SHAPE = re.compile(r"\s*([a-z_]+)\s*(?:\(\s*([0-9]{1,9})\s*(?:,\s*([0-9]{1,9})\s*)?\))?\s*", re.IGNORECASE)
 
+_ALLOWED = (
+    "string, varchar(n), char(n), tinyint, smallint, int, bigint, decimal(p,s), date, "
+    "timestamp, boolean, double or float"
+)
+#: Spark names a partition after the bytes read as UTF-8, so that values of other bytes become one partition.
+_NO_BINARY = (
+    "the names of partitions are text, which not all bytes are: use STRING, and hex(…) or base64(…) of the value"
+)
+
 
 @dataclass(frozen=True)
 class PartitionType:
@@ -59,10 +68,10 @@ def partition_type(text: str) -> PartitionType:
             precision, scale = int(first or 10), int(second or 0)
             if 0 < precision <= 38 and scale <= precision:
                 return PartitionType(name, precision=precision, scale=scale)
+    binary = text.strip().lower() == "binary"
     raise NotSupportedError(
         f'cannot use "{text.upper()}" for a partition column',
         condition="INVALID_PARTITION_COLUMN_DATA_TYPE",
         sqlstate="0A000",
-        hint="partition columns are string, varchar(n), char(n), tinyint, smallint, int, bigint, decimal(p,s), date, "
-        "timestamp, boolean, double or float",
+        hint=_NO_BINARY if binary else f"partition columns are {_ALLOWED}",
     )

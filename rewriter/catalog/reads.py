@@ -163,10 +163,18 @@ def entry_count(
     return total
 
 
-def indexed_keys(connection: sa.Connection, places: Sequence[KeyRange], most: int) -> list[bytes]:
-    """The keys with an entry of the secondary index in the places, at most ``most`` of them, in no order."""
+def indexed_keys(
+    connection: sa.Connection,
+    places: Sequence[KeyRange],
+    most: int,
+    condition: sa.ColumnElement[bool] | None = None,
+) -> list[bytes]:
+    """The keys with an entry of the secondary index in the places, at most ``most`` of them, in no order.
+
+    ``condition`` is a further one on rows of ``schema.partition_fields``.
+    """
     entry = schema.partition_fields
-    query = stretches.search(connection, entry.c.place, (entry.c.place, entry.c.key), (), places)
+    query = stretches.search(connection, entry.c.place, (entry.c.place, entry.c.key), _with((), condition), places)
     return [key for _, key in connection.execute(query.limit(most))]
 
 

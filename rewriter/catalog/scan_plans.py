@@ -133,7 +133,7 @@ class PartitionFilterGenerator:
         for part in tree.parts:
             if isinstance(part, FieldIn):
                 single.setdefault(part.index, []).append(part.ranges)
-        found: FilterPlan = self._of({column: _intersected(ranges) for column, ranges in single.items()})
+        found: FilterPlan = self._of({column: intersected(ranges) for column, ranges in single.items()})
         if () in found.plans[0].ranges:
             return MultiScanPlan(())
         exact = True
@@ -300,7 +300,7 @@ def _both(left: ScanPlan, right: ScanPlan) -> ScanPlan:
     return ScanPlan(ranges, left.tests + right.tests)
 
 
-def _intersected(ranges: list[FieldRanges]) -> FieldRanges:
+def intersected(ranges: list[FieldRanges]) -> FieldRanges:
     """What lies in all of them, by halves, so that ten thousand ``<>`` cost no square."""
     while len(ranges) > 1:
         pairs = [intersection(*ranges[i : i + 2]) for i in range(0, len(ranges) - 1, 2)]

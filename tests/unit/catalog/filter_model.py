@@ -26,6 +26,7 @@ DOMAINS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         [("string", t) for t in ("", "a", "ab", "é", "b")],
     ),
     "varchar(4)": (["a", "ab", "b ", "abcd"], [("string", t) for t in ("", "a", "ab", "b ", "abcde")]),
+    "char(3)": (["a  ", "ab ", "abc", "é  "], [("string", t) for t in ("a", "ab  ", "abc", "abcd", "ab\t", "")]),
     "date": (
         ["0001-01-01", "1969-12-31", "2020-01-02", "9999-12-31"],
         [("date", "2020-1-2"), ("string", "1970-01-01")],
@@ -50,6 +51,8 @@ def value(type: str, text: str | None) -> Any:
         return datetime.fromisoformat(text)
     if type == "boolean":
         return text == "true"
+    if type.startswith("char"):
+        return _padded(text)
     return text if type.startswith(("string", "varchar")) else Decimal(text)
 
 
@@ -66,7 +69,14 @@ def literal_value(type: str, literal: Literal) -> Any:
         return datetime.fromisoformat(literal.text)
     if type == "boolean":
         return literal.text in ("true", "t")
+    if type.startswith("char"):
+        return _padded(literal.text)
     return literal.text if type.startswith(("string", "varchar")) else Decimal(literal.text)
+
+
+def _padded(text: str) -> str:
+    """CHAR compares as if blanks went on for ever."""
+    return text.ljust(100)
 
 
 def _float(text: str, type: str) -> tuple[bool, float]:

@@ -6,7 +6,7 @@ import json
 import math
 import struct
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +18,14 @@ from hypothesis import strategies as st
 
 from rewriter.catalog.floats import java_double, java_float
 from rewriter.catalog.keys import (
+    NULL,
+    TOP,
     KeyRange,
     after,
+    decode_bytes,
     decode_value,
     encode,
+    encode_bytes,
     encode_value,
     merged,
     prefix,
@@ -71,6 +75,10 @@ def _moment(moment: datetime) -> tuple[datetime, str]:
     return moment, whole + (f".{fraction.rstrip('0')}" if fraction else "")
 
 
+def _fraction(number: int, scale: int) -> str:
+    return f"{'-' * (number < 0)}0.{abs(number):0{scale}}"
+
+
 _TEXT = st.text()
 
 #: By type: values that compare as Spark orders them, with their canonical text.
@@ -80,15 +88,75 @@ TYPED: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], tuple[Any, str]]]
     "int": (st.integers(-(2**31), 2**31 - 1), lambda n: (n, str(n))),
     "bigint": (st.integers(-(2**63), 2**63 - 1), lambda n: (n, str(n))),
     "decimal(10,2)": (st.integers(-(10**10) + 1, 10**10 - 1), lambda n: (n, f"{Decimal(n).scaleb(-2):f}")),
+    "decimal(5,5)": (st.integers(-99_999, 99_999), lambda n: (n, f"{Decimal(n).scaleb(-5):f}")),
+    "decimal(38,38)": (st.integers(-(10**38) + 1, 10**38 - 1), lambda n: (n, _fraction(n, 38))),
     "decimal(38,0)": (st.integers(-(10**38) + 1, 10**38 - 1), lambda n: (n, str(n))),
     "string": (st.one_of(_TEXT, st.text(st.sampled_from("\x00\x01\x02a"))), lambda s: (s.encode(), s)),
     "varchar(30)": (st.text(max_size=30), lambda s: (s.encode(), s)),
+    "char(4)": (st.text(max_size=4), lambda s: (s.ljust(4).encode(), s.ljust(4))),
     "boolean": (st.booleans(), lambda b: (b, str(b).lower())),
     "date": (st.dates(), lambda d: (d, d.isoformat())),
     "timestamp": (st.datetimes(), _moment),
     "double": (st.floats(), _double),
     "float": (st.floats(width=32), _float),
 }
+
+
+#: What random values meet too seldom: both ends, what is next to them and to zero, what carries, what is escaped.
+EXTREMES: dict[str, list[Any]] = {
+    **{
+        type: [-(1 << bits), 1 - (1 << bits), -257, -256, -1, 0, 1, 127, 255, 256, (1 << bits) - 2, (1 << bits) - 1]
+        for type, bits in (("smallint", 15), ("int", 31), ("bigint", 63))
+    },
+    "tinyint": [-128, -127, -1, 0, 1, 126, 127],
+    "decimal(10,2)": [1 - 10**10, -100, -99, -1, 0, 1, 99, 100, 255, 256, 10**10 - 1],
+    "decimal(5,5)": [-99_999, -1, 0, 1, 99_999],
+    "decimal(38,38)": [1 - 10**38, -1, 0, 1, 10**38 - 1],
+    "decimal(38,0)": [1 - 10**38, -(2**64), -1, 0, 1, 2**64, 10**38 - 1],
+    "string": ["", "\0", "\0\0", "\0\1", "\1", "\1\0", "\1\1", "\1\2", "\2", "a", "a\0", "a\1", "\uffff", "\U0010ffff"],
+    "varchar(30)": ["", " ", "a", "a ", "é", "e\u0301"],
+    "char(4)": ["", "a", "a\0", "a\1", "a\t", "ab"],
+    "boolean": [False, True],
+    "date": [date.min, date(1969, 12, 31), date(1970, 1, 1), date.max],
+    "timestamp": [
+        datetime.min, datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(1970, 1, 1),
+        datetime(1970, 1, 1, 0, 0, 0, 1), datetime.max,
+    ],
+    "double": [
+        -math.inf, -1.7976931348623157e308, -1.0, -5e-324, -0.0, 0.0, 5e-324, 2.2250738585072014e-308, 1.0,
+        1.0000000000000002, 1.7976931348623157e308, math.inf, math.nan,
+    ],
+    "float": [
+        -math.inf, -3.4028234663852886e38, -1.401298464324817e-45, -0.0, 0.0, 1.401298464324817e-45, 1.0,
+        1.0000001192092896, 3.4028234663852886e38, math.inf, math.nan,
+    ],
+}  # fmt: skip
+
+
+def test_there_are_extremes_of_every_type() -> None:
+    assert EXTREMES.keys() == TYPED.keys()
+
+
+@pytest.mark.parametrize("type", TYPED)
+def test_extremes_are_in_order_and_come_back(type: str) -> None:
+    """Each with each, and with NULL."""
+    of = TYPED[type][1]
+    found = [_encoded(type, of, value) for value in [None, *EXTREMES[type]]]
+    for a, a_key in found:
+        for b, b_key in found:
+            assert ((a < b), (a == b)) == ((a_key < b_key), (a_key == b_key)), (a, b)
+            assert a == b or not a_key.startswith(b_key)
+    for value in EXTREMES[type]:
+        assert decode_value(type, encode_value(type, of(value)[1])) == of(value)[1]
+
+
+@given(st.lists(st.binary(max_size=6) | st.lists(st.sampled_from([0, 1, 2, 255]), max_size=4).map(bytes), min_size=2))
+def test_any_bytes_have_a_field_in_their_order(values: list[bytes]) -> None:
+    for value in values:
+        assert decode_bytes(encode_bytes(value)) == value
+        assert split([None, 5], prefix(1) + encode_bytes(value) + encode_value("int", "0"))[0] == encode_bytes(value)
+        assert NULL < encode_bytes(value) < TOP
+    assert sorted(values) == [decode_bytes(field) for field in sorted(map(encode_bytes, values))]
 
 
 @pytest.mark.parametrize("type", TYPED)

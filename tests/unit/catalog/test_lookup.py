@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rewriter.catalog import lookup as module
@@ -11,6 +13,7 @@ from rewriter.errors import AnalysisError, ConflictError, DataError, InterfaceEr
 from rewriter.grammar.filters import Comparison, parse_filter
 from rewriter.grammar.statements import Literal
 
+from .filter_model import truth
 from .support import Warehouse
 
 COLUMNS = (Column("ds", "string"), Column("hr", "int"))
@@ -83,6 +86,63 @@ def test_pages_follow_each_other(
     last = snapshot.get_partitions_by_filter(table, text, 2)[-1]
     assert snapshot.get_partitions_by_filter(table, text, 3, last.key)[0].key > last.key
     assert snapshot.partition_names_by_filter(table, text, 0) == ()
+
+
+def test_what_the_database_rejects_is_never_read(w: Warehouse, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[bytes] = []
+    key_page = module.reads.key_page
+
+    def recorded(*given: Any) -> list[bytes]:
+        read.extend(found := key_page(*given))
+        return found
+
+    monkeypatch.setattr(module.reads, "key_page", recorded)
+    snapshot = w.catalog.snapshot()
+    assert len(snapshot.partition_names_by_filter(table, "ds like '%5'")) == len(read) == 24
+    assert len(snapshot.partition_names_by_filter(table, "ds like '%5'", 7)) == 7
+    assert len(read) == 24 + 7
+    # Counted where the rows are; the first of two branches has nothing left to test.
+    assert snapshot.count_partitions_by_filter(table, "ds like '%5'") == 24
+    assert snapshot.count_partitions_by_filter(table, "ds = '2020-01-01' or ds > '2020-01-02' and ds like '%5'") == 48
+    assert len(read) == 24 + 7
+    # A pattern of single characters is no condition on bytes: what its beginning lets through is read.
+    assert snapshot.count_partitions_by_filter(table, "ds like '2020-01-_5'") == 24
+    assert len(read) == 24 + 7 + 121
+
+
+@pytest.mark.parametrize(
+    ("text", "entries", "count"),
+    [
+        ("hr = 3 and ds like '%5'", 1, 1),
+        ("hr in (3, 4) and ds like '%_5'", 11, 2),
+        ("(ds > '2020-01-03' or ds like '%2') and hr = 3 or ds is null and hr = 3", 4, 4),
+    ],
+)
+def test_what_an_index_finds_is_tested_there(
+    w: Warehouse, table: Table, monkeypatch: pytest.MonkeyPatch, text: str, entries: int, count: int
+) -> None:
+    read: list[bytes] = []
+    indexed_keys = module.reads.indexed_keys
+
+    def recorded(*given: Any) -> list[bytes]:
+        read.extend(found := indexed_keys(*given))
+        return found
+
+    monkeypatch.setattr(module.reads, "indexed_keys", recorded)
+    assert w.catalog.snapshot().count_partitions_by_filter(table, text) == count
+    assert len(read) == entries
+
+
+def test_a_filter_as_deep_as_they_may_be(w: Warehouse, table: Table) -> None:
+    text = "hr = 5 and ds <> 'x'"
+    for number in range(6, 53):
+        text = f"not (hr <> {number} and ds <> '{number}' and ({text}))"
+    snapshot = w.catalog.snapshot()
+    types = {column.name: column.type for column in COLUMNS}
+    found = [row for row in ALL if truth(parse_filter(text), types, dict(zip(types, row, strict=True)))]
+    assert 0 < len(found) < len(VALUES)
+    assert snapshot.count_partitions_by_filter(table, text) == len(found)
+    assert {one.values for one in snapshot.get_partitions_by_filter(table, text)} == set(found)
 
 
 def test_resuming_behind_a_partition_that_is_gone(w: Warehouse, table: Table) -> None:

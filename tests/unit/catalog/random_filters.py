@@ -1,0 +1,123 @@
+"""Random tables, rows and filters of every partition type: few values, so that they meet, and some from all over."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hypothesis import strategies as st
+
+from rewriter.catalog.floats import java_double, java_float
+from rewriter.catalog.models import Column
+from rewriter.grammar import filters as f
+from rewriter.grammar.statements import Literal
+
+from .filter_model import DOMAINS
+
+Row = tuple[str | None, ...]
+
+TYPES = sorted(DOMAINS)
+PATTERNS = ["a%", "%", "_", "%b", "a_", "a\\%", "A\\%", "%a%b%", "1%", "", "é", "2020%", "%0"]
+
+#: What keys escape and what stands beside it, what patterns mean, characters of one to four bytes.
+_CHARACTERS = st.sampled_from("\x00\x01\x02\x03\x7fabA%_\\ 01éÿ\u3042\uffff\U0001f600\U0010ffff")
+_TEXTS = st.text(_CHARACTERS, max_size=4)
+_PIECES = st.text(st.sampled_from("\x01\x02\x03abA 0éÿ\u3042\U0001f600"), max_size=2)
+
+
+def _moment(moment: datetime) -> str:
+    whole, _, fraction = moment.isoformat(" ").partition(".")
+    return whole + (f".{fraction.rstrip('0')}" if fraction else "")
+
+
+def _integers(width: int) -> st.SearchStrategy[str]:
+    bound = 1 << (8 * width - 1)
+    return st.integers(-bound, bound - 1).map(str)
+
+
+#: By type: canonical texts.
+_WILD: dict[str, st.SearchStrategy[str]] = {
+    "tinyint": _integers(1),
+    "smallint": _integers(2),
+    "int": _integers(4),
+    "bigint": _integers(8),
+    "decimal(6,2)": st.integers(-999_999, 999_999).map(lambda n: f"{'-' * (n < 0)}{abs(n) // 100}.{abs(n) % 100:02}"),
+    "double": st.floats(allow_nan=False, allow_infinity=False).map(lambda x: java_double(x or 0.0)),
+    "float": st.floats(allow_nan=False, allow_infinity=False, width=32).map(lambda x: java_float(x or 0.0)),
+    "string": _TEXTS,
+    "varchar(4)": _TEXTS,
+    "char(3)": _TEXTS.map(lambda text: text[:3].ljust(3)),
+    "date": st.dates().map(str),
+    "timestamp": st.datetimes().map(_moment),
+    "boolean": st.sampled_from(["false", "true"]),
+}
+
+
+def values(type: str) -> st.SearchStrategy[str]:
+    """Canonical values of a type."""
+    return st.sampled_from(DOMAINS[type][0]) | _WILD[type]
+
+
+def literals(type: str) -> st.SearchStrategy[Literal]:
+    """Literals that compare with a type, NULL among them."""
+    found = st.sampled_from([("null", ""), *DOMAINS[type][1] * 3]).map(lambda pair: Literal(*pair))
+    return found | _TEXTS.map(lambda text: Literal("string", text)) if type in ("string", "varchar(4)") else found
+
+
+@st.composite
+def tables(draw: st.DrawFn, most: int = 3) -> tuple[list[Column], list[Row]]:
+    """Up to ``most`` partition columns, and up to forty rows of values."""
+    types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=most))
+    columns = [Column(f"p{i}", type) for i, type in enumerate(types)]
+    fields = [st.none() | values(type) for type in types]
+    return columns, draw(st.lists(st.tuples(*fields), max_size=40, unique=True))
+
+
+def patterns() -> st.SearchStrategy[str]:
+    """Patterns of LIKE: pieces, wildcards and what is taken plainly."""
+    parts = _PIECES | st.sampled_from(["%", "%", "%", "_", "\\%", "\\_", "\\\\"])
+    return st.sampled_from(PATTERNS) | st.lists(parts, max_size=5).map("".join)
+
+
+@st.composite
+def predicates(draw: st.DrawFn, columns: list[Column]) -> f.Filter:
+    """One condition on one of the columns."""
+    column = draw(st.sampled_from(columns))
+    literal = literals(column.type)
+    kind = draw(st.integers(0, 9))
+    if kind < 5:
+        return f.Comparison(column.name, draw(st.sampled_from(["=", "<>", "<", "<=", ">", ">="])), draw(literal))
+    if kind == 5:
+        return f.InList(column.name, tuple(draw(st.lists(literal, min_size=1, max_size=4))))
+    if kind == 6:
+        return f.Between(column.name, draw(literal), draw(literal))
+    if kind < 9:
+        return f.Like(column.name, Literal("string", draw(patterns())))
+    return f.IsNull(column.name)
+
+
+def filters(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
+    """AND, OR and NOT of conditions."""
+    return st.recursive(
+        predicates(columns),
+        lambda inner: st.one_of(
+            inner.map(f.negation),
+            st.lists(inner, min_size=2, max_size=4).map(tuple).map(f.conjunction),
+            st.lists(inner, min_size=2, max_size=4).map(tuple).map(f.disjunction),
+        ),
+        max_leaves=14,
+    )
+
+
+def chains(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
+    """OR of ANDs that restrict one column after another, as the fields of a key follow each other."""
+
+    @st.composite
+    def chain(draw: st.DrawFn) -> f.Filter:
+        parts: list[f.Filter] = []
+        for column in columns:
+            one = draw(st.lists(predicates([column]), max_size=2).map(tuple))
+            if one:
+                parts.append(f.disjunction(one))
+        return f.conjunction(tuple(parts)) if parts else draw(predicates(columns))
+
+    return st.lists(chain(), min_size=1, max_size=3).map(tuple).map(f.disjunction)
