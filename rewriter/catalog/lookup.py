@@ -16,6 +16,7 @@ from rewriter.catalog import keys, reads
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Partition, PartitionValues, Table
+from rewriter.catalog.name_maker import NameMaker
 from rewriter.catalog.scan_plans import Scan
 from rewriter.catalog.values import canonical, parse_partition_name, partition_name
 from rewriter.catalog.writeids import ValidWriteIdList
@@ -63,7 +64,7 @@ class Lookup:
 
     def names(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[str]:
         """Their names, made of the keys."""
-        return map(self.name_of, self.found_keys(limit, after))
+        return map(NameMaker(self.table.partition_columns).name_of, self.found_keys(limit, after))
 
     def count(self) -> int:
         """How many there are. The database counts where a scan has no filter; else their keys are read."""
