@@ -1,0 +1,169 @@
+"""The same partitions in a Hive metastore 2.3.10 and in our catalog on SQLite, added and found in the same run.
+
+The metastore is asked over loopback by one client, which reads whole partitions, as ours does in its own process. It
+adds in the batches that it likes best; the partitions' directories are there already and statistics are off, for it
+would make and list a directory for each of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks import hive_metastore
+from benchmarks.lookups import (
+    BATCHES,
+    HOURS,
+    REPEAT,
+    Shape,
+    add,
+    answers,
+    best_of,
+    each,
+    gets,
+    listing,
+    open_catalog,
+    rate,
+)
+from benchmarks.timing import Figure, Table, ratio, seconds
+
+#: The shape of a table with about that many partitions.
+REGIONS, SMALL = 2, 2_000
+THEIR_BATCHES = (100, 1_000)
+THEIR_GETS = 30
+_HIVE = "— Hive metastore"
+
+
+def measure(partitions: int = SMALL) -> Iterator[Table]:
+    """The figures at about 2,000 partitions, and at about ``partitions`` where that is another number."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rewriter-metastores-") as folder,
+        hive_metastore.running() as port,
+        hive_metastore.client(port) as client,
+    ):
+        _warm_up(client, Path(folder))
+        for size in sorted({SMALL, partitions}):
+            shape = Shape(REGIONS, round(size / REGIONS / HOURS))
+            yield _compare(client, Path(folder, str(size)), shape)
+
+
+def _compare(client: Any, folder: Path, shape: Shape) -> Table:
+    return Table(
+        f"{shape.size:,} partitions, ours on SQLite beside a Hive metastore 2.3.10 on Derby",
+        (*_adds(client, folder, shape), *_reads(client, folder, shape)),
+    )
+
+
+def _adds(client: Any, folder: Path, shape: Shape) -> Iterator[Figure]:
+    batches = [size for size in BATCHES if size <= shape.size] or [shape.size]
+    ours = [(size, add((folder / str(size), None), shape, size)) for size in batches]
+    theirs = [(size, _add(client, f"p{shape.size}_{size}", folder, shape, size)) for size in THEIR_BATCHES]
+    best, their_best = min(taken for _, taken in ours), min(taken for _, taken in theirs)
+    yield Figure(f"add all, {best_of(ours):,} in a commit", best, rate(shape, best))
+    note = f"{rate(shape, their_best)}; ours takes {ratio(their_best, best)} less"
+    yield Figure(f"{_HIVE}, {best_of(theirs):,} in a call", their_best, note)
+
+
+def _reads(client: Any, folder: Path, shape: Shape) -> Iterator[Figure]:
+    size = max((size for size in BATCHES if size <= shape.size), default=shape.size)
+    catalog = open_catalog((folder / str(size), None))
+    snapshot = catalog.snapshot()
+    name = f"p{shape.size}_{THEIR_BATCHES[-1]}"
+    ask = partial(client.get_partition, "default", name)
+    chosen = shape.values()[:: shape.size // THEIR_GETS]
+    assert [ask(list(values)).values for values in chosen] == [list(values) for values in chosen]
+    by_key, _ = gets(snapshot, shape)
+    yield from _pair("get one", by_key, each(lambda values: ask(list(values)), chosen))
+    for what, taken, found in answers(snapshot, shape):
+        call = partial(client.get_partitions_by_filter, "default", name, shape.filters()[what], -1)
+        assert len(call()) == found, what
+        yield from _pair(what, taken, seconds(call, REPEAT), f"{found:,} partitions")
+    names, count = listing(snapshot)
+    every = partial(client.get_partition_names, "default", name, -1)
+    # They list hours as text: 1, 10, 11, …
+    assert sorted(every()) == sorted(snapshot.lookup(snapshot.table("p"), None).names())
+    yield from _pair("names of all", names, seconds(every, REPEAT))
+    counted = partial(client.get_num_partitions_by_filter, "default", name, "region >= ''")
+    assert counted() == shape.size
+    yield from _pair("count of all", count, seconds(counted, REPEAT))
+    catalog.close()
+
+
+def _pair(what: str, ours: float, theirs: float, note: str = "") -> tuple[Figure, Figure]:
+    return Figure(what, ours, note), Figure(_HIVE, theirs, f"ours takes {ratio(theirs, ours)} less")
+
+
+def _warm_up(client: Any, folder: Path) -> None:
+    """Runs all that is measured some times, on tables of their own."""
+    shape = Shape(1, 42)
+    add((folder / "ours", None), shape, shape.size)
+    _add(client, "warm", folder / "warm", shape, 100)
+    for _ in range(REPEAT):
+        client.get_partition_names("default", "warm", -1)
+        client.get_partition("default", "warm", list(shape.values()[0]))
+        for text in shape.filters().values():
+            client.get_partitions_by_filter("default", "warm", text, -1)
+
+
+def _add(client: Any, name: str, folder: Path, shape: Shape, batch: int) -> float:
+    """Seconds for adding all partitions to a new table of the metastore, ``batch`` of them in each call."""
+    from pymetastore.hive_metastore import ttypes
+
+    def storage(location: Path) -> Any:
+        location.mkdir(parents=True, exist_ok=True)
+        return ttypes.StorageDescriptor(
+            cols=[ttypes.FieldSchema("x", "int", None)],
+            location=location.as_uri(),
+            inputFormat="org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+            outputFormat="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+            serdeInfo=ttypes.SerDeInfo(
+                serializationLib="org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe", parameters={}
+            ),
+            compressed=False,
+            numBuckets=-1,
+            bucketCols=[],
+            sortCols=[],
+            parameters={},
+        )
+
+    columns = [ttypes.FieldSchema(*pair, None) for pair in (("region", "string"), ("ds", "string"), ("hr", "int"))]
+    client.create_table(
+        ttypes.Table(
+            tableName=name,
+            dbName="default",
+            owner="rewriter",
+            createTime=0,
+            lastAccessTime=0,
+            retention=0,
+            sd=storage(folder / name),
+            partitionKeys=columns,
+            parameters={"EXTERNAL": "TRUE"},
+            tableType="EXTERNAL_TABLE",
+        )
+    )
+    partitions = [
+        ttypes.Partition(
+            values=list(values),
+            dbName="default",
+            tableName=name,
+            createTime=0,
+            lastAccessTime=0,
+            sd=storage(folder / name / "/".join(values)),
+            parameters={},
+        )
+        for values in shape.values()
+    ]
+
+    def run() -> None:
+        for some in _batches(partitions, batch):
+            client.add_partitions_req(ttypes.AddPartitionsRequest("default", name, some, False, False))
+
+    return seconds(run)
+
+
+def _batches(partitions: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(partitions), size):
+        yield partitions[start : start + size]
