@@ -23,7 +23,6 @@ from benchmarks import (
 )
 from benchmarks.timing import Table, markdown
 
-
 GROUPS = ("planning", "cover", "timelines", "lookups", "duckdb", "spark")
 
 

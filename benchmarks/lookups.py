@@ -165,7 +165,7 @@ def listing(snapshot: Snapshot) -> tuple[float, float]:
 def _measure(database: str, new_place: Callable[[], Place]) -> Iterator[Table]:
     batch = BATCHES[0]
     for regions in SIZES:
-        shape, tried, places = Shape(regions), [], []
+        shape, tried, places = Shape(regions), list[tuple[int, float]](), list[Place]()
         for size in BATCHES if regions < SIZES[-1] else (batch,):
             if size > shape.size and tried:
                 continue
