@@ -72,6 +72,12 @@ def _parser() -> argparse.ArgumentParser:
         help="the warehouse directory (default: $REWRITER_WAREHOUSE, otherwise ./warehouse)",
     )
     warehouse.add_argument(
+        "--catalog",
+        metavar="URL",
+        default=os.environ.get("REWRITER_CATALOG") or None,
+        help="the PostgreSQL database that holds the catalog (default: $REWRITER_CATALOG, otherwise a file in DIR)",
+    )
+    warehouse.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, such as rewriter.partial_data=true"
     )
     _sql_command(commands.add_parser("sql", parents=[common, warehouse], help="run SQL statements"))
@@ -154,10 +160,10 @@ def _rewrite(arguments: argparse.Namespace) -> int:
 
 
 def _print_rewritten(arguments: argparse.Namespace) -> int:
-    from rewriter.catalog.store import FILE_NAME
+    from rewriter.catalog.store import Catalog
 
     # Rewriting only reads: it must not make a warehouse out of a mistyped name.
-    if not os.path.exists(os.path.join(os.path.expanduser(arguments.warehouse), FILE_NAME)):
+    if not Catalog.exists(arguments.warehouse, arguments.catalog):
         raise OperationalError(
             f"There is no warehouse in {arguments.warehouse}.",
             condition="WAREHOUSE_NOT_FOUND",
@@ -191,7 +197,7 @@ def _golden(arguments: argparse.Namespace) -> int:
 def _session(arguments: argparse.Namespace, engine: str = "duckdb", master: str | None = None) -> Session:
     from rewriter.session import Session
 
-    return Session(arguments.warehouse, engine, master, dict(map(_key_value, arguments.set)))
+    return Session(arguments.warehouse, engine, master, dict(map(_key_value, arguments.set)), arguments.catalog)
 
 
 def _key_value(text: str) -> tuple[str, str]:

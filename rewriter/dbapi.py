@@ -91,18 +91,24 @@ def TimestampFromTicks(ticks: float) -> datetime.datetime:
 
 
 def connect(
-    warehouse: str | os.PathLike[str], engine: str = "spark", master: str | None = None, **settings: object
+    warehouse: str | os.PathLike[str],
+    engine: str = "spark",
+    master: str | None = None,
+    catalog: str | None = None,
+    **settings: object,
 ) -> Connection:
     """Opens a warehouse directory, which is made where there is none. No engine starts yet.
 
-    ``engine`` is ``spark`` or ``duckdb``; ``master`` is Spark's master URL, ``local[*]`` without. ``settings`` are
-    those of SET, their prefix left out: ``connect(d, partial_data=True)``. Raises ``InterfaceError``, and
-    ``OperationalError`` where the directory cannot be made or holds another catalog.
+    ``engine`` is ``spark`` or ``duckdb``; ``master`` is Spark's master URL, ``local[*]`` without. ``catalog`` is the
+    URL of the PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without one it
+    is a file in the directory. ``settings`` are those of SET, their prefix left out: ``connect(d, partial_data=True)``.
+    Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be made, the database cannot be used,
+    or one of them holds something else.
     """
     from rewriter.session import Session
 
     named = {name if "." in name else f"rewriter.{name}": value for name, value in settings.items()}
-    return Connection(Session(warehouse, engine, master, named))
+    return Connection(Session(warehouse, engine, master, named, catalog))
 
 
 class Connection:

@@ -8,7 +8,8 @@
         │   ├── MissingDataError       a strict query met holes; the exact ranges are a field
         │   ├── EngineError            an engine refused or failed
         │   │   └── JavaNotFoundError  no Java serves Spark
-        │   └── ConflictError          two transactions met; retryable (SQLSTATE 40001)
+        │   ├── ConflictError          two transactions met; retryable (SQLSTATE 40001)
+        │   └── CommitUnknownError     the catalog's database went away during a commit: done, or not
         ├── IntegrityError             an object exists already, or does not fit the others
         ├── InternalError              a bug of ours
         ├── ProgrammingError           the statement is wrong
@@ -111,6 +112,13 @@ class ConflictError(OperationalError):
     condition = "CONCURRENT_WRITE"
     sqlstate = "40001"
     retryable = True
+
+
+class CommitUnknownError(OperationalError):
+    """Nobody can tell now whether a commit was made, so nothing that it may refer to may be removed."""
+
+    condition = "COMMIT_UNKNOWN"
+    sqlstate = "08007"
 
 
 class MissingDataError(OperationalError):

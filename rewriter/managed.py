@@ -18,7 +18,7 @@ from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.transaction import Transaction
 from rewriter.context import Context
-from rewriter.errors import Error
+from rewriter.errors import CommitUnknownError, Error
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.plan import TableUse
 from rewriter.planner.validity import is_bounded, window
@@ -37,7 +37,7 @@ def write_managed(
     """Lets ``fill`` write files into a new directory and commits what ``change`` makes of them; ``None`` is nothing.
 
     ``uses`` is what the query reads, which decides about freshness. Raises ``ConflictError`` where another transaction
-    came between; nothing is left then, nor after any other error of ours.
+    came between; nothing is left then, nor after any other error of ours but ``CommitUnknownError``.
     """
     with context.catalog.begin(context.snapshot) as transaction:
         write_id = transaction.write_id(table)
@@ -53,6 +53,8 @@ def write_managed(
             sources = {use.table.id: _keys(use, context) for use in uses if use.table.id > 0}
             unproven = [use.table.id for use in uses if use.table.id in sources and _reads_outside(use, context)]
             transaction.commit([made], sources, unproven)
+        except CommitUnknownError:
+            raise
         except Error:
             # Only an error of ours says surely that nothing was committed; otherwise the files must stay.
             shutil.rmtree(folder, ignore_errors=True)

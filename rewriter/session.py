@@ -67,7 +67,8 @@ class Session:
     """A warehouse directory, an engine for it, and settings. One thread at a time; close it, or use ``with``.
 
     ``engine`` is ``spark``, ``duckdb`` or an ``Engine``, which stays its owner's to close. ``master`` is Spark's
-    master URL. ``settings`` are those of SET, by name.
+    master URL. ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that holds the
+    catalog; without one it is a file in the warehouse.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Session:
         engine: str | Engine = "spark",
         master: str | None = None,
         settings: Mapping[str, object] | None = None,
+        catalog: str | None = None,
     ) -> None:
         if isinstance(engine, str) and engine not in ENGINES:
             raise InterfaceError(f"There is no engine '{engine}'.", object=engine, hint="Use spark or duckdb.")
@@ -88,7 +90,7 @@ class Session:
         self._engine: Engine | None = None
         self._master = master
         self._serial = itertools.count(1)
-        self._catalog: Catalog | None = Catalog.open(warehouse)
+        self._catalog: Catalog | None = Catalog.open(warehouse, catalog)
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
         """Runs one statement. Positions in errors are those of ``text``.

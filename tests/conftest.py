@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from postgres import postgres_server as postgres_server
+from postgres import postgres_url as postgres_url
 
 from rewriter.exec.duckdb import DuckDBEngine
 from rewriter.exec.spark import SparkEngine

@@ -1,4 +1,4 @@
-"""Tables, partitions, cubes, facts, write ids and the notification log, on SQLite."""
+"""Tables, partitions, cubes, facts, write ids and the notification log, on SQLite or PostgreSQL."""
 
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.store import Catalog, Event

@@ -2,69 +2,123 @@
 
 from __future__ import annotations
 
-import sqlite3
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
 
-from rewriter.catalog import migrations, schema
+from rewriter.catalog import migrations, postgresql, schema, sqlite
+from rewriter.catalog.backend import Backend, Purpose
 from rewriter.catalog.volumes import VolumeCache
-from rewriter.errors import OperationalError
+from rewriter.errors import DataError
 
-#: How long a writer waits for another one's short transaction, in seconds.
-BUSY_TIMEOUT_SECONDS = 60
+
+class _Now(sa.ColumnElement[float]):
+    type = sa.Double()
+    inherit_cache = True
+
+
+@compiles(_Now, "sqlite")
+def _sqlite_now(_element: _Now, _compiler: Any, **_: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(_Now, "postgresql")
+def _postgresql_now(_element: _Now, _compiler: Any, **_: Any) -> str:
+    return "CAST(EXTRACT(epoch FROM statement_timestamp()) AS double precision)"
+
 
 #: Seconds since 1970 on the database's clock, at the start of the statement.
-NOW: sa.ColumnElement[float] = sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Double())
+NOW: sa.ColumnElement[float] = _Now()
 
 
 class Database:
-    """A catalog's SQLite file. All methods may be used from several threads; a forked child opens its own."""
+    """A catalog's database. All methods may be used from several threads; a forked child connects anew."""
 
-    def __init__(self, path: Path, steps: tuple[migrations.Step, ...] = migrations.STEPS) -> None:
-        """Opens the file, makes or upgrades the schema. ``OperationalError`` where the file is no catalog."""
-        self.path = path
+    def __init__(self, place: Path | str | sa.URL, steps: tuple[migrations.Step, ...] = migrations.STEPS) -> None:
+        """Opens a SQLite file (a path) or a PostgreSQL database (a URL), makes or upgrades the schema.
+
+        ``OperationalError`` where it is no catalog or cannot be used; what ``postgresql.backend`` raises.
+        """
         self.volumes = VolumeCache()
-        self._engine = sa.create_engine(
-            sa.URL.create("sqlite", database=str(path)),
-            connect_args={"timeout": BUSY_TIMEOUT_SECONDS},
-            pool_size=4,
-            max_overflow=-1,
-        )
-        self._writer = self._engine.execution_options(rewriter_write=True)
-        sa.event.listen(self._engine, "connect", _prepare)
-        sa.event.listen(self._engine, "begin", _begin)
+        self._backend = _backend(place)
+        engine = self._backend.engine
+        self._engines = {
+            purpose: engine.execution_options(rewriter_purpose=purpose, **self._backend.options.get(purpose, {}))
+            for purpose in Purpose
+        }
+        sa.event.listen(engine, "begin", self._begin)
+        _OPEN.add(self)
         try:
             self._upgrade(steps)
         except BaseException:
             self.close()
             raise
 
+    def _begin(self, connection: sa.Connection) -> None:
+        self._backend.begin(connection, connection.get_execution_options()["rewriter_purpose"])
+
     def _upgrade(self, steps: tuple[migrations.Step, ...]) -> None:
         with self.read() as connection:
             if migrations.version_of(connection) == len(steps):
                 return
-        with self.write() as connection:
+        with self._alone(Purpose.MIGRATE) as connection:
             migrations.migrate(connection, steps)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """A connection that sees one state of the database until it is given back."""
-        with _our_errors(self.path), self._engine.connect() as connection:
+        with _our_errors(self._backend), self._engines[Purpose.READ].connect() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
-        """The one writer's connection: all or nothing, from ``BEGIN IMMEDIATE`` to the end of the block."""
-        with _our_errors(self.path), self._writer.begin() as connection:
+        """The one writer's connection: all or nothing. It waits for its turn, and sees what those before committed."""
+        with self._alone(Purpose.WRITE) as connection:
             yield connection
+
+    @contextmanager
+    def _alone(self, purpose: Purpose) -> Iterator[sa.Connection]:
+        with _our_errors(self._backend), self._engines[purpose].begin() as connection:
+            yield connection
+
+    def forget(self) -> None:
+        """Leaves all connections to the process that this one was forked from."""
+        self._backend.engine.dispose(close=False)
 
     def close(self) -> None:
         """Gives back all connections. Idempotent."""
-        self._engine.dispose()
+        self._backend.engine.dispose()
+
+
+def is_made(place: Path | str | sa.URL) -> bool:
+    """Whether a database holds anything. ``OperationalError`` where that is no catalog or cannot be read."""
+    backend = _backend(place)
+    try:
+        with _our_errors(backend), backend.engine.connect() as connection:
+            return migrations.version_of(connection) > 0
+    finally:
+        backend.engine.dispose()
+
+
+def _backend(place: Path | str | sa.URL) -> Backend:
+    return sqlite.backend(place) if isinstance(place, Path) else postgresql.backend(place)
+
+
+_OPEN: WeakSet[Database] = WeakSet()
+
+
+def _forked() -> None:
+    for database in _OPEN:
+        database.forget()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def next_number(connection: sa.Connection, name: str, count: int = 1) -> int:
@@ -75,44 +129,16 @@ def next_number(connection: sa.Connection, name: str, count: int = 1) -> int:
     return newest - count + 1
 
 
-def _prepare(dbapi: Any, _record: Any) -> None:
-    # The driver's own BEGIN would be deferred and late; ours is sent by the "begin" event.
-    dbapi.isolation_level = None
-    dbapi.execute("PRAGMA journal_mode = WAL")
-    dbapi.execute("PRAGMA synchronous = FULL")
-
-
-def _begin(connection: sa.Connection) -> None:
-    write = connection.get_execution_options().get("rewriter_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-
 @contextmanager
-def _our_errors(path: Path) -> Iterator[None]:
+def _our_errors(backend: Backend) -> Iterator[None]:
+    driver = backend.engine.dialect.loaded_dbapi
     try:
         yield
     except sa.exc.DBAPIError as error:
-        raise _translated(path, error.orig or error) from error
-    except sqlite3.Error as error:
-        raise _translated(path, error) from error
-
-
-def _translated(path: Path, error: BaseException) -> OperationalError:
-    text = str(error)
-    if "not a database" in text:
-        return OperationalError(
-            f"{path} is not a catalog", condition="NOT_A_CATALOG", object=str(path), hint="name another warehouse"
-        )
-    if "locked" in text or "busy" in text:
-        return OperationalError(
-            f"the catalog {path} is locked by another process: {text}",
-            condition="CATALOG_BUSY",
-            object=str(path),
-            hint="try again; if it stays so, look for a process that holds the file",
-        )
-    return OperationalError(
-        f"the catalog {path} cannot be read or written: {text}",
-        condition="CATALOG_UNAVAILABLE",
-        object=str(path),
-        hint="see that the directory exists, may be written and has room",
-    )
+        raise backend.translated(backend.place, error.orig or error, error.connection_invalidated) from error
+    except driver.Error as error:
+        raise backend.translated(backend.place, error, False) from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise DataError(
+            f"the catalog {backend.place} cannot hold this: {error}", condition="CATALOG_VALUE", object=backend.place
+        ) from error

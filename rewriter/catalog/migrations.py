@@ -52,7 +52,7 @@ def version_of(connection: Connection) -> int:
         raise OperationalError(
             "this database is not a catalog: it holds other tables",
             condition="NOT_A_CATALOG",
-            hint="name a directory of its own as the warehouse",
+            hint="give the catalog a directory, or a database or schema, of its own",
         )
     version: int = connection.execute(select(schema.schema_version.c.version)).scalar_one()
     return version

@@ -29,6 +29,9 @@ metadata = MetaData()
 
 _ROW_ID = BigInteger().with_variant(Integer, "sqlite")
 
+#: Text that an index or an ORDER BY compares: by its bytes, whatever the locale of the database.
+_BYTEWISE = Text().with_variant(Text(collation="C"), "postgresql")
+
 #: One row: the number of the newest migration that ran.
 schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True))
 
@@ -36,7 +39,7 @@ schema_version = Table("schema_version", metadata, Column("version", Integer, pr
 counters = Table(
     "counters",
     metadata,
-    Column("name", Text, primary_key=True),
+    Column("name", _BYTEWISE, primary_key=True),
     Column("value", BigInteger, nullable=False),
 )
 
@@ -45,7 +48,7 @@ transactions = Table(
     "transactions",
     metadata,
     Column("transaction_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("state", Text, nullable=False),
+    Column("state", _BYTEWISE, nullable=False),
     Column("snapshot_seq", BigInteger, nullable=False),
     Column("begun_at", Double, nullable=False),
     Column("heartbeat_at", Double, nullable=False),
@@ -72,9 +75,9 @@ objects = Table(
     metadata,
     Column("row_id", _ROW_ID, primary_key=True),
     Column("object_id", BigInteger, nullable=False),
-    Column("kind", Text, nullable=False),
+    Column("kind", _BYTEWISE, nullable=False),
     Column("name", Text, nullable=False),
-    Column("name_key", Text, nullable=False),
+    Column("name_key", _BYTEWISE, nullable=False),
     Column("definition", Text, nullable=False),
     Column("made", BigInteger, nullable=False),
     Column("ended", BigInteger, nullable=False),
@@ -116,7 +119,7 @@ files = Table(
     metadata,
     Column("row_id", _ROW_ID, primary_key=True),
     Column("key", LargeBinary, nullable=False),
-    Column("path", Text, nullable=False),
+    Column("path", _BYTEWISE, nullable=False),
     Column("rows", BigInteger),
     Column("bytes", BigInteger, nullable=False),
     Column("base", Boolean, nullable=False),

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rewriter.catalog import schema, transaction
-from rewriter.catalog.database import Database
+from rewriter.catalog.database import Database, is_made
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.transaction import Transaction
 from rewriter.errors import OperationalError
@@ -48,10 +48,13 @@ class Catalog:
         self._database = database
 
     @classmethod
-    def open(cls, warehouse: str | os.PathLike[str]) -> Catalog:
+    def open(cls, warehouse: str | os.PathLike[str], url: str | None = None) -> Catalog:
         """Opens the catalog of a directory; creates both where they are not there, upgrades an older one.
 
-        Raises ``OperationalError``: NOT_A_CATALOG for foreign files, CATALOG_TOO_NEW, CATALOG_UNAVAILABLE.
+        ``url`` names the PostgreSQL database that holds it (``postgresql+psycopg://user:password@host:5432/database``);
+        without one it is a SQLite file in the directory. Raises ``OperationalError``: NOT_A_CATALOG for what is
+        somebody else's, CATALOG_TOO_NEW, CATALOG_UNAVAILABLE, CATALOG_NOT_FOUND, CATALOG_ACCESS_DENIED; and
+        ``InterfaceError``: INVALID_CATALOG_URL, POSTGRES_DRIVER_NOT_FOUND.
         """
         path = Path(warehouse).expanduser().absolute()
         try:
@@ -63,7 +66,13 @@ class Catalog:
                 object=str(path),
                 hint="name a directory that exists or can be made",
             ) from error
-        return cls(path, Database(path / FILE_NAME))
+        return cls(path, Database(path / FILE_NAME if url is None else url))
+
+    @staticmethod
+    def exists(warehouse: str | os.PathLike[str], url: str | None = None) -> bool:
+        """Whether there is a directory with a catalog; ``open`` would make what is not there. Raises what it does."""
+        path = Path(warehouse).expanduser().absolute()
+        return (path / FILE_NAME).exists() if url is None else path.is_dir() and is_made(url)
 
     @property
     def warehouse(self) -> Path:

@@ -8,6 +8,7 @@ from types import TracebackType
 import sqlalchemy as sa
 
 from rewriter.catalog import commit, reads, schema
+from rewriter.catalog.backend import CONNECTION_LOST
 from rewriter.catalog.changes import Change
 from rewriter.catalog.context import CommitContext, hold_write_id, not_open
 from rewriter.catalog.database import NOW, Database, next_number
@@ -15,7 +16,7 @@ from rewriter.catalog.freshness import Sources, as_sources
 from rewriter.catalog.models import Table
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.timelines import TimelineDifference
-from rewriter.errors import Error, OperationalError
+from rewriter.errors import CommitUnknownError, Error, OperationalError
 
 
 class Transaction:
@@ -101,14 +102,38 @@ class Transaction:
         Raises ``ConflictError`` (retryable, in a new transaction) where a commit that the snapshot does not see wrote
         the same keys, or the transaction was aborted by others; ``IntegrityError``, ``DataError`` and
         ``AnalysisError`` where a change does not fit what exists. The transaction then stays open for a rollback.
+        ``CommitUnknownError`` where the database went away before it said whether it had committed.
         """
-        with self._database.write() as connection:
-            read = as_sources(sources)
-            context = CommitContext(self._database, connection, self._id, self._snapshot, read, frozenset(unproven))
-            commit.apply(context, changes)
+        read = as_sources(sources)
+        context: CommitContext | None = None
+        try:
+            with self._database.write() as connection:
+                context = CommitContext(self._database, connection, self._id, self._snapshot, read, frozenset(unproven))
+                commit.apply(context, changes)
+        except OperationalError as error:
+            if error.condition != CONNECTION_LOST or context is None or not self._is_committed(error):
+                raise
         self._differences = tuple(context.differences)
         self._ended = True
         return context.sequence
+
+    def _is_committed(self, lost: OperationalError) -> bool:
+        """Whether the commit was made whose connection was lost on the way; never again where it was not.
+
+        The database answers when it has settled it: the write that asks comes after. Raises ``CommitUnknownError``.
+        """
+        try:
+            self.rollback()
+            transaction = schema.transactions
+            mine = transaction.c.transaction_id == self._id
+            with self._database.read() as connection:
+                return connection.execute(sa.select(transaction.c.state).where(mine)).scalar() == "committed"
+        except OperationalError as error:
+            raise CommitUnknownError(
+                f"whether transaction {self._id} was committed cannot be told: {lost.message}",
+                object=lost.object,
+                hint="do not repeat the statement before you have looked whether its rows are there",
+            ) from error
 
     def rollback(self) -> None:
         """Ends the transaction as aborted. Does nothing where it has ended."""

@@ -1,0 +1,39 @@
+"""What differs from one database below the catalog to the other, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import sqlalchemy as sa
+
+from rewriter.errors import Error
+
+#: The condition of the error that says that a connection broke: what it was doing may be done, or not.
+CONNECTION_LOST = "CATALOG_CONNECTION_LOST"
+
+
+class Purpose(Enum):
+    """What a database transaction is for."""
+
+    READ = "read"
+    WRITE = "write"
+    MIGRATE = "migrate"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One database. ``place`` names it in messages, and holds no secret.
+
+    ``begin`` runs first in every transaction: after it a READ sees one state, and a WRITE or MIGRATE is the only one
+    and sees the newest. ``options`` are those of SQLAlchemy's connections. ``translated`` makes an error of ours of
+    one of the driver's; its second argument says whether the connection is lost.
+    """
+
+    place: str
+    engine: sa.Engine
+    begin: Callable[[sa.Connection, Purpose], None]
+    translated: Callable[[str, BaseException, bool], Error]
+    options: Mapping[Purpose, Mapping[str, Any]]

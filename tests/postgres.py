@@ -1,0 +1,87 @@
+"""A real PostgreSQL for the tests: one server for the whole run, an empty schema of its own for each test that asks.
+
+The server comes with the package ``pgserver``, or is the one that ``REWRITER_TEST_POSTGRES`` names by a URL whose user
+may create schemas (``postgresql://user:password@host/postgres``). Nothing is skipped where there is neither.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+SERVER = "REWRITER_TEST_POSTGRES"
+
+
+class PostgresServer:
+    """Makes schemas, each of which is a database of its own to who connects by its URL, and drops them."""
+
+    def __init__(self, url: str) -> None:
+        self._url = sa.make_url(url).set(drivername="postgresql+psycopg")
+        self._engine = sa.create_engine(self._url, isolation_level="AUTOCOMMIT", pool_size=1)
+
+    def run(self, statement: str) -> None:
+        """Runs one statement."""
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+    def create(self) -> str:
+        """A new schema, as the URL of those who know no other: ``postgresql+psycopg://…``. Costs a millisecond."""
+        name = f"rewriter_test_{uuid.uuid4().hex}"
+        self.run(f'CREATE SCHEMA "{name}"')
+        url = self._url.update_query_dict({"options": f"-csearch_path={name}"})
+        return url.render_as_string(hide_password=False)
+
+    def drop(self, url: str) -> None:
+        """Drops a schema that ``create`` made, with all that it holds."""
+        options = sa.make_url(url).query["options"]
+        self.run(f'DROP SCHEMA "{str(options).partition("=")[2]}" CASCADE')
+
+    def close(self) -> None:
+        """Gives back the connection."""
+        self._engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """The server, up in a second."""
+    given = os.environ.get(SERVER)
+    if given:
+        server = PostgresServer(given)
+        yield server
+        server.close()
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # It says where it keeps its lock.
+            import pgserver
+    except ImportError:
+        pytest.fail(f"pgserver is not installed here: name a PostgreSQL server by {SERVER}=postgresql://…")
+    # A short path, which a socket needs, and one that the server's own user may enter.
+    directory = tempfile.mkdtemp(prefix="pg")
+    started = pgserver.get_server(directory)
+    try:
+        server = PostgresServer(started.get_uri())
+        # Nothing of this has to outlive a loss of power.
+        server.run("ALTER SYSTEM SET fsync = off")
+        server.run("ALTER SYSTEM SET full_page_writes = off")
+        server.run("SELECT pg_reload_conf()")
+        yield server
+        server.close()
+    finally:
+        started.cleanup()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The URL of an empty schema, dropped behind the test."""
+    url = postgres_server.create()
+    yield url
+    postgres_server.drop(url)
