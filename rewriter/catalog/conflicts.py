@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from rewriter.catalog import schema
+from rewriter.catalog.bulk import insert_rows
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Table
 from rewriter.errors import ConflictError
@@ -59,20 +60,9 @@ def record(connection: sa.Connection, table: Table, claims: Claims, own: int) ->
     shared = set(claims.shared)
     both = (key for key in claims.rows if key in shared)
     entries = [(one, True) for one in (*claims.ranges, *map(point, both))] + [(point(key), False) for key in shared]
-    if entries:
-        connection.execute(
-            schema.written_ranges.insert(),
-            [
-                {
-                    "table_id": table.id,
-                    "commit_seq": own,
-                    "start_key": keys.start,
-                    "end_key": keys.end,
-                    "exclusive": exclusive,
-                }
-                for keys, exclusive in entries
-            ],
-        )
+    columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
+    rows = [(keys.start, keys.end, exclusive, table.id, own) for keys, exclusive in entries]
+    insert_rows(connection, schema.written_ranges.insert(), columns, rows)
 
 
 def point(key: bytes) -> KeyRange:

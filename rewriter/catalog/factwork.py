@@ -16,6 +16,7 @@ from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provena
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Fact, PartitionValues, Table
 from rewriter.catalog.othertimes import OtherTimes
+from rewriter.catalog.stretches import search
 from rewriter.catalog.timelines import (
     ABSENT,
     STATES,
@@ -254,11 +255,8 @@ class FactWork:
 
     def _newest_rows(self, table: Table) -> Iterator[_Newest]:
         row, ender, keys = schema.partitions, schema.write_ids, KeyRange.of_prefix(prefix(table.id))
-        newest = (
-            sa.select(sa.func.max(row.c.row_id))
-            .where(row.c.key >= keys.start, row.c.key < keys.end)
-            .group_by(row.c.key)
-        )
+        found = search(self._context.connection, row.c.key, (row.c.key, row.c.row_id), (), [keys]).subquery()
+        newest = sa.select(sa.func.max(found.c.row_id)).group_by(found.c.key)
         query = (
             sa.select(row.c.partition_values, row.c.as_of, row.c.sources, row.c.made, row.c.ended)
             .add_columns(row.c.commit_seq, ender.c.commit_seq, row.c.properties)
@@ -276,10 +274,9 @@ class FactWork:
 
     def _live_values(self, table: Table) -> Iterator[PartitionValues]:
         row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
-        query = sa.select(row.c.partition_values).where(
-            row.c.key >= keys.start, row.c.key < keys.end, row.c.ended == schema.NEVER
-        )
-        for (values,) in self._context.connection.execute(query):
+        columns, live = (row.c.partition_values, row.c.key), (row.c.ended == schema.NEVER,)
+        query = search(self._context.connection, row.c.key, columns, live, [keys])
+        for values, _ in self._context.connection.execute(query):
             yield tuple(json.loads(values))
 
 

@@ -98,6 +98,14 @@ def split(widths: Sequence[int | None], key: bytes) -> tuple[bytes, ...]:
     return tuple(fields)
 
 
+def place(table_id: int, column: int, field: bytes = b"") -> bytes:
+    """Where the secondary index (``schema.partition_fields``) has the keys with this field in a column, counted from 0.
+
+    Without a field, what all places of the column begin with.
+    """
+    return prefix(table_id) + column.to_bytes(2, "big") + field
+
+
 def after(field: bytes) -> bytes:
     """The least bytes above everything that begins with ``field``, in the same length.
 

@@ -1,13 +1,16 @@
-"""Partitions found by scans of their keys: whole, by key, by name or counted, page by page.
+"""Partitions found by scans of their keys, or by a secondary index: whole, by key, by name or counted, page by page.
 
 Rows are versioned, so pages read one after another under one list of write ids are one state; no database transaction
-stays open between them, and memory holds one page.
+stays open between them, and memory holds one page and, of a secondary index, at most ``ways.MOST_GATHERED`` keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -18,7 +21,9 @@ from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Partition, PartitionValues, Table
 from rewriter.catalog.name_maker import NameMaker
 from rewriter.catalog.scan_plans import Scan
+from rewriter.catalog.stretches import MOST
 from rewriter.catalog.values import canonical, parse_partition_name, partition_name
+from rewriter.catalog.ways import MOST_GATHERED, Choice, IndexWay, choose
 from rewriter.catalog.writeids import ValidWriteIdList
 from rewriter.errors import DataError, InterfaceError
 
@@ -26,39 +31,49 @@ from rewriter.errors import DataError, InterfaceError
 PAGE = 10_000
 
 _Row = TypeVar("_Row", bytes, Partition)
+#: Reads at most so many rows of some stretches, in key order.
+_Page = Callable[[sa.Connection, Sequence[KeyRange], int], list[_Row]]
 
 
 @dataclass(frozen=True)
 class Lookup:
     """The partitions of a table that the scans find, in key order. What is asked for is read each time anew.
 
-    ``limit`` is the most that is answered; ``after``, the key or name of a partition, which need not exist (any more),
-    answers those behind it only.
+    ``scans`` say what is found. How it is found is chosen, by counts, when first needed: by the scans, or by one of
+    ``indexes``, in which all of it is, too. ``limit`` is the most that is answered; ``after``, the key or name of a
+    partition, which need not exist (any more), answers those behind it only.
     """
 
     database: Database
     table: Table
     ids: ValidWriteIdList
     scans: tuple[Scan, ...]
+    indexes: tuple[IndexWay, ...] = ()
 
     @property
     def ranges(self) -> tuple[KeyRange, ...]:
-        """The stretches of keys that are searched."""
+        """The stretches of keys in which all that is found lies, whatever way it is found."""
         return tuple(scan.keys for scan in self.scans)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The way that is taken. A few bounded counts where there are several, else nothing is read."""
+        with self.database.read() as connection:
+            return choose(connection, self.ranges, self.indexes)
 
     def partitions(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[Partition]:
         """The partitions, one by one."""
 
-        def page(connection: sa.Connection, stretch: KeyRange, size: int) -> list[Partition]:
-            return reads.partition_page(connection, self.table, self.ids, stretch, size)
+        def page(connection: sa.Connection, stretches: Sequence[KeyRange], size: int) -> list[Partition]:
+            return reads.partition_page(connection, self.table, self.ids, stretches, size)
 
         return self._stream(page, lambda partition: partition.key, limit, after)
 
     def found_keys(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[bytes]:
         """Their keys. Nothing else is read."""
 
-        def page(connection: sa.Connection, stretch: KeyRange, size: int) -> list[bytes]:
-            return reads.key_page(connection, self.ids, stretch, size)
+        def page(connection: sa.Connection, stretches: Sequence[KeyRange], size: int) -> list[bytes]:
+            return reads.key_page(connection, self.ids, stretches, size)
 
         return self._stream(page, lambda key: key, limit, after)
 
@@ -68,12 +83,20 @@ class Lookup:
 
     def count(self) -> int:
         """How many there are. The database counts where a scan has no filter; else their keys are read."""
+        gathered = self._gathered()
+        if gathered is not None:
+            with self.database.read() as connection:
+                return reads.partition_count(connection, self.ids, _single(gathered))
+        plain = [scan.keys for scan in self.scans if not scan.filters]
         with self.database.read() as connection:
-            plain = sum(
-                reads.partition_count(connection, self.ids, scan.keys) for scan in self.scans if not scan.filters
-            )
+            counted = reads.partition_count(connection, self.ids, plain) if plain else 0
         filtered = Lookup(self.database, self.table, self.ids, tuple(scan for scan in self.scans if scan.filters))
-        return plain + sum(1 for _ in filtered.found_keys())
+        return counted + sum(1 for _ in filtered.found_keys())
+
+    def holds(self, key: bytes) -> bool:
+        """Whether a key of the table is one that counts. O(log n) in the scans, and what their filters take."""
+        at = bisect_right(self.scans, key, key=_start) - 1
+        return at >= 0 and key < self.scans[at].end and self.scans[at].holds(self.fields_of(key))
 
     def fields_of(self, key: bytes) -> tuple[bytes, ...]:
         """The key's fields, which order as the values do."""
@@ -91,42 +114,66 @@ class Lookup:
         return partition_name(self.table.partition_columns, self.values_of(key))
 
     def _stream(
-        self,
-        page: Callable[[sa.Connection, KeyRange, int], list[_Row]],
-        key_of: Callable[[_Row], bytes],
-        limit: int | None,
-        after: bytes | str | None,
+        self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, after: bytes | str | None
     ) -> Iterator[_Row]:
         if limit is not None and limit < 0:
             raise InterfaceError(f"a limit is 0 or more, not {limit}")
         behind = self._key(after) if isinstance(after, str) else after
-        return self._rows(page, key_of, limit, b"" if behind is None else behind + b"\x00")
+        least = b"" if behind is None else behind + b"\x00"
+        return islice(self._rows(page, key_of, limit, least), limit)
 
     def _rows(
-        self,
-        page: Callable[[sa.Connection, KeyRange, int], list[_Row]],
-        key_of: Callable[[_Row], bytes],
-        limit: int | None,
-        least: bytes,
+        self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, least: bytes
     ) -> Iterator[_Row]:
-        left = limit
-        for scan in self.scans:
-            start = max(scan.start, least)
-            while start < scan.end and left != 0:
-                size = PAGE if left is None or scan.filters else min(PAGE, left)
-                with self.database.read() as connection:
-                    rows = page(connection, KeyRange(start, scan.end), size)
-                for row in rows:
-                    if scan.filters and not scan.holds(self.fields_of(key_of(row))):
-                        continue
-                    yield row
-                    if left is not None:
-                        left -= 1
-                        if not left:
-                            return
-                if len(rows) < size:
-                    break
-                start = key_of(rows[-1]) + b"\x00"
+        """All that is found from the key ``least`` on, as long as somebody asks for more."""
+        if limit == 0:
+            return
+        gathered = self._gathered()
+        if gathered is not None:
+            filtered, stretches = False, _single(gathered)
+        else:
+            filtered, stretches = any(scan.filters for scan in self.scans), [scan.keys for scan in self.scans]
+        wanted = [KeyRange(max(one.start, least), one.end) for one in stretches if one.end > least]
+        size = PAGE if limit is None or filtered else min(PAGE, limit)
+        for row in self._pages(page, key_of, wanted, size):
+            if not filtered or self.holds(key_of(row)):
+                yield row
+
+    def _pages(
+        self, page: _Page[_Row], key_of: Callable[[_Row], bytes], left: list[KeyRange], size: int
+    ) -> Iterator[_Row]:
+        """What is visible in the stretches, in key order, from pages of at most ``size``.
+
+        One statement reads as many stretches as fit a page: where they do not, half as many are tried. A stretch that
+        is longer than a page is read alone, page by page.
+        """
+        left.reverse()
+        width = len(left)
+        while left:
+            width = min(width, len(left), MOST)
+            several = width > 1
+            with self.database.read() as connection:
+                rows = page(connection, left[: -width - 1 : -1], size + several)
+            if several and len(rows) > size:
+                width //= 2
+                continue
+            yield from rows
+            last = left[-width]
+            del left[-width:]
+            if not several and len(rows) == size:
+                left.append(KeyRange(key_of(rows[-1]) + b"\x00", last.end))
+            elif 2 * len(rows) <= size:
+                width *= 2
+
+    def _gathered(self) -> list[bytes] | None:
+        """The keys that count, in order, from an index; ``None`` where the scans are the way."""
+        index = self.choice.index
+        if index is None:
+            return None
+        with self.database.read() as connection:
+            found = reads.indexed_keys(connection, index.places, MOST_GATHERED + 1)
+        # More have come since they were counted: too many to be held.
+        return None if len(found) > MOST_GATHERED else sorted(filter(self.holds, found))
 
     def _key(self, name: str) -> bytes:
         """The key of a partition's name; ``DataError`` where it is none of this table's."""
@@ -140,3 +187,12 @@ class Lookup:
             )
         values = [canonical(column, value) for column, (_, value) in zip(columns, pairs, strict=True)]
         return keys.encode(self.table.id, [column.type for column in columns], values)
+
+
+def _single(found: Sequence[bytes]) -> list[KeyRange]:
+    """Each key as a stretch of its own."""
+    return [KeyRange(key, key + b"\x00") for key in found]
+
+
+def _start(scan: Scan) -> bytes:
+    return scan.start

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sqlalchemy import Connection, inspect, select, text
 
 from rewriter.catalog import schema
+from rewriter.catalog.partition_index import index_all
 from rewriter.errors import OperationalError
 
 Step = Callable[[Connection], None]
@@ -39,8 +40,21 @@ def _partition_properties(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE partitions ADD COLUMN properties TEXT"))
 
 
+def _secondary_index(connection: Connection) -> None:
+    """Partitions are found by their later columns, too: the index is filled from the keys that were ever written."""
+    schema.partition_fields.create(connection, checkfirst=True)
+    index_all(connection)
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
-STEPS: tuple[Step, ...] = (_first_schema, _views, _several_times, _time_layouts, _partition_properties)
+STEPS: tuple[Step, ...] = (
+    _first_schema,
+    _views,
+    _several_times,
+    _time_layouts,
+    _partition_properties,
+    _secondary_index,
+)
 
 
 def version_of(connection: Connection) -> int:

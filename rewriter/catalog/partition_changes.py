@@ -16,7 +16,7 @@ from rewriter.catalog.context import CommitContext
 from rewriter.catalog.factwork import FactWorks
 from rewriter.catalog.freshness import REGISTERED, UNKNOWN
 from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import DataFile, Table
+from rewriter.catalog.models import Column, DataFile, PartitionValues, Table
 from rewriter.catalog.partition_rows import LivePartition, Version
 from rewriter.catalog.values import partition_name, require_canonical
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError, InternalError
@@ -217,17 +217,36 @@ def _by_key(
     table: Table, partitions: Sequence[PartitionWrite], *, repeated: bool = False
 ) -> dict[bytes, PartitionWrite]:
     """The partitions by key. Values must be canonical; a repetition is a bug of the caller unless it may occur."""
-    types = [column.type for column in table.partition_columns]
     found: dict[bytes, PartitionWrite] = {}
+    key_of = _encoder(table)
     for partition in partitions:
-        require_canonical(table.partition_columns, partition.values)
         declared_period(partition.properties)  # raises where it is none
-        key = keys.encode(table.id, types, partition.values)
+        key = key_of(partition.values)
         if key in found and not repeated:
             name = partition_name(table.partition_columns, partition.values)
             raise InternalError(f"one write names the partition {name} twice")
         found.setdefault(key, partition)
     return found
+
+
+def _encoder(table: Table) -> Callable[[PartitionValues], bytes]:
+    """Makes keys of values, which must be canonical; each value of a column is checked and encoded once."""
+    columns, prefix = table.partition_columns, keys.prefix(table.id)
+    known: list[tuple[Column, dict[str | None, bytes]]] = [(column, {}) for column in columns]
+
+    def encoded(values: PartitionValues) -> bytes:
+        if len(values) != len(columns):
+            require_canonical(columns, values)
+        key = prefix
+        for (column, fields), value in zip(known, values, strict=True):
+            field = fields.get(value)
+            if field is None:
+                require_canonical((column,), (value,))
+                field = fields[value] = keys.encode_value(column.type, value)
+            key += field
+        return key
+
+    return encoded
 
 
 def _new(
@@ -239,6 +258,8 @@ def _new(
     keep_statistics: bool = False,
 ) -> LivePartition:
     """The partition with its added files: on top of what it had, or in place of it."""
+    if not files and before is None and not partition.properties:
+        return LivePartition(key, partition.values, partition.location, 0, 0, 0)
     counts = [file.rows for file in files]
     size, number = sum(file.bytes for file in files), len(files)
     if before is not None and keep_statistics:

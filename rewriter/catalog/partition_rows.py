@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from rewriter.catalog import schema
+from rewriter.catalog.bulk import insert_rows
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import DataFile, PartitionValues, Table
+from rewriter.catalog.partition_index import add_entries
 from rewriter.catalog.reads import chunks
 from rewriter.catalog.timelines import end_rows
 
@@ -95,37 +97,42 @@ def _live(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Ite
 def insert_partitions(
     connection: sa.Connection, table: Table, written: Sequence[tuple[LivePartition, int]], version: Version
 ) -> None:
-    """New versions of partitions, each with its ``as_of``."""
-    rows = [_partition_row(table, live, version, ended=schema.NEVER, as_of=as_of) for live, as_of in written]
-    if rows:
-        connection.execute(schema.partitions.insert(), rows)
+    """New versions of partitions, each with its ``as_of``, and the entries of new keys in the secondary index."""
+    _insert_rows(connection, table, written, version, schema.NEVER)
+    add_entries(connection, table, (live.key for live, _ in written))
 
 
 def insert_tombstones(
     connection: sa.Connection, table: Table, removed: Sequence[LivePartition], version: Version
 ) -> None:
     """Rows that nobody sees, which tell that an OVERWRITE removed the content of these partitions."""
-    rows = [_partition_row(table, live, version, ended=version.made, as_of=-1) for live in removed]
-    if rows:
-        connection.execute(schema.partitions.insert(), rows)
+    _insert_rows(connection, table, [(live, -1) for live in removed], version, version.made)
 
 
-def _partition_row(table: Table, live: LivePartition, version: Version, *, ended: int, as_of: int) -> dict[str, object]:
-    return {
-        "table_id": table.id,
-        "key": live.key,
-        "partition_values": json.dumps(live.values, ensure_ascii=False),
-        "location": live.location,
-        "rows": live.rows,
-        "bytes": live.bytes,
-        "files": live.files,
-        "as_of": as_of,
-        "sources": json.dumps(list(version.sources)),
-        "made": version.made,
-        "ended": ended,
-        "commit_seq": version.commit_seq,
-        "properties": live.properties,
-    }
+#: What ``_insert_rows`` writes, in its order.
+_WRITTEN = (
+    "key", "partition_values", "location", "rows", "bytes", "files", "as_of", "properties",
+    "table_id", "sources", "made", "ended", "commit_seq",
+)  # fmt: skip
+
+
+def _insert_rows(
+    connection: sa.Connection,
+    table: Table,
+    written: Iterable[tuple[LivePartition, int]],
+    version: Version,
+    ended: int,
+) -> None:
+    common = (table.id, json.dumps(list(version.sources)), version.made, ended, version.commit_seq)
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    rows = [
+        (
+            live.key, encode(live.values), live.location, live.rows, live.bytes, live.files, as_of, live.properties,
+            *common,
+        )
+        for live, as_of in written
+    ]  # fmt: skip
+    insert_rows(connection, schema.partitions.insert(), _WRITTEN, rows)
 
 
 def insert_files(

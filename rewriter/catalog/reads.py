@@ -1,4 +1,4 @@
-"""What the database holds for a reader: each function runs one or two statements on the connection it is given.
+"""What the database holds for a reader: each function runs a few statements at most on the connection it is given.
 
 A row is visible where the write id that made it is valid and the one that ended it is not.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog import schema
+from rewriter.catalog import schema, stretches
 from rewriter.catalog.codec import Object, decoded
 from rewriter.catalog.keys import KeyRange, merged, prefix
 from rewriter.catalog.models import DataFile, Partition, Table
@@ -97,53 +98,87 @@ def objects(
 def partitions(
     connection: sa.Connection, table: Table, ids: ValidWriteIdList, ranges: Iterable[KeyRange] | None = None
 ) -> Iterator[tuple[Partition, int]]:
-    """The visible partitions in key order, each with its ``as_of``. One statement for each merged range."""
+    """The visible partitions in key order, each with its ``as_of``. One statement for up to ``stretches.MOST`` ranges
+    that remain when they are merged.
+    """
     row = schema.partitions
-    columns = (row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files, row.c.as_of)
-    query = sa.select(*columns, row.c.properties).where(*_visible(row, ids), *_between(row)).order_by(row.c.key)
-    for scan in _scans(table, ranges):
-        for key, values, location, rows, size, files, as_of, given in connection.execute(query, scan):
+    columns = (*_partition_columns(), row.c.as_of, row.c.properties)
+    for some in chunks(_clipped(table, ranges), stretches.MOST):
+        query = stretches.search(connection, row.c.key, columns, _visible(row, ids), some)
+        for key, values, location, rows, size, files, as_of, given in connection.execute(query.order_by("key")):
             known = None if table.external else rows
             properties = json.loads(given) if given else {}
             yield Partition(key, tuple(json.loads(values)), location, known, size, files, properties), as_of
 
 
 def partition_page(
-    connection: sa.Connection, table: Table, ids: ValidWriteIdList, keys: KeyRange, limit: int
+    connection: sa.Connection,
+    table: Table,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    limit: int,
+    condition: sa.ColumnElement[bool] | None = None,
 ) -> list[Partition]:
-    """The first visible partitions of a key range, in key order. One statement."""
-    row = schema.partitions
-    columns = (row.c.key, row.c.partition_values, row.c.location, row.c.rows, row.c.bytes, row.c.files)
-    query = sa.select(*columns).where(*_visible(row, ids), *_between(row)).order_by(row.c.key).limit(limit)
+    """At most ``limit`` visible partitions of up to ``stretches.MOST`` key ranges, in key order: of one range the
+    first, of several any. ``condition`` is a further one on rows of ``schema.partitions``. One statement.
+    """
+    found = _page(connection, _partition_columns(), ids, ranges, limit, condition)
     return [
         Partition(key, tuple(json.loads(values)), location, None if table.external else rows, size, files)
-        for key, values, location, rows, size, files in connection.execute(query, _scan(keys))
+        for key, values, location, rows, size, files in (tuple(row) for row in found)
     ]
 
 
-def key_page(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyRange, limit: int) -> list[bytes]:
-    """The keys of these partitions. One statement that reads nothing else."""
-    row = schema.partitions
-    query = sa.select(row.c.key).where(*_visible(row, ids), *_between(row)).order_by(row.c.key).limit(limit)
-    return list(connection.execute(query, _scan(keys)).scalars())
+def key_page(
+    connection: sa.Connection,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    limit: int,
+    condition: sa.ColumnElement[bool] | None = None,
+) -> list[bytes]:
+    """The keys of the partitions that ``partition_page`` answers. One statement that reads nothing else."""
+    return [key for (key,) in _page(connection, (schema.partitions.c.key,), ids, ranges, limit, condition)]
 
 
-def partition_count(connection: sa.Connection, ids: ValidWriteIdList, keys: KeyRange) -> int:
-    """How many partitions of a key range are visible. One statement."""
+def partition_count(
+    connection: sa.Connection,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    condition: sa.ColumnElement[bool] | None = None,
+) -> int:
+    """How many partitions of key ranges are visible. One statement for up to ``stretches.MOST`` ranges."""
     row = schema.partitions
-    query = sa.select(sa.func.count()).select_from(row).where(*_visible(row, ids), *_between(row))
-    return int(connection.execute(query, _scan(keys)).scalar_one())
+    conditions = _with(_visible(row, ids), condition)
+    return sum(
+        _count(connection, stretches.search(connection, row.c.key, (row.c.key,), conditions, some))
+        for some in chunks(ranges, stretches.MOST)
+    )
+
+
+def entry_count(
+    connection: sa.Connection, key: sa.Column[bytes], ranges: Sequence[KeyRange], most: int | None = None
+) -> int:
+    """How many rows of any version have their key in the ranges, as far as ``most``. Reads the key's index only."""
+    query = stretches.search(connection, key, (key,), (), ranges)
+    return _count(connection, query if most is None else query.limit(most))
+
+
+def indexed_keys(connection: sa.Connection, places: Sequence[KeyRange], most: int) -> list[bytes]:
+    """The keys with an entry of the secondary index in the places, at most ``most`` of them, in no order."""
+    entry = schema.partition_fields
+    query = stretches.search(connection, entry.c.place, (entry.c.place, entry.c.key), (), places)
+    return [key for _, key in connection.execute(query.limit(most))]
 
 
 def files(
     connection: sa.Connection, table: Table, ids: ValidWriteIdList, ranges: Iterable[KeyRange] | None = None
 ) -> Iterator[tuple[bytes, DataFile]]:
-    """The visible files with their partition's key, in (key, path) order. One statement for each merged range."""
+    """The visible files with their partition's key, in (key, path) order. As many statements as for ``partitions``."""
     row = schema.files
     columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes)
-    query = sa.select(*columns).where(*_visible(row, ids), *_between(row)).order_by(row.c.key, row.c.path)
-    for scan in _scans(table, ranges):
-        for key, path, rows, size in connection.execute(query, scan):
+    for some in chunks(_clipped(table, ranges), stretches.MOST):
+        query = stretches.search(connection, row.c.key, columns, _visible(row, ids), some)
+        for key, path, rows, size in connection.execute(query.order_by("key", "path")):
             yield key, DataFile(path, rows, size)
 
 
@@ -159,16 +194,42 @@ def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -
     return found
 
 
-def _scans(table: Table, ranges: Iterable[KeyRange] | None) -> list[dict[str, bytes]]:
-    """The ranges clipped to the table's own keys, merged, as values of ``_between``."""
+def _partition_columns() -> tuple[sa.Column[Any], ...]:
+    row = schema.partitions.c
+    return row.key, row.partition_values, row.location, row.rows, row.bytes, row.files
+
+
+def _page(
+    connection: sa.Connection,
+    columns: Sequence[sa.Column[Any]],
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    limit: int,
+    condition: sa.ColumnElement[bool] | None,
+) -> list[sa.Row[Any]]:
+    row = schema.partitions
+    query = stretches.search(connection, row.c.key, columns, _with(_visible(row, ids), condition), ranges)
+    if len(ranges) == 1:
+        return list(connection.execute(query.order_by("key").limit(limit)))
+    # An ORDER BY of a database would read all that there is in the ranges before it answers the first row.
+    return sorted(connection.execute(query.limit(limit)), key=itemgetter(0))
+
+
+def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
+    counted = sa.select(sa.func.count()).select_from(query.subquery())
+    return int(connection.execute(counted).scalar_one())
+
+
+def _with(
+    conditions: tuple[sa.ColumnElement[bool], ...], condition: sa.ColumnElement[bool] | None
+) -> tuple[sa.ColumnElement[bool], ...]:
+    return conditions if condition is None else (*conditions, condition)
+
+
+def _clipped(table: Table, ranges: Iterable[KeyRange] | None) -> tuple[KeyRange, ...]:
+    """The ranges clipped to the table's own keys, merged."""
     own = KeyRange.of_prefix(prefix(table.id))
-    clipped = [own] if ranges is None else [one & own for one in ranges]
-    return [_scan(one) for one in merged(clipped)]
-
-
-def _scan(keys: KeyRange) -> dict[str, bytes]:
-    """A range as values of ``_between``."""
-    return {"first_key": keys.start, "end_key": keys.end}
+    return merged([own] if ranges is None else [one & own for one in ranges])
 
 
 def _visible(row: sa.Table, ids: ValidWriteIdList) -> tuple[sa.ColumnElement[bool], ...]:
@@ -184,8 +245,3 @@ def _visible(row: sa.Table, ids: ValidWriteIdList) -> tuple[sa.ColumnElement[boo
 
 def _numbers(name: str, numbers: Iterable[int]) -> sa.BindParameter[Any]:
     return sa.bindparam(name, sorted(numbers), expanding=True, literal_execute=True)
-
-
-def _between(row: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-    """The keys of one scan. A statement is built once and run for each."""
-    return row.c.key >= sa.bindparam("first_key"), row.c.key < sa.bindparam("end_key")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from rewriter.catalog import keys
 from rewriter.catalog.keys import KeyRange, merged
@@ -23,6 +24,8 @@ from rewriter.catalog.models import Column
 from rewriter.catalog.scan_filters import AllOf, AnyOf, FieldIn, FieldRanges, ScanFilter, intersection, within
 
 MAX_SCANS = 64
+
+_Item = TypeVar("_Item")
 
 #: A place between keys: the first key of a scan, or the first one after it. Exclusive starts and inclusive ends are
 #: byte successors, so a marker says all and belongs to its own scan.
@@ -175,8 +178,13 @@ def scans_of(tree: ScanFilter | None, columns: Sequence[Column], prefix: bytes) 
 
     ``prefix`` is that of the table's keys. O(n log n) in the filter's literals, plus the bounded product of its ORs.
     """
+    return laid_out(PartitionFilterGenerator(len(columns)).plan(tree), columns, prefix)
+
+
+def laid_out(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
+    """The scans that find what satisfies a plan, as ``scans_of`` says."""
     layout = _Layout(tuple(keys.width_of(column.type) for column in columns), prefix)
-    pieces = [piece for one in PartitionFilterGenerator(len(columns)).plan(tree).plans for piece in layout.pieces(one)]
+    pieces = [piece for one in plan.plans for piece in layout.pieces(one)]
     groups: list[_Group] = []
     for piece in sorted(pieces, key=lambda piece: (piece.keys.start, piece.keys.end)):
         if groups and piece.keys.start <= groups[-1].end:
@@ -184,9 +192,24 @@ def scans_of(tree: ScanFilter | None, columns: Sequence[Column], prefix: bytes) 
             groups[-1].pieces.append(piece)
         else:
             groups.append(_Group(piece.keys.start, piece.keys.end, [piece]))
-    count = min(len(groups), MAX_SCANS)
-    cuts = [i * len(groups) // count for i in range(count + 1)] if count else []
-    return tuple(_scan(groups[cuts[i] : cuts[i + 1]]) for i in range(count))
+    return tuple(_scan(some) for some in _gathered(groups))
+
+
+def stretches_of(ranges: FieldRanges) -> FieldRanges:
+    """At most ``MAX_SCANS`` ranges, in which the given ones lie: neighbours are joined."""
+    return tuple(KeyRange(some[0].start, some[-1].end) for some in _gathered(ranges))
+
+
+def only_keys(plan: FilterPlan, columns: Sequence[Column]) -> bool:
+    """Whether every conjunction names single values of every column, so that whole keys are got and nothing is
+    searched.
+    """
+    layout = _Layout(tuple(keys.width_of(column.type) for column in columns), b"")
+    return all(
+        ranges is not None and all(layout.is_value(part, column) for part in ranges)
+        for one in plan.plans
+        for column, ranges in enumerate(one.ranges)
+    )
 
 
 @dataclass(frozen=True)
@@ -219,17 +242,17 @@ class _Layout:
             ranges = plan.ranges[column]
             if ranges is None or (column and len(stems) * len(ranges) > max(MAX_SCANS, len(stems))):
                 break
-            points = [one for one in ranges if self._is_value(one, column)]
+            points = [one for one in ranges if self.is_value(one, column)]
             rest = plan.beyond(column + 1)
             if len(points) < len(ranges):
-                wide = [one for one in ranges if not self._is_value(one, column)]
+                wide = [one for one in ranges if not self.is_value(one, column)]
                 found += [_Piece(KeyRange(s + one.start, s + one.end), plan, rest) for s in stems for one in wide]
             stems = [stem + one.start for stem in stems for one in points]
             column += 1
         rest = plan.beyond(column)
         return found + [_Piece(KeyRange(stem, keys.after(stem)), plan, rest) for stem in stems]
 
-    def _is_value(self, one: KeyRange, column: int) -> bool:
+    def is_value(self, one: KeyRange, column: int) -> bool:
         """Whether the range holds exactly one field, NULL's or a value's."""
         width = self.widths[column]
         if one.end != keys.after(one.start):
@@ -237,6 +260,13 @@ class _Layout:
         if one.start == keys.NULL:
             return True
         return len(one.start) == width if width else one.start.endswith(b"\x00")
+
+
+def _gathered(items: Sequence[_Item]) -> list[Sequence[_Item]]:
+    """The items in order, in at most ``MAX_SCANS`` groups of neighbours."""
+    count = min(len(items), MAX_SCANS)
+    cuts = [i * len(items) // count for i in range(count + 1)] if count else []
+    return [items[cuts[i] : cuts[i + 1]] for i in range(count)]
 
 
 def _scan(groups: Sequence[_Group]) -> Scan:

@@ -1,9 +1,9 @@
 """The tables of the catalog's database, as SQLAlchemy Core sees them.
 
-Everything that a reader sees is versioned: ``made`` and ``ended`` are write ids of the object that the row belongs to,
-``commit_seq`` is the number of the commit that made it. A row is written, and marked as ended, only inside the database
-transaction of its writer's commit; nothing else is ever updated. A live row has ``ended = NEVER``, which makes "not
-ended by what I see" a range of an index.
+Everything that a reader sees is versioned, but for ``partition_fields``, which says why: ``made`` and ``ended`` are
+write ids of the object that the row belongs to, ``commit_seq`` is the number of the commit that made it. A row is
+written, and marked as ended, only inside the database transaction of its writer's commit; nothing else is ever updated.
+A live row has ``ended = NEVER``, which makes "not ended by what I see" a range of an index.
 """
 
 from __future__ import annotations
@@ -111,6 +111,19 @@ partitions = Table(
     Column("properties", Text),
     Index("partitions_by_key", "key", "ended"),
     Index("partitions_by_commit", "table_id", "commit_seq"),
+)
+
+#: The secondary index of partitions: for each key that was ever written, and each partition column after the first, the
+#: place of its field (``keys.place``) and the key. A key's values never change, so an entry is a fact about a key and
+#: has no versions: it comes with the first row of a key, in the same database transaction, and stays; whether there is
+#: such a partition, and for whom, its rows in ``partitions`` say.
+partition_fields = Table(
+    "partition_fields",
+    metadata,
+    Column("place", LargeBinary, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("place", "key"),
+    sqlite_with_rowid=False,
 )
 
 #: The files of managed tables; ``base`` tells an OVERWRITE's from an INTO's.

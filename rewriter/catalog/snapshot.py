@@ -14,8 +14,9 @@ from rewriter.catalog.keys import KeyRange, merged, prefix
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
-from rewriter.catalog.scan_plans import scans_of
+from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out
 from rewriter.catalog.volumes import mean_bytes
+from rewriter.catalog.ways import index_ways
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
 from rewriter.grammar.filters import Filter, parse_filter
@@ -147,8 +148,9 @@ class Snapshot:
 
     def lookup(self, table: Table, wanted: ScanFilter | None) -> Lookup:
         """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for."""
-        scans = scans_of(wanted, table.partition_columns, prefix(table.id))
-        return Lookup(self._database, table, self.write_ids(table.id), scans)
+        plan = PartitionFilterGenerator(len(table.partition_columns)).plan(wanted)
+        scans = laid_out(plan, table.partition_columns, prefix(table.id))
+        return Lookup(self._database, table, self.write_ids(table.id), scans, index_ways(plan, table))
 
     def get_partitions_by_expr(
         self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
@@ -156,7 +158,7 @@ class Snapshot:
         """The partitions for which a filter is TRUE (``None``: all), in key order, which is that of the values.
 
         At most ``limit`` of those behind the one whose key or name ``after`` is. Raises what ``bind_filter`` raises.
-        Reads only the stretches of keys that ``scan_plans`` finds; ``lookup`` streams, names and counts.
+        Reads only stretches of the index that ``ways`` chooses; ``lookup`` streams, names and counts.
         """
         return tuple(self.lookup(table, self._bound(table, tree)).partitions(limit, after))
 

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from rewriter.catalog import schema
+from rewriter.catalog import schema, stretches
 from rewriter.catalog.binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.freshness import UNKNOWN, BaseContent
+from rewriter.catalog.keys import merged
+from rewriter.catalog.reads import chunks
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.catalog.timelines import ABSENT, States, ranges_of
 from rewriter.errors import DataError
@@ -100,14 +102,16 @@ class PeriodParts:
 
     def _read(self, binding: TimeBinding, period: Period, run: OrdinalRange) -> Iterable[tuple[Slot, Part]]:
         row = schema.partitions
-        columns = (row.c.partition_values, row.c.as_of, row.c.sources, row.c.files, row.c.made, row.c.ended)
-        query = sa.select(*columns, row.c.commit_seq).order_by(row.c.row_id)
+        state = (row.c.partition_values, row.c.as_of, row.c.sources, row.c.files, row.c.made, row.c.ended)
+        columns = (*state, row.c.commit_seq, row.c.row_id, row.c.key)
         newest = {
             values: rest
-            for keys in binding.key_ranges(period, run)
-            for values, *rest in self._connection.execute(query.where(row.c.key >= keys.start, row.c.key < keys.end))
+            for some in chunks(merged(binding.key_ranges(period, run)), stretches.MOST)
+            for values, *rest in self._connection.execute(
+                stretches.search(self._connection, row.c.key, columns, (), some).order_by("row_id")
+            )
         }
-        for text, (as_of, sources, files, made, ended, commit) in newest.items():
+        for text, (as_of, sources, files, made, ended, commit, _, _) in newest.items():
             values = tuple(json.loads(text))
             # A row that ended as it was made tells of a wipe.
             dropped = ended != schema.NEVER
