@@ -75,8 +75,8 @@ def _reads(client: Any, folder: Path, shape: Shape) -> Iterator[Figure]:
     ask = partial(client.get_partition, "default", name)
     chosen = shape.values()[:: shape.size // THEIR_GETS]
     assert [ask(list(values)).values for values in chosen] == [list(values) for values in chosen]
-    by_key, _ = gets(snapshot, shape)
-    yield from _pair("get one", by_key, each(lambda values: ask(list(values)), chosen))
+    by_values, _ = gets(snapshot, shape)
+    yield from _pair("get one", by_values, each(lambda values: ask(list(values)), chosen))
     for what, taken, found in answers(snapshot, shape):
         call = partial(client.get_partitions_by_filter, "default", name, shape.filters()[what], -1)
         assert len(call()) == found, what

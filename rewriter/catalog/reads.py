@@ -111,6 +111,23 @@ def partitions(
             yield Partition(key, tuple(json.loads(values)), location, known, size, files, properties), as_of
 
 
+def partition_query(ids: ValidWriteIdList) -> sa.Select[Any]:
+    """What ``partition`` runs: built once, run for many keys."""
+    row = schema.partitions
+    columns = (*_partition_columns(), row.c.properties)
+    return sa.select(*columns).where(row.c.key == sa.bindparam("key"), *_visible(row, ids))
+
+
+def partition(connection: sa.Connection, table: Table, query: sa.Select[Any], key: bytes) -> Partition | None:
+    """The visible partition with this key. One statement, that of ``partition_query``."""
+    found = connection.execute(query, {"key": key}).first()
+    if found is None:
+        return None
+    _, values, location, rows, size, files, given = found
+    known, properties = None if table.external else rows, json.loads(given) if given else {}
+    return Partition(key, tuple(json.loads(values)), location, known, size, files, properties)
+
+
 def partition_page(
     connection: sa.Connection,
     table: Table,
