@@ -55,14 +55,16 @@ def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None
 
 
 def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
-    missing = hive_metastore.unavailable()
-    if missing is None:
-        for table in metastores.measure(metastore_partitions):
+    for missing, measured in (
+        (hive_metastore.unavailable(), metastores.measure(metastore_partitions)),
+        (None, lookups.on_sqlite()),
+        (lookups.no_postgresql(), lookups.on_postgresql()),
+    ):
+        if missing is not None:
+            print(f"{missing}\n", flush=True)
+            continue
+        for table in measured:
             show(table)
-    else:
-        print(missing, flush=True)
-    for table in lookups.measure():
-        show(table)
 
 
 def _spark(warehouse: Path, show: Callable[[Table], None]) -> None:

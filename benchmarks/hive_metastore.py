@@ -21,7 +21,7 @@ from rewriter.errors import JavaNotFoundError
 from rewriter.exec.java import find_java_home
 
 #: What tells why there is nothing to compare with.
-MISSING = "The Hive metastore is not measured: its client is missing; pip install -e '.[demo,bench]' brings it."
+MISSING = "The Hive metastore is not measured: its client pymetastore is missing; pip install -e '.[bench]' brings it"
 
 _START_SECONDS = 120
 _OPENED = ("java.net", "java.lang")

@@ -30,6 +30,8 @@ DAYS, HOURS = 417, 24
 BATCHES = (1_000, 10_000, 100_000)
 REPEAT, GETS = 5, 500
 
+EXTRA = "pip install -e '.[bench]' brings it"
+
 #: The warehouse's directory and the URL of its catalog's database (``None``: the file in the directory).
 Place = tuple[Path, str | None]
 
@@ -72,13 +74,22 @@ class Shape:
         }
 
 
-def measure(postgresql: bool = True) -> Iterator[Table]:
-    """A table of figures for each size: on SQLite, then on PostgreSQL where ``pgserver`` is there."""
+def on_sqlite() -> Iterator[Table]:
+    """A table of figures for each size."""
     with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder:
         yield from _measure("SQLite", _numbered(Path(folder), None))
-    if postgresql and find_spec("pgserver") is not None and find_spec("psycopg") is not None:
-        with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder, postgresql_urls() as make:
-            yield from _measure("PostgreSQL", _numbered(Path(folder), make))
+
+
+def no_postgresql() -> str | None:
+    """Why no PostgreSQL can be started here, in one line; ``None`` where one can."""
+    missing = [name for name in ("pgserver", "psycopg") if find_spec(name) is None]
+    return f"PostgreSQL is not measured: {' and '.join(missing)} missing; {EXTRA}" if missing else None
+
+
+def on_postgresql() -> Iterator[Table]:
+    """The same on a PostgreSQL server of its own, over a socket."""
+    with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder, _postgresql_urls() as make:
+        yield from _measure("PostgreSQL", _numbered(Path(folder), make))
 
 
 def open_catalog(place: Place) -> Catalog:
@@ -110,11 +121,6 @@ def add(place: Place, shape: Shape, batch: int) -> float:
     taken = seconds(run)
     catalog.close()
     return taken
-
-
-def best_of(tried: Sequence[tuple[int, float]]) -> int:
-    """The batch that took the least time."""
-    return min(tried, key=lambda one: one[1])[0]
 
 
 def rate(shape: Shape, taken: float) -> str:
@@ -170,7 +176,7 @@ def _measure(database: str, new_place: Callable[[], Place]) -> Iterator[Table]:
                 continue
             places.append(new_place())
             tried.append((size, add(places[-1], shape, size)))
-        batch = best_of(tried)
+        batch = min(tried, key=lambda one: one[1])[0]
         figures = [Figure(f"add all, {size:,} in a commit", taken, rate(shape, taken)) for size, taken in tried]
         catalog = open_catalog(places[-1])
         figures += [*_questions(catalog, shape), _names_alone(places[-1], shape)]
@@ -210,7 +216,7 @@ def _numbered(folder: Path, new_url: Callable[[], str] | None) -> Callable[[], P
 
 
 @contextmanager
-def postgresql_urls() -> Iterator[Callable[[], str]]:
+def _postgresql_urls() -> Iterator[Callable[[], str]]:
     """A PostgreSQL server in a temporary directory, with its own defaults; makes URLs of empty databases."""
     import pgserver
 
