@@ -59,7 +59,7 @@ def measure(partitions: int = SMALL) -> Iterator[Table]:
 
 
 def _ours(shape: Shape) -> Sequence[int]:
-    return [size for size in BATCHES if size < shape.size] or [shape.size]
+    return [*(size for size in BATCHES if size < shape.size), shape.size]
 
 
 def _name(shape: Shape, batch: int) -> str:
