@@ -13,12 +13,13 @@ from pathlib import Path
 from rewriter.catalog.binding import declared_period
 from rewriter.catalog.changes import AddPartitions, CreateObject, DropObject, DropPartitions, PartitionWrite
 from rewriter.catalog.keys import KeyRange, merged
+from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.values import check_partition_column, partition_name
 from rewriter.context import Context, single
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar import statements as s
-from rewriter.grammar.filters import span_of
+from rewriter.grammar.filters import Filter, span_of
 from rewriter.properties import checked
 from rewriter.result import Result
 from rewriter.specs import check_unique, read_dropped, read_full, require_partitioned, spec_text
@@ -103,18 +104,23 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
     return Result("ALTER TABLE ADD PARTITION")
 
 
+def dropped(statement: s.DropPartitions, context: Context) -> tuple[tuple[tuple[Filter, ...], Lookup], ...]:
+    """Each spec of ALTER TABLE … DROP PARTITION, and the partitions that satisfy it."""
+    table = context.table(statement.table)
+    require_partitioned(table, statement.table.span)
+    return tuple((spec, context.snapshot.lookup(table, read_dropped(table, spec))) for spec in statement.specs)
+
+
 def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     """ALTER TABLE … DROP PARTITION: every partition that satisfies one of the specs, which may be partial.
 
     Raises PARTITIONS_NOT_FOUND 428FT where a spec matches nothing, unless IF EXISTS. Files stay. A write that comes in
     between conflicts where it falls into the stretches of keys that were searched.
     """
-    table = context.table(statement.table)
-    require_partitioned(table, statement.table.span)
     keys: set[bytes] = set()
     ranges: list[KeyRange] = []
-    for spec in statement.specs:
-        lookup = context.snapshot.lookup(table, read_dropped(table, spec))
+    for spec, lookup in dropped(statement, context):
+        table = lookup.table
         found = list(lookup.found_keys())
         ranges += lookup.ranges
         if not found and not statement.if_exists:

@@ -13,6 +13,7 @@ from rewriter.catalog.models import Column, Partition, Table
 from rewriter.context import Context
 from rewriter.errors import Error, Span
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile
+from rewriter.explaining import indented
 from rewriter.files import FoundFile, expand, external_files
 from rewriter.grammar import statements as s
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
@@ -107,7 +108,10 @@ def _explained(what: str, plan: Plan, query: s.Query, context: Context) -> str:
 
 
 def explain_scan(plan: Plan, query: s.Query, context: Context) -> str:
-    """For each table: partitions, files and bytes that the query reads. Looks up the files; starts no engine."""
+    """For each table: partitions, files and bytes that the query reads, and how they are found where it is narrowed.
+
+    Looks up the files; starts no engine.
+    """
     lines = []
     totals = [0, 0, 0]
     for use in plan.uses:
@@ -119,9 +123,11 @@ def explain_scan(plan: Plan, query: s.Query, context: Context) -> str:
             counts = (_partitions(use, context), len(files), sum(file.bytes for file in files))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         lines.append(f"{use.table.name}: {_amount(*counts, use.table)}")
+        if use.ranges is not None and use.table.partition_columns:
+            lines += indented(context.snapshot.lookup(use.table, None, use.ranges))
     if not lines:
         return "The query reads no table."
-    if len(lines) > 1:
+    if len(plan.uses) > 1:
         lines.append(f"total: {counted(totals[0], 'partition')}, {counted(totals[1], 'file')}, {totals[2]:,} bytes")
     return "\n".join(lines)
 

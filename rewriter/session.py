@@ -14,7 +14,20 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from rewriter import checking, coverage, cubes, ddl, facts, properties, reading, refreshing, showing, views, writing
+from rewriter import (
+    checking,
+    coverage,
+    cubes,
+    ddl,
+    explaining,
+    facts,
+    properties,
+    reading,
+    refreshing,
+    showing,
+    views,
+    writing,
+)
 from rewriter.catalog.models import Column
 from rewriter.catalog.store import Catalog
 from rewriter.context import Context
@@ -35,6 +48,7 @@ ENGINES = ("spark", "duckdb")
 _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.Select: reading.select,
     s.Explain: reading.explain,
+    s.ExplainScan: explaining.explain_scan,
     s.Insert: writing.insert,
     s.CreateTable: ddl.create_table,
     s.DropTable: ddl.drop_table,

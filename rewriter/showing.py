@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Column, Completeness, Cube, Fact, Table, View
 from rewriter.catalog.scan_filters import AllOf, bind_filter
 from rewriter.context import Context, single
@@ -66,18 +67,24 @@ def _like(pattern: str, name: str) -> bool:
     )
 
 
+def listed(statement: s.ShowPartitions, context: Context) -> Lookup:
+    """The partitions that SHOW PARTITIONS speaks of, but for LIMIT."""
+    table = context.table(statement.table)
+    require_partitioned(table, statement.table.span)
+    wanted = read_static(table, read_spec(table, statement.partition or ()).static)
+    if statement.where is not None:
+        wanted = AllOf((wanted, bind_filter(statement.where, table.partition_columns)))
+    return context.snapshot.lookup(table, wanted)
+
+
 def show_partitions(statement: s.ShowPartitions, context: Context) -> Result:
     """Names of partitions in order of the escaped name's code points, or as ORDER BY says, NULL lowest.
 
     Those that agree with the spec and satisfy the filter, at most LIMIT of them. AS JSON answers one row, in which
     names and values stand as they are, all values as text, NULL as null.
     """
-    table = context.table(statement.table)
-    require_partitioned(table, statement.table.span)
-    wanted = read_static(table, read_spec(table, statement.partition or ()).static)
-    if statement.where is not None:
-        wanted = AllOf((wanted, bind_filter(statement.where, table.partition_columns)))
-    lookup = context.snapshot.lookup(table, wanted)
+    lookup = listed(statement, context)
+    table = lookup.table
     order = [(_sorted_by(table, key), key.descending) for key in reversed(statement.order_by)]
     found = sorted((lookup.name_of(key), key) for key in lookup.found_keys())
     for index, descending in order:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from postgres import catalog_url as catalog_url
 from postgres import postgres_server as postgres_server
 from postgres import postgres_url as postgres_url
 

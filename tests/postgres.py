@@ -85,3 +85,22 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     url = postgres_server.create()
     yield url
     postgres_server.drop(url)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def catalog_url(request: pytest.FixtureRequest) -> str | None:
+    """What ``Catalog.open`` takes beside the warehouse, for each database in turn: ``None`` is SQLite."""
+    url: str | None = None if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    return url
+
+
+def seeds(number: int) -> list[tuple[str, int]]:
+    """Seeds of random histories: all on SQLite, the first one on PostgreSQL, too.
+
+    For ``parametrize(("catalog_url", "seed"), seeds(8), indirect=["catalog_url"])``.
+    """
+    return [*(("sqlite", seed) for seed in range(number)), ("postgresql", 0)]
+
+
+#: For what is long and asks the database nothing that the others do not ask.
+on_sqlite = pytest.mark.parametrize("catalog_url", ["sqlite"], indirect=True)

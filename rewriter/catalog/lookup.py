@@ -15,20 +15,24 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from rewriter.catalog import keys, reads
+from rewriter.catalog import keys, reads, schema
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Partition, PartitionValues, Table
 from rewriter.catalog.name_maker import NameMaker
-from rewriter.catalog.scan_plans import Scan
+from rewriter.catalog.scan_plans import MAX_SCANS, Scan
+from rewriter.catalog.scan_text import filter_text, stretch_text
 from rewriter.catalog.stretches import MOST
 from rewriter.catalog.values import canonical, parse_partition_name, partition_name
 from rewriter.catalog.ways import MOST_GATHERED, Choice, IndexWay, choose
 from rewriter.catalog.writeids import ValidWriteIdList
 from rewriter.errors import DataError, InterfaceError
+from rewriter.grammar.render import quote_name
 
 #: How many rows one statement reads at most.
 PAGE = 10_000
+#: How far keys are counted for an estimate where there is nothing to choose.
+ESTIMATED = 10_000
 
 _Row = TypeVar("_Row", bytes, Partition)
 #: Reads at most so many rows of some stretches, in key order.
@@ -92,6 +96,41 @@ class Lookup:
             counted = reads.partition_count(connection, self.ids, plain) if plain else 0
         filtered = Lookup(self.database, self.table, self.ids, tuple(scan for scan in self.scans if scan.filters))
         return counted + sum(1 for _ in filtered.found_keys())
+
+    def explained(self) -> tuple[str, ...]:
+        """How they are found, line by line: the way, its stretches, what is then tested, and how many keys that takes.
+
+        The estimate is that by which the way was chosen, ``≥`` where counting stopped. Finds them to say how many keys
+        (entries of the index, those of older versions included) are visited and how many are found.
+        """
+        index, table = self.choice.index, self.table
+        if index is None:
+            way, head, columns = "by key", keys.prefix(table.id), table.partition_columns
+            entries, stretches = schema.partitions.c.key, self.ranges
+            filters = [scan.filters for scan in self.scans]
+        else:
+            columns = table.partition_columns[index.column : index.column + 1]
+            way, head = f"by index on {quote_name(columns[0].name)}", keys.place(table.id, index.column)
+            entries, stretches = schema.partition_fields.c.place, index.places
+            filters = [index.filters] * len(stretches)
+        with self.database.read() as connection:
+            visited = reads.entry_count(connection, entries, stretches)
+        exact, estimate = self.choice.exact, self.choice.entries
+        if not self.indexes:
+            exact, estimate = visited <= ESTIMATED, min(visited, ESTIMATED)
+        shown = [stretch_text(columns, head, one) for one in stretches]
+        common = len(set(filters)) == 1
+        if not common:
+            tests = [f" where {filter_text(table.partition_columns, one)}" if one else "" for one in filters]
+            shown = [text + test for text, test in zip(shown, tests, strict=True)]
+        if not shown:
+            shown = ["nothing: the conditions contradict each other"]
+        if len(shown) > MAX_SCANS:
+            shown = [*shown[:MAX_SCANS], f"… and {len(shown) - MAX_SCANS} more"]
+        left = [f"filter: {filter_text(table.partition_columns, filters[0])}"] if common and filters[0] else []
+        estimated = f"{'' if exact else '≥ '}{estimate:,}"
+        counts = f"keys: {estimated} estimated, {visited:,} visited, {self.count():,} found"
+        return (way, *shown, *left, counts)
 
     def holds(self, key: bytes) -> bool:
         """Whether a key of the table is one that counts. O(log n) in the scans, and what their filters take."""

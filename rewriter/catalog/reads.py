@@ -176,8 +176,13 @@ def entry_count(
     connection: sa.Connection, key: sa.Column[bytes], ranges: Sequence[KeyRange], most: int | None = None
 ) -> int:
     """How many rows of any version have their key in the ranges, as far as ``most``. Reads the key's index only."""
-    query = stretches.search(connection, key, (key,), (), ranges)
-    return _count(connection, query if most is None else query.limit(most))
+    total = 0
+    for some in chunks(ranges, stretches.MOST):
+        query = stretches.search(connection, key, (key,), (), some)
+        total += _count(connection, query if most is None else query.limit(most - total))
+        if total == most:
+            break
+    return total
 
 
 def indexed_keys(connection: sa.Connection, places: Sequence[KeyRange], most: int) -> list[bytes]:

@@ -64,8 +64,14 @@ class ScanPlan:
 
     def beyond(self, column: int) -> ScanPlan | None:
         """What is left to be tested once the columns before ``column`` are settled."""
-        rest = ScanPlan((None,) * column + self.ranges[column:], self.tests)
-        return rest if rest.tests or any(one is not None for one in rest.ranges) else None
+        return ScanPlan((None,) * column + self.ranges[column:], self.tests)._or_nothing()
+
+    def without(self, column: int) -> ScanPlan | None:
+        """What is left to be tested once one column is settled."""
+        return ScanPlan((*self.ranges[:column], None, *self.ranges[column + 1 :]), self.tests)._or_nothing()
+
+    def _or_nothing(self) -> ScanPlan | None:
+        return self if self.tests or any(one is not None for one in self.ranges) else None
 
 
 @dataclass(frozen=True)
@@ -193,6 +199,13 @@ def laid_out(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tupl
         else:
             groups.append(_Group(piece.keys.start, piece.keys.end, [piece]))
     return tuple(_scan(some) for some in _gathered(groups))
+
+
+def within_ranges(scans: Iterable[Scan], ranges: Iterable[KeyRange]) -> tuple[Scan, ...]:
+    """What of scans lies in some ranges of keys, in key order, apart from each other. O(scans · ranges)."""
+    apart = merged(ranges)
+    both = ((scan, scan.keys & one) for scan in scans for one in apart)
+    return tuple(Scan(one.start, one.end, scan.filters) for scan, one in both if one.start < one.end)
 
 
 def stretches_of(ranges: FieldRanges) -> FieldRanges:

@@ -16,7 +16,7 @@ from rewriter.catalog.keys import KeyRange, encode, merged, prefix
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Partition, PartitionValues, Table, View
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
-from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out
+from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
 from rewriter.catalog.values import require_canonical
 from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.ways import index_ways
@@ -163,10 +163,15 @@ class Snapshot:
             self._partitions[table.id, wanted] = found
         return self._partitions[table.id, wanted]
 
-    def lookup(self, table: Table, wanted: ScanFilter | None) -> Lookup:
-        """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for."""
+    def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
+        """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for.
+
+        With ``ranges`` only those with keys in any of these.
+        """
         plan = PartitionFilterGenerator(len(table.partition_columns)).plan(wanted)
         scans = laid_out(plan, table.partition_columns, prefix(table.id))
+        if ranges is not None:
+            scans = within_ranges(scans, ranges)
         return Lookup(self._database, table, self.write_ids(table.id), scans, index_ways(plan, table))
 
     def get_partitions_by_expr(

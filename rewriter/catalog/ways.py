@@ -20,8 +20,7 @@ import sqlalchemy as sa
 from rewriter.catalog import keys, reads, schema
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Table
-from rewriter.catalog.scan_filters import FieldRanges
-from rewriter.catalog.scan_plans import FilterPlan, only_keys, stretches_of
+from rewriter.catalog.scan_plans import FilterPlan, ScanPlan, only_keys, stretches_of
 
 #: The most keys of a secondary index that are held in memory.
 MOST_GATHERED = 50_000
@@ -33,13 +32,14 @@ FIRST_COUNT, GROWTH = 64, 4
 
 @dataclass(frozen=True)
 class IndexWay:
-    """The entries of one partition column (its number, from 1) whose field lies in the ranges; ``places`` are these
-    ranges in the index.
+    """The entries of one partition column (its number, from 1) whose field lies in some ranges.
+
+    ``places`` are these ranges in the index, ``filters`` the conjunctions that they leave open (none: nothing).
     """
 
     column: int
-    ranges: FieldRanges
     places: tuple[KeyRange, ...]
+    filters: tuple[ScanPlan, ...]
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,11 @@ def index_ways(plan: FilterPlan, table: Table) -> tuple[IndexWay, ...]:
     for column in range(1, len(columns)):
         allowed = [one.ranges[column] for one in plan.plans]
         if None not in allowed:
-            ranges = stretches_of(merged(part for ranges in allowed for part in ranges or ()))
-            head = keys.place(table.id, column)
-            found.append(IndexWay(column, ranges, tuple(KeyRange(head + r.start, head + r.end) for r in ranges)))
+            exact = merged(part for ranges in allowed for part in ranges or ())
+            ranges, head = stretches_of(exact), keys.place(table.id, column)
+            places = tuple(KeyRange(head + one.start, head + one.end) for one in ranges)
+            left = (plan.plans[0].without(column),) if len(plan.plans) == 1 and ranges == exact else plan.plans
+            found.append(IndexWay(column, places, tuple(one for one in left if one is not None)))
     return tuple(found)
 
 

@@ -9,7 +9,17 @@ from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.queries import QUERY_STARTS, read_query, starts_query
 from rewriter.grammar.refusals import refusal
-from rewriter.grammar.statements import Explain, Query, ResetSetting, Select, SetSetting, Statement
+from rewriter.grammar.statements import (
+    DropPartitions,
+    Explain,
+    ExplainScan,
+    Query,
+    ResetSetting,
+    Select,
+    SetSetting,
+    ShowPartitions,
+    Statement,
+)
 
 _EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "ALL")
 _SPARK_EXPLAINED = ("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
@@ -95,7 +105,7 @@ def _by_grammar(text: str, found: Sequence[Token]) -> Statement:
     return statement
 
 
-def _explain(text: str, found: Sequence[Token]) -> Explain:
+def _explain(text: str, found: Sequence[Token]) -> Explain | ExplainScan:
     what, query = "ALL", found[1:]
     if query and query[0].is_word(*_EXPLAINED):
         what, query = query[0].upper, query[1:]
@@ -106,10 +116,17 @@ def _explain(text: str, found: Sequence[Token]) -> Explain:
             hint="EXPLAIN ENGINE shows the engine's plan; EXPLAIN shows everything.",
         )
     if query and query[0].is_word(*_BY_GRAMMAR, "SET", "RESET", "EXPLAIN"):
+        if what == "SCAN" and query[0].is_word("SHOW", "ALTER"):
+            statement = _by_grammar(text, query)
+            if isinstance(statement, ShowPartitions | DropPartitions):
+                return ExplainScan(statement=replace(statement, span=Span(query[0].start, query[-1].end)))
+        finds = query[0].is_word("SHOW", "ALTER")
         raise NotSupportedError(
             f"EXPLAIN of {query[0].upper} is not supported yet.",
             position=query[0].span,
-            hint="EXPLAIN the query alone.",
+            hint="EXPLAIN SCAN explains SHOW PARTITIONS and ALTER TABLE … DROP PARTITION."
+            if finds
+            else "EXPLAIN the query alone.",
         )
     if not starts_query(query, 0):
         near, position = _near(query, found)

@@ -85,6 +85,10 @@ def _explain(s: st.Explain) -> str:
     return f"EXPLAIN {s.what} {s.query.text}"
 
 
+def _explain_scan(s: st.ExplainScan) -> str:
+    return f"EXPLAIN SCAN {render(s.statement)}"
+
+
 def _column(column: st.ColumnDef) -> str:
     return _words(quote_name(column.name), column.type, _option("COMMENT", column.comment))
 
@@ -305,6 +309,7 @@ def _set(s: st.SetSetting) -> str:
 _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.Select: _select,
     st.Explain: _explain,
+    st.ExplainScan: _explain_scan,
     st.CreateTable: _create_table,
     st.DropTable: lambda s: _drop("TABLE", s.table, s.if_exists, s.purge),
     st.SetProperties: _set_properties,

@@ -250,6 +250,13 @@ class ShowPartitions(Statement):
     as_json: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExplainScan(Statement):
+    """``EXPLAIN SCAN`` of a statement that finds partitions. Nothing of it is done."""
+
+    statement: ShowPartitions | DropPartitions
+
+
 @dataclass(frozen=True)
 class CubeColumn:
     """A column of CREATE CUBE.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from postgres import seeds
 
 from rewriter.catalog import Catalog, Snapshot, Transaction
 from rewriter.catalog.changes import (
@@ -100,9 +101,9 @@ class Pending:
 class History:
     """A catalog and the model beside it."""
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    def __init__(self, directory: Path, url: str | None, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.catalog = Catalog.open(directory)
+        self.catalog = Catalog.open(directory, url)
         self.tables = {name: self.create(name) for name in SHAPE}
         self.worlds: dict[int, World] = {}
         #: (commit, table, slot, whether exclusive), and wiped stretches of days as (commit, first, last).
@@ -316,8 +317,8 @@ def _slots(ranges: Iterable[OrdinalRange], period: P) -> set[Slot]:
     return {(period, o) for r in ranges for o in range(r.start, r.end)}
 
 
-def _run(directory: Path, seed: int, steps: int) -> None:
-    history = History(directory, seed)
+def _run(directory: Path, url: str | None, seed: int, steps: int) -> None:
+    history = History(directory, url, seed)
     history.fill()
     open_ones: list[Pending] = []
     unread: list[Snapshot] = []
@@ -359,12 +360,12 @@ def _check_rebuilt(history: History) -> None:
             assert new_fresh <= old_fresh
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_random_histories(tmp_path: Path, seed: int) -> None:
-    _run(tmp_path, seed, steps=70)
+@pytest.mark.parametrize(("catalog_url", "seed"), seeds(6), indirect=["catalog_url"])
+def test_random_histories(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
+    _run(tmp_path, catalog_url, seed, steps=70)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 120))
-def test_long_random_histories(tmp_path: Path, seed: int) -> None:
-    _run(tmp_path, seed, steps=200)
+def test_long_random_histories(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
+    _run(tmp_path, catalog_url, seed, steps=200)

@@ -27,6 +27,7 @@ FLOORS = {
         "specs",
         "files",
         "ddl",
+        "explaining",
         "properties",
         "views",
         "cubes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,11 @@ from .support import BASE, Warehouse
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Warehouse:
-    return Warehouse(Catalog.open(tmp_path))
+def w(tmp_path: Path, catalog_url: str | None) -> Iterator[Warehouse]:
+    """An empty one, on each database in turn."""
+    warehouse = Warehouse(Catalog.open(tmp_path, catalog_url), catalog_url)
+    yield warehouse
+    warehouse.catalog.close()
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import sqlalchemy as sa
+
 from rewriter.catalog import Catalog, Snapshot, Transaction
 from rewriter.catalog.changes import (
     AddPartitions,
@@ -29,6 +31,20 @@ class Warehouse:
     """A catalog and short words for what tests do to it."""
 
     catalog: Catalog
+    url: str | None = None
+
+    def opened(self) -> Catalog:
+        """Another catalog over the same warehouse."""
+        return Catalog.open(self.catalog.warehouse, self.url)
+
+    def sql(self, statement: str, **values: object) -> list[tuple[object, ...]]:
+        """Runs a statement behind the catalog's back."""
+        engine = sa.create_engine(self.url or f"sqlite:///{self.catalog.warehouse / 'catalog.db'}")
+        with engine.begin() as connection:
+            result = connection.execute(sa.text(statement), values)
+            rows = [tuple(row) for row in result] if result.returns_rows else []
+        engine.dispose()
+        return rows
 
     def create(self, name: str, columns: tuple[Column, ...] = (STRING,), external: bool = False) -> Table:
         with self.catalog.begin() as tx:

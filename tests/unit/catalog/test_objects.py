@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.catalog import Catalog, Transaction
+from rewriter.catalog import Transaction
 from rewriter.catalog.changes import Change, CreateObject, DropObject
 from rewriter.catalog.models import Aggregate, Column, Cube, Fact, Measure, Storage, Table, View
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError
@@ -20,7 +20,7 @@ def test_objects_come_back_as_they_went_in(w: Warehouse) -> None:
         cube = Cube(tx.allocate_id(), "c", (Column("d", "string"),), measures, ("t",), ("d", "m", "n", "t"))
         fact = Fact(tx.allocate_id(), "f", "C", (Storage("s", (storage_table("mixed", [P.DAILY]),)),), ("m",), 7)
         tx.commit([CreateObject(table), CreateObject(cube), CreateObject(fact)])
-    snapshot = Catalog.open(w.catalog.warehouse).snapshot()
+    snapshot = w.opened().snapshot()
     assert (snapshot.table("mixed"), snapshot.cube("C"), snapshot.fact("F")) == (table, cube, fact)
     assert snapshot.find("MIXED") == table
     assert (snapshot.tables(), snapshot.cubes(), snapshot.facts()) == ((table,), (cube,), (fact,))
@@ -34,7 +34,7 @@ def test_views_come_back_as_they_went_in(w: Warehouse) -> None:
         query = "SELECT 'é' AS a,\r\n b FROM t"
         view = View(tx.allocate_id(), "V", query, (("x", "first"), ("y", None)), "words", {"k": "v"})
         tx.commit([CreateObject(view)])
-    snapshot = Catalog.open(w.catalog.warehouse).snapshot()
+    snapshot = w.opened().snapshot()
     assert (snapshot.view("v"), snapshot.find_view("v"), snapshot.named("v")) == (view, view, view)
     assert snapshot.views() == (view,)
     assert snapshot.find("v") is None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from postgres import on_sqlite
 
 from rewriter.catalog.changes import (
     AddPartitions,
@@ -277,6 +278,7 @@ def step(w: Warehouse, rng: random.Random, model: Model, hours: Table, days: Tab
                 parts[one] = Part(True, False, False, commit if known else -1, 0)
 
 
+@on_sqlite
 @pytest.mark.parametrize("seed", range(6))
 def test_random_histories_agree_with_a_model(w: Warehouse, hours: Table, days: Table, seed: int) -> None:
     rng, model = random.Random(seed), Model()

@@ -6,12 +6,11 @@ Random histories are the proof: the timelines that commits changed one by one ar
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections import Counter
-from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
+from postgres import on_sqlite, seeds
 
 from rewriter.catalog import schema
 from rewriter.catalog.changes import (
@@ -53,23 +52,21 @@ def alter(w: Warehouse, table: str, set: dict[str, str], *unset: str) -> tuple[T
         return tx.differences
 
 
-def sql(w: Warehouse, statement: str, *values: object) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(w.catalog.warehouse / "catalog.db")) as connection, connection:
-        return connection.execute(statement, values).fetchall()
-
-
 COLUMNS = "table_id, period, time_key, state, start_ordinal, end_ordinal"
 LIVE = f"SELECT {COLUMNS} FROM timeline_ranges WHERE ended = {schema.NEVER}"
 
 
 def stored(w: Warehouse) -> Rows:
-    return Counter(sql(w, LIVE))
+    return Counter(w.sql(LIVE))
 
 
 def insert(w: Warehouse, table: Table, period: int, time: str, state: int, start: int, end: int) -> None:
-    row = (table.id, period, time, state, start, end, 1, schema.NEVER, 1)
-    names = "table_id, period, time_key, state, start_ordinal, end_ordinal, made, ended, commit_seq"
-    sql(w, f"INSERT INTO timeline_ranges ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *row)
+    values = ":table_id, :period, :time_key, :state, :start_ordinal, :end_ordinal"
+    given = (table.id, period, time, state, start, end)
+    w.sql(
+        f"INSERT INTO timeline_ranges ({COLUMNS}, made, ended, commit_seq) VALUES ({values}, 1, {schema.NEVER}, 1)",
+        **dict(zip(COLUMNS.split(", "), given, strict=True)),
+    )
 
 
 # --- random histories ----------------------------------------------------------------------------------------------
@@ -176,7 +173,7 @@ class History:
 
     def damage(self) -> None:
         rng, w = self.rng, self.w
-        ids = [row_id for (row_id,) in sql(w, f"SELECT row_id FROM timeline_ranges WHERE ended = {schema.NEVER}")]
+        ids = [row_id for (row_id,) in w.sql(f"SELECT row_id FROM timeline_ranges WHERE ended = {schema.NEVER}")]
         kind = rng.choice(["delete", "delete", "bogus", "state", "longer", "twice", "all"])
         if kind == "bogus" or not ids:
             start = P.HOURLY.ordinal(P.DAILY.start(15706)) + rng.randrange(-5, 5)
@@ -186,28 +183,28 @@ class History:
             return
         row_id = rng.choice(ids)
         if kind == "delete":
-            sql(w, "DELETE FROM timeline_ranges WHERE row_id = ?", row_id)
+            w.sql("DELETE FROM timeline_ranges WHERE row_id = :row_id", row_id=row_id)
         elif kind == "state":
-            sql(w, "UPDATE timeline_ranges SET state = (state + 1) % 3 WHERE row_id = ?", row_id)
+            w.sql("UPDATE timeline_ranges SET state = (state + 1) % 3 WHERE row_id = :row_id", row_id=row_id)
         elif kind == "longer":
-            sql(w, "UPDATE timeline_ranges SET end_ordinal = end_ordinal + 2 WHERE row_id = ?", row_id)
+            w.sql("UPDATE timeline_ranges SET end_ordinal = end_ordinal + 2 WHERE row_id = :row_id", row_id=row_id)
         elif kind == "twice":
             columns = "table_id, period, time_key, state, start_ordinal, end_ordinal, made, ended, commit_seq"
-            sql(
-                w,
-                f"INSERT INTO timeline_ranges ({columns}) SELECT {columns} FROM timeline_ranges WHERE row_id = ?",
-                row_id,
+            w.sql(
+                f"INSERT INTO timeline_ranges ({columns}) SELECT {columns} FROM timeline_ranges WHERE row_id = :row_id",
+                row_id=row_id,
             )
         else:
-            sql(w, f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER}")
+            w.sql(f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER}")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("catalog_url", "seed"), seeds(6), indirect=["catalog_url"])
 def test_rebuilt_timelines_say_what_commits_made_them_say(w: Warehouse, seed: int) -> None:
-    run(w, seed, steps=50)
+    run(w, seed, steps=50 if w.url is None else 10)
 
 
 @pytest.mark.long
+@on_sqlite
 @pytest.mark.parametrize("seed", range(100, 130))
 def test_rebuilt_timelines_after_long_histories(w: Warehouse, seed: int) -> None:
     run(w, seed, steps=150)
@@ -272,7 +269,7 @@ def day(value: str) -> int:
 
 def test_what_was_lost_comes_back_and_is_told(w: Warehouse, loaded: Tables) -> None:
     before = stored(w)
-    sql(w, f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER} AND state <> 1")
+    w.sql(f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER} AND state <> 1")
     assert (w.outdated("days", P.DAILY), w.line("hours", P.HOURLY, "retired")) == ([], [])
     hour = P.HOURLY.ordinal(P.DAILY.start(day("2013-01-01")))
     second = day("2013-01-02")
@@ -290,7 +287,7 @@ def test_what_was_lost_comes_back_and_is_told(w: Warehouse, loaded: Tables) -> N
 
 
 def test_an_outdated_rollup_that_was_made_fresh_is_outdated_again(w: Warehouse, loaded: Tables) -> None:
-    sql(w, f"UPDATE timeline_ranges SET state = 1 WHERE ended = {schema.NEVER} AND state = 0")
+    w.sql(f"UPDATE timeline_ranges SET state = 1 WHERE ended = {schema.NEVER} AND state = 0")
     assert w.fresh("coarse", P.MONTHLY) == ["2013-01"]
     assert {(one.table, one.was, one.now) for one in refresh(w)} == {
         ("days", frozenset({schema.FRESH}), frozenset({schema.OUTDATED})),
@@ -322,7 +319,7 @@ def test_a_row_that_no_range_can_be_made_of_is_told_and_mended(w: Warehouse, loa
 
 
 def test_a_snapshot_of_before_keeps_what_it_saw(w: Warehouse, loaded: Tables) -> None:
-    sql(w, f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER} AND state = 1 AND period = 3")
+    w.sql(f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER} AND state = 1 AND period = 3")
     damaged = w.catalog.snapshot()
     refresh(w)
     assert damaged.timeline("days", P.DAILY, "t").is_empty
@@ -343,7 +340,7 @@ def test_what_was_dropped_before_the_fact_is_forgotten(w: Warehouse, loaded: Tab
 
 def test_present_false_rebuilds_the_timelines_of_that_table(w: Warehouse, loaded: Tables) -> None:
     before = stored(w)
-    sql(w, f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER}")
+    w.sql(f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER}")
     unread = w.catalog.snapshot()
     found = alter(w, "days", {PRESENT: "false", "k": "v"})
     assert {one.table for one in found} == {"days"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from postgres import seeds
 
 from rewriter.catalog import Catalog
 from rewriter.catalog.changes import (
@@ -530,9 +531,9 @@ class Model:
 class Random:
     """A random history of base writes by country and of rollups with and without countries, and its model."""
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    def __init__(self, directory: Path, seed: int, url: str | None = None) -> None:
         self.rng = random.Random(seed)
-        self.w = Warehouse(Catalog.open(directory))
+        self.w = Warehouse(Catalog.open(directory, url), url)
         self.tables = {name: self.w.create(name, PARTED) for name in ("base", "both", "any")}
         self.tables["plain"] = self.w.create("plain")
         make_fact(
@@ -624,10 +625,10 @@ class Random:
                 assert found == [s for s in [model.state(name, month)] if s != "absent"], (name, month)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_random_histories_of_countries(tmp_path: Path, seed: int) -> None:
-    history = Random(tmp_path, seed)
-    for _ in range(80):
+@pytest.mark.parametrize(("catalog_url", "seed"), seeds(8), indirect=["catalog_url"])
+def test_random_histories_of_countries(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
+    history = Random(tmp_path, seed, catalog_url)
+    for _ in range(80 if catalog_url is None else 12):
         history.step()
         history.compare()
 
@@ -638,7 +639,7 @@ def test_random_histories_find_a_rule_that_is_dropped(tmp_path: Path, monkeypatc
 
     def histories() -> None:
         for seed in range(8):
-            test_random_histories_of_countries(tmp_path / str(seed), seed)
+            test_random_histories_of_countries(tmp_path / str(seed), None, seed)
 
     with pytest.raises(AssertionError):
         histories()
