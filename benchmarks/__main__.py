@@ -1,16 +1,32 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [duckdb] [spark]``: the tables of ``benchmarks/README.md``."""
+"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [duckdb] [spark]``: the tables of
+``benchmarks/README.md``.
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import cover, goldens, inserting, planning, querying, scanning, timelines
+from benchmarks import (
+    cover,
+    goldens,
+    hive_metastore,
+    inserting,
+    lookups,
+    metastores,
+    planning,
+    querying,
+    scanning,
+    timelines,
+)
 from benchmarks.timing import Table, markdown
 
+GROUPS = ("planning", "cover", "timelines", "lookups", "duckdb", "spark")
 
-def main(chosen: set[str]) -> None:
+
+def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None:
     """Runs the chosen groups (all without a choice) and prints each table as soon as it is there."""
 
     def show(table: Table) -> None:
@@ -23,6 +39,8 @@ def main(chosen: set[str]) -> None:
         show(cover.measure())
     if not chosen or "timelines" in chosen:
         show(timelines.measure())
+    if not chosen or "lookups" in chosen:
+        _lookups(metastore_partitions, show)
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights
@@ -36,13 +54,25 @@ def main(chosen: set[str]) -> None:
             _spark(warehouse, show)
 
 
-def _spark(warehouse: Path, show: object) -> None:
+def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
+    for missing, measured in (
+        (hive_metastore.unavailable(), metastores.measure(metastore_partitions)),
+        (None, lookups.on_sqlite()),
+        (lookups.no_postgresql(), lookups.on_postgresql()),
+    ):
+        if missing is not None:
+            print(f"{missing}\n", flush=True)
+            continue
+        for table in measured:
+            show(table)
+
+
+def _spark(warehouse: Path, show: Callable[[Table], None]) -> None:
     from pyspark.sql import SparkSession
 
     from rewriter.exec.engine import EngineQuery
     from rewriter.exec.spark import SparkEngine
 
-    assert callable(show)
     engine = SparkEngine()
     engine.execute(EngineQuery("SELECT 1")).read_all()
     session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
@@ -53,4 +83,18 @@ def _spark(warehouse: Path, show: object) -> None:
 
 
 if __name__ == "__main__":
-    main(set(sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("groups", nargs="*", help=f"some of {', '.join(GROUPS)}; all where none is named")
+    parser.add_argument(
+        "--metastore-partitions",
+        type=int,
+        default=metastores.SMALL,
+        metavar="N",
+        help="measure a Hive metastore with about N partitions, too (it adds some hundred a second)",
+    )
+    given = parser.parse_args()
+    if unknown := set(given.groups) - set(GROUPS):
+        parser.error(f"unknown group {', '.join(sorted(unknown))}: choose of {', '.join(GROUPS)}")
+    if given.metastore_partitions < metastores.SMALL:
+        parser.error(f"--metastore-partitions is {metastores.SMALL} or more")
+    main(set(given.groups), given.metastore_partitions)

@@ -20,6 +20,7 @@ from rewriter.catalog.database import Database
 from rewriter.catalog.key_sql import Condition
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.name_maker import NameMaker
 from rewriter.catalog.residuals import Residual, residual_of
 from rewriter.catalog.scan_plans import MAX_SCANS, Scan
 from rewriter.catalog.scan_text import filter_text, stretch_text
@@ -114,7 +115,7 @@ class Lookup:
 
     def names(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[str]:
         """Their names, made of the keys."""
-        return map(self.name_of, self.found_keys(limit, after))
+        return map(NameMaker(self.table.partition_columns).name_of, self.found_keys(limit, after))
 
     def count(self) -> int:
         """How many there are. The database counts where it tests all of the filter, or a scan has none."""

@@ -9,7 +9,7 @@ from rewriter.catalog import conflicts, reads, schema, timeline_properties
 from rewriter.catalog.binding import TimeBinding, bind
 from rewriter.catalog.changes import AlterTable
 from rewriter.catalog.codec import Object, kind_of, to_text
-from rewriter.catalog.conflicts import Claim
+from rewriter.catalog.conflicts import Claims
 from rewriter.catalog.context import CommitContext
 from rewriter.catalog.factwork import FactWorks
 from rewriter.catalog.keys import KeyRange, prefix
@@ -135,9 +135,9 @@ class ObjectChanges:
             )
         self._check_unused(thing)
         if isinstance(thing, Table):
-            claim = Claim(KeyRange.of_prefix(prefix(thing.id)), exclusive=True)
+            whole = Claims(ranges=[KeyRange.of_prefix(prefix(thing.id))])
             conflicts.check(
-                self._context.connection, thing, (claim,), self._context.snapshot.sequence, self._context.sequence
+                self._context.connection, thing, whole, self._context.snapshot.sequence, self._context.sequence
             )
         end_rows(self._context.connection, schema.objects, [row_id], self._context.write_id(thing.id))
         self._context.log(f"DROP_{kind_of(thing).upper()}", thing)

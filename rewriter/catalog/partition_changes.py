@@ -11,7 +11,7 @@ from rewriter.catalog import conflicts, keys
 from rewriter.catalog import partition_rows as rows
 from rewriter.catalog.binding import Slot, declared_period
 from rewriter.catalog.changes import AddPartitions, Change, DropPartitions, PartitionWrite, WritePartitions
-from rewriter.catalog.conflicts import Claim
+from rewriter.catalog.conflicts import Claims
 from rewriter.catalog.context import CommitContext
 from rewriter.catalog.factwork import FactWorks
 from rewriter.catalog.freshness import REGISTERED, UNKNOWN
@@ -36,10 +36,10 @@ class PartitionChanges:
 
         Raises ``DataError`` for values that are not canonical.
         """
-        by_table: dict[int, tuple[Table, list[Claim]]] = {}
+        by_table: dict[int, tuple[Table, Claims]] = {}
         for change in changes:
             if isinstance(change, WritePartitions | AddPartitions | DropPartitions):
-                by_table.setdefault(change.table.id, (change.table, []))[1].extend(self._claims(change))
+                self._claim(change, by_table.setdefault(change.table.id, (change.table, Claims()))[1])
         for table, claims in by_table.values():
             seen, own = self._context.snapshot.sequence, self._context.sequence
             conflicts.check(self._context.connection, table, claims, seen, own)
@@ -137,20 +137,19 @@ class PartitionChanges:
                 work.dropped(table, partition.values)
         self._context.log("DROP_PARTITION", table, partitions=len(live))
 
-    def _claims(self, change: WritePartitions | AddPartitions | DropPartitions) -> list[Claim]:
+    def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:
         if isinstance(change, DropPartitions):
+            claims.ranges += change.ranges
             alone = (key for key in change.keys if not any(key in one for one in change.ranges))
-            return [
-                *(Claim(one, exclusive=True) for one in change.ranges),
-                *(Claim.of_key(key, exclusive=True) for key in alone),
-            ]
-        exclusive = isinstance(change, AddPartitions) or change.overwrite
+            claims.ranges += map(conflicts.point, alone)
+            return
         repeated = isinstance(change, AddPartitions)
         named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)
-        claims = [Claim.of_key(key, exclusive=exclusive) for key in named]
-        if isinstance(change, WritePartitions):
-            claims += [Claim(wipe, exclusive=True) for wipe in change.wipes]
-        return claims
+        if isinstance(change, AddPartitions):
+            claims.rows += named
+            return
+        (claims.rows if change.overwrite else claims.shared).extend(named)
+        claims.ranges += change.wipes
 
     def _table(self, table: Table) -> Table:
         return self._context.live_table(table)

@@ -95,6 +95,18 @@ def objects(
     return [(decoded(*values), commit) for *values, commit in connection.execute(query)]
 
 
+def partition_query(ids: ValidWriteIdList) -> sa.Select[Any]:
+    """What ``partition`` runs: built once, run for many keys."""
+    row = schema.partitions
+    return sa.select(*_partition_columns()).where(row.c.key == sa.bindparam("key"), *_visible(row, ids))
+
+
+def partition(connection: sa.Connection, table: Table, query: sa.Select[Any], key: bytes) -> Partition | None:
+    """The visible partition with this key. One statement, that of ``partition_query``."""
+    found = connection.execute(query, {"key": key}).first()
+    return None if found is None else _partition(table, found)
+
+
 def partition_page(
     connection: sa.Connection,
     table: Table,
@@ -106,22 +118,8 @@ def partition_page(
     """At most ``limit`` visible partitions of up to ``stretches.MOST`` key ranges, in key order: of one range the
     first, of several any. ``condition`` is a further one on rows of ``schema.partitions``. One statement.
     """
-    row = schema.partitions.c
-    columns = (row.key, row.partition_values, row.location, row.rows, row.bytes, row.files, row.properties)
-    return [
-        Partition(
-            key,
-            tuple(json.loads(values)),
-            location,
-            None if table.external else rows,
-            size,
-            files,
-            json.loads(given) if given else {},
-        )
-        for key, values, location, rows, size, files, given in map(
-            tuple, _page(connection, columns, ids, ranges, limit, condition)
-        )
-    ]
+    found = _page(connection, _partition_columns(), ids, ranges, limit, condition)
+    return [_partition(table, row) for row in found]
 
 
 def key_page(
@@ -202,6 +200,17 @@ def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -
     ):
         found.setdefault((period, time_key, state), []).append(OrdinalRange(start, end))
     return found
+
+
+def _partition_columns() -> tuple[sa.Column[Any], ...]:
+    row = schema.partitions.c
+    return row.key, row.partition_values, row.location, row.rows, row.bytes, row.files, row.properties
+
+
+def _partition(table: Table, row: sa.Row[Any]) -> Partition:
+    key, values, location, rows, size, files, given = tuple(row)
+    known, properties = None if table.external else rows, json.loads(given) if given else {}
+    return Partition(key, tuple(json.loads(values)), location, known, size, files, properties)
 
 
 def _page(

@@ -91,7 +91,7 @@ objects = Table(
 #: that content knows the others (-1: unknown), ``sources`` a JSON list of the ids of the tables it was computed from,
 #: ``properties`` a JSON object or null. A row that ended as it was made tells that its content was removed by an
 #: OVERWRITE. Timelines are built anew from the newest row of each key, live or not, and from all rows of base tables:
-#: who deletes ended rows must keep these.
+#: who deletes ended rows must keep these. Transactions that have not seen a commit judge conflicts by its rows, too.
 partitions = Table(
     "partitions",
     metadata,
@@ -163,7 +163,8 @@ timeline_ranges = Table(
     Index("timeline_ranges_by_table", "table_id", "ended"),
 )
 
-#: The key ranges that each commit wrote, for judging conflicts: ``exclusive`` ones meet all others.
+#: The key ranges that each commit wrote and its rows of ``partitions`` do not tell, to judge conflicts: ``exclusive``
+#: ones meet all others. A row of ``partitions`` is exclusive unless its commit wrote its key here as not exclusive.
 written_ranges = Table(
     "written_ranges",
     metadata,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
 
 from rewriter.catalog import reads, schema, timeline_properties
 from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
-from rewriter.catalog.keys import KeyRange, merged, prefix
+from rewriter.catalog.keys import KeyRange, encode, merged, prefix
 from rewriter.catalog.lookup import Lookup
-from rewriter.catalog.models import Cube, DataFile, Fact, Partition, Table, View
+from rewriter.catalog.models import Cube, DataFile, Fact, Partition, PartitionValues, Table, View
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
 from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
+from rewriter.catalog.values import require_canonical
 from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.ways import index_ways
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
@@ -50,6 +53,8 @@ class Snapshot:
         self._by_kind: dict[str, tuple[Object, ...]] = {}
         self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
         self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
+        #: What reads one partition of a table, by table: building it takes longer than running it.
+        self._gets: dict[int, sa.Select[Any]] = {}
         #: Of each table that was asked for, the stored timelines; and those that were made of them, by table.
         self._stored: dict[int, Mapping[reads.TimelineKey, Sequence[OrdinalRange]]] = {}
         self._timelines: dict[tuple[int, reads.TimelineKey], PartitionTimeline] = {}
@@ -136,6 +141,18 @@ class Snapshot:
     def fact_using(self, table_name: str) -> Fact | None:
         """The fact that a table is a storage table of; a table serves one fact at most."""
         return next((fact for fact in self.facts() if fact.storage_table(table_name) is not None), None)
+
+    def partition(self, table: Table, values: PartitionValues) -> Partition | None:
+        """The partition with these canonical values; ``None`` where there is none. One indexed read.
+
+        Raises ``DataError`` INVALID_PARTITION_SPEC where they are not canonical, or not as many as the columns.
+        """
+        require_canonical(table.partition_columns, values)
+        key = encode(table.id, [column.type for column in table.partition_columns], values)
+        if table.id not in self._gets:
+            self._gets[table.id] = reads.partition_query(self.write_ids(table.id))
+        with self._database.read() as connection:
+            return reads.partition(connection, table, self._gets[table.id], key)
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""

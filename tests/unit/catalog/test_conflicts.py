@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from random import Random
 
 import pytest
 
 from rewriter.catalog import Transaction
-from rewriter.catalog.changes import AddPartitions, Change, CreateObject, DropObject, DropPartitions, PartitionWrite
+from rewriter.catalog.changes import (
+    AddPartitions,
+    Change,
+    CreateObject,
+    DropObject,
+    DropPartitions,
+    PartitionWrite,
+    WritePartitions,
+)
 from rewriter.catalog.keys import KeyRange, prefix
-from rewriter.catalog.models import Table
-from rewriter.errors import ConflictError, IntegrityError
+from rewriter.catalog.models import Column, Table
+from rewriter.errors import ConflictError, DataError, IntegrityError
 
 from .support import STRING, P, Warehouse, key, names, paths, write
 
@@ -54,6 +63,72 @@ def test_who_conflicts_with_whom(w: Warehouse, first: str, second: str) -> None:
         assert caught.value.sqlstate == "40001"
     else:
         _race(w, writers[first], writers[second])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_commits_conflict_where_they_name_the_same_keys(w: Warehouse, seed: int) -> None:
+    """Random commits of several changes each, against a set of (key, exclusive) that each change names."""
+    chance, t = Random(seed), w.create("t")
+    values = "abcdef"
+    old = w.catalog.begin()
+    there, told = set[str](), set[tuple[str, bool]]()
+
+    def change(tx: Transaction, there: set[str]) -> tuple[Change, set[tuple[str, bool]]]:
+        kind, chosen = chance.choice(["into", "overwrite", "add", "drop"]), set(chance.sample(values, 2))
+        if kind == "drop":
+            chosen &= there
+            there -= chosen
+            return DropPartitions(t, tuple(key(t, v) for v in chosen)), {(v, True) for v in chosen}
+        new = chosen - there
+        there |= chosen
+        if kind == "add":
+            writes = tuple(PartitionWrite((v,)) for v in sorted(chosen))
+            return AddPartitions(t, writes, if_not_exists=True), {(v, v in new) for v in chosen}
+        exclusive = kind == "overwrite"
+        return write(tx, t, *chosen, overwrite=exclusive), {(v, exclusive) for v in chosen}
+
+    for _ in range(2):
+        with w.catalog.begin() as tx:
+            made = [change(tx, there) for _ in range(chance.choice([1, 1, 2, 3]))]
+            tx.commit([one for one, _ in made])
+        named = {claim for _, claims in made for claim in claims}
+        # What is there already is added without a trace, but by the commit that also appends to it.
+        appended = {v for change, claims in made if isinstance(change, WritePartitions) for v, own in claims if not own}
+        told |= {(v, own) for v, own in named if own} | {(v, False) for v in appended}
+        told |= {(v, True) for change, c in made if isinstance(change, AddPartitions) for v, _ in c if v in appended}
+    kind, chosen = chance.choice(["into", "overwrite"]), chance.choice(values)
+    exclusive = kind == "overwrite"
+    conflicting = any(v == chosen and (exclusive or others) for v, others in told)
+    mine = write(old, t, chosen, overwrite=exclusive)
+    if conflicting:
+        with pytest.raises(ConflictError), old:
+            old.commit([mine])
+    else:
+        old.commit([mine])
+
+
+def test_adding_what_is_there_disturbs_nobody(w: Warehouse) -> None:
+    t = w.create("t")
+    w.into(t, "a")
+    again = AddPartitions(t, (PartitionWrite(("a",)), PartitionWrite(("b",))), if_not_exists=True)
+    _race(w, lambda tx: again, lambda tx: DropPartitions(t, (key(t, "a"),)))
+    assert names(w.catalog.snapshot(), t) == ["b"]
+    with pytest.raises(ConflictError):
+        _race(w, lambda tx: write(tx, t, "b"), lambda tx: again)
+
+
+def test_each_column_checks_its_own_values(w: Warehouse) -> None:
+    t = w.create("t", (Column("s", "string"), Column("n", "int")))
+
+    def add(*values: tuple[str, ...]) -> int:
+        return w.commit(lambda tx: [AddPartitions(t, tuple(map(PartitionWrite, values)))])
+
+    add(("01", "1"), ("1", "1"), ("01", "2"))
+    for wrong in (("01", "01"), ("", "1"), ("01",), ("01", "1", "1")):
+        with pytest.raises(DataError) as caught:
+            add(("01", "3"), ("x", "1"), wrong)
+        assert caught.value.condition == "INVALID_PARTITION_SPEC"
+    assert [p.values for p in w.catalog.snapshot().partitions(t)] == [("01", "1"), ("01", "2"), ("1", "1")]
 
 
 def test_concurrent_intos_of_one_partition_both_count(w: Warehouse) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from rewriter.catalog import Transaction
 from rewriter.catalog import lookup as module
-from rewriter.catalog.changes import DropPartitions, PartitionWrite, WritePartitions
+from rewriter.catalog.changes import AddPartitions, Change, DropPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.models import Column, Table
 from rewriter.errors import AnalysisError, ConflictError, DataError, InterfaceError, ParseError
 from rewriter.grammar.filters import Comparison, parse_filter
 from rewriter.grammar.statements import Literal
 
 from .filter_model import truth
-from .support import Warehouse
+from .support import Warehouse, key
 
 COLUMNS = (Column("ds", "string"), Column("hr", "int"))
 VALUES = [(f"2020-01-{day:02}", str(hour)) for day in range(1, 6) for hour in range(24)]
@@ -204,3 +206,35 @@ def test_a_drop_by_filter_conflicts_with_writes_into_what_it_searched(w: Warehou
         with pytest.raises(ConflictError):
             dropping.commit([DropPartitions(table, tuple(one.key for one in found), ranges)])
         far.commit([_written(table, far.write_id(table), [("2020-02-02", "24")])])
+
+
+def test_one_partition_is_what_the_list_has_of_it(w: Warehouse, table: Table) -> None:
+    """Under each snapshot of a history with an open and an aborted transaction, that of another table included."""
+    other = w.create("u", COLUMNS)
+    new = PartitionWrite(("2020-01-04", "99"), location="/elsewhere", properties={"a": "b"})
+    changes: list[Callable[[Transaction], Change]] = [
+        lambda tx: DropPartitions(table, (key(table, "2020-01-03", "3"), key(table, None, "3"))),
+        lambda tx: AddPartitions(table, (PartitionWrite(("2020-01-03", "3")), new)),
+        lambda tx: _written(other, tx.write_id(other), ALL[:3]),
+        lambda tx: _written(table, tx.write_id(table), ALL[:9]),
+    ]
+    snapshots = [w.catalog.snapshot()]
+    still_open = w.catalog.begin()
+    still_open.write_id(table)
+    for change in changes:
+        with w.catalog.begin() as aborted:
+            aborted.write_id(table)
+        w.commit(lambda tx, change=change: [change(tx)])  # type: ignore[misc]
+        snapshots.append(w.catalog.snapshot())
+    still_open.commit([_written(table, still_open.write_id(table), [("2020-01-01", "77")])])
+    for snapshot in [*snapshots, w.catalog.snapshot()]:
+        for one in (table, other):
+            there = {partition.values: partition for partition in snapshot.partitions(one)}
+            for values in [*ALL, new.values, ("2020-01-01", "77")]:
+                assert snapshot.partition(one, values) == there.get(values)
+
+
+@pytest.mark.parametrize("values", [("2020-01-01", "03"), ("2020-01-01", "x"), ("2020-01-01",), ("", "1")])
+def test_values_that_name_no_partition_are_refused(w: Warehouse, table: Table, values: tuple[str | None, ...]) -> None:
+    with pytest.raises(DataError):
+        w.catalog.snapshot().partition(table, values)

@@ -1,0 +1,266 @@
+"""Adding and finding partitions in the catalog: tables of 10⁴ to 10⁶ partitions, on SQLite and on PostgreSQL.
+
+A table is partitioned by (region, ds, hr): some regions, 417 days, 24 hours. A day of a region is 24 partitions and a
+month 744, whatever the size; four days of all regions, of which the key's order knows nothing, are 1 % of the table.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmarks.timing import Figure, Table, seconds
+from rewriter.catalog import Catalog, Snapshot, models
+from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite
+
+SIZES = (1, 10, 100)
+DAYS, HOURS = 417, 24
+BATCHES = (1_000, 10_000, 100_000)
+REPEAT, GETS = 5, 500
+
+EXTRA = "pip install -e '.[bench]' brings it"
+
+#: The warehouse's directory and the URL of its catalog's database (``None``: the file in the directory).
+Place = tuple[Path, str | None]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The partitions of a benchmark's table: each hour of ``days`` days in ``regions`` regions."""
+
+    regions: int
+    days: int = DAYS
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.regions * self.days * HOURS
+
+    def dates(self) -> list[str]:
+        """The days, of 2023 and on."""
+        first = datetime.date(2023, 1, 1)
+        return [(first + datetime.timedelta(days=day)).isoformat() for day in range(self.days)]
+
+    def values(self) -> list[tuple[str, str, str]]:
+        """The partition values (region, ds, hr), in the order of the keys."""
+        return [
+            (f"r{region:03d}", ds, str(hour))
+            for region in range(self.regions)
+            for ds in self.dates()
+            for hour in range(HOURS)
+        ]
+
+    def filters(self) -> dict[str, str]:
+        """What is asked, and the filter in words that a Hive metastore understands, too."""
+        dates, one = self.dates(), f"region = 'r{self.regions // 2:03d}'"
+        some = dates[:: max(2, self.days // 100)][:100]
+        return {
+            "one day": f"{one} and ds = '{dates[20]}'",
+            "one month": f"{one} and ds >= '{dates[5]}' and ds <= '{dates[35]}'",
+            f"OR of {len(some)} days": f"{one} and ({' or '.join(f'''ds = '{ds}' ''' for ds in some)})",
+            "second column only": f"ds >= '{dates[-max(1, self.days // 100)]}'",
+        }
+
+
+def on_sqlite() -> Iterator[Table]:
+    """A table of figures for each size."""
+    with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder:
+        yield from _measure("SQLite", _numbered(Path(folder), None))
+
+
+def no_postgresql() -> str | None:
+    """Why no PostgreSQL can be started here, in one line; ``None`` where one can."""
+    missing = [name for name in ("pgserver", "psycopg") if find_spec(name) is None]
+    return f"PostgreSQL is not measured: {' and '.join(missing)} missing; {EXTRA}" if missing else None
+
+
+def on_postgresql() -> Iterator[Table]:
+    """The same on a PostgreSQL server of its own, over a socket."""
+    with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder, _postgresql_urls() as make:
+        yield from _measure("PostgreSQL", _numbered(Path(folder), make))
+
+
+def open_catalog(place: Place) -> Catalog:
+    """The catalog of a place."""
+    warehouse, url = place
+    return Catalog.open(warehouse) if url is None else Catalog.open(warehouse, url=url)
+
+
+def add(place: Place, shape: Shape, batch: int) -> float:
+    """Seconds for adding all partitions to a new table ``p``, ``batch`` of them in each commit."""
+    catalog = open_catalog(place)
+    with catalog.begin() as transaction:
+        table = models.Table(
+            transaction.allocate_id(),
+            "p",
+            (models.Column("x", "int"),),
+            tuple(models.Column(name, type) for name, type in (("region", "string"), ("ds", "string"), ("hr", "int"))),
+            "parquet",
+            str(place[0] / "p"),
+        )
+        transaction.commit([CreateObject(table)])
+    writes = [PartitionWrite(values) for values in shape.values()]
+
+    def run() -> None:
+        for start in range(0, len(writes), batch):
+            with catalog.begin() as transaction:
+                transaction.commit([AddPartitions(table, tuple(writes[start : start + batch]))])
+
+    taken = seconds(run)
+    catalog.close()
+    return taken
+
+
+def rate(shape: Shape, taken: float) -> str:
+    """``33,000 partitions/s``."""
+    return f"{shape.size / taken:,.0f} partitions/s"
+
+
+def gets(snapshot: Snapshot, shape: Shape) -> tuple[float, float]:
+    """Seconds for one partition of given values, each asked for the first time: by them, and by a filter."""
+    table = snapshot.table("p")
+    chosen = random.Random(0).sample(shape.values(), GETS)
+
+    def by_values(values: tuple[str, str, str]) -> None:
+        found = snapshot.partition(table, values)
+        assert found is not None
+        assert found.values == values
+
+    def by_filter(values: tuple[str, str, str]) -> None:
+        region, ds, hour = values
+        text = f"region = '{region}' and ds = '{ds}' and hr = {hour}"
+        assert snapshot.get_partitions_by_filter(table, text)[0].values == values
+
+    return each(by_values, chosen), each(by_filter, chosen)
+
+
+def each(run: Callable[[tuple[str, str, str]], None], chosen: Sequence[tuple[str, str, str]]) -> float:
+    """The median seconds of one call, each for another partition; the first tenth warms up."""
+    times = [seconds(partial(run, values)) for values in chosen]
+    return statistics.median(times[len(times) // 10 :])
+
+
+def answers(snapshot: Snapshot, shape: Shape) -> Iterator[tuple[str, float, int]]:
+    """Each filter of the shape: what it asks, the median of some runs after one to warm up, how many partitions."""
+    table = snapshot.table("p")
+    for what, text in shape.filters().items():
+        found = len(snapshot.get_partitions_by_filter(table, text))
+        yield what, seconds(partial(snapshot.get_partitions_by_filter, table, text), REPEAT), found
+
+
+def listing(snapshot: Snapshot) -> tuple[float, float]:
+    """Seconds for the names of all partitions, one by one, and for their count."""
+    lookup = snapshot.lookup(snapshot.table("p"), None)
+    lookup.count()
+    return seconds(lambda: sum(1 for _ in lookup.names()), 3), seconds(lookup.count, 3)
+
+
+def _measure(database: str, new_place: Callable[[], Place]) -> Iterator[Table]:
+    batch = BATCHES[0]
+    for regions in SIZES:
+        shape, tried, places = Shape(regions), list[tuple[int, float]](), list[Place]()
+        for size in BATCHES if regions < SIZES[-1] else (batch,):
+            if size > shape.size and tried:
+                continue
+            places.append(new_place())
+            tried.append((size, add(places[-1], shape, size)))
+        batch = min(tried, key=lambda one: one[1])[0]
+        figures = [Figure(f"add all, {size:,} in a commit", taken, rate(shape, taken)) for size, taken in tried]
+        catalog = open_catalog(places[-1])
+        figures += [*_questions(catalog, shape), _names_alone(places[-1], shape)]
+        catalog.close()
+        yield Table(f"{shape.size:,} partitions on {database}", tuple(figures))
+
+
+def _questions(catalog: Catalog, shape: Shape) -> Iterator[Figure]:
+    snapshot = catalog.snapshot()
+    by_values, by_filter = gets(snapshot, shape)
+    yield Figure("get one, by its values", by_values, "median of hundreds, under one snapshot")
+    yield Figure("get one, by a filter", by_filter, "the filter's text is parsed each time")
+    yield Figure("take a snapshot", seconds(catalog.snapshot, 101))
+    for what, taken, found in answers(snapshot, shape):
+        yield Figure(what, taken, f"{found:,} partitions")
+    names, count = listing(snapshot)
+    yield Figure("names of all, streaming", names, f"{names / shape.size * 1e6:.2f} µs each")
+    yield Figure("count of all", count)
+
+
+def _names_alone(place: Place, shape: Shape) -> Figure:
+    """The same names in a process that does nothing else: how much memory they take at most."""
+    given = json.dumps([str(place[0]), place[1]])
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.lookups", given], capture_output=True, text=True, check=True
+    )
+    answer = json.loads(done.stdout)
+    assert answer["names"] == shape.size
+    note = f"at most {answer['more'] / 1024:,.1f} MB more memory than the {answer['before'] / 1024:,.0f} MB before"
+    return Figure("— in a process of its own", answer["seconds"], note)
+
+
+def _numbered(folder: Path, new_url: Callable[[], str] | None) -> Callable[[], Place]:
+    """Makes places, each of an empty catalog."""
+    numbers = iter(range(sys.maxsize))
+    return lambda: (folder / str(next(numbers)), None if new_url is None else new_url())
+
+
+@contextmanager
+def _postgresql_urls() -> Iterator[Callable[[], str]]:
+    """A PostgreSQL server in a temporary directory, with its own defaults; makes URLs of empty databases."""
+    import pgserver
+
+    with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as folder:
+        server = pgserver.get_server(folder)
+        numbers = iter(range(sys.maxsize))
+
+        def make() -> str:
+            name = f"catalog_{next(numbers)}"
+            server.psql(f"CREATE DATABASE {name}")
+            return str(server.get_uri(name)).replace("postgresql://", "postgresql+psycopg://", 1)
+
+        try:
+            yield make
+        finally:
+            server.cleanup()
+
+
+def _child(place: Place) -> None:
+    """Prints how long the names took, and the most memory (KB) before and after."""
+    catalog = open_catalog(place)
+    snapshot = catalog.snapshot()
+    lookup = snapshot.lookup(snapshot.table("p"), None)
+    assert list(lookup.names(limit=1))
+    before, count = _peak(), 0
+
+    def run() -> None:
+        nonlocal count
+        count = sum(1 for _ in lookup.names())
+
+    taken = seconds(run)
+    catalog.close()
+    print(json.dumps({"names": count, "seconds": taken, "before": before, "more": _peak() - before}))
+
+
+def _peak() -> int:
+    """The most memory that this process had (KB). What ``getrusage`` says on Linux is the parent's, too."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    _child((Path(given[0]), given[1]))

@@ -1,0 +1,178 @@
+"""The same partitions in a Hive metastore 2.3.10 and in our catalog on SQLite, added and found in the same run.
+
+The metastore is asked over loopback by one client, which reads whole partitions, as ours does in its own process. It
+adds in the batches that it likes best; the partitions' directories are there already and statistics are off, for it
+would make and list a directory for each of them.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks import hive_metastore
+from benchmarks.lookups import (
+    BATCHES,
+    HOURS,
+    REPEAT,
+    Shape,
+    add,
+    answers,
+    each,
+    gets,
+    listing,
+    open_catalog,
+    rate,
+)
+from benchmarks.timing import Figure, Table, ratio, seconds
+
+#: The shape of a table with about that many partitions.
+REGIONS, SMALL = 2, 2_000
+THEIR_BATCHES = (100, 1_000)
+THEIR_GETS = 30
+_HIVE = "— Hive metastore"
+
+
+def measure(partitions: int = SMALL) -> Iterator[Table]:
+    """The figures at about 2,000 partitions, and at about ``partitions`` where that is another number."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rewriter-metastores-") as folder,
+        hive_metastore.running() as port,
+        hive_metastore.client(port) as client,
+    ):
+        _warm_up(client, Path(folder))
+        batches: Sequence[int] = THEIR_BATCHES
+        for size in sorted({SMALL, partitions}):
+            shape, home = Shape(REGIONS, math.ceil(size / REGIONS / HOURS)), Path(folder, str(size))
+            ours = _best([(batch, add((home / str(batch), None), shape, batch)) for batch in _ours(shape)])
+            theirs = _best([(batch, _add(client, _name(shape, batch), home, shape, batch)) for batch in batches])
+            batches = theirs[:1]
+            figures = (
+                *_adds(shape, ours, theirs),
+                *_reads(client, home / str(ours[0]), _name(shape, theirs[0]), shape),
+            )
+            yield Table(f"{shape.size:,} partitions, ours on SQLite beside a Hive metastore 2.3.10 on Derby", figures)
+
+
+def _ours(shape: Shape) -> Sequence[int]:
+    return [*(size for size in BATCHES if size < shape.size), shape.size]
+
+
+def _name(shape: Shape, batch: int) -> str:
+    return f"p{shape.size}_{batch}"
+
+
+def _best(tried: Sequence[tuple[int, float]]) -> tuple[int, float]:
+    """The batch that took the least time, and its time."""
+    return min(tried, key=lambda one: one[1])
+
+
+def _adds(shape: Shape, ours: tuple[int, float], theirs: tuple[int, float]) -> Iterator[Figure]:
+    (batch, taken), (their_batch, their_time) = ours, theirs
+    yield Figure(f"add all, {batch:,} in a commit", taken, rate(shape, taken))
+    note = f"{rate(shape, their_time)}; ours takes {ratio(their_time, taken)} less"
+    yield Figure(f"{_HIVE}, {their_batch:,} in a call", their_time, note)
+
+
+def _reads(client: Any, warehouse: Path, name: str, shape: Shape) -> Iterator[Figure]:
+    catalog = open_catalog((warehouse, None))
+    snapshot = catalog.snapshot()
+    ask = partial(client.get_partition, "default", name)
+    chosen = shape.values()[:: shape.size // THEIR_GETS]
+    assert [ask(list(values)).values for values in chosen] == [list(values) for values in chosen]
+    by_values, _ = gets(snapshot, shape)
+    yield from _pair("get one", by_values, each(lambda values: ask(list(values)), chosen))
+    for what, taken, found in answers(snapshot, shape):
+        call = partial(client.get_partitions_by_filter, "default", name, shape.filters()[what], -1)
+        assert len(call()) == found, what
+        yield from _pair(what, taken, seconds(call, REPEAT), f"{found:,} partitions")
+    names, count = listing(snapshot)
+    every = partial(client.get_partition_names, "default", name, -1)
+    # They list hours as text: 1, 10, 11, …
+    assert sorted(every()) == sorted(snapshot.lookup(snapshot.table("p"), None).names())
+    yield from _pair("names of all", names, seconds(every, REPEAT))
+    counted = partial(client.get_num_partitions_by_filter, "default", name, "region >= ''")
+    assert counted() == shape.size
+    yield from _pair("count of all", count, seconds(counted, REPEAT))
+    catalog.close()
+
+
+def _pair(what: str, ours: float, theirs: float, note: str = "") -> tuple[Figure, Figure]:
+    return Figure(what, ours, note), Figure(_HIVE, theirs, f"ours takes {ratio(theirs, ours)} less")
+
+
+def _warm_up(client: Any, folder: Path) -> None:
+    """Runs all that is measured some times, on tables of their own."""
+    shape = Shape(1, 42)
+    add((folder / "ours", None), shape, shape.size)
+    _add(client, "warm", folder / "warm", shape, 100)
+    for _ in range(REPEAT):
+        client.get_partition_names("default", "warm", -1)
+        client.get_partition("default", "warm", list(shape.values()[0]))
+        for text in shape.filters().values():
+            client.get_partitions_by_filter("default", "warm", text, -1)
+
+
+def _add(client: Any, name: str, folder: Path, shape: Shape, batch: int) -> float:
+    """Seconds for adding all partitions to a new table of the metastore, ``batch`` of them in each call."""
+    from pymetastore.hive_metastore import ttypes
+
+    def storage(location: Path) -> Any:
+        location.mkdir(parents=True, exist_ok=True)
+        return ttypes.StorageDescriptor(
+            cols=[ttypes.FieldSchema("x", "int", None)],
+            location=location.as_uri(),
+            inputFormat="org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+            outputFormat="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+            serdeInfo=ttypes.SerDeInfo(
+                serializationLib="org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe", parameters={}
+            ),
+            compressed=False,
+            numBuckets=-1,
+            bucketCols=[],
+            sortCols=[],
+            parameters={},
+        )
+
+    columns = [ttypes.FieldSchema(*pair, None) for pair in (("region", "string"), ("ds", "string"), ("hr", "int"))]
+    client.create_table(
+        ttypes.Table(
+            tableName=name,
+            dbName="default",
+            owner="rewriter",
+            createTime=0,
+            lastAccessTime=0,
+            retention=0,
+            sd=storage(folder / name),
+            partitionKeys=columns,
+            parameters={"EXTERNAL": "TRUE"},
+            tableType="EXTERNAL_TABLE",
+        )
+    )
+    partitions = [
+        ttypes.Partition(
+            values=list(values),
+            dbName="default",
+            tableName=name,
+            createTime=0,
+            lastAccessTime=0,
+            sd=storage(folder / name / "/".join(values)),
+            parameters={},
+        )
+        for values in shape.values()
+    ]
+
+    def run() -> None:
+        for some in _batches(partitions, batch):
+            client.add_partitions_req(ttypes.AddPartitionsRequest("default", name, some, False, False))
+
+    return seconds(run)
+
+
+def _batches(partitions: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(partitions), size):
+        yield partitions[start : start + size]

@@ -1,0 +1,36 @@
+"""Names made of keys, beside the names of the values."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from rewriter.catalog import name_maker
+from rewriter.catalog.keys import encode
+from rewriter.catalog.models import Column
+from rewriter.catalog.name_maker import NameMaker
+from rewriter.catalog.values import partition_name
+
+VALUES: dict[str, list[str | None]] = {
+    "string": ["a", "ab", "a=b/c", "\x00", "\x00\x01", "\x01", "é", None],
+    "int": ["-1", "0", "1", "256", None],
+    "date": ["1969-12-31", "2024-01-01", None],
+    "decimal(4,2)": ["-1.50", "0.00", None],
+    "boolean": ["false", "true", None],
+}
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("remembered", [1, 3, 10_000])
+def test_names_are_those_of_the_values(monkeypatch: pytest.MonkeyPatch, seed: int, remembered: int) -> None:
+    monkeypatch.setattr(name_maker, "REMEMBERED", remembered)
+    chance = Random(seed)
+    types = [chance.choice(list(VALUES)) for _ in range(chance.randint(0, 3))]
+    columns = [Column(f"c{place}", type) for place, type in enumerate(types)]
+    every = [tuple(chance.choice(VALUES[type]) for type in types) for _ in range(200)]
+    if seed % 2:
+        every.sort(key=lambda values: encode(7, types, values))
+    maker = NameMaker(columns)
+    for values in every:
+        assert maker.name_of(encode(7, types, values)) == partition_name(columns, values)
