@@ -25,7 +25,7 @@ from rewriter.catalog.database import Database
 from rewriter.catalog.models import Column, DataFile, Table
 from rewriter.errors import CommitUnknownError, DataError, Error, InterfaceError, OperationalError
 
-from .support import STRING, Warehouse, names, paths, write
+from .support import STRING, Warehouse, names, write
 
 SECRET = "g3heim"
 
