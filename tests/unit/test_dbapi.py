@@ -182,9 +182,8 @@ def test_a_catalog_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
             "REFRESH FACT f",
         ):
             connection.execute(statement)
-        query = (
-            "SELECT carrier, SUM(n) FROM c WHERE t >= '2013-01-01' AND t < '2013-01-02 01:00' GROUP BY carrier ORDER BY 2"
-        )
+        where = "t >= '2013-01-01' AND t < '2013-01-02 01:00'"
+        query = f"SELECT carrier, SUM(n) FROM c WHERE {where} GROUP BY carrier ORDER BY 2"
         cursor = other.execute(query)
         assert cursor.fetchall() == [("AA", 5), ("ÜA", 6), ("UA", 24)]
         parts = cursor.plan.coverage.references[0].parts  # type: ignore[union-attr]

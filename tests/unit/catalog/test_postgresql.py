@@ -23,7 +23,7 @@ from rewriter.catalog import Catalog, migrations
 from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite, WritePartitions
 from rewriter.catalog.database import Database
 from rewriter.catalog.models import Column, DataFile, Table
-from rewriter.errors import CommitUnknownError, DataError, Error, InterfaceError, OperationalError
+from rewriter.errors import CommitUnknownError, ConflictError, DataError, Error, InterfaceError, OperationalError
 
 from .support import STRING, Warehouse, names, write
 
@@ -413,3 +413,36 @@ def test_files_stay_where_the_commit_is_unknown(tmp_path: Path, postgres_url: st
         cursor = other.cursor()
         cursor.execute("SELECT x FROM t")
         assert cursor.fetchall() == [(1,)]
+
+
+# --- locks ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_deadlock_with_somebody_else_is_a_conflict(w: Warehouse) -> None:
+    """Another session holds a table that a writer needs, and then wants what the writer holds."""
+    t = w.create("t")
+    engine = sa.create_engine(w.url or "")
+    tx = w.catalog.begin()
+    change = write(tx, t, "a")
+    with engine.begin() as other:
+        other.exec_driver_sql("SET LOCAL deadlock_timeout = '20s'")
+        other.exec_driver_sql("LOCK TABLE written_ranges IN ACCESS EXCLUSIVE MODE")
+        wanting = threading.Timer(0.2, other.exec_driver_sql, ["SELECT value FROM counters FOR UPDATE"])
+        wanting.start()
+        with pytest.raises(ConflictError) as caught:
+            tx.commit([change])
+        wanting.join()
+    engine.dispose()
+    assert (caught.value.condition, caught.value.sqlstate) == ("CATALOG_BUSY", "40001")
+    tx.commit([change])
+    assert names(w.catalog.snapshot(), t) == ["a"]
+
+
+def test_readers_wait_for_nobody(w: Warehouse) -> None:
+    t = w.create("t")
+    w.into(t, "a")
+    engine = sa.create_engine(w.url or "")
+    with engine.begin() as other:
+        other.exec_driver_sql("SELECT value FROM counters FOR UPDATE")
+        assert names(w.opened().snapshot(), t) == ["a"]
+    engine.dispose()
