@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, lt
 
 from rewriter.planner.chain import Chain, Filling, Offer, whole
 from rewriter.planner.plan import CoverPart
@@ -217,6 +217,8 @@ def _cover(filling: Filling, candidates: Mapping[Offer, Candidate]) -> Cover:
 def _joined(runs: list[OrdinalRange]) -> list[OrdinalRange]:
     """In order, with those that touch made one."""
     runs.sort(key=attrgetter("start"))
+    if all(map(lt, [run.end for run in runs], [run.start for run in runs[1:]])):
+        return runs
     joined: list[OrdinalRange] = []
     end = None
     for run in runs:
