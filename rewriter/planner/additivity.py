@@ -16,6 +16,7 @@ from rewriter.catalog.models import Aggregate, Cube, Measure
 from rewriter.errors import NotSupportedError
 from rewriter.planner.plan import ReasonKind
 from rewriter.planner.scalars import is_scalar
+from rewriter.planner.trees import one_of
 
 #: Types whose rows may be added before or after they are summed: decimals would round, INT overflow.
 _ADDED = ("bigint", "double", "float")
@@ -23,8 +24,11 @@ _DECIMALS = ("decimal", "bigdecimal")
 MeasureOf = Callable[[exp.Column], Measure | None]
 TypeOf = Callable[[exp.Column], str | None]
 
+_folds, _names_groups = one_of(exp.AggFunc), one_of(exp.Grouping, exp.GroupingId)
+#: What may stand between a function and its window.
+_WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 #: What organises a block without computing anything.
-_STRUCTURE = (
+_is_structure = one_of(
     exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Grouping, exp.GroupingId, exp.Having, exp.Order, exp.Limit,
     exp.Offset, exp.Where, exp.Join, exp.Filter, exp.Subquery, exp.TableAlias, exp.Lateral, exp.Qualify, exp.WindowSpec,
     exp.IgnoreNulls, exp.RespectNulls, exp.AggFunc, exp.Window,
@@ -110,7 +114,7 @@ def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Ad
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node folds several rows into one value."""
-    return isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId)
+    return _folds(type(node)) and not _names_groups(type(node))
 
 
 def is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
@@ -138,14 +142,14 @@ def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Exp
 def _function(window: exp.Window) -> exp.Expr | None:
     """The function of a window; ``None`` for a definition in WINDOW."""
     node = window.this
-    while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+    while isinstance(node, _WRAPPERS):
         node = node.this
     return node if isinstance(node, exp.Func) else None
 
 
 def _in_window(node: exp.Expr) -> bool:
     parent = node.parent
-    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+    while isinstance(parent, _WRAPPERS):
         parent = parent.parent
     return isinstance(parent, exp.Window)
 
@@ -271,7 +275,7 @@ class _Verdict:
         elif isinstance(node, _GENERATORS):
             if not isinstance(node.parent, exp.Lateral):
                 self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_named(node)} makes rows of its own", node)
-        elif not (isinstance(node, _STRUCTURE) or is_scalar(node) or _is_ours(node) or _in_window(node)):
+        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or _in_window(node)):
             text = "this is not known to be a deterministic function of single values"
             self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
 

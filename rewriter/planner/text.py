@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.planner.plan import SqlTemplate, TableToken
+from rewriter.planner.trees import children, walk
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -81,7 +82,7 @@ class QueryText:
     @cached_property
     def nodes(self) -> tuple[exp.Expr, ...]:
         """All nodes of the tree, breadth first: nobody changes it, and it is gone through again and again."""
-        return tuple(self.tree.walk())
+        return tuple(walk(self.tree))
 
     def find_all(self, kind: type[_Node]) -> Iterator[_Node]:
         """The nodes of that kind, breadth first."""
@@ -89,7 +90,7 @@ class QueryText:
 
     def unread(self) -> Error | None:
         """Why the text was not understood as a query, or ``None`` where it was."""
-        for token in self.tokens:
+        for token in self.tokens if "|>" in self.text else ():
             if token.is_operator("|>"):
                 return NotSupportedError(
                     "Pipe syntax over a cube is not supported yet.", position=self.place(token.span)
@@ -157,7 +158,7 @@ class QueryText:
         """From the first to the last place that sqlglot remembers within the node (parentheses at its ends are not
         counted).
         """
-        places = [child.meta for child in node.walk() if child._meta and "start" in child.meta]
+        places = [child.meta for child in walk(node) if child._meta and "start" in child.meta]
         if not places:
             return None
         return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
@@ -281,7 +282,7 @@ class QueryText:
             node = stack.pop()
             if node._meta and "start" in node.meta:
                 return self.tokens[self._list_start(self.index_at(node.meta["start"]))].start
-            stack += [child for child in node.iter_expressions() if not isinstance(child, exp.Query)]
+            stack += [child for child in children(node) if not isinstance(child, exp.Query)]
         from_ = select.args.get("from_")
         if from_ is not None and isinstance(from_.this, exp.Table):
             # NULL, TRUE and the like have no place: the list ends where FROM begins.
