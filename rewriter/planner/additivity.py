@@ -16,7 +16,7 @@ from rewriter.catalog.models import Aggregate, Cube, Measure
 from rewriter.errors import NotSupportedError
 from rewriter.planner.plan import ReasonKind
 from rewriter.planner.scalars import is_scalar
-from rewriter.planner.trees import one_of
+from rewriter.planner.trees import find_all, one_of, walk
 
 #: Types whose rows may be added before or after they are summed: decimals would round, INT overflow.
 _ADDED = ("bigint", "double", "float")
@@ -102,10 +102,11 @@ def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Ad
     for node in over_rows:
         verdict.over_rows(node)
     functions = {id(node) for node in (*over_rows, *in_groups)}
-    for node in nodes:
-        if is_aggregate(node) and id(node) not in functions:
+    aggregates = [node for node in nodes if is_aggregate(node)]
+    for node in aggregates:
+        if id(node) not in functions:
             verdict.aggregate(node)
-    if not is_aggregated(select, nodes) and not subject.tested:
+    if not is_aggregated(select, aggregates) and not subject.tested:
         verdict.reason(ReasonKind.ROWS, "the query answers rows, not aggregates", select)
     for node in nodes:
         verdict.other(node)
@@ -170,7 +171,7 @@ class _Verdict:
     def aggregate(self, node: exp.Expr) -> None:
         """Judges one aggregate; measures that it makes additive are noted."""
         argument, distinct = node.this, isinstance(node.this, exp.Distinct)
-        if any(is_aggregate(inner) for inner in node.walk() if inner is not node):
+        if any(is_aggregate(inner) for inner in walk(node) if inner is not node):
             self._not_additive("an aggregate stands inside another", node)
         elif isinstance(node, exp.Count | exp.CountIf) and not distinct:
             self._count(node)
@@ -200,7 +201,7 @@ class _Verdict:
             self.reason(ReasonKind.AGGREGATE, text, node)
 
     def _measures(self, node: exp.Expr) -> list[exp.Column]:
-        return [column for column in node.find_all(exp.Column) if self._subject.measure_of(column) is not None]
+        return [column for column in find_all(node, exp.Column) if self._subject.measure_of(column) is not None]
 
     def _count(self, node: exp.Count | exp.CountIf) -> None:
         argument, cube = node.this, self._subject.cube
@@ -353,7 +354,7 @@ def _one_branch(branches: list[exp.Expr | None], subject: Subject) -> exp.Column
 
 
 def _has_measure(node: exp.Expr, subject: Subject) -> bool:
-    return any(subject.any_measure(column) for column in node.find_all(exp.Column))
+    return any(subject.any_measure(column) for column in find_all(node, exp.Column))
 
 
 def _is_ours(node: exp.Expr) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -81,8 +82,9 @@ class CteReferences:
         return cte
 
 
-def identity(cube: Cube) -> dict[str, exp.Expr]:
-    """What a cube offers under its own name: its columns."""
+@lru_cache(maxsize=256)
+def identity(cube: Cube) -> Mapping[str, exp.Expr]:
+    """What a cube offers under its own name: its columns. Who puts one of them into a tree puts a copy there."""
     return {name.lower(): _marked(exp.Column(this=exp.to_identifier(name)), True) for name in cube.column_order}
 
 
