@@ -3,8 +3,9 @@
 Let Y be such a partition, ``[b, e)``, and let the best way on from the Monday before e take no week over e. A cover
 that does not take Y either has a week over b, or starts anew at b.
 
-- If it starts anew, its partitions in Y's time are finer. Whatever they are, a microsecond costs no less than by the
-  finer offer that is the cheapest for its length: in all, ``least``. Where Y costs less, Y is taken.
+- If it starts anew, its partitions in Y's time are finer (another of the same time would come after Y). Whatever they
+  are, a microsecond costs no less than by the finer offer that is the cheapest for its length, and missing time costs
+  more: in all, ``least``. Where Y costs less, Y is taken.
 - If it has a week over b, the first month of Y is not to be had whole, so up to its end there are weeks and finer only;
   up to the end of the first quarter nothing coarser than months, and so on: in all, ``passed``. Instead it could fill
   the days from Monday to b, six at most, and take Y. Where these cost less than ``passed``, no best way has that week.

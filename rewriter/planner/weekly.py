@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rewriter.planner.chain import Chain, Filling, Ledger, Offer, Stretch, Taken, take
+from rewriter.planner.chain import Chain, Filling, Ledger, Offer, Stretch, Taken, available, take
 from rewriter.planner.settled import settled
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.timelines import OrdinalRange
@@ -43,6 +43,8 @@ def fill_with_weeks(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain
     that are ``settled`` only the last are looked at, until a path comes to one without a week over its start.
     """
     filled = weeks.fill([stretch])
+    if not any(available(offer, *stretch) for level in calendar.levels for offer in level.offers):
+        return filled
     by_week, by_day = Ledger(filled, weeks.missing), Ledger(days.fill([stretch]), days.missing)
     path = _Path(stretch, by_week, by_day, weeks.levels[0].offers[0].period)
     start, position = stretch
@@ -59,7 +61,7 @@ def fill_with_weeks(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain
             path.extend([_Step(offer, rest, position, len(rest) * offer.price)], begin(run.start))
             position = begin(run.start)
     path.extend(_steps((start, position), calendar))
-    return path.walked() if path.bounds else filled
+    return path.walked()
 
 
 def _steps(stretch: Stretch, calendar: Chain) -> list[_Step]:
