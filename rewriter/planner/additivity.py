@@ -16,6 +16,7 @@ from rewriter.catalog.models import Aggregate, Cube, Measure
 from rewriter.errors import NotSupportedError
 from rewriter.planner.plan import ReasonKind
 from rewriter.planner.scalars import is_scalar
+from rewriter.planner.trees import find_all, one_of, walk
 
 #: Types whose rows may be added before or after they are summed: decimals would round, INT overflow.
 _ADDED = ("bigint", "double", "float")
@@ -23,8 +24,11 @@ _DECIMALS = ("decimal", "bigdecimal")
 MeasureOf = Callable[[exp.Column], Measure | None]
 TypeOf = Callable[[exp.Column], str | None]
 
+_folds, _names_groups = one_of(exp.AggFunc), one_of(exp.Grouping, exp.GroupingId)
+#: What may stand between a function and its window.
+_WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 #: What organises a block without computing anything.
-_STRUCTURE = (
+_is_structure = one_of(
     exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Grouping, exp.GroupingId, exp.Having, exp.Order, exp.Limit,
     exp.Offset, exp.Where, exp.Join, exp.Filter, exp.Subquery, exp.TableAlias, exp.Lateral, exp.Qualify, exp.WindowSpec,
     exp.IgnoreNulls, exp.RespectNulls, exp.AggFunc, exp.Window,
@@ -98,10 +102,11 @@ def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Ad
     for node in over_rows:
         verdict.over_rows(node)
     functions = {id(node) for node in (*over_rows, *in_groups)}
-    for node in nodes:
-        if is_aggregate(node) and id(node) not in functions:
+    aggregates = [node for node in nodes if is_aggregate(node)]
+    for node in aggregates:
+        if id(node) not in functions:
             verdict.aggregate(node)
-    if not is_aggregated(select, nodes) and not subject.tested:
+    if not is_aggregated(select, aggregates) and not subject.tested:
         verdict.reason(ReasonKind.ROWS, "the query answers rows, not aggregates", select)
     for node in nodes:
         verdict.other(node)
@@ -110,7 +115,7 @@ def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Ad
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node folds several rows into one value."""
-    return isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId)
+    return _folds(type(node)) and not _names_groups(type(node))
 
 
 def is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
@@ -138,14 +143,14 @@ def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Exp
 def _function(window: exp.Window) -> exp.Expr | None:
     """The function of a window; ``None`` for a definition in WINDOW."""
     node = window.this
-    while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+    while isinstance(node, _WRAPPERS):
         node = node.this
     return node if isinstance(node, exp.Func) else None
 
 
 def _in_window(node: exp.Expr) -> bool:
     parent = node.parent
-    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+    while isinstance(parent, _WRAPPERS):
         parent = parent.parent
     return isinstance(parent, exp.Window)
 
@@ -166,7 +171,7 @@ class _Verdict:
     def aggregate(self, node: exp.Expr) -> None:
         """Judges one aggregate; measures that it makes additive are noted."""
         argument, distinct = node.this, isinstance(node.this, exp.Distinct)
-        if any(is_aggregate(inner) for inner in node.walk() if inner is not node):
+        if any(is_aggregate(inner) for inner in walk(node) if inner is not node):
             self._not_additive("an aggregate stands inside another", node)
         elif isinstance(node, exp.Count | exp.CountIf) and not distinct:
             self._count(node)
@@ -196,7 +201,7 @@ class _Verdict:
             self.reason(ReasonKind.AGGREGATE, text, node)
 
     def _measures(self, node: exp.Expr) -> list[exp.Column]:
-        return [column for column in node.find_all(exp.Column) if self._subject.measure_of(column) is not None]
+        return [column for column in find_all(node, exp.Column) if self._subject.measure_of(column) is not None]
 
     def _count(self, node: exp.Count | exp.CountIf) -> None:
         argument, cube = node.this, self._subject.cube
@@ -271,7 +276,7 @@ class _Verdict:
         elif isinstance(node, _GENERATORS):
             if not isinstance(node.parent, exp.Lateral):
                 self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_named(node)} makes rows of its own", node)
-        elif not (isinstance(node, _STRUCTURE) or is_scalar(node) or _is_ours(node) or _in_window(node)):
+        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or _in_window(node)):
             text = "this is not known to be a deterministic function of single values"
             self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
 
@@ -349,7 +354,7 @@ def _one_branch(branches: list[exp.Expr | None], subject: Subject) -> exp.Column
 
 
 def _has_measure(node: exp.Expr, subject: Subject) -> bool:
-    return any(subject.any_measure(column) for column in node.find_all(exp.Column))
+    return any(subject.any_measure(column) for column in find_all(node, exp.Column))
 
 
 def _is_ours(node: exp.Expr) -> bool:

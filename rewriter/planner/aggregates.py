@@ -72,7 +72,7 @@ def _average_edit(text: QueryText, call: AvgCall, counters: Counters) -> Edit:
     # A FILTER and an OVER belong to both sums.
     suffix = (Copied(Span(span.end, end)),) if end > span.end else ()
     counter = counters.column(str(call.measure.counted_by))
-    within = [token for token in text.tokens if inside.start <= token.start < inside.end and not token.is_word("ALL")]
+    within = [token for token in text.within(inside) if not token.is_word("ALL")]
     argument = Span(within[0].start, within[-1].end)
     what = (
         f"{text.text[span.start : span.end]} becomes SUM({text.text[argument.start : argument.end]}) / SUM({counter})"
@@ -83,7 +83,7 @@ def _average_edit(text: QueryText, call: AvgCall, counters: Counters) -> Edit:
 
 def _end_of_call(text: QueryText, span: Span) -> int:
     """Where a call ends with its FILTER and OVER clauses, if it has any."""
-    index = next(i for i, token in enumerate(text.tokens) if token.end == span.end)
+    index = text.index_at(text.within(span)[-1].start)
     while index + 2 < len(text.tokens) and text.tokens[index + 1].is_word("FILTER", "OVER"):
         opened = text.tokens[index + 2].is_operator("(")
         index = text.closing(index + 2) if opened else index + 2
@@ -103,5 +103,5 @@ def _alias_edit(text: QueryText, item: exp.Expr, whole: Span) -> Edit:
 def _bare_column(text: QueryText, call: exp.Expr) -> bool:
     """Whether a call is of one column as typed, qualified or not."""
     inside = text.call(call)[1]
-    within = [token for token in text.tokens if inside.start <= token.start < inside.end and not token.is_word("ALL")]
+    within = [token for token in text.within(inside) if not token.is_word("ALL")]
     return all(is_name(token) if number % 2 == 0 else token.is_operator(".") for number, token in enumerate(within))

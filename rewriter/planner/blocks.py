@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -16,7 +16,6 @@ from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
 from rewriter.planner.inlining import (
     CteReferences,
     Level,
-    counting,
     identity,
     inlined_levels,
     of_source,
@@ -26,6 +25,7 @@ from rewriter.planner.inlining import (
 from rewriter.planner.joins import nullable, relations
 from rewriter.planner.projections import own_nodes, substituted
 from rewriter.planner.text import QueryText, has_place
+from rewriter.planner.trees import children
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.timelines import PartitionTimeline
 
@@ -100,6 +100,16 @@ class Block:
     others: tuple[OtherSource, ...]
 
     @cached_property
+    def typed(self) -> tuple[exp.Expr, ...]:
+        """The block's own nodes, as they stand in the text."""
+        return tuple(own_nodes(self.select))
+
+    @cached_property
+    def nodes(self) -> tuple[exp.Expr, ...]:
+        """The block's own nodes, as planning reads them."""
+        return self.typed if self.effective is self.select else tuple(own_nodes(self.effective))
+
+    @cached_property
     def joined_names(self) -> frozenset[str]:
         """Names, in lower case, that USING or NATURAL joins by: unqualified, they may be another relation's columns."""
         return joined_names(self.select, self.cubes, self.others)
@@ -161,12 +171,14 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
     return Resolved(blocks, tuple(tables.values()))
 
 
-def inner_queries(select: exp.Select) -> Iterator[exp.Query]:
-    """The subqueries among a block's expressions (which may be correlated with it), outermost only."""
-    for node in (select, *own_nodes(select)):
+def inner_queries(select: exp.Select, own: Iterable[exp.Expr] | None = None) -> Iterator[exp.Query]:
+    """The subqueries among a block's expressions (which may be correlated with it), outermost only.
+
+    ``own`` are the block's own nodes, where somebody has them already.
+    """
+    for node in (select, *(own_nodes(select) if own is None else own)):
         # What is joined is a relation of its own; what it is joined on is not.
-        children = [node.args.get("on")] if isinstance(node, exp.Join) else node.iter_expressions()
-        for child in children:
+        for child in [node.args.get("on")] if isinstance(node, exp.Join) else children(node):
             if isinstance(child, exp.Query):
                 yield child
 
@@ -206,7 +218,6 @@ def _blocks(
     known = {key: one.cube for key, one in cubes.items()}
     for select in selects:
         mine = []
-        calls = counting(select)
         for index, relation in enumerate(relations(select)):
             source = cubes.get(id(relation))
             if source is not None:
@@ -215,7 +226,7 @@ def _blocks(
             try:
                 table, levels = inlined_levels(relation, known, ctes)
                 if table is None:
-                    refuse_counting(relation, calls, known, ctes)
+                    refuse_counting(select, relation, known, ctes)
             except NotSupportedError as error:
                 raise error.at(query.place(query.span_of(relation) or Span(0, len(query.text)))) from None
             if table is not None:

@@ -120,19 +120,19 @@ class Ledger:
     """A filling in order of time, with its price up to any instant that is in it and at which no partition is cut."""
 
     def __init__(self, filling: Filling, missing: int) -> None:
-        pieces: list[tuple[int, int, Offer | None, int]] = [(start, end, None, 0) for start, end in filling.missing]
+        pieces: list[tuple[int, int, Offer | None, int, int]] = [(*gap, None, 0, 0) for gap in filling.missing]
         for offer, runs in filling.taken:
             begin = offer.period.start
-            pieces += [(begin(run.start), begin(run.end), offer, run.start) for run in runs]
+            pieces += [(begin(run.start), begin(run.end), offer, run.start, run.end) for run in runs]
         pieces.sort(key=itemgetter(0))
         self._pieces = pieces
         self._starts = [piece[0] for piece in pieces]
         self._missing = missing
         self._before: list[int] = []
         total = 0
-        for index, (_, end, _, _) in enumerate(pieces):
+        for index, piece in enumerate(pieces):
             self._before.append(total)
-            total += self._part(index, end)
+            total += self._part(index, piece[1])
 
     def until(self, instant: int) -> int:
         """The price from the start. O(log pieces)."""
@@ -149,17 +149,23 @@ class Ledger:
         """What fills the instant."""
         return self._pieces[bisect_right(self._starts, instant) - 1][2]
 
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, Offer | None]]:
+        """What shares an instant with ``[start, end)``, as (start, end, by what), in order. O(log pieces) and these."""
+        low, high = bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)
+        return ((begin, stop, offer) for begin, stop, offer, _, _ in self._pieces[max(low, 0) : high])
+
     def within(self, start: int, end: int) -> Filling:
         """The part of the filling in ``[start, end)``. The cost is that of its pieces."""
         cut = Filling([], [])
         for index in range(bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)):
-            low, high, offer, _ = self._pieces[index]
-            low, high = max(low, start), min(high, end)
+            low, high, offer, first, stop = self._pieces[index]
             if offer is None:
-                cut.missing.append((low, high))
+                cut.missing.append((max(low, start), min(high, end)))
             else:
-                run = OrdinalRange(offer.period.ordinal(low), offer.period.ordinal(high))
-                cut.taken.append((offer, [run]))
+                first = first if start <= low else offer.period.ordinal(start)
+                # Not the ordinal of the piece's own end: before it a zone may have left a date out.
+                stop = stop if high <= end else offer.period.ordinal(end)
+                cut.taken.append((offer, [OrdinalRange(first, stop)]))
         return cut
 
     def steady(self, period: Period, run: OrdinalRange) -> Iterator[OrdinalRange]:
@@ -176,8 +182,10 @@ class Ledger:
 
     def _part(self, index: int, end: int) -> int:
         """The price of a piece up to ``end``."""
-        start, _, offer, first = self._pieces[index]
-        return (end - start) * self._missing if offer is None else (offer.period.ordinal(end) - first) * offer.price
+        start, high, offer, first, stop = self._pieces[index]
+        if offer is None:
+            return (end - start) * self._missing
+        return ((stop if end == high else offer.period.ordinal(end)) - first) * offer.price
 
 
 def slots_in(coarse: Period, fine: Period) -> tuple[int, int]:
@@ -185,12 +193,18 @@ def slots_in(coarse: Period, fine: Period) -> tuple[int, int]:
     if fine.kind in _MONTHS:
         months = _MONTHS[coarse.kind] // _MONTHS[fine.kind]
         return months, months
-    shortest, longest = _LENGTHS[coarse.kind]
+    shortest, longest = lengths(coarse)
     length = _LENGTHS[fine.kind][0]
-    if not isinstance(coarse, UpdatePeriod):
-        # Clocks are changed, and dates are left out.
-        shortest, longest = max(shortest - 2 * DAY, HOUR), longest + DAY
     return shortest // length, longest // length
+
+
+def lengths(period: Period) -> tuple[int, int]:
+    """Between how many and how many microseconds a period of that kind lasts."""
+    shortest, longest = _LENGTHS[period.kind]
+    if isinstance(period, UpdatePeriod):
+        return shortest, longest
+    # Clocks are changed, dates are left out and repeated.
+    return max(shortest - 2 * DAY, HOUR), longest + DAY
 
 
 _MONTHS = {UpdatePeriod.MONTHLY: 1, UpdatePeriod.QUARTERLY: 3, UpdatePeriod.YEARLY: 12}
@@ -208,24 +222,26 @@ _LENGTHS = {
 
 def take(offer: Offer, stretches: list[Stretch]) -> tuple[list[OrdinalRange], list[Stretch]]:
     """All that the offer has wholly inside the stretches, and the stretches that remain."""
-    period = offer.period
-    # Thousands of holes are thousands of calls: up to days, a product says the same in a third of the time.
-    fixed = isinstance(period, UpdatePeriod) and period <= UpdatePeriod.DAILY
-    begin = _LENGTHS[period.kind][0].__mul__ if fixed else period.start
     taken: list[OrdinalRange] = []
     remaining: list[Stretch] = []
     for start, end in stretches:
         runs = available(offer, start, end)
         taken += runs
-        position = start
-        for run in runs:
-            run_start = begin(run.start)
-            if position < run_start:
-                remaining.append((position, run_start))
-            position = begin(run.end)
-        if position < end:
-            remaining.append((position, end))
+        if runs:
+            starts, ends = _instants(offer.period, runs)
+            remaining += [gap for gap in zip([start, *ends], [*starts, end], strict=True) if gap[0] < gap[1]]
+        else:
+            remaining.append((start, end))
     return taken, remaining
+
+
+def _instants(period: Period, runs: Sequence[OrdinalRange]) -> tuple[list[int], list[int]]:
+    """The instants at which runs start, and those at which they end."""
+    if isinstance(period, UpdatePeriod) and period <= UpdatePeriod.DAILY:
+        # Thousands of holes are thousands of runs: up to days, a product says the same in a third of the time.
+        length = _LENGTHS[period][0]
+        return [run.start * length for run in runs], [run.end * length for run in runs]
+    return [period.start(run.start) for run in runs], [period.start(run.end) for run in runs]
 
 
 def _contested(offer: Offer, runs: list[OrdinalRange], finer: Chain) -> list[Taken]:

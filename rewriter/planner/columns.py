@@ -110,7 +110,7 @@ class Columns:
         """The columns inside subqueries that may be the cube's, each with what it stands for."""
         found = [
             (column, value)
-            for query in inner_queries(self._block.select)
+            for query in inner_queries(self._block.select, self._block.typed)
             for column in query.find_all(exp.Column)
             if (value := self._outer_value(column, self._source.alias, self._source.columns, self._block.select))
         ]

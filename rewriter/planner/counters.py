@@ -12,7 +12,6 @@ from rewriter.errors import InternalError, NotSupportedError, Span
 from rewriter.planner.blocks import Block, CubeSource
 from rewriter.planner.inlining import Level
 from rewriter.planner.plan import quote_identifier
-from rewriter.planner.projections import own_nodes
 from rewriter.planner.text import Edit, QueryText
 
 #: The column of a relation that counts events and is never NULL, so that NULL says that the relation is absent.
@@ -120,7 +119,7 @@ class Counters:
 
     def _shown_by_star(self) -> bool:
         """Whether a ``*`` of the block would show what is added."""
-        for node in own_nodes(self._block.select):
+        for node in self._block.typed:
             if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
                 if node.table.lower() == self._source.alias.lower():
                     return True

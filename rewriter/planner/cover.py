@@ -35,7 +35,8 @@ d. Let the calendar partitions (months and longer) of a cover be given, and ``[b
    one week only where one of them is an end of the stretch; then D has all of the gap.)
 e. So the best cover is a shortest path over the starts and ends of calendar slots and, for each, the Mondays around it
    (cut to the stretch): from a slot's start to its end; from a bound by D to the next Monday; from there by W to the
-   Monday before the next bound; from there by D to that bound, or by W past its week.
+   Monday before the next bound; from there by D to that bound, or by W past its week. A run of slots that a best path
+   takes without fail is one step (``settled`` says when).
 
 **Names.** In a chain only partitions of the same time may cost the same in 1 to 4, and the first by name is taken; a
 slot and finer ones inside it never do (b). The path is searched from its end: of two ways on from an instant that are
@@ -47,7 +48,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, lt
 
 from rewriter.planner.chain import Chain, Filling, Offer, whole
 from rewriter.planner.plan import CoverPart
@@ -112,8 +113,9 @@ def cover(target: RangeSet, candidates: Sequence[Candidate]) -> Cover:
     candidates does not matter if no two agree in fact, storage, table and period.
 
     Cost: that of ``Chain.fill``, which depends on runs of partitions and on holes where no coarser partition lies over
-    them, not on partitions. Only where weeks and calendar periods both exist, each calendar partition inside the target
-    (12 to 17 a year) costs a few look-ups more.
+    them, not on partitions. Only where weeks and calendar periods both exist, calendar partitions inside the target (12
+    to 17 a year) cost a few look-ups each, except inside runs of the coarsest that are ``settled``: where years cost so
+    little that no week can win, a hundred years of them are as much work as one.
     """
     ranked = sorted(candidates, key=_rank)
     offers, missing = _offers(target, ranked)
@@ -217,6 +219,8 @@ def _cover(filling: Filling, candidates: Mapping[Offer, Candidate]) -> Cover:
 def _joined(runs: list[OrdinalRange]) -> list[OrdinalRange]:
     """In order, with those that touch made one."""
     runs.sort(key=attrgetter("start"))
+    if all(map(lt, [run.end for run in runs], [run.start for run in runs[1:]])):
+        return runs
     joined: list[OrdinalRange] = []
     end = None
     for run in runs:

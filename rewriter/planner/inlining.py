@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -11,6 +12,7 @@ from rewriter.catalog.models import Cube
 from rewriter.errors import NotSupportedError
 from rewriter.planner.joins import conjuncts, contributes, relations
 from rewriter.planner.projections import own_nodes, projection_of, substituted
+from rewriter.planner.trees import one_of
 
 #: Where a column of a tree says which source of its block it belongs to.
 _MARK = "rewriter_source"
@@ -80,8 +82,9 @@ class CteReferences:
         return cte
 
 
-def identity(cube: Cube) -> dict[str, exp.Expr]:
-    """What a cube offers under its own name: its columns."""
+@lru_cache(maxsize=256)
+def identity(cube: Cube) -> Mapping[str, exp.Expr]:
+    """What a cube offers under its own name: its columns. Who puts one of them into a tree puts a copy there."""
     return {name.lower(): _marked(exp.Column(this=exp.to_identifier(name)), True) for name in cube.column_order}
 
 
@@ -105,21 +108,20 @@ def is_marked(column: exp.Column) -> bool:
     return belongs(column, None)
 
 
-def counting(select: exp.Select) -> list[exp.Expr]:
+def _counting(select: exp.Select) -> list[exp.Expr]:
     """The calls of COUNT and AVG in a block that depend on how many rows there are."""
     kinds = (exp.Count, exp.CountIf, exp.Avg)
     return [node for node in own_nodes(select) if isinstance(node, kinds) and not isinstance(node.this, exp.Distinct)]
 
 
-def refuse_counting(
-    relation: exp.Expr, calls: Collection[exp.Expr], cubes: Mapping[int, Cube], ctes: CteReferences
-) -> None:
-    """Refuses COUNT and AVG (``calls``) over a relation that answers single rows of a cube and is not inlined: they
+def refuse_counting(select: exp.Select, relation: exp.Expr, cubes: Mapping[int, Cube], ctes: CteReferences) -> None:
+    """Refuses COUNT and AVG in a block over a relation that answers single rows of a cube and is not inlined: they
     would count base rows, where everywhere else they count events. (LIMIT and DISTINCT answer rows that are counted as
     such.)
     """
-    for node in calls:
-        for cube in _rows_of(relation, cubes, ctes):
+    counted_over = list(_rows_of(relation, cubes, ctes))
+    for node in _counting(select) if counted_over else ():
+        for cube in counted_over:
             counted = cube.count_measure is not None
             if any(m.counted_by for m in cube.measures) if isinstance(node, exp.Avg) else counted:
                 raise NotSupportedError(
@@ -198,6 +200,10 @@ def inlined_levels(
     return table, (*below, Level(select, level.alias, sees, offers, level.renamed))
 
 
+_folds_rows = one_of(exp.AggFunc, exp.Window)
+_sees_output = one_of(exp.Order, exp.Having)
+
+
 def shadowed(column: exp.Column) -> bool:
     """Whether an unqualified name in ORDER BY or HAVING means an output column of its SELECT."""
     if column.table:
@@ -205,9 +211,9 @@ def shadowed(column: exp.Column) -> bool:
     node: exp.Expr | None = column.parent
     found = None
     while node is not None and not isinstance(node, exp.Select):
-        if isinstance(node, exp.AggFunc | exp.Window):
+        if _folds_rows(type(node)):
             return False
-        if isinstance(node, exp.Order | exp.Having) and isinstance(node.parent, exp.Select):
+        if _sees_output(type(node)) and isinstance(node.parent, exp.Select):
             found = node
         node = node.parent
     if found is None or node is None:

@@ -129,12 +129,14 @@ def _now_edits(text: QueryText, constants: Constants, calendar: Calendar) -> lis
     """
     edits = []
     for index, token in enumerate(text.tokens):
+        if not token.is_word("CURRENT_TIMESTAMP", "CURRENT_DATE", "NOW", "CURDATE"):
+            continue
         following = text.tokens[index + 1 : index + 3]
         called = len(following) == 2 and following[0].is_operator("(") and following[1].is_operator(")")
         before = text.tokens[index - 1] if index else token
         if before.is_operator(".", ")") or before.is_word("AS") or (following and following[0].is_operator(".")):
             continue  # a name
-        if not (token.is_word("CURRENT_TIMESTAMP", "CURRENT_DATE") or (token.is_word("NOW", "CURDATE") and called)):
+        if token.is_word("NOW", "CURDATE") and not called:
             continue
         today = token.is_word("CURRENT_DATE", "CURDATE")
         now = constants.now

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from rewriter.planner.constants import Constant, Constants, Kind, as_date, as_timestamp
 from rewriter.planner.operands import Form, Operand, compare, operand_of, select
+from rewriter.planner.trees import find_all
 from rewriter.timeline.ranges import RangeSet
 
 IsTime = Callable[[exp.Column], bool]
@@ -171,7 +172,7 @@ class Reader:
         return None
 
     def _operand(self, node: exp.Expr) -> Operand | None:
-        columns = list(node.find_all(exp.Column))
+        columns = find_all(node, exp.Column)
         if len(columns) != 1 or not self.is_time(columns[0]):
             return None
         return operand_of(node, columns[0], self.constants)

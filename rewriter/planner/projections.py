@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from rewriter.planner.joins import relations
 from rewriter.planner.scalars import is_scalar
+from rewriter.planner.trees import children, one_of
 
 #: What a SELECT that only projects and filters may hold.
 _CLAUSES = ("with_", "expressions", "from_", "where", "kind", "hint", "operation_modifiers")
@@ -44,7 +45,7 @@ def _computed(select: exp.Select) -> Iterator[exp.Expr]:
         node = stack.pop()
         if not isinstance(node, exp.Query):
             yield node
-            stack += node.iter_expressions()
+            stack += children(node)
 
 
 def _plain(node: exp.Expr) -> bool:
@@ -66,13 +67,14 @@ def descend(root: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes below ``root``, without those of subqueries, of CTEs, of relations and of hints."""
     stack: list[exp.Expr] = [root]
     while stack:
-        node = stack.pop()
-        for child in node.iter_expressions():
-            # A hint is read by itself, and its places are not places of the text.
-            if isinstance(child, exp.With | exp.From | exp.Table | exp.Hint | exp.Query):
-                continue
-            yield child
-            stack.append(child)
+        for child in children(stack.pop()):
+            if not _is_apart(type(child)):
+                yield child
+                stack.append(child)
+
+
+#: A hint is read by itself, and its places are not places of the text.
+_is_apart = one_of(exp.With, exp.From, exp.Table, exp.Hint, exp.Query)
 
 
 def substituted(root: exp.Expr, value_of: Callable[[exp.Column], exp.Expr | None]) -> exp.Expr:

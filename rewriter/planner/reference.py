@@ -76,7 +76,7 @@ def plan_reference(
     columns = Columns(text, block, source, blocks)
     select, index = block.effective, source.index
     inlined = [of_source(node, index) for level in source.levels for node in level.filters()]
-    nodes = [*own_nodes(select), *(inner for node in inlined for inner in (node, *descend(node)))]
+    nodes = [*block.nodes, *(inner for node in inlined for inner in (node, *descend(node)))]
     columns.check(nodes)
     conditions = [*inlined, *filters(select, index)]
     time = time_use(text, source, conditions, nodes, columns, constants)

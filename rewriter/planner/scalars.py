@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.planner.trees import one_of
+
 _SYNTAX = (
     exp.Column, exp.Identifier, exp.Literal, exp.RawString, exp.HexString, exp.Null, exp.Boolean, exp.Paren,
     exp.Placeholder, exp.DataType, exp.DataTypeParam, exp.Interval, exp.IntervalSpan, exp.Var, exp.Alias,
@@ -68,11 +70,13 @@ _NAMES = frozenset(
     xpath_short xpath_string xxhash64 zeroifnull
     """.split()
 )
-_ALLOWED = (*_SYNTAX, *_TIME_FUNCTIONS, *_FUNCTIONS)
+_is_allowed = one_of(*_SYNTAX, *_TIME_FUNCTIONS, *_FUNCTIONS)
 
 
 def is_scalar(node: exp.Expr) -> bool:
     """Whether a node is known to be a deterministic function of its operands alone, of single values."""
+    if _is_allowed(type(node)):
+        return True
     match node:
         case exp.CurrentTimestamp() | exp.CurrentDate():
             # Pinned where they are written; unix_timestamp() holds one that is not.
@@ -83,7 +87,7 @@ def is_scalar(node: exp.Expr) -> bool:
             name = node.name.lower()
             # With a slide, window answers several rows.
             return name in _NAMES and not is_qualified(node) and (name != "window" or len(node.expressions) == 2)
-    return isinstance(node, _ALLOWED)
+    return False
 
 
 def is_qualified(node: exp.Expr) -> bool:

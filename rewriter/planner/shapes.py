@@ -17,7 +17,7 @@ def check_unit(text: QueryText, call: exp.Expr) -> None:
     ``trunc(t, 'q')`` is NULL.
     """
     span, inside = text.call(call)
-    found = [token for token in text.tokens if inside.start <= token.start < inside.end]
+    found = text.within(inside)
     unit = found[0] if isinstance(call, exp.TimestampTrunc) else found[-1]
     literal = unit.kind is TokenKind.STRING
     if literal and unit_named(call.text("unit")) is None:

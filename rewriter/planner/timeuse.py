@@ -16,6 +16,7 @@ from rewriter.planner.predicates import Reader, ranges_of
 from rewriter.planner.projections import substituted
 from rewriter.planner.shapes import check_unit
 from rewriter.planner.text import Copied, Edit, QueryText
+from rewriter.planner.trees import one_of, walk
 from rewriter.planner.units import used_unit
 from rewriter.timeline.bounds import resolve_bound
 from rewriter.timeline.calendars import UTC, Calendar
@@ -83,19 +84,22 @@ def time_use(
             # Between the ends that the first round finds, the second also reads what comes again and again: months.
             conditions, left = left, []
             for condition in conditions:
+                reader = reader if reader.within is wanted else replace(reader, within=wanted)
                 # What reduces to ranges is not true of NULL, so it holds of rows in which the cube is absent, too.
-                ranges = ranges_of(condition, replace(reader, within=wanted))
+                ranges = ranges_of(condition, reader)
                 if ranges is None:
                     left.append(condition)
                     continue
                 wanted, bounded = wanted & ranges, True
-                consumed |= {id(node) for node in condition.walk()}
+                consumed |= {id(node) for node in walk(condition)}
         if dimension == source.cube.times[0]:
             use.wanted, use.bounded = wanted, bounded
         elif bounded:
             use.others[dimension] = wanted
     for node in nodes:
-        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+        if not _may_use(type(node)):
+            continue
+        if isinstance(node, _TRUNCATIONS):
             check_unit(text, node)
         if isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
             value = columns.joined(node)
@@ -107,7 +111,7 @@ def time_use(
                 continue  # another cube's
             if bounds_of(node) is None:
                 raise bad_call(text, node)
-            consumed |= {id(inner) for inner in node.walk()}
+            consumed |= {id(inner) for inner in walk(node)}
             unit = _edges(known[id(node)], constants.calendar)
             if unit is None:
                 use.raw.append(node)
@@ -122,6 +126,10 @@ def time_use(
                 if _is_time_range_in(call) and call.expressions:
                     use.calls.append((call, _time_range_in(text, call, constants)))
     return use
+
+
+_TRUNCATIONS = (exp.TimestampTrunc, exp.DateTrunc)
+_may_use = one_of(*_TRUNCATIONS, exp.Identifier, exp.Anonymous, exp.Column)
 
 
 def _reader(

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rewriter.planner.chain import Chain, Filling, Ledger, Offer, Stretch, Taken, take
+from rewriter.planner.chain import Chain, Filling, Ledger, Offer, Stretch, Taken, available, take
+from rewriter.planner.settled import settled
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.timelines import OrdinalRange
 
 
 @dataclass(frozen=True)
-class _Partition:
-    """One calendar partition: a step of the path from its start to its end."""
+class _Step:
+    """A calendar partition, or a run of them: a step of the path from its start to its end."""
 
     offer: Offer
-    ordinal: int
+    run: OrdinalRange
     end: int
+    price: int
 
 
 @dataclass(frozen=True)
 class _Bound:
     """An instant at which calendar partitions start or end, in its week, ``[low, high)``, cut to the stretch.
 
-    ``passed`` says that the path which comes to ``low`` takes the week, and ``partition`` what the path takes that
+    ``passed`` says that the path which comes to ``low`` takes the week, and ``step`` what the path takes that
     comes to ``instant``; without one it goes on to ``high`` by days.
     """
 
@@ -30,98 +33,130 @@ class _Bound:
     instant: int
     high: int
     passed: bool
-    partition: _Partition | None
+    step: _Step | None
 
 
 def fill_with_weeks(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
     """The least price for a stretch; ``weeks`` is the chain of weeks, days and finer, ``days`` that without weeks.
 
-    Cost: that of both chains, and for each calendar partition inside the stretch a few look-ups of a price.
+    Cost: that of both chains, and for each calendar partition inside the stretch a few look-ups of a price. Of those
+    that are ``settled`` only the last are looked at, until a path comes to one without a week over its start.
     """
-    partitions = _partitions(stretch, calendar)
     filled = weeks.fill([stretch])
-    if not partitions:
+    if not any(available(offer, *stretch) for level in calendar.levels for offer in level.offers):
         return filled
     by_week, by_day = Ledger(filled, weeks.missing), Ledger(days.fill([stretch]), days.missing)
-    week = weeks.levels[0].offers[0].period
-    return _walked(stretch, _path(stretch, partitions, by_week, by_day, week), by_week, by_day)
+    path = _Path(stretch, by_week, by_day, weeks.levels[0].offers[0].period)
+    start, position = stretch
+    for offer, run in reversed(settled(stretch, calendar, weeks, days, by_day)):
+        begin = offer.period.start
+        path.extend(_steps((begin(run.end), position), calendar), begin(run.end))
+        position, stop = begin(run.end), run.end
+        while stop > run.start and not path.is_clean:
+            stop -= 1
+            path.extend(_steps((begin(stop), position), calendar), begin(stop))
+            position = begin(stop)
+        if run.start < stop:
+            rest = OrdinalRange(run.start, stop)
+            path.extend([_Step(offer, rest, position, len(rest) * offer.price)], begin(run.start))
+            position = begin(run.start)
+    path.extend(_steps((start, position), calendar))
+    return path.walked()
 
 
-def _partitions(stretch: Stretch, calendar: Chain) -> dict[int, list[_Partition]]:
-    """The best partition of each calendar slot inside the stretch, by the slot's start."""
-    found: dict[int, list[_Partition]] = {}
+def _steps(stretch: Stretch, calendar: Chain) -> list[_Step]:
+    """The best partition of each calendar slot inside the stretch."""
+    found: list[_Step] = []
     for level in calendar.levels:
-        remaining = [stretch]
+        remaining = [stretch] if stretch[0] < stretch[1] else []
         for offer in level.offers:
             runs, remaining = take(offer, remaining)
             for run in runs:
-                start = offer.period.start(run.start)
                 for ordinal in range(run.start, run.end):
-                    end = offer.period.end(ordinal)
-                    found.setdefault(start, []).append(_Partition(offer, ordinal, end))
-                    start = end
+                    found.append(
+                        _Step(offer, OrdinalRange(ordinal, ordinal + 1), offer.period.end(ordinal), offer.price)
+                    )
     return found
 
 
-def _path(
-    stretch: Stretch, partitions: dict[int, list[_Partition]], by_week: Ledger, by_day: Ledger, week: Period
-) -> list[_Bound]:
-    """The bounds, in order of time, with the way on from each that has the least price up to the stretch's end."""
-    start, end = stretch
-    instants = sorted(partitions.keys() | {one.end for those in partitions.values() for one in those})
-    bounds: list[_Bound] = []
-    least: dict[int, int] = {}
-    # What follows the bound's week: weeks and days up to the next bound's, then that bound's price.
-    following, beyond = by_week.until(end), 0
-    for instant in reversed(instants):
+class _Path:
+    """The way on with the least price, from each bound of calendar partitions to the end of the stretch.
+
+    It is made from the end: ``bounds`` come from the last to the first.
+    """
+
+    def __init__(self, stretch: Stretch, by_week: Ledger, by_day: Ledger, week: Period) -> None:
+        self.bounds: list[_Bound] = []
+        self._stretch, self._by_week, self._by_day, self._week = stretch, by_week, by_day, week
+        # The price from a bound on, by its instant.
+        self._least: dict[int, int] = {}
+        # What follows the week of the bound at hand: weeks and days up to the next bound's, then that bound's price.
+        self._following, self._beyond = by_week.until(stretch[1]), 0
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the way on from the Monday before the first bound takes no week over that bound."""
+        return not self.bounds[-1].passed
+
+    def extend(self, steps: Iterable[_Step], *instants: int) -> None:
+        """Puts the bounds of the steps, and these instants, in front; none of them is later than the first bound."""
+        leaving: dict[int, list[_Step]] = {instant: [] for instant in instants}
+        for step in steps:
+            leaving.setdefault(step.offer.period.start(step.run.start), []).append(step)
+            leaving.setdefault(step.end, [])
+        for instant in sorted(leaving.keys() - self._least.keys(), reverse=True):
+            self._add(instant, leaving[instant])
+
+    def _add(self, instant: int, steps: Sequence[_Step]) -> None:
+        """Puts one bound in front."""
+        start, end = self._stretch
+        by_week, by_day, week = self._by_week, self._by_day, self._week
         monday = week.floor(instant)
         low = max(monday, start)
         high = instant if instant == monday else min(week.end(week.ordinal(instant)), end)
         week_low, week_high = by_week.until(low), by_week.until(high)
-        beyond += following - week_high
+        beyond = self._beyond + self._following - week_high
         day = by_day.until(instant)
         price = by_day.until(high) - day + beyond
         chosen = None
-        for one in partitions.get(instant, ()):
-            other = one.offer.price + least[one.end]
+        for one in steps:
+            other = one.price + self._least[one.end]
             first = chosen.offer if chosen else (by_week if instant == high else by_day).at(instant)
             if other < price or (other == price and _earlier(one.offer, first)):
                 price, chosen = other, one
-        least[instant] = price
+        self._least[instant] = price
         price += day - by_day.until(low)
         passing = week_high - week_low + beyond
         passed = passing < price or (passing == price and low < instant and _earlier(by_week.at(low), by_day.at(low)))
-        bounds.append(_Bound(low, instant, high, passed, chosen))
-        following, beyond = week_low, passing if passed else price
-    return bounds[::-1]
+        self.bounds.append(_Bound(low, instant, high, passed, chosen))
+        self._following, self._beyond = week_low, passing if passed else price
 
-
-def _walked(stretch: Stretch, bounds: list[_Bound], by_week: Ledger, by_day: Ledger) -> Filling:
-    """The partitions along the path."""
-    taken: list[Taken] = []
-    legs: list[tuple[Ledger, int, int]] = []
-    index_of = {bound.instant: index for index, bound in enumerate(bounds)}
-    position, index = stretch[0], 0
-    while index < len(bounds):
-        bound = bounds[index]
-        legs.append((by_week, position, bound.high if bound.passed else bound.low))
-        if not bound.passed:
-            legs.append((by_day, bound.low, bound.instant))
-            while bound.partition is not None:
-                offer, ordinal = bound.partition.offer, bound.partition.ordinal
-                taken.append((offer, [OrdinalRange(ordinal, ordinal + 1)]))
-                index = index_of[bound.partition.end]
-                bound = bounds[index]
-            legs.append((by_day, bound.instant, bound.high))
-        position, index = bound.high, index + 1
-    legs.append((by_week, position, stretch[1]))
-    missing: list[Stretch] = []
-    for ledger, start, end in legs:
-        if start < end:
-            part = ledger.within(start, end)
-            taken += part.taken
-            missing += part.missing
-    return Filling(taken, missing)
+    def walked(self) -> Filling:
+        """The partitions along the path."""
+        taken: list[Taken] = []
+        legs: list[tuple[Ledger, int, int]] = []
+        bounds = self.bounds[::-1]
+        index_of = {bound.instant: index for index, bound in enumerate(bounds)}
+        (position, end), index = self._stretch, 0
+        while index < len(bounds):
+            bound = bounds[index]
+            legs.append((self._by_week, position, bound.high if bound.passed else bound.low))
+            if not bound.passed:
+                legs.append((self._by_day, bound.low, bound.instant))
+                while bound.step is not None:
+                    taken.append((bound.step.offer, [bound.step.run]))
+                    index = index_of[bound.step.end]
+                    bound = bounds[index]
+                legs.append((self._by_day, bound.instant, bound.high))
+            position, index = bound.high, index + 1
+        legs.append((self._by_week, position, end))
+        missing: list[Stretch] = []
+        for ledger, low, high in legs:
+            if low < high:
+                part = ledger.within(low, high)
+                taken += part.taken
+                missing += part.missing
+        return Filling(taken, missing)
 
 
 def _earlier(one: Offer | None, other: Offer | None) -> bool:

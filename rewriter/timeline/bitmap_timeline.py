@@ -149,7 +149,7 @@ def _ranges(bitmap: BitMap64) -> tuple[OrdinalRange, ...]:
     successors = bitmap.shift(1)
     starts = bitmap - successors
     ends = successors - bitmap
-    return tuple(OrdinalRange(start - _OFFSET, end - _OFFSET) for start, end in zip(starts, ends, strict=True))
+    return runs.ranges([start - _OFFSET for start in starts], [end - _OFFSET for end in ends])
 
 
 def _is_in_bounds(bitmap: BitMap64) -> bool:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rewriter.timeline import runs
+from rewriter.timeline.bulk import ranges_of
 from rewriter.timeline.civil import DAY, HOUR, MINUTE, SECOND, civil_from_days
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class TimeRange:
     """The instants from ``start`` up to, but not including, ``end``. Never empty: ``start < end`` or ``ValueError``."""
 
@@ -52,7 +53,7 @@ class RangeSet:
     @classmethod
     def of_bounds(cls, bounds: Iterable[tuple[int, int]]) -> RangeSet:
         """The union of ``[start, end)`` pairs, none of them empty, in any order. O(n log n), O(n) if sorted."""
-        return cls._from_normalised(tuple(map(TimeRange, *runs.of_bounds(bounds))))
+        return cls._from_normalised(ranges_of(TimeRange, *runs.of_bounds(bounds)))
 
     @classmethod
     def _from_normalised(cls, ranges: tuple[TimeRange, ...]) -> RangeSet:

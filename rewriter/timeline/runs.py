@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from operator import sub
+from operator import lt, sub
 
+from rewriter.timeline.bulk import ranges_of
 from rewriter.timeline.timelines import OrdinalRange
 
 Runs = tuple[list[int], list[int]]
@@ -16,9 +17,13 @@ Runs = tuple[list[int], list[int]]
 
 def of_bounds(bounds: Iterable[tuple[int, int]]) -> Runs:
     """The union of ``[start, end)`` pairs, which may come in any order and overlap. O(n log n), O(n) if sorted."""
-    starts: list[int] = []
-    ends: list[int] = []
-    for start, end in sorted(bounds):
+    ordered = sorted(bounds)
+    starts = [start for start, _ in ordered]
+    ends = [end for _, end in ordered]
+    if all(map(lt, ends, starts[1:])):
+        return starts, ends
+    starts, ends = [], []
+    for start, end in ordered:
         if ends and start <= ends[-1]:
             ends[-1] = max(ends[-1], end)
         else:
@@ -100,9 +105,9 @@ def without(left: Runs, right: Runs) -> Runs:
     return [gap.start for gap in gaps], [gap.end for gap in gaps]
 
 
-def ranges(starts: Iterable[int], ends: Iterable[int]) -> tuple[OrdinalRange, ...]:
+def ranges(starts: Sequence[int], ends: Sequence[int]) -> tuple[OrdinalRange, ...]:
     """The runs as ranges. O(r)."""
-    return tuple(map(OrdinalRange, starts, ends))
+    return ranges_of(OrdinalRange, starts, ends)
 
 
 def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
@@ -119,8 +124,13 @@ def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) ->
 def missing(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
     """What the runs do not hold of the window, clipped to it. O(log r) and what it answers."""
     low, high = _overlapping(starts, ends, window.start, window.end)
-    gaps = zip([window.start, *ends[low:high]], [*starts[low:high], window.end], strict=True)
-    return tuple(OrdinalRange(start, end) for start, end in gaps if start < end)
+    first, last = [window.start, *ends[low:high]], [*starts[low:high], window.end]
+    # Only the first and the last gap can be empty: runs neither touch nor reach beyond the window from inside.
+    if first[0] >= last[0]:
+        del first[0], last[0]
+    if last and first[-1] >= last[-1]:
+        del first[-1], last[-1]
+    return ranges(first, last)
 
 
 def shown(ordinals: Iterable[OrdinalRange]) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class OrdinalRange:
     """The ordinals from ``start`` up to, but not including, ``end``. Never empty: ``start < end`` or ``ValueError``."""
 

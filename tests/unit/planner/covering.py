@@ -10,6 +10,8 @@ from random import Random
 
 from rewriter.planner.cover import Candidate, Cover
 from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.calendars import calendar_of
+from rewriter.timeline.civil import HOUR
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
@@ -88,7 +90,7 @@ def usable(one: TimeRange, candidates: Sequence[Candidate]) -> list[Slot]:
 
 def name(slot: Slot) -> tuple[int, str, str, str, int]:
     start, _, candidate = slot
-    return start, candidate.fact, candidate.storage, candidate.table, -candidate.period
+    return start, candidate.fact, candidate.storage, candidate.table, -int(candidate.period)
 
 
 def names(order: Order) -> Iterator[object]:
@@ -186,8 +188,10 @@ def assert_optimal(solve: Solver, target: RangeSet, candidates: Sequence[Candida
     best = search(target, candidates)
     assert made.badness == found[:4] == best[:4]
     assert list(names(found)) == list(names(best))
-    order = [(-c.period, c.cost, c.weight, c.fact, c.storage, c.table) for c in {id(s[2]): s[2] for s in used}.values()]
-    named = [(-part.period, part.fact, part.storage, part.table) for part in made.parts]
+    order = [
+        (-int(c.period), c.cost, c.weight, c.fact, c.storage, c.table) for c in {id(s[2]): s[2] for s in used}.values()
+    ]
+    named = [(-int(part.period), part.fact, part.storage, part.table) for part in made.parts]
     assert named == [(key[0], *key[3:]) for key in sorted(order)]
 
 
@@ -271,12 +275,61 @@ def tied_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
     return target, candidates
 
 
+def long_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
+    """Several years of years, weeks, days and perhaps quarters, months and hours, nearly all there, in some calendar:
+    what lacks lies around starts of years, where a week may serve that a year cannot do without.
+    """
+    calendar = calendar_of(random.choice(["UTC", "UTC", "America/New_York", "Pacific/Apia"]))
+    first = random.randint(2003, 2009)
+    last = first + random.randint(2, 5)
+    day, year = calendar.of(DAILY), calendar.of(YEARLY)
+    cuts = [year.start(first - 1970) + random.randint(0, 400) * 24 * HOUR, year.start(last - 1970)]
+    cuts[1] += random.choice([0, 0, random.randint(-20, 40) * 24 * HOUR])
+    target = RangeSet.of(TimeRange(*map(random.choice([day, day, calendar.of(WEEKLY)]).floor, cuts)))
+    costs = random.choice([flat, small, close, uneven, uneven])
+    trouble = random.randint(first, last)
+    candidates = []
+    others = [YEARLY, QUARTERLY, MONTHLY, MONTHLY, WEEKLY, DAILY]
+    kinds = [YEARLY, WEEKLY, DAILY, *random.sample(others, random.choice([0, 0, 1, 2, 3]))]
+    for number, kind in enumerate(kinds):
+        period = calendar.of(kind)
+        bounds = [period.ordinal(cut) for cut in cuts]
+        timeline = RangesPartitionTimeline([OrdinalRange(bounds[0], bounds[1] + 1)])
+        for _ in range(random.choice([0, 0, 1, 2, 4])):
+            near = random.choice([trouble, trouble, random.randint(first, last)]) - 1970
+            at = period.ordinal(year.start(near) + random.randint(-9, 9) * 24 * HOUR)
+            timeline.drop_range(OrdinalRange(at, at + random.choice([1, 1, 2, 7] if kind <= WEEKLY else [1])))
+        if kind is DAILY and calendar.zone == "Pacific/Apia":
+            timeline.drop(day.kind.ordinal(parse_instant("2011-12-30")))
+        fact, weight = random.choice([("a", 2), ("b", 0), ("c", 0), ("d", -1)])
+        table = f"t{random.randint(0, 9)}{number}"
+        valid = random_validity(random, target.ranges[0]) if random.random() < 0.03 else None
+        candidates.append(Candidate(fact, "s", table, period, timeline, weight, costs(random, kind), valid))
+    if random.random() < 0.5:
+        # A run of years ends, and no table has the first days of the next year: a week over its start may serve.
+        day_after = day.ordinal(year.start(trouble - 1970)) + random.randint(0, 5)
+        for one in candidates:
+            if one.period in (day, year):
+                one.timeline.drop(day_after if one.period is day else trouble - 1970)
+    if random.random() < 0.3:
+        at = HOURLY.ordinal(year.start(random.randint(first, last) - 1970))
+        timeline = RangesPartitionTimeline([OrdinalRange(at - random.randint(0, 90), at + random.randint(1, 90))])
+        candidates.append(Candidate("h", "s", "h", HOURLY, timeline, 0, costs(random, HOURLY)))
+    return target, candidates
+
+
 def flat(random: Random, period: UpdatePeriod) -> int:
     return 1
 
 
 def small(random: Random, period: UpdatePeriod) -> int:
     return random.choice([1, 1, 2, 3, 7, 31])
+
+
+def uneven(random: Random, period: UpdatePeriod) -> int:
+    """A day is a week's share or far more, and a year much more than its quarters, or little less than its weeks."""
+    of_kind = {DAILY: (1, 40), WEEKLY: (1, 7), MONTHLY: (4, 31), QUARTERLY: (1, 12), YEARLY: (5, 45)}
+    return random.choice(of_kind.get(period, (1, 1)))
 
 
 def close(random: Random, period: UpdatePeriod) -> int:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rewriter.planner.cover import Candidate, Cover, best_cover, cover, extent
 from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.calendars import calendar_of
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
 from rewriter.timeline.timelines import OrdinalRange
@@ -255,6 +256,22 @@ def test_a_hole_in_cheap_hours_costs_one_day() -> None:
     made = cover(FEBRUARY, [has(DAILY, YEAR, cost=100), hours])
     assert shape(made) == {"daily": 1, "hourly": 27 * 24}
     assert stretches(made, "daily") == "[2015-02-03, 2015-02-04)"
+
+
+def test_a_date_that_a_zone_leaves_out_costs_nothing() -> None:
+    apia = calendar_of("Pacific/Apia")
+    month, day = apia.of(MONTHLY), apia.of(DAILY)
+    december = MONTHLY.ordinal(parse_instant("2011-12"))
+    target = RangeSet.of(TimeRange(month.start(december), month.end(december)))
+    days = RangesPartitionTimeline([ordinals(DAILY, "2011-12-01", "2012-01-01")])
+    assert days.drop(DAILY.ordinal(parse_instant("2011-12-30")))
+    months = RangesPartitionTimeline([OrdinalRange(december, december + 1)])
+    # 30 days, although the month's dates go up to 31.
+    made = cover(
+        target, [Candidate("f", "s", "m", month, months, cost=305), Candidate("f", "s", "d", day, days, cost=10)]
+    )
+    assert (shape(made), made.missing) == ({"d": 30}, RangeSet.EMPTY)
+    assert made.parts[0].ranges == days.ranges()
 
 
 def test_less_missing_is_worth_any_cost() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.planner import chain, weekly
+from rewriter.planner import chain, settled, weekly
 from rewriter.planner import cover as cover_module
-from rewriter.planner.chain import Chain, Filling, Offer, Stretch, Taken, whole
+from rewriter.planner.chain import Chain, Filling, Ledger, Offer, Stretch, Taken, whole
 from rewriter.planner.cover import Candidate, cover
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -27,6 +27,7 @@ from tests.unit.planner.covering import (
     assert_optimal,
     between,
     has,
+    long_problem,
     random_problem,
     shortest,
     tied_problem,
@@ -54,6 +55,21 @@ def test_no_cover_comes_before_it_by_name(seed: int) -> None:
     random = Random(seed)
     for _ in range(100):
         assert_optimal(cover, *tied_problem(random))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_cover_of_many_years_is_better(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(25):
+        assert_optimal(cover, *long_problem(random))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 1200))
+def test_no_cover_of_many_years_is_better_in_very_many_problems(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(50):
+        assert_optimal(cover, *long_problem(random))
 
 
 def tiny_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
@@ -154,6 +170,12 @@ def check(random: Random, times: int) -> None:
         assert_optimal(cover, *tied_problem(random))
 
 
+def check_years(random: Random, times: int) -> None:
+    """As the test of many years does."""
+    for _ in range(times):
+        assert_optimal(cover, *long_problem(random))
+
+
 def all_in_one_unit(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list[Offer], int]:
     """Prices in which cost, partitions and weight mix."""
     offers, missing = OFFERS(target, ranked)
@@ -162,6 +184,13 @@ def all_in_one_unit(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list
 
 
 OFFERS = cover_module._offers
+PRICES = settled._prices
+DEAR = 10**60
+
+
+def any_days(period: UpdatePeriod, run: OrdinalRange, by_day: Ledger, cheap: set[Offer]) -> list[OrdinalRange]:
+    """Years taken for settled whatever the days before them cost, or lack."""
+    return [run]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +212,24 @@ def test_a_fault_is_found(
     monkeypatch.setattr(module, function, fault)
     with pytest.raises(AssertionError):
         check(Random(1), 300)
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "fault"),
+    [
+        (settled, "_after_cheap_days", any_days),
+        (settled, "_prices", lambda *levels: (DEAR, PRICES(*levels)[1])),
+        (settled, "_prices", lambda *levels: (PRICES(*levels)[0], DEAR)),
+        (weekly._Path, "is_clean", True),
+    ],
+    ids=["days that lack", "finer ones that cost less", "weeks that cost less", "a week over the end"],
+)
+def test_a_fault_of_many_years_is_found(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType | type, function: str, fault: object
+) -> None:
+    monkeypatch.setattr(module, function, fault)
+    with pytest.raises(AssertionError):
+        check_years(Random(1), 400)
 
 
 def test_periods_that_stick_out_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
