@@ -154,11 +154,13 @@ def _template(place: Place, table: Table, cube: Cube, arms: Sequence[Arm]) -> Sq
         values[time.lower()] = start
         named = start
         if isinstance(place.period, ZonedPeriod):
-            named = wall_time(calendar, start, time_of(arms, calendar))
+            # The first rows of another time may lie inside a period, which begins before them.
+            rows = time_of(arms, time, calendar)
+            named = wall_time(calendar, start, TimeRange(place.period.floor(rows.start), rows.end))
         values |= _time_texts(layouts[time], named)
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
     rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
-    cut = {time: period_start(place.period, quote_identifier(time), arms, calendar) for time in starts}
+    cut = {time: period_start(place.period, time, arms, calendar) for time in starts}
     plain = [f"{cut[time]} AS {start}" for time, start in starts.items()]
     plain += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
     plain += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]

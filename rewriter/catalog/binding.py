@@ -210,7 +210,9 @@ class TimeBinding:
                 slot = None if timeless else Slot(period, layout.ordinal(named))
                 if slot is not None:
                     _check_length(slot, self)
-                self._other_ordinals(values, period)
+                for ordinal in self._other_ordinals(values, period):
+                    if ordinal is not None:
+                        _check_length(Slot(period, ordinal), self)
                 slots.append(slot)
             except DataError as error:
                 first = first or error

@@ -7,7 +7,7 @@ same in every zone, or to become such a call, is refused: it would answer for UT
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -48,7 +48,9 @@ _ZONELESS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds)
 
 
 class ZoneEdits:
-    """The edits of one reference to a cube with a zone. ``within`` holds all times of its rows."""
+    """The edits of one reference to a cube with a zone. ``within`` holds, by time dimension in lower case, all times of
+    its rows.
+    """
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class ZoneEdits:
         source: CubeSource,
         columns: Columns,
         constants: Constants,
-        within: RangeSet,
+        within: Mapping[str, RangeSet],
     ) -> None:
         self._text = text
         self._block = block
@@ -65,9 +67,11 @@ class ZoneEdits:
         self._columns = columns
         self._constants = constants
         self._calendar = source.cube.calendar
-        self._within = self._extent(within)
+        self._within = {time: self._extent(ranges) for time, ranges in within.items()}
         self._edits: dict[Span, Edit] = {}
-        self._instants: set[int] = set()
+        self._selects = list(self._find_times())
+        #: The columns that are instants, by ``id``.
+        self._instants = {id(column) for _, times in self._selects for column, _ in times}
 
     def _extent(self, within: RangeSet) -> TimeRange:
         """All times of the rows, and, where subqueries may cut them, the starts of years and weeks around them."""
@@ -91,11 +95,11 @@ class ZoneEdits:
             if self._columns.times_in(self._source.columns[name]):
                 raise self._refused(self._block.select, f"USING or NATURAL over the time dimension ({name})")
         names: set[str] = set()
-        for select, times in self._selects():
-            for column in times:
-                use = self._used(column)
+        for select, times in self._selects:
+            for column, time in times:
+                use = climbed(column)
                 self._check(use)
-                self._edit(use)
+                self._edit(use, self._within[time])
                 if not (use.date or use.value):
                     names |= names_outside(use.top)
             if any(item.is_star for item in select.expressions):
@@ -106,33 +110,37 @@ class ZoneEdits:
         self._check_outside(names)
         return sorted(self._edits.values(), key=lambda edit: edit.span.start)
 
-    def _selects(self) -> Iterator[tuple[exp.Select, list[exp.Column]]]:
-        """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each."""
+    def _find_times(self) -> Iterator[tuple[exp.Select, list[tuple[exp.Column, str]]]]:
+        """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each and
+        the time dimensions that they are made of.
+        """
         for level in self._source.levels:
-            yield (
-                level.select,
-                [column for column in own_columns(level.select) if self._is_instant(column, level.value_of(column))],
-            )
+            yield level.select, self._times(level.select, level.value_of)
         select, source = self._block.select, self._source
-        if not source.levels:
-            yield select, [column for column in own_columns(select) if self._columns.is_time(column)]
-            return
-        mine = [
-            one for one in own_columns(select) if one.table.lower() in ("", source.alias.lower()) and not shadowed(one)
-        ]
-        yield select, [one for one in mine if self._is_instant(one, source.columns.get(one.name.lower()))]
+        if source.levels:
 
-    def _is_instant(self, column: exp.Column, value: exp.Expr | None) -> bool:
-        """Whether a column of an inlined subquery is t, or the start of one of its units."""
+            def value_of(column: exp.Column) -> exp.Expr | None:
+                mine = column.table.lower() in ("", source.alias.lower()) and not shadowed(column)
+                return source.columns.get(column.name.lower()) if mine else None
+
+            yield select, self._times(select, value_of)
+        else:
+            times = (column for column in own_columns(select) if self._columns.is_time(column))
+            yield select, [(column, column.name.lower()) for column in times]
+
+    def _times(
+        self, select: exp.Select, value_of: Callable[[exp.Column], exp.Expr | None]
+    ) -> list[tuple[exp.Column, str]]:
+        found = ((column, self._time_of(column, value_of(column))) for column in own_columns(select))
+        return [(column, time) for column, time in found if time is not None]
+
+    def _time_of(self, column: exp.Column, value: exp.Expr | None) -> str | None:
+        """The time dimension of which a column is an instant: t itself, or the start of one of its units."""
         if value is None or isinstance(column.this, exp.Star) or not self._columns.times_in(value):
-            return False
+            return None
         inner = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
         use = climbed(inner, value)
-        return use.top is value and not (use.date or use.value)
-
-    def _used(self, column: exp.Column) -> TimeOf:
-        self._instants.add(id(column))
-        return climbed(column)
+        return inner.name.lower() if use.top is value and not (use.date or use.value) else None
 
     def _check(self, use: TimeOf) -> None:
         """Raises where the time that ``use`` is would be used in a way that is not known to mean the zone."""
@@ -148,7 +156,8 @@ class ZoneEdits:
             return
         if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
             for other in others(parent, top):
-                self._compare(use, other.this if isinstance(other, exp.TsOrDsToDate) else other)
+                constant = isinstance(other, exp.TsOrDsToDate) and not other.find(exp.Column)
+                self._compare(use, other.this if constant else other)
             return
         if not use.date and isinstance(parent, _ZONELESS):
             return
@@ -222,6 +231,8 @@ class ZoneEdits:
 
     def _zone_of(self, column: exp.Column) -> str | None:
         """The zone of the cube in this block whose time dimension a column is, if it is one's."""
+        if id(column) in self._instants:
+            return self._calendar.zone
         for one in self._block.cubes:
             if not one.levels and Columns(self._text, self._block, one, {}).is_time(column):
                 return one.cube.zone
@@ -236,20 +247,20 @@ class ZoneEdits:
         what = f"{self._text.text[span.start : span.end]} becomes {literal}"
         self._edits[span] = Edit(span, (literal,), f"{what} ({self._calendar.zone})")
 
-    def _edit(self, use: TimeOf) -> None:
+    def _edit(self, use: TimeOf, within: TimeRange) -> None:
         place = self._text.span_of(use.column)
         if place is None:
             raise self._refused(use.column, "The place of the time dimension is not known")
         name, zone = self._text.text[place.start : place.end], self._calendar.zone
         if use.date or use.value:
-            wall = wall_time(self._calendar, name, self._within)
+            wall = wall_time(self._calendar, name, within)
             if wall != name:
                 wall = f"({wall})" if wall.startswith("CASE") else wall
                 self._edits[place] = Edit(place, (wall,), f"{name} becomes its wall time in {zone}")
         elif use.cut is not None and use.unit is not None:
             call = self._text.call(use.cut)[0]
             before, after = Copied(Span(call.start, place.start)), Copied(Span(place.end, call.end))
-            pieces = truncations(self._calendar.of(use.unit), self._calendar, self._within)
+            pieces = truncations(self._calendar.of(use.unit), self._calendar, within)
             if not any(offset or back for _, (offset, back) in pieces):
                 return
             if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
