@@ -38,6 +38,7 @@ from rewriter.specs import key_range
 from rewriter.timeline.calendars import Period, ZonedPeriod
 from rewriter.timeline.layout_parts import DATE, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 
@@ -194,7 +195,10 @@ def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
         if part.type in (DATE, TIMESTAMP):
-            found[part.column.lower()] = f"CAST({t} AS {part.type.upper()})"
+            # A day of a zone that begins with a gap is named by its midnight all the same.
+            whole_days = part.type == TIMESTAMP and layout.period >= UpdatePeriod.DAILY
+            named = f"date_trunc('DAY', {t})" if whole_days else t
+            found[part.column.lower()] = f"CAST({named} AS {part.type.upper()})"
             continue
         pieces: list[str] = []
         position = 0

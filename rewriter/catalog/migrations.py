@@ -39,8 +39,14 @@ def _partition_properties(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE partitions ADD COLUMN properties TEXT"))
 
 
+def _zoned_times(_connection: Connection) -> None:
+    """Facts of a zone may name several times, and its days by TIMESTAMP. No row changes, but an older release would
+    take wall times for instants.
+    """
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
-STEPS: tuple[Step, ...] = (_first_schema, _views, _several_times, _time_layouts, _partition_properties)
+STEPS: tuple[Step, ...] = (_first_schema, _views, _several_times, _time_layouts, _partition_properties, _zoned_times)
 
 
 def version_of(connection: Connection) -> int:

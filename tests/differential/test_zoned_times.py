@@ -31,6 +31,14 @@ WORLDS = [
     ("Australia/Lord_Howe", date(2015, 3, 30), date(2015, 5, 2), False),
     ("Pacific/Apia", date(2011, 11, 29), date(2012, 1, 3), False),
 ]
+#: By type, how a column names a day of the zone.
+DAILY = {
+    "STRING": "'%Y-%m-%d'",
+    "DATE": "DATE '%Y-%m-%d'",
+    "INT": "%Y%m%d",
+    "TIMESTAMP": "TIMESTAMP '%Y-%m-%d 00:00:00'",
+}
+SPLIT_MONTHS = "ey = 'yyyy', em = 'MM'"
 Test = Callable[["Pair"], bool | None]
 
 
@@ -70,11 +78,11 @@ class Ledger:
     def _create(self) -> None:
         data = "origin STRING, events BIGINT, n BIGINT"
         # The columns of the second time: in one text, apart and in another order, or of a type.
-        hours, days, months = (
-            ("et STRING", "et"),
-            self.rng.choice([("et STRING", "et"), ("et DATE", "et"), ("et INT", "et")]),
-            self.rng.choice([("et STRING", "et"), ("em STRING, ey INT", "ey = 'yyyy', em = 'MM'")]),
-        )
+        hours = self.rng.choice([("et STRING", "et"), ("et TIMESTAMP", "et")])
+        days = self.rng.choice([(f"et {type}", "et") for type in DAILY])
+        months = self.rng.choice([("et STRING", "et"), ("et TIMESTAMP", "et"), ("em STRING, ey INT", SPLIT_MONTHS)])
+        #: The types of the base's columns.
+        self.types = ("STRING", (hours if self.here.hours else days)[0].split()[1])
         self.run(
             "CREATE CUBE c (origin STRING, events BIGINT MEASURE COUNT, n BIGINT MEASURE SUM, pt TIMESTAMP TIME, "
             f"et TIMESTAMP TIME) TIME ZONE '{self.here.zone}'"
@@ -86,13 +94,13 @@ class Ledger:
             ("months", "MONTHLY", months),
         ):
             if period != "HOURLY" or self.here.hours:
-                self.run(f"CREATE TABLE {name} ({data}) PARTITIONED BY (pt STRING, {columns})")
+                leading = "STRING" if period == self.base else self.rng.choice(("STRING", "TIMESTAMP"))
+                self.run(f"CREATE TABLE {name} ({data}) PARTITIONED BY (pt {leading}, {columns})")
                 tables.append(f"TABLE {name} PERIOD {period} PARTITIONED BY pt AS (pt) PARTITIONED BY et AS ({layout})")
         if self.here.hours and self.rng.random() < 0.5:
             self.run(f"CREATE TABLE alone ({data}) PARTITIONED BY (pt STRING)")
             tables.append("TABLE alone PERIOD DAILY PARTITIONED BY pt AS (pt)")
         self.run(f"CREATE FACT f OF CUBE c STORED IN ({', '.join(tables)})")
-        self.daily = {"et STRING": "%Y-%m-%d", "et DATE": "%Y-%m-%d", "et INT": "%Y%m%d"}[days[0]]
 
     def run(self, sql: str) -> list[tuple[object, ...]]:
         return list(self.session.execute(sql).fetch())
@@ -116,16 +124,17 @@ class Ledger:
             for _ in range(self.rng.choice((1, 1, 2, 3)))
         ]
         self.pairs += new
-        rows = [f"('{one.origin}', 1, {one.n}, {self.named(one.pt)}, {self.named(one.et, other=True)})" for one in new]
+        pt, et = self.types
+        rows = [f"('{one.origin}', 1, {one.n}, {self.named(one.pt, pt)}, {self.named(one.et, et)})" for one in new]
         self.run(f"INSERT INTO {'hours' if self.here.hours else 'days'} VALUES {', '.join(rows)}")
 
-    def named(self, at: datetime | None, *, other: bool = False) -> str:
+    def named(self, at: datetime | None, type: str) -> str:
+        """The value of a partition column of the base, as a literal."""
         if at is None:
             return "NULL"
         if self.here.hours:
-            return f"'{at:%Y-%m-%d-%H}'"
-        text = self.here.local(at).strftime(self.daily if other else "%Y-%m-%d")
-        return text if other and self.daily == "%Y%m%d" else f"'{text}'"
+            return at.strftime({"STRING": "'%Y-%m-%d-%H'", "TIMESTAMP": "TIMESTAMP '%Y-%m-%d %H:00:00'"}[type])
+        return self.here.local(at).strftime(DAILY[type])
 
     def condition(self) -> tuple[str, Test]:
         """Up to three conditions, on either time, joined."""
