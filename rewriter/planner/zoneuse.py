@@ -33,6 +33,7 @@ from rewriter.planner.zonechains import (
     seeing,
 )
 from rewriter.planner.zones import cases, moved, truncations, wall_time
+from rewriter.planner.zoneseconds import SECONDS, counts_seconds, is_reckoned, reckoned, seconds_above
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -43,8 +44,6 @@ _PASSING = (
 )  # fmt: skip
 #: What operators are called in errors.
 _WORDS: dict[type[exp.Expr], str] = {exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE"}
-#: Functions of an instant that ask no clock.
-_ZONELESS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds)
 
 
 class ZoneEdits:
@@ -69,6 +68,8 @@ class ZoneEdits:
         self._calendar = source.cube.calendar
         self._within = {time: self._extent(ranges) for time, ranges in within.items()}
         self._edits: dict[Span, Edit] = {}
+        #: Columns that a subquery made of the seconds of instants.
+        self._seconds: list[exp.Column] = []
         self._selects = list(self._find_times())
         #: The columns that are instants, by ``id``.
         self._instants = {id(column) for _, times in self._selects for column, _ in times}
@@ -95,13 +96,16 @@ class ZoneEdits:
             if self._columns.times_in(self._source.columns[name]):
                 raise self._refused(self._block.select, f"USING or NATURAL over the time dimension ({name})")
         names: set[str] = set()
+        for column in self._seconds:
+            self._check_seconds(column, reckoned(column))
+            names |= names_outside(reckoned(column))
         for select, times in self._selects:
             for column, time in times:
                 use = climbed(column)
                 self._check(use)
                 self._edit(use, self._within[time])
                 if not (use.date or use.value):
-                    names |= names_outside(use.top)
+                    names |= names_outside(seconds_above(passed_on(use.top)))
             if any(item.is_star for item in select.expressions):
                 names |= {name.lower() for name in self._source.cube.times} | names_outside(select.expressions[0])
             self._name_items(select, {edit.span for edit in made})
@@ -131,8 +135,15 @@ class ZoneEdits:
     def _times(
         self, select: exp.Select, value_of: Callable[[exp.Column], exp.Expr | None]
     ) -> list[tuple[exp.Column, str]]:
-        found = ((column, self._time_of(column, value_of(column))) for column in own_columns(select))
-        return [(column, time) for column, time in found if time is not None]
+        found: list[tuple[exp.Column, str]] = []
+        for column in own_columns(select):
+            value = value_of(column)
+            time = self._time_of(column, value)
+            if time is not None:
+                found.append((column, time))
+            elif value is not None and value.find(*SECONDS) and self._columns.times_in(value):
+                self._seconds.append(column)
+        return found
 
     def _time_of(self, column: exp.Column, value: exp.Expr | None) -> str | None:
         """The time dimension of which a column is an instant: t itself, or the start of one of its units."""
@@ -159,13 +170,14 @@ class ZoneEdits:
                 constant = isinstance(other, exp.TsOrDsToDate) and not other.find(exp.Column)
                 self._compare(use, other.this if constant else other)
             return
-        if not use.date and isinstance(parent, _ZONELESS):
+        if parent is not None and not use.date and counts_seconds(parent, top):
+            self._check_seconds(use.column, reckoned(parent))
             return
         if isinstance(parent, COMPARISONS):
             beside = list(others(parent, top))
             if isinstance(parent, exp.Between | exp.In) and len(beside) > 1:
                 columns = [column for other in beside for column in other.find_all(exp.Column)]
-                if columns:
+                if columns and not (use.date and all(self._is_date(other) for other in beside)):
                     raise self._refused(columns[0], "Comparing the time dimension with several things")
             for other in beside:
                 self._compare(use, other)
@@ -186,7 +198,7 @@ class ZoneEdits:
             alike = theirs.top is other and (theirs.date, theirs.value) == (use.date, use.value)
             if alike and zone is not None and (zone == self._calendar.zone or theirs.top is column):
                 return
-        if self._constants.is_null(other):
+        if self._constants.is_null(other) or (use.date and self._is_date(other)):
             return
         value = self._constants.fold(other)
         if use.date:
@@ -203,12 +215,37 @@ class ZoneEdits:
                 if not is_instant(other, value):
                     self._replace(other, timestamp_literal(instant.number))
                 return
+        if use.date and other.find(exp.Column):
+            hint = "Beside a date of the time dimension stands a column that a table in this FROM declares DATE."
+            raise self._refused(other, "Comparing the time dimension with this", hint)
         raise self._refused(
             other,
             "Comparing the time dimension with this",
             "Write a text such as '2015-03-08 06:00:00', which is read in the cube's zone, or one with a zone of its "
             "own ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
         )
+
+    def _is_date(self, node: exp.Expr) -> bool:
+        """Whether a node is a DATE column, of a table of the block or a dimension of the cube: a date in any zone."""
+        while isinstance(node, exp.Paren | exp.TsOrDsToDate) and not node.args.get("format"):
+            node = node.this
+        if not isinstance(node, exp.Column) or shadowed(node) or self._columns.type_of(node) != "date":
+            return False
+        aliases = {item.alias.lower() for item in self._block.select.selects}
+        return bool(node.table) or node.name.lower() not in aliases | self._block.joined_names
+
+    def _check_seconds(self, column: exp.Column, top: exp.Expr) -> None:
+        """Raises where ``top``, made of the seconds of an instant, is more than compared with numbers and passed on:
+        made a time again, it would be read off the clock of UTC.
+        """
+        parent = top.parent
+        if isinstance(parent, COMPARISONS):
+            for other in others(parent, top):
+                if not is_reckoned(other, self._instants):
+                    raise self._refused(other, "Comparing seconds of the time dimension with this", "Write a number.")
+        elif not isinstance(parent, _PASSING):
+            hint = "Add, compare, group and aggregate them; a function of time takes the time dimension itself."
+            raise self._refused(column, "Making a time or a text of the seconds of the time dimension", hint)
 
     def _check_place(self, select: exp.Select) -> None:
         """Raises where a query that answers instants is no relation of its own: a value, of which it is not known
