@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rewriter.catalog.models import Column, Cube, Fact, Measure, Storage, StorageTable
@@ -14,7 +14,9 @@ from rewriter.errors import Error
 from rewriter.grammar import statements as s
 from rewriter.grammar.render import quote
 from rewriter.planner.arms import Arm
+from rewriter.planner.candidates import check_certain
 from rewriter.planner.cover import Candidate, cover, extent
+from rewriter.planner.othertimes import OtherUse, extents
 from rewriter.planner.validity import cut, window
 from rewriter.result import Result, Row
 from rewriter.showing import listing, named_fact, strings
@@ -111,8 +113,8 @@ def ordinals_of(period: Period, time: RangeSet) -> tuple[OrdinalRange, ...]:
 def base_arms(bases: Sequence[Place], time: RangeSet, context: Context) -> tuple[Arm, ...]:
     """The base partitions of some time, which must be there."""
     parts = cover(time, [_candidate(place, context) for place in bases]).parts
-    tables = {place.table.table: place.table for place in bases}
-    return tuple(_arm(tables[part.table], part.period, part.ranges, context) for part in parts)
+    tables = {place.table.table: place for place in bases}
+    return tuple(_arm(tables[part.table], part.ranges, context) for part in parts)
 
 
 def carried(fact: Fact, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, ...]]:
@@ -148,7 +150,7 @@ def _check_place(place: Place, cube: Cube, wanted: RangeSet, context: Context) -
         reason = f"not checked: the base lacks {_shortened(lacking, cube.calendar)}"
         yield from _told(name, period, RangeSet.of(one), reason, cube.calendar)
     dimensions, measures = carried(place.fact, cube)
-    arm = _arm(place.table, period, ordinals_of(period, checked), context)
+    arm = _arm(place, ordinals_of(period, checked), context)
     base = base_arms(bases, checked, context)
     times = place.table.times[1:]
     yield from _compared(name, Comparison(cube, period, base, (arm,), times, dimensions, measures), checked, context)
@@ -240,5 +242,14 @@ def _candidate(place: Place, context: Context) -> Candidate:
     return Candidate(place.fact.name, place.storage.name, place.table.table, place.period, line)
 
 
-def _arm(table: StorageTable, period: Period, ranges: Sequence[OrdinalRange], context: Context) -> Arm:
-    return Arm(context.snapshot.table(table.table), table, table.layouts[period], tuple(ranges))
+def _arm(place: Place, ranges: Sequence[OrdinalRange], context: Context) -> Arm:
+    """The partitions of some periods. Raises ``NotSupportedError`` where their other times lie before the zone's
+    calendar is certain.
+    """
+    table, period, calendar = place.table, place.period, place.fact.calendar
+    arm = Arm(context.snapshot.table(table.table), table, table.layouts[period], tuple(ranges))
+    uses = [OtherUse(other.time, None) for other in table.others]
+    arm = replace(arm, extents=extents(uses, table, period, context.snapshot))
+    for other in table.others:
+        check_certain(arm.within(other.time, calendar), [place.fact], other.time)
+    return arm

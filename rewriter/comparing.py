@@ -19,8 +19,8 @@ from rewriter.planner.plan import Selection, SqlTemplate, TableToken, TableUse, 
 from rewriter.planner.zones import truncated
 from rewriter.reading import scan_files
 from rewriter.timeline.calendars import Calendar, Period
-from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import TimeRange
+from rewriter.timeline.periods import MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
 
 #: By how much sums of floating-point numbers may differ, relative to the sum of their magnitudes; FLOAT is rounded.
 _TOLERANCE = {"double": "1e-9", "float": "1e-6"}
@@ -123,14 +123,14 @@ def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
 
 
 def period_start(period: Period, time: str, arms: Sequence[Arm], calendar: Calendar) -> str:
-    """The start of the period that holds a time of the arms' rows, as Spark SQL."""
-    return truncated(_UNITS[period.kind], period, calendar, time, time_of(arms, calendar))
+    """The start of the period that holds a time dimension of the arms' rows, as Spark SQL."""
+    return truncated(_UNITS[period.kind], period, calendar, quote_identifier(time), time_of(arms, time, calendar))
 
 
-def time_of(arms: Sequence[Arm], calendar: Calendar) -> TimeRange:
-    """From the first instant of the arms' partitions to the last."""
-    runs = [(calendar.of(arm.layout.period), one) for arm in arms for one in arm.ranges]
-    return TimeRange(min(p.start(one.start) for p, one in runs), max(p.start(one.end) for p, one in runs))
+def time_of(arms: Sequence[Arm], time: str, calendar: Calendar) -> TimeRange:
+    """From the first instant of a time dimension in the arms' rows to the last; the first of all where none has any."""
+    found = RangeSet(one for arm in arms for one in arm.within(time, calendar)).ranges
+    return TimeRange(found[0].start, found[-1].end) if found else TimeRange(MIN_INSTANT, MIN_INSTANT + 1)
 
 
 def aggregated(measure: Measure, expression: str) -> str:
@@ -176,8 +176,8 @@ def _template(comparison: Comparison) -> SqlTemplate:
 def _side(comparison: Comparison, arms: Sequence[Arm], side: int) -> Iterator[str | TableToken]:
     time = arms[0].storage_table.time
     calendar = comparison.cube.calendar
-    items = [f"{side} AS s", f"{period_start(comparison.period, quote_identifier(time), arms, calendar)} AS t"]
-    keys = [period_start(comparison.period, quote_identifier(other), arms, calendar) for other in comparison.times]
+    items = [f"{side} AS s", f"{period_start(comparison.period, time, arms, calendar)} AS t"]
+    keys = [period_start(comparison.period, other, arms, calendar) for other in comparison.times]
     keys += [quote_identifier(column.name) for column in comparison.dimensions]
     items += [f"{key} AS d{n}" for n, key in enumerate(keys)]
     items += [f"{quote_identifier(measure.name)} AS m{n}" for n, measure in enumerate(comparison.measures)]

@@ -26,10 +26,6 @@ def create_cube(statement: s.CreateCube, context: Context) -> Result:
             return Result("CREATE CUBE")
         raise already_exists(statement.name)
     _check_columns(statement)
-    times = [column for column in statement.columns if column.role == "TIME"]
-    if len(times) > 1 and not calendar.is_utc:
-        hint = "Leave TIME ZONE out, or keep one column as TIME."
-        raise not_supported("A time zone for several time dimensions", times[1].span, hint)
     with context.catalog.begin(context.snapshot) as transaction:
         cube = Cube(
             id=transaction.allocate_id(),

@@ -20,7 +20,6 @@ from rewriter.grammar import statements as s
 from rewriter.planner.validity import between, described, window
 from rewriter.result import Result
 from rewriter.showing import named_cube
-from rewriter.timeline.layout_parts import TIMESTAMP
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
 
@@ -158,16 +157,6 @@ def _check_nesting(fact: Fact, at: Span) -> None:
     """In a zone, what is finer than a day must be what its days are made of."""
     periods = sorted({period for table in fact.tables for period in table.layouts})
     days = next((period for period in periods if not isinstance(period, UpdatePeriod)), None)
-    for table in fact.tables:
-        for layout in (table.layouts[period] for period in table.layouts if not isinstance(period, UpdatePeriod)):
-            instants = next((part for part in layout.parts if part.type == TIMESTAMP), None)
-            if instants is not None:
-                # Whether it would hold the zone's wall time or an instant nobody has said.
-                raise not_supported(
-                    f"A TIMESTAMP partition column for {layout.period.name} partitions of {fact.zone}",
-                    at,
-                    f"Declare {instants.column} DATE.",
-                )
     for period in periods:
         if days is not None and period.kind < UpdatePeriod.DAILY and not period.nests_in(days):
             hint = "Declare MINUTELY instead" if UpdatePeriod.MINUTELY.nests_in(days) else "Leave it out"

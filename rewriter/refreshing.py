@@ -38,6 +38,7 @@ from rewriter.specs import key_range
 from rewriter.timeline.calendars import Period, ZonedPeriod
 from rewriter.timeline.layout_parts import DATE, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 
@@ -154,11 +155,13 @@ def _template(place: Place, table: Table, cube: Cube, arms: Sequence[Arm]) -> Sq
         values[time.lower()] = start
         named = start
         if isinstance(place.period, ZonedPeriod):
-            named = wall_time(calendar, start, time_of(arms, calendar))
+            # The first rows of another time may lie inside a period, which begins before them.
+            rows = time_of(arms, time, calendar)
+            named = wall_time(calendar, start, TimeRange(place.period.floor(rows.start), rows.end))
         values |= _time_texts(layouts[time], named)
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
     rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
-    cut = {time: period_start(place.period, quote_identifier(time), arms, calendar) for time in starts}
+    cut = {time: period_start(place.period, time, arms, calendar) for time in starts}
     plain = [f"{cut[time]} AS {start}" for time, start in starts.items()]
     plain += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
     plain += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]
@@ -192,7 +195,10 @@ def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
         if part.type in (DATE, TIMESTAMP):
-            found[part.column.lower()] = f"CAST({t} AS {part.type.upper()})"
+            # A day of a zone that begins with a gap is named by its midnight all the same.
+            whole_days = part.type == TIMESTAMP and layout.period >= UpdatePeriod.DAILY
+            named = f"date_trunc('DAY', {t})" if whole_days else t
+            found[part.column.lower()] = f"CAST({named} AS {part.type.upper()})"
             continue
         pieces: list[str] = []
         position = 0

@@ -79,7 +79,7 @@ def _insert(statement: s.Insert, context: Context) -> Result:
     except Error as error:
         raise placed(error, statement.query, prepared.query.sql) from None
     check_columns(target, found, statement.query.span)
-    _refuse_zoned_casts(statement, target, found, prepared)
+    _refuse_zoned_casts(statement, target, found, prepared, context)
     write = _write_external if table.external else _write_managed
     try:
         files = write(statement, target, query, prepared, context)
@@ -104,19 +104,34 @@ def _insert(statement: s.Insert, context: Context) -> Result:
     )
 
 
-def _refuse_zoned_casts(statement: s.Insert, target: Target, found: Sequence[Column], prepared: Prepared) -> None:
-    """An instant out of a cube with a zone has a date and a text there; assignment would make those of UTC."""
-    zone = next((one.calendar.zone for one in prepared.plan.coverage.references if not one.calendar.is_utc), None)
+def _refuse_zoned_casts(
+    statement: s.Insert, target: Target, found: Sequence[Column], prepared: Prepared, context: Context
+) -> None:
+    """An instant out of a cube with a zone has a date and a text there; assignment would make those of UTC. One out of
+    any cube is no wall time, which a TIMESTAMP column that names a zone's days holds.
+    """
+    zones = [one.calendar.zone for one in prepared.plan.coverage.references]
+    zone = next((zone for zone in zones if zone != "UTC"), None)
+    fact = context.snapshot.fact_using(target.table.name)
+    place = fact.storage_table(target.table.name) if fact is not None else None
     for column, given in zip(target.provided, found, strict=True):
-        if zone is not None and given.type == "timestamp" and column.type != "timestamp":
-            raise NotSupportedError(
-                f"{given.name} is an instant, and {column.name} a {column.type.upper()}: in {zone} it would be another "
-                "one than in UTC.",
-                condition="ZONED_TIME",
-                position=statement.query.span,
-                object=column.name,
-                hint=f"Write to_date(…) or date_format(…, '…') in the query, or declare {column.name} TIMESTAMP.",
-            )
+        if given.type != "timestamp":
+            continue
+        if fact is not None and place is not None and zones and column.name.lower() in place.wall_columns:
+            kind, of = "wall time", fact.zone
+            hint = f"Write a date, such as to_date(…): {column.name} becomes its midnight."
+        elif zone is not None and column.type != "timestamp":
+            kind, of = column.type.upper(), zone
+            hint = f"Write to_date(…) or date_format(…, '…') in the query, or declare {column.name} TIMESTAMP."
+        else:
+            continue
+        raise NotSupportedError(
+            f"{given.name} is an instant, and {column.name} a {kind}: in {of} it would be another one than in UTC.",
+            condition="ZONED_TIME",
+            position=statement.query.span,
+            object=column.name,
+            hint=hint,
+        )
 
 
 def _existing(target: Target, context: Context) -> tuple[Partition, ...]:

@@ -210,7 +210,9 @@ class TimeBinding:
                 slot = None if timeless else Slot(period, layout.ordinal(named))
                 if slot is not None:
                     _check_length(slot, self)
-                self._other_ordinals(values, period)
+                for ordinal in self._other_ordinals(values, period):
+                    if ordinal is not None:
+                        _check_length(Slot(period, ordinal), self)
                 slots.append(slot)
             except DataError as error:
                 first = first or error
@@ -218,11 +220,12 @@ class TimeBinding:
             return slots[0]
         name = partition_name(self.table.partition_columns, tuple(values))
         if first is not None and not slots and len(self._readers) == 1:
+            walls = first.object is not None and first.object.lower() in self.storage_table.wall_columns
             raise DataError(
                 f"partition {name} of {self.table.name}: {first.message}",
                 condition="INVALID_TIME_PARTITION",
                 object=first.object,
-                hint=first.hint,
+                hint=f"{first.hint}, midnight on the clocks of {self.fact.zone}" if walls else first.hint,
             )
         others = {period: [layout for layout, _ in found] for period, found in self._other_readers.items()}
         layouts = "; ".join(

@@ -46,6 +46,12 @@ def _secondary_index(connection: Connection) -> None:
     index_all(connection)
 
 
+def _zoned_times(_connection: Connection) -> None:
+    """Facts of a zone may name several times, and its days by TIMESTAMP. No row changes, but an older release would
+    take wall times for instants.
+    """
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
 STEPS: tuple[Step, ...] = (
     _first_schema,
@@ -54,6 +60,7 @@ STEPS: tuple[Step, ...] = (
     _time_layouts,
     _partition_properties,
     _secondary_index,
+    _zoned_times,
 )
 
 

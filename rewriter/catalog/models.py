@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from rewriter.timeline.calendars import Calendar, Period, calendar_of
+from rewriter.timeline.calendars import Calendar, Period, ZonedPeriod, calendar_of
+from rewriter.timeline.layout_parts import TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
 
 PartitionValues = tuple[str | None, ...]
@@ -177,6 +178,19 @@ class StorageTable:
     def times(self) -> tuple[str, ...]:
         """All time dimensions that the partitions name, the leading one first."""
         return (self.time, *(other.time for other in self.others))
+
+    @property
+    def wall_columns(self) -> frozenset[str]:
+        """The TIMESTAMP columns, in lower case, whose values are wall times of a zone: the midnights of its days."""
+        named = [self.layouts, *(other.layouts for other in self.others)]
+        return frozenset(
+            part.column.lower()
+            for layouts in named
+            for period, layout in layouts.items()
+            if isinstance(period, ZonedPeriod)
+            for part in layout.parts
+            if part.type == TIMESTAMP
+        )
 
     @property
     def parted(self) -> bool:

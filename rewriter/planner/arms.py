@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Cube, StorageTable, Table
@@ -15,6 +15,7 @@ from rewriter.planner.zones import start_of
 from rewriter.timeline.calendars import Calendar, ZonedPeriod
 from rewriter.timeline.layout_parts import DATE, STRING, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timelines import OrdinalRange
 
 
@@ -22,7 +23,8 @@ from rewriter.timeline.timelines import OrdinalRange
 class Arm:
     """The partitions of one period in one storage table; no ranges with ``null_time`` are those whose time is NULL.
 
-    ``others`` select among them by other time dimensions.
+    ``others`` select among them by other time dimensions; ``extents`` say of those that are needed, in lower case,
+    which of their periods the rows may have; where a plan needs to know, as in a zone.
     """
 
     table: Table
@@ -31,6 +33,16 @@ class Arm:
     ranges: tuple[OrdinalRange, ...]
     null_time: bool = False
     others: tuple[Selection, ...] = ()
+    extents: Mapping[str, tuple[OrdinalRange, ...]] = field(default_factory=dict)
+
+    def ordinals(self, time: str) -> tuple[OrdinalRange, ...]:
+        """The periods of a time dimension, the leading one or one with an extent, that its rows may have."""
+        return self.ranges if time.lower() == self.storage_table.time.lower() else self.extents[time.lower()]
+
+    def within(self, time: str, calendar: Calendar) -> RangeSet:
+        """The time of these periods."""
+        period = calendar.of(self.layout.period)
+        return RangeSet(TimeRange(period.start(one.start), period.start(one.end)) for one in self.ordinals(time))
 
 
 def relation(
@@ -59,16 +71,22 @@ def key_ranges(arm: Arm) -> tuple[KeyRange, ...]:
     return time_ranges(arm.table, arm.layout, arm.ranges)
 
 
+def within(arms: Sequence[Arm], times: Iterable[str], calendar: Calendar) -> dict[str, RangeSet]:
+    """By time dimension, in lower case: all that the arms' rows have of it lies in these ranges."""
+    return {time.lower(): RangeSet(one for arm in arms for one in arm.within(time, calendar)) for time in times}
+
+
 def _column(arm: Arm, name: str, calendar: Calendar) -> str:
+    period = calendar.of(arm.layout.period)
     if name.lower() == arm.storage_table.time.lower():
         start = "CAST(NULL AS TIMESTAMP)" if arm.null_time else start_expression(arm.layout)
-        period = calendar.of(arm.layout.period)
-        if isinstance(period, ZonedPeriod) and not arm.null_time:
-            start = start_of(period, start, arm.ranges)
     elif any(name.lower() == other.time.lower() for other in arm.storage_table.others):
-        start = start_expression(layout_of(arm.storage_table, name, arm.layout.period))
+        start = start_expression(layout_of(arm.storage_table, name, period))
     else:
         return quote_identifier(name)
+    if isinstance(period, ZonedPeriod):
+        there = arm.ordinals(name)
+        start = start_of(period, start, there) if there else "CAST(NULL AS TIMESTAMP)"
     return f"{start} AS {quote_identifier(name)}"
 
 
@@ -114,15 +132,15 @@ def _field_expressions(layout: TimeLayout) -> dict[str, str]:
     found: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
         column, fields = quote_identifier(part.column), layout.fields(index)
-        for field, start, width in fields:
+        for letters, start, width in fields:
             if part.type == DATE:
-                found[field] = f"{_DATE_PARTS[field]}({column})"
+                found[letters] = f"{_DATE_PARTS[letters]}({column})"
             elif part.is_number:
                 behind = sum(other for _, place, other in fields if place > start)
                 number = f"({column} DIV {10**behind})" if behind else column
-                found[field] = f"CAST({number}{f' % {10**width}' if start else ''} AS INT)"
+                found[letters] = f"CAST({number}{f' % {10**width}' if start else ''} AS INT)"
             else:
-                found[field] = f"CAST(substring({column}, {start + 1}, {width}) AS INT)"
+                found[letters] = f"CAST(substring({column}, {start + 1}, {width}) AS INT)"
     return found
 
 

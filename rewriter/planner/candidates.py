@@ -216,7 +216,8 @@ def _excluded(source: Source, base: Period, demand: Demand, settings: Settings) 
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
         inside = next((use for use in demand.others if cut_by(use, period)), None)
         if inside is not None:
-            detail = f"{inside.time} is asked for at {inside.asked}, which cuts {period.name} periods"
+            asked = calendar.shown(inside.asked or RangeSet.ALL)
+            detail = f"{inside.time} is asked for at {asked}, which cuts {period.name} periods"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
         uses_time = bool(demand.units or demand.others)
         if not base.nests_in(period) and (uses_time or _loses_starts(period, base, demand.wanted)):
@@ -244,9 +245,9 @@ def _straddling(source: Source) -> Cause:
     return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"hours of UTC do not nest in the days of {zone}")
 
 
-def check_certain(target: RangeSet, facts: Sequence[Fact]) -> None:
+def check_certain(target: RangeSet, facts: Sequence[Fact], time: str | None = None) -> None:
     """Raises ``NotSupportedError`` where some of the time lies before the zone's days were made of whole hours and
-    minutes, as far as the facts have them, and followed each other.
+    minutes, as far as the facts have them, and followed each other. ``time`` is a dimension beside the leading one.
     """
     calendar = facts[0].calendar
     finest = (UpdatePeriod.DAILY, UpdatePeriod.HOURLY, UpdatePeriod.MINUTELY)
@@ -256,10 +257,10 @@ def check_certain(target: RangeSet, facts: Sequence[Fact]) -> None:
         first = format_instant(target.ranges[0].start)
         raise NotSupportedError(
             f"The calendar of {calendar.zone} before {format_instant(since)}Z is not supported: its days are not made "
-            f"of whole hours there, or a clock went back over midnight; the range begins at {first}Z.",
+            f"of whole hours there, or a clock went back over midnight; {time or 'the range'} begins at {first}Z.",
             condition="UNCERTAIN_TIME_ZONE",
             object=calendar.zone,
-            hint=f"Ask for time from '{format_instant(since)}Z' on.",
+            hint=f"Ask for {time or 'time'} from '{format_instant(since)}Z' on.",
         )
 
 

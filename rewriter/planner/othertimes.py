@@ -7,7 +7,7 @@ partitions' periods of that time, too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog.models import StorageTable
@@ -58,6 +58,22 @@ def selections(
         for use in uses
         if use.asked is not None
     )
+
+
+def extents(
+    uses: Sequence[OtherUse], storage_table: StorageTable, period: Period, reader: CatalogReader
+) -> Mapping[str, tuple[OrdinalRange, ...]]:
+    """By dimension, in lower case: the periods of it that rows of partitions of ``period`` may have; none where no
+    partition has any. It holds all of them, and may hold more.
+    """
+    return {
+        use.time.lower(): _ordinals(
+            RangeSet.ALL if use.asked is None else use.asked,
+            period,
+            reader.timeline(storage_table.table, period, use.time),
+        )
+        for use in uses
+    }
 
 
 def _ordinals(asked: RangeSet, period: Period, line: PartitionTimeline) -> tuple[OrdinalRange, ...]:

@@ -20,6 +20,7 @@ from rewriter.planner.blocks import Block, CatalogReader, CubeSource
 from rewriter.planner.candidates import (
     Choice,
     Demand,
+    check_certain,
     choose,
     missing_columns,
     nearest_aligned,
@@ -33,7 +34,7 @@ from rewriter.planner.constants import Constants
 from rewriter.planner.counters import Counters
 from rewriter.planner.inlining import of_source
 from rewriter.planner.joins import contributes, filters, nullable
-from rewriter.planner.othertimes import OtherUse, selections
+from rewriter.planner.othertimes import OtherUse, extents, selections
 from rewriter.planner.plan import Reason, ReasonKind, ReferencePlan, Selection, Settings, quote_identifier
 from rewriter.planner.projections import descend, own_nodes
 from rewriter.planner.scalars import is_scalar
@@ -41,7 +42,7 @@ from rewriter.planner.shapes import refuse_shapes
 from rewriter.planner.text import Edit, Part, QueryText
 from rewriter.planner.timeuse import TimeUse, range_edits, time_use
 from rewriter.planner.zoneuse import ZoneEdits
-from rewriter.timeline.calendars import Period
+from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
 
@@ -102,9 +103,8 @@ def plan_reference(
     shown = nodes if visible else [node for node in nodes if not _is_star(node, columns)]
     natural = source.cube.column_order if _is_natural(select) else ()
     needed = columns.needed(shown, (value for _, value in correlated), (*counters.named, *natural))
-    others = tuple(
-        OtherUse(name, time.others.get(name)) for name in source.cube.times[1:] if name in (*needed, *counters.used)
-    )
+    leading, *further = source.cube.times
+    others = tuple(OtherUse(name, time.others.get(name)) for name in further if name in (*needed, *counters.used))
     # Where another time can have no value, there is nothing to read.
     nothing = any(not asked for asked in time.others.values())
     demand = Demand(
@@ -120,12 +120,16 @@ def plan_reference(
     choice = choose(demand, source.facts, reader, settings)
     if choice is None:
         raise _no_candidate(text, source, demand, time)
-    arms = _arms(choice, reader, demand)
+    arms = _arms(choice, reader, demand, source.cube.calendar)
     parts: list[Part] = [*arms_module.relation(arms, source.cube, needed, counters.extras)]
     if not source.node.alias:
         parts.append(f" AS {quote_identifier(source.node.name)}")
     if not source.cube.calendar.is_utc:
-        edits += ZoneEdits(text, block, source, columns, constants, choice.target).edits(edits)
+        within = arms_module.within(arms, [use.time for use in others], source.cube.calendar)
+        for name, there in within.items():
+            check_certain(there, choice.facts, name)
+        within[leading.lower()] = choice.target
+        edits += ZoneEdits(text, block, source, columns, constants, within).edits(edits)
     edits.insert(0, Edit(source.span, tuple(parts), f"{source.cube.name} becomes {_counted(len(arms))}"))
     reference = ReferencePlan(
         cube=source.cube.name,
@@ -247,7 +251,7 @@ def _is_natural(select: exp.Select) -> bool:
     return any(str(join.args.get("method") or "").upper() == "NATURAL" for join in select.args.get("joins") or ())
 
 
-def _arms(choice: Choice, reader: CatalogReader, demand: Demand) -> list[Arm]:
+def _arms(choice: Choice, reader: CatalogReader, demand: Demand, calendar: Calendar) -> list[Arm]:
     found = []
     for part in choice.cover.parts:
         storage_table = storage_table_of(choice.facts, part.fact, part.table)
@@ -256,11 +260,15 @@ def _arms(choice: Choice, reader: CatalogReader, demand: Demand) -> list[Arm]:
         )
     if not demand.bounded:
         found += _null_arms(choice, reader)
-    picked = (
-        replace(arm, others=selections(choice.others, arm.storage_table, arm.layout.period, reader)) for arm in found
-    )
+    picked = (_picked(arm, choice, reader, calendar) for arm in found)
     # Where no partition has a value that is asked for, there is nothing to read either.
     return [arm for arm in picked if all(other.ranges for other in arm.others)]
+
+
+def _picked(arm: Arm, choice: Choice, reader: CatalogReader, calendar: Calendar) -> Arm:
+    """The arm with what is asked of other times, and in a zone with what its rows may have of them."""
+    place = (choice.others, arm.storage_table, calendar.of(arm.layout.period), reader)
+    return replace(arm, others=selections(*place), extents={} if calendar.is_utc else extents(*place))
 
 
 def _null_arms(choice: Choice, reader: CatalogReader) -> list[Arm]:

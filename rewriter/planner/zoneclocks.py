@@ -15,6 +15,7 @@ from rewriter.planner.constants import Constants, Kind
 from rewriter.planner.text import QueryText
 from rewriter.planner.units import COMPARISONS
 from rewriter.planner.zonechains import is_range
+from rewriter.planner.zoneseconds import SECONDS
 from rewriter.timeline.calendars import UTC, Calendar
 
 _DATES = (exp.Cast, exp.TryCast, exp.TsOrDsToDate, exp.Date)
@@ -46,6 +47,8 @@ def check_clocks(text: QueryText, constants: Constants, calendar: Calendar) -> N
                 raise _refused(text, parent, "A function of the present moment or of another instant", calendar)
         elif isinstance(node, _DATES) and _moves(node, zoned):
             raise _refused(text, node, "The date of an instant", calendar)
+        elif isinstance(node, SECONDS) and node.find(exp.Column) is None and not _is_same(node.this, zoned):
+            raise _refused(text, node, "Counting the seconds of a time that names no zone", calendar)
 
 
 def _is_moment(node: exp.Expr, constants: Constants) -> bool:
@@ -61,6 +64,12 @@ def _moves(node: exp.Expr, zoned: Constants) -> bool:
         return False
     found, plain = zoned.fold(node), replace(zoned, calendar=UTC).fold(node)
     return any(one is not None and one.kind is Kind.DATE for one in (found, plain)) and found != plain
+
+
+def _is_same(node: exp.Expr, zoned: Constants) -> bool:
+    """Whether a constant is an instant, and the same one in the zone as in UTC."""
+    found = zoned.fold(node)
+    return found is not None and found.kind is Kind.TIMESTAMP and found == replace(zoned, calendar=UTC).fold(node)
 
 
 def _refused(text: QueryText, node: exp.Expr | None, what: str, calendar: Calendar | None = None) -> NotSupportedError:

@@ -6,20 +6,20 @@ instants. Both engines then agree with each other and with the plan, whatever ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from rewriter.errors import NotSupportedError
 from rewriter.planner.literals import timestamp_literal
 from rewriter.planner.text import Part
-from rewriter.timeline.calendars import Calendar, Period, ZonedPeriod
+from rewriter.timeline.calendars import Calendar, Period, Transition, ZonedPeriod
 from rewriter.timeline.civil import HOUR, MINUTE, SECOND
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import TimeRange
 from rewriter.timeline.timelines import OrdinalRange
 
-#: How many stretches of one offset an expression may tell apart; a century of summer times has 200.
-MOST_PIECES = 1000
+#: How many changes of the offset an expression may tell apart; a century of summer times has 200.
+MOST_CHANGES = 1000
 
 #: From which instant on (``None``: from the first) what is said: offsets, in microseconds.
 Piece = tuple[int | None, tuple[int, ...]]
@@ -38,8 +38,8 @@ def moved(expression: str, micros: int) -> str:
 def offsets(calendar: Calendar, within: TimeRange) -> list[Piece]:
     """The zone's offset from UTC in each part of the stretch."""
     pieces: list[Piece] = [(None, (calendar.offset(within.start),))]
-    pieces += [(one.instant, (one.after,)) for one in calendar.transitions(within.start + 1, within.end)]
-    return _merged(pieces, calendar)
+    pieces += [(one.instant, (one.after,)) for one in _changes(calendar, within.start + 1, within.end)]
+    return _merged(pieces)
 
 
 def truncations(period: Period, calendar: Calendar, within: TimeRange) -> list[Piece]:
@@ -50,7 +50,7 @@ def truncations(period: Period, calendar: Calendar, within: TimeRange) -> list[P
     if not isinstance(period, ZonedPeriod):
         return [(start, (offset, offset)) for start, (offset,) in offsets(calendar, within)]
     starts: list[int] = []
-    for one in calendar.transitions(period.floor(within.start), within.end):
+    for one in _changes(calendar, period.floor(within.start), within.end):
         ordinal = period.ordinal(one.instant)
         # A gap at midnight begins the day at another wall time than those before and after it.
         starts += [one.instant, period.start(ordinal), period.start(ordinal + 1), period.start(ordinal + 2)]
@@ -60,7 +60,7 @@ def truncations(period: Period, calendar: Calendar, within: TimeRange) -> list[P
         at = within.start if bound is None else bound
         ordinal = period.ordinal(at)
         pieces.append((bound, (calendar.offset(at), period.kind.start(ordinal) - period.start(ordinal))))
-    return _merged(pieces, calendar)
+    return _merged(pieces)
 
 
 def wall_time(calendar: Calendar, instant: str, within: TimeRange) -> str:
@@ -82,7 +82,7 @@ def start_of(period: ZonedPeriod, wall: str, ranges: Sequence[OrdinalRange]) -> 
     """The first instant of the period that begins at the wall time, which is that of one of the ordinals."""
     first, last = ranges[0].start, ranges[-1].end
     ordinals = {first}
-    for one in period.calendar.transitions(period.start(first), period.start(last) + 1):
+    for one in _changes(period.calendar, period.start(first), period.start(last) + 1):
         # The start of the day after a change, or of the day that begins with a gap and of the one after it.
         ordinals |= {period.ordinal(one.instant) + step for step in (0, 1)}
     bounds = sorted(ordinal for ordinal in ordinals if first <= ordinal < last)
@@ -93,20 +93,27 @@ def start_of(period: ZonedPeriod, wall: str, ranges: Sequence[OrdinalRange]) -> 
         )
         for ordinal in bounds
     ]
-    return _text(wall, _merged(pieces, period.calendar))
+    return _text(wall, _merged(pieces))
 
 
-def _merged(pieces: list[Piece], calendar: Calendar) -> list[Piece]:
-    """Without those that say the same as the one before. Raises ``NotSupportedError`` where too many are left."""
-    kept = pieces[:1] + [piece for before, piece in pairwise(pieces) if piece[1] != before[1]]
-    if len(kept) > MOST_PIECES:
-        raise NotSupportedError(
-            f"The clocks of {calendar.zone} change too often in this range for a function of time.",
-            condition="UNCERTAIN_TIME_ZONE",
-            object=calendar.zone,
-            hint="Ask for a shorter range.",
-        )
-    return kept
+def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
+    """The changes of the offset in ``[start, end)``. Raises ``NotSupportedError`` where they are too many, before all
+    years up to a time like 9999 are looked through.
+    """
+    for number, one in enumerate(calendar.transitions(start, end)):
+        if number >= MOST_CHANGES:
+            raise NotSupportedError(
+                f"The clocks of {calendar.zone} change too often in this range for a function of time.",
+                condition="UNCERTAIN_TIME_ZONE",
+                object=calendar.zone,
+                hint="Ask for a shorter range.",
+            )
+        yield one
+
+
+def _merged(pieces: list[Piece]) -> list[Piece]:
+    """Without those that say the same as the one before."""
+    return pieces[:1] + [piece for before, piece in pairwise(pieces) if piece[1] != before[1]]
 
 
 def cases(

@@ -7,7 +7,7 @@ same in every zone, or to become such a call, is refused: it would answer for UT
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -33,6 +33,7 @@ from rewriter.planner.zonechains import (
     seeing,
 )
 from rewriter.planner.zones import cases, moved, truncations, wall_time
+from rewriter.planner.zoneseconds import SECONDS, counts_seconds, is_reckoned, reckoned, seconds_above
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -43,12 +44,12 @@ _PASSING = (
 )  # fmt: skip
 #: What operators are called in errors.
 _WORDS: dict[type[exp.Expr], str] = {exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE"}
-#: Functions of an instant that ask no clock.
-_ZONELESS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds)
 
 
 class ZoneEdits:
-    """The edits of one reference to a cube with a zone. ``within`` holds all times of its rows."""
+    """The edits of one reference to a cube with a zone. ``within`` holds, by time dimension in lower case, all times of
+    its rows.
+    """
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class ZoneEdits:
         source: CubeSource,
         columns: Columns,
         constants: Constants,
-        within: RangeSet,
+        within: Mapping[str, RangeSet],
     ) -> None:
         self._text = text
         self._block = block
@@ -65,9 +66,13 @@ class ZoneEdits:
         self._columns = columns
         self._constants = constants
         self._calendar = source.cube.calendar
-        self._within = self._extent(within)
+        self._within = {time: self._extent(ranges) for time, ranges in within.items()}
         self._edits: dict[Span, Edit] = {}
-        self._instants: set[int] = set()
+        #: Columns that a subquery made of the seconds of instants.
+        self._seconds: list[exp.Column] = []
+        self._selects = list(self._find_times())
+        #: The columns that are instants, by ``id``.
+        self._instants = {id(column) for _, times in self._selects for column, _ in times}
 
     def _extent(self, within: RangeSet) -> TimeRange:
         """All times of the rows, and, where subqueries may cut them, the starts of years and weeks around them."""
@@ -91,13 +96,16 @@ class ZoneEdits:
             if self._columns.times_in(self._source.columns[name]):
                 raise self._refused(self._block.select, f"USING or NATURAL over the time dimension ({name})")
         names: set[str] = set()
-        for select, times in self._selects():
-            for column in times:
-                use = self._used(column)
+        for column in self._seconds:
+            self._check_seconds(column, reckoned(column))
+            names |= names_outside(reckoned(column))
+        for select, times in self._selects:
+            for column, time in times:
+                use = climbed(column)
                 self._check(use)
-                self._edit(use)
+                self._edit(use, self._within[time])
                 if not (use.date or use.value):
-                    names |= names_outside(use.top)
+                    names |= names_outside(seconds_above(passed_on(use.top)))
             if any(item.is_star for item in select.expressions):
                 names |= {name.lower() for name in self._source.cube.times} | names_outside(select.expressions[0])
             self._name_items(select, {edit.span for edit in made})
@@ -106,33 +114,44 @@ class ZoneEdits:
         self._check_outside(names)
         return sorted(self._edits.values(), key=lambda edit: edit.span.start)
 
-    def _selects(self) -> Iterator[tuple[exp.Select, list[exp.Column]]]:
-        """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each."""
+    def _find_times(self) -> Iterator[tuple[exp.Select, list[tuple[exp.Column, str]]]]:
+        """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each and
+        the time dimensions that they are made of.
+        """
         for level in self._source.levels:
-            yield (
-                level.select,
-                [column for column in own_columns(level.select) if self._is_instant(column, level.value_of(column))],
-            )
+            yield level.select, self._times(level.select, level.value_of)
         select, source = self._block.select, self._source
-        if not source.levels:
-            yield select, [column for column in own_columns(select) if self._columns.is_time(column)]
-            return
-        mine = [
-            one for one in own_columns(select) if one.table.lower() in ("", source.alias.lower()) and not shadowed(one)
-        ]
-        yield select, [one for one in mine if self._is_instant(one, source.columns.get(one.name.lower()))]
+        if source.levels:
 
-    def _is_instant(self, column: exp.Column, value: exp.Expr | None) -> bool:
-        """Whether a column of an inlined subquery is t, or the start of one of its units."""
+            def value_of(column: exp.Column) -> exp.Expr | None:
+                mine = column.table.lower() in ("", source.alias.lower()) and not shadowed(column)
+                return source.columns.get(column.name.lower()) if mine else None
+
+            yield select, self._times(select, value_of)
+        else:
+            times = (column for column in own_columns(select) if self._columns.is_time(column))
+            yield select, [(column, column.name.lower()) for column in times]
+
+    def _times(
+        self, select: exp.Select, value_of: Callable[[exp.Column], exp.Expr | None]
+    ) -> list[tuple[exp.Column, str]]:
+        found: list[tuple[exp.Column, str]] = []
+        for column in own_columns(select):
+            value = value_of(column)
+            time = self._time_of(column, value)
+            if time is not None:
+                found.append((column, time))
+            elif value is not None and value.find(*SECONDS) and self._columns.times_in(value):
+                self._seconds.append(column)
+        return found
+
+    def _time_of(self, column: exp.Column, value: exp.Expr | None) -> str | None:
+        """The time dimension of which a column is an instant: t itself, or the start of one of its units."""
         if value is None or isinstance(column.this, exp.Star) or not self._columns.times_in(value):
-            return False
+            return None
         inner = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
         use = climbed(inner, value)
-        return use.top is value and not (use.date or use.value)
-
-    def _used(self, column: exp.Column) -> TimeOf:
-        self._instants.add(id(column))
-        return climbed(column)
+        return inner.name.lower() if use.top is value and not (use.date or use.value) else None
 
     def _check(self, use: TimeOf) -> None:
         """Raises where the time that ``use`` is would be used in a way that is not known to mean the zone."""
@@ -148,15 +167,17 @@ class ZoneEdits:
             return
         if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
             for other in others(parent, top):
-                self._compare(use, other.this if isinstance(other, exp.TsOrDsToDate) else other)
+                constant = isinstance(other, exp.TsOrDsToDate) and not other.find(exp.Column)
+                self._compare(use, other.this if constant else other)
             return
-        if not use.date and isinstance(parent, _ZONELESS):
+        if parent is not None and not use.date and counts_seconds(parent, top):
+            self._check_seconds(use.column, reckoned(parent))
             return
         if isinstance(parent, COMPARISONS):
             beside = list(others(parent, top))
             if isinstance(parent, exp.Between | exp.In) and len(beside) > 1:
                 columns = [column for other in beside for column in other.find_all(exp.Column)]
-                if columns:
+                if columns and not (use.date and all(self._is_date(other) for other in beside)):
                     raise self._refused(columns[0], "Comparing the time dimension with several things")
             for other in beside:
                 self._compare(use, other)
@@ -177,7 +198,7 @@ class ZoneEdits:
             alike = theirs.top is other and (theirs.date, theirs.value) == (use.date, use.value)
             if alike and zone is not None and (zone == self._calendar.zone or theirs.top is column):
                 return
-        if self._constants.is_null(other):
+        if self._constants.is_null(other) or (use.date and self._is_date(other)):
             return
         value = self._constants.fold(other)
         if use.date:
@@ -194,12 +215,37 @@ class ZoneEdits:
                 if not is_instant(other, value):
                     self._replace(other, timestamp_literal(instant.number))
                 return
+        if use.date and other.find(exp.Column):
+            hint = "Beside a date of the time dimension stands a column that a table in this FROM declares DATE."
+            raise self._refused(other, "Comparing the time dimension with this", hint)
         raise self._refused(
             other,
             "Comparing the time dimension with this",
             "Write a text such as '2015-03-08 06:00:00', which is read in the cube's zone, or one with a zone of its "
             "own ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
         )
+
+    def _is_date(self, node: exp.Expr) -> bool:
+        """Whether a node is a DATE column, of a table of the block or a dimension of the cube: a date in any zone."""
+        while isinstance(node, exp.Paren | exp.TsOrDsToDate) and not node.args.get("format"):
+            node = node.this
+        if not isinstance(node, exp.Column) or shadowed(node) or self._columns.type_of(node) != "date":
+            return False
+        aliases = {item.alias.lower() for item in self._block.select.selects}
+        return bool(node.table) or node.name.lower() not in aliases | self._block.joined_names
+
+    def _check_seconds(self, column: exp.Column, top: exp.Expr) -> None:
+        """Raises where ``top``, made of the seconds of an instant, is more than compared with numbers and passed on:
+        made a time again, it would be read off the clock of UTC.
+        """
+        parent = top.parent
+        if isinstance(parent, COMPARISONS):
+            for other in others(parent, top):
+                if not is_reckoned(other, self._instants):
+                    raise self._refused(other, "Comparing seconds of the time dimension with this", "Write a number.")
+        elif not isinstance(parent, _PASSING):
+            hint = "Add, compare, group and aggregate them; a function of time takes the time dimension itself."
+            raise self._refused(column, "Making a time or a text of the seconds of the time dimension", hint)
 
     def _check_place(self, select: exp.Select) -> None:
         """Raises where a query that answers instants is no relation of its own: a value, of which it is not known
@@ -222,6 +268,8 @@ class ZoneEdits:
 
     def _zone_of(self, column: exp.Column) -> str | None:
         """The zone of the cube in this block whose time dimension a column is, if it is one's."""
+        if id(column) in self._instants:
+            return self._calendar.zone
         for one in self._block.cubes:
             if not one.levels and Columns(self._text, self._block, one, {}).is_time(column):
                 return one.cube.zone
@@ -236,20 +284,20 @@ class ZoneEdits:
         what = f"{self._text.text[span.start : span.end]} becomes {literal}"
         self._edits[span] = Edit(span, (literal,), f"{what} ({self._calendar.zone})")
 
-    def _edit(self, use: TimeOf) -> None:
+    def _edit(self, use: TimeOf, within: TimeRange) -> None:
         place = self._text.span_of(use.column)
         if place is None:
             raise self._refused(use.column, "The place of the time dimension is not known")
         name, zone = self._text.text[place.start : place.end], self._calendar.zone
         if use.date or use.value:
-            wall = wall_time(self._calendar, name, self._within)
+            wall = wall_time(self._calendar, name, within)
             if wall != name:
                 wall = f"({wall})" if wall.startswith("CASE") else wall
                 self._edits[place] = Edit(place, (wall,), f"{name} becomes its wall time in {zone}")
         elif use.cut is not None and use.unit is not None:
             call = self._text.call(use.cut)[0]
             before, after = Copied(Span(call.start, place.start)), Copied(Span(place.end, call.end))
-            pieces = truncations(self._calendar.of(use.unit), self._calendar, self._within)
+            pieces = truncations(self._calendar.of(use.unit), self._calendar, within)
             if not any(offset or back for _, (offset, back) in pieces):
                 return
             if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
