@@ -13,7 +13,8 @@ from .plants import Plant
 class Fault:
     """A fault, and what steers the generator to it: shapes of queries, and what a ``Generator`` is told besides.
 
-    With ``steps`` histories are made anew, with the fault in place and of these steps, of ``seeds`` if any.
+    With ``steps`` histories are made anew, with the fault in place and of these steps, of ``seeds`` if any. With
+    ``seeds`` alone they are made without it. ``mixed`` schemas are all that there may be.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Fault:
     time: str = ""
     steps: Mapping[str, int] | None = None
     seeds: tuple[int, ...] = ()
+    mixed: bool = False
 
 
 PLAIN = {"aggregate": 1}
@@ -36,6 +38,9 @@ MIXING = {"drop_many": 2, "into": 1, "many": 1}
 WRITES = {"refresh": 2, "into": 3, "overwrite": 2}
 #: Partitions of divided periods go, below rollups and from them.
 PARTS = {"drop_part": 4, "refresh_all": 1}
+#: Schemas with days that fields or columns name; with weeks alone; with a second time and rollups; with a zone whose
+#: clocks change.
+DATED, WEEKLY, TWICE, ZONED = (874,), (621, 848), (630, 725), (634, 869)
 
 
 def _objection(name: str, text: str, *single: str, **shapes: int) -> Fault:
@@ -140,4 +145,20 @@ FAULTS = (
     Fault("shapes_do_not_matter", plants.shapes_do_not_matter, PLAIN),
     Fault("timeless_rows_are_lost", plants.timeless_rows_are_lost, PLAIN),
     Fault("all_facts_carry_all", plants.all_facts_carry_all, PLAIN),
+    Fault(
+        "days_and_months_change_places",
+        plants.days_and_months_change_places,
+        PLAIN,
+        steps=WRITES,
+        seeds=DATED,
+        mixed=True,
+    ),
+    Fault("weeks_count_by_their_last_day", plants.weeks_count_by_their_last_day, PLAIN, seeds=WEEKLY, mixed=True),
+    Fault("weeks_are_of_their_mondays_year", plants.weeks_are_of_their_mondays_year, PLAIN, seeds=WEEKLY, mixed=True),
+    Fault("other_times_cut_nothing", plants.other_times_cut_nothing, PLAIN, seeds=TWICE, mixed=True),
+    Fault("other_times_end_early", plants.other_times_end_early, PLAIN, seeds=TWICE, mixed=True),
+    Fault("other_times_are_in_no_unit", plants.other_times_are_in_no_unit, PLAIN, seeds=TWICE, mixed=True),
+    Fault("days_begin_at_their_last_offset", plants.days_begin_at_their_last_offset, PLAIN, seeds=ZONED, mixed=True),
+    Fault("days_end_at_their_first_offset", plants.days_end_at_their_first_offset, PLAIN, seeds=ZONED, mixed=True),
+    Fault("walls_are_of_utc", plants.walls_are_of_utc, PLAIN, seeds=ZONED, mixed=True),
 )

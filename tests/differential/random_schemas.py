@@ -59,12 +59,14 @@ def apart(rng: random.Random) -> random.Random:
     return random.Random(repr(rng.getstate()))
 
 
-def random_schema(rng: random.Random) -> Schema:
-    """A random schema; the same state of ``rng`` makes the same one."""
-    first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)))
+def random_schema(rng: random.Random, *, mixed: bool = True) -> Schema:
+    """A random schema; the same state of ``rng`` makes the same one. Without ``mixed`` it has neither weeks alone, nor
+    other names of partitions than plain texts, nor second times, nor zones.
+    """
+    first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)), mixed=mixed)
     cubes = [first]
     if rng.random() < 0.4:
-        other = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first)
+        other = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first, mixed=mixed)
         cubes.append(other)
     key = first.dimensions[0]
     lookup = (Column(key.name, key.type), Column("name", "string"), Column("size", "int"))
@@ -73,8 +75,13 @@ def random_schema(rng: random.Random) -> Schema:
     return Schema(tuple(cubes), lookup, rows or ((keys[0], "x", 1),))
 
 
-def _cube(rng: random.Random, name: str, prefix: str, time: str, like: CubeSchema | None = None) -> CubeSchema:
-    zone, stretch = _stretch(apart(rng), rng.choice(_STRETCHES))
+def _cube(
+    rng: random.Random, name: str, prefix: str, time: str, like: CubeSchema | None = None, *, mixed: bool
+) -> CubeSchema:
+    other_stretch = apart(rng)
+    zone, stretch = "UTC", rng.choice(_STRETCHES)
+    if mixed:
+        zone, stretch = _stretch(other_stretch, stretch)
     base, coarser = period(stretch[0], zone), tuple(period(kind, zone) for kind in stretch[3])
     start, count = midnight(zone, date.fromisoformat(stretch[1])), stretch[2]
     dimensions = [
@@ -96,7 +103,7 @@ def _cube(rng: random.Random, name: str, prefix: str, time: str, like: CubeSchem
     other = apart(rng)
     if len(facts) == 1 and len(coarser) == 2 and other.random() < 0.3:
         facts = _with_coarse_fact(other, facts[0], coarser, columns)
-    elif len(facts) == 1 and base.kind is P.DAILY and apart(apart(other)).random() < COARSE_WEEKS:
+    elif mixed and len(facts) == 1 and base.kind is P.DAILY and apart(apart(other)).random() < COARSE_WEEKS:
         facts = _with_coarse_fact(other, facts[0], (period(P.WEEKLY, zone),), columns)
     weeks = apart(other)
     facts = [_with_weeks(weeks, fact) for fact in facts]
@@ -104,6 +111,8 @@ def _cube(rng: random.Random, name: str, prefix: str, time: str, like: CubeSchem
     promised = [_promised(other, fact) for fact in divided]
     bounded = (_bounded(weeks, fact, base.start(first), base.start(first + count)) for fact in promised)
     cube = CubeSchema(name, time, columns, tuple(bounded), first, count)
+    if not mixed:
+        return cube
     further = apart(weeks)
     if further.random() < TWICE and (zone == "UTC" or ZONED_TWICE):
         cube = _with_second_time(further, cube)

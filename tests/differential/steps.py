@@ -115,12 +115,12 @@ class RollUp:
         if self.dynamic:
             width = fact.naming(self.period).begins(fact.naming(self.source))
             time = f"substring(dt, 1, {width})"
-            inside = [o for target in self.targets for o in within(self.source, self.period, target)]
+            inside = [o for target in self.targets for o in self._inside(target)]
             query = self._query([*stored, *measures, time, *part], inside, [*groups, time])
             return [f"INSERT {verb} {table} PARTITION ({_names(fact, self.period)}) {query}"]
         made = []
         for target in self.targets:
-            query = self._query([*stored, *measures, *part], within(self.source, self.period, target), groups)
+            query = self._query([*stored, *measures, *part], self._inside(target), groups)
             made.append(f"INSERT {verb} {table} {_prefix(fact, self.period, target)} {query}")
         return made if self.double else replacing(fact, self.period, made)
 
@@ -130,6 +130,17 @@ class RollUp:
         where = _matching(self.fact.naming(self.source), ordinals)
         return f"SELECT {', '.join(items)} FROM {self.fact.table(self.source)} WHERE {where} {grouped}"
 
+    @property
+    def _known(self) -> range:
+        """The periods of the source that there may be."""
+        start, end = self.cube.stretch
+        return range(self.source.ordinal(start), self.source.ordinal(end - 1) + 1)
+
+    def _inside(self, target: int) -> range:
+        """Those of them in one period."""
+        inside, known = within(self.source, self.period, target), self._known
+        return range(max(inside.start, known.start), min(inside.stop, known.stop))
+
     def _part(self) -> list[str]:
         """What divides the rollup, over the columns of its source: a second time is told by cases."""
         finer, coarser = self.fact.other_naming(self.source), self.fact.other_naming(self.period)
@@ -138,9 +149,8 @@ class RollUp:
         width = coarser.begins(finer)
         if width:
             return [f"substring({finer.names[0]}, 1, {width})"]
-        start, end = self.cube.stretch
         known: dict[int, list[int]] = {}
-        for ordinal in range(self.source.ordinal(start), self.source.ordinal(end - 1) + 1):
+        for ordinal in self._known:
             known.setdefault(self.period.ordinal(self.source.start(ordinal)), []).append(ordinal)
         values = [(_matching(finer, some), coarser.literals(target)) for target, some in known.items()]
         return [
