@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from . import plants
+from . import plants, plants_of_time
 from .plants import Plant
 
 
@@ -45,6 +45,10 @@ DATED, WEEKLY, TWICE, ZONED = (874,), (621, 848), (630, 725), (634, 869)
 
 def _objection(name: str, text: str, *single: str, **shapes: int) -> Fault:
     return Fault(name, plants.without_objection(text), shapes or PLAIN, additive=0.0, single=single)
+
+
+def _mixed(plant: Plant, *seeds: int, steps: Mapping[str, int] | None = None) -> Fault:
+    return Fault(plant.__name__, plant, PLAIN, steps=steps, seeds=seeds, mixed=True)
 
 
 FAULTS = (
@@ -145,20 +149,13 @@ FAULTS = (
     Fault("shapes_do_not_matter", plants.shapes_do_not_matter, PLAIN),
     Fault("timeless_rows_are_lost", plants.timeless_rows_are_lost, PLAIN),
     Fault("all_facts_carry_all", plants.all_facts_carry_all, PLAIN),
-    Fault(
-        "days_and_months_change_places",
-        plants.days_and_months_change_places,
-        PLAIN,
-        steps=WRITES,
-        seeds=DATED,
-        mixed=True,
-    ),
-    Fault("weeks_count_by_their_last_day", plants.weeks_count_by_their_last_day, PLAIN, seeds=WEEKLY, mixed=True),
-    Fault("weeks_are_of_their_mondays_year", plants.weeks_are_of_their_mondays_year, PLAIN, seeds=WEEKLY, mixed=True),
-    Fault("other_times_cut_nothing", plants.other_times_cut_nothing, PLAIN, seeds=TWICE, mixed=True),
-    Fault("other_times_end_early", plants.other_times_end_early, PLAIN, seeds=TWICE, mixed=True),
-    Fault("other_times_are_in_no_unit", plants.other_times_are_in_no_unit, PLAIN, seeds=TWICE, mixed=True),
-    Fault("days_begin_at_their_last_offset", plants.days_begin_at_their_last_offset, PLAIN, seeds=ZONED, mixed=True),
-    Fault("days_end_at_their_first_offset", plants.days_end_at_their_first_offset, PLAIN, seeds=ZONED, mixed=True),
-    Fault("walls_are_of_utc", plants.walls_are_of_utc, PLAIN, seeds=ZONED, mixed=True),
+    _mixed(plants_of_time.days_and_months_change_places, *DATED, steps=WRITES),
+    _mixed(plants_of_time.weeks_count_by_their_last_day, *WEEKLY),
+    _mixed(plants_of_time.weeks_are_of_their_mondays_year, *WEEKLY),
+    _mixed(plants_of_time.other_times_cut_nothing, *TWICE),
+    _mixed(plants_of_time.other_times_end_early, *TWICE),
+    _mixed(plants_of_time.other_times_are_in_no_unit, *TWICE),
+    _mixed(plants_of_time.days_begin_at_their_last_offset, *ZONED),
+    _mixed(plants_of_time.days_end_at_their_first_offset, *ZONED),
+    _mixed(plants_of_time.walls_are_of_utc, *ZONED),
 )

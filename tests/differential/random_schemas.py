@@ -142,7 +142,9 @@ def _typed(rng: random.Random, fact: FactSchema) -> FactSchema:
         return tuple((one, rng.choice(_typed_forms(one))) for one in periods if rng.random() < 0.85)
 
     if not fact.shared:
-        return replace(fact, forms=forms(fact.periods), others=forms(fact.periods))
+        # A second time that is no plain text is told by a case for each base period: of minutes there are many.
+        others = fact.periods if fact.base.kind > P.MINUTELY else ()
+        return replace(fact, forms=forms(fact.periods), others=forms(others))
     if {P.WEEKLY, P.MONTHLY} <= {one.kind for one in fact.periods}:
         # As numbers of six digits they would be the same.
         return fact

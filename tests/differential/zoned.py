@@ -86,8 +86,9 @@ def _time_range_in(rng: random.Random, column: Offered, cube: CubeSchema, first:
     day = period(P.DAILY, zone)
     if rng.random() < 0.3 and base.kind <= P.DAILY:
         days = max(0, day.ordinal(now) - day.ordinal(first))
-        first, second = day.start(day.ordinal(now) - days), day.end(day.ordinal(second))
-        if first < second:
+        start, end = day.start(day.ordinal(now) - days), day.end(day.ordinal(second))
+        if start < end:
+            first, second = start, end
             texts = f"'now.day - {days} days', '{wall(zone, second).date()}'"
     cuts = not (base.is_aligned(first) and base.is_aligned(second))
     plain = f"({t} >= {timestamp(first)} AND {t} < {timestamp(second)})"
