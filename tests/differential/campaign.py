@@ -59,7 +59,7 @@ class Tally:
         cubes = {cube.name: cube for cube in history.schema.cubes}
         mentions = [mention for _, mention in asked(question.query).mentions]
         self.rolled += any(
-            part.period is not base_period(cubes[plan.cube], mention, [plan])
+            part.period.kind is not base_period(cubes[plan.cube], mention, [plan]).kind
             for mention, some in zip(mentions, answer.plans, strict=True)
             for plan in some
             for part in plan.parts

@@ -35,7 +35,7 @@ def causes(schema: Schema, query: Query, answer: Answer) -> Iterator[str]:
                 continue
             if plan is None:
                 yield from [f"refused: {answer.refusal}"] if answer.refusal else ()
-            elif any(period > base_period(cube, mention, [plan]) for period in plan.periods):
+            elif any(period.kind > base_period(cube, mention, [plan]).kind for period in plan.periods):
                 yield SERVED
             else:
                 yield plan.reasons[0].kind.value if plan.reasons else plan.causes[0].kind.name

@@ -20,6 +20,7 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 from .formatting import formatted
 from .histories import History
 from .model import Model
+from .periods import Period
 from .queries import Cube, Expr, Query, Select, Written, asked, expectations, meaning, nodes
 from .ranges import timestamp
 from .reference import Reference, Rows, relation_name
@@ -180,7 +181,7 @@ def _careless(history: History, query: Query, plans: Sequence[Sequence[Reference
     """Whether rollups are to serve a mention whose single rows decide."""
     uses, mentions = expectations(query), asked(query).mentions
     return any(
-        part.period is not base_period(history.models[one.cube].cube, mentions[number][1], [one])
+        part.period.kind is not base_period(history.models[one.cube].cube, mentions[number][1], [one]).kind
         and not any(use.additive for use in uses[number])
         for number, some in enumerate(plans)
         for one in some
@@ -241,13 +242,14 @@ def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:
     if len(facts) != 1:
         return ""
     fact = facts[0]
+    allowed = {one.kind for one in plan.periods}
     present = [(fact.base, ordinal) for ordinal in model.valid(fact, fact.base)]
-    fresh = [(period, o) for name, period, o in model.fresh if name == fact.name and period in plan.periods]
+    fresh = [(period, o) for name, period, o in model.fresh if name == fact.name and period.kind in allowed]
     present += [(period, o) for period, o in fresh if fact.is_valid(period, o)]
-    crossing = UpdatePeriod.WEEKLY in plan.periods and max(plan.periods) > UpdatePeriod.WEEKLY
+    crossing = UpdatePeriod.WEEKLY in allowed and max(allowed) > UpdatePeriod.WEEKLY
     for period, ordinal in present:
         one = RangeSet.of(TimeRange(period.start(ordinal), period.end(ordinal)))
-        room = plan.missing if crossing and period >= UpdatePeriod.WEEKLY else plan.wanted
+        room = plan.missing if crossing and period.kind >= UpdatePeriod.WEEKLY else plan.wanted
         if (one & plan.missing) and not one - room:
             return f"{period.name} {one} of {fact.name}"
     return ""
@@ -257,23 +259,25 @@ def _unfinished(model: Model, plan: ReferencePlan) -> str:
     """A period that a plan reads and that is not whole, or not valid; ``""`` where there is none."""
     facts = {fact.name: fact for fact in model.cube.facts}
     for part in plan.parts:
-        there = model.valid(facts[part.fact], part.period)
+        period = facts[part.fact].of_kind(part.period.kind)
+        there = model.valid(facts[part.fact], period)
         lacking = [o for ordinals in part.ranges for o in range(ordinals.start, ordinals.end) if o not in there]
         if lacking:
-            return f"{part.period.name} {part.period.start(lacking[0])} of {part.fact}"
+            return f"{period.name} {period.start(lacking[0])} of {part.fact}"
     return ""
 
 
-def base_period(cube: CubeSchema, mention: Cube, plans: Sequence[ReferencePlan]) -> UpdatePeriod:
+def base_period(cube: CubeSchema, mention: Cube, plans: Sequence[ReferencePlan]) -> Period:
     """The finest period of all facts that carry what is needed: the rows of it are what a mention means."""
     return min((fact.base for fact in candidates(cube, mention, plans)), default=cube.base)
 
 
 def candidates(cube: CubeSchema, mention: Cube, plans: Sequence[ReferencePlan]) -> list[FactSchema]:
-    """The facts that carry what is needed. A fact with all columns always does."""
+    """The facts that carry what is needed. A fact with all columns, and times, always does."""
+    everything = {column.name for column in cube.columns}
     lacking = {cause.candidate for plan in plans for cause in plan.causes if cause.kind.name == "COLUMN_MISSING"}
     facts = [fact for fact in cube.facts if fact.name == (mention.fact or fact.name)]
-    return [fact for fact in facts if not (fact.partial and fact.name in lacking)]
+    return [fact for fact in facts if fact.name not in lacking or (not fact.partial and everything <= {*fact.columns})]
 
 
 def _told(history: History, text: str, plan: str = "", sql: str = "") -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from rewriter.timeline.periods import UpdatePeriod
 
-from .queries import Expr
-from .schemas import DECIMAL, VALUES, Column, literal
+from .queries import ZONE_COLUMNS, Expr
+from .schemas import DECIMAL, VALUES, Column, CubeSchema, literal, quoted
 
 P = UpdatePeriod
 NUMBERS = ("int", "bigint", "double", DECIMAL, "number")
@@ -20,7 +20,7 @@ _LINEAR = ("bigint", "double")
 @dataclass(frozen=True)
 class Offered:
     """A column that a FROM clause offers. ``role`` is ``dimension``, ``measure``, ``time`` or ``value`` (of another
-    relation); ``units`` are those in which it uses a cube's time.
+    relation); ``units`` are those in which it uses a cube's time. A time is that of ``cube``, its ``second`` or not.
     """
 
     name: str
@@ -30,6 +30,16 @@ class Offered:
     role: str
     measure: Column | None = None
     units: frozenset[P] = frozenset()
+    cube: CubeSchema | None = None
+    second: bool = False
+
+    @property
+    def zone(self) -> str:
+        return self.cube.zone if self.cube else "UTC"
+
+    def hidden(self, name: str) -> str:
+        """A hidden column of the same relation, in the meaning."""
+        return f"{quoted(self.qualifier)}.{name}"
 
     @property
     def expr(self) -> Expr:
@@ -95,8 +105,40 @@ _TIME_FUNCTIONS: tuple[tuple[str, str, UpdatePeriod | None], ...] = (
 )
 
 
+#: The same in a zone: what is asked, and what it means.
+_ZONED_FUNCTIONS: tuple[tuple[str, str, str, UpdatePeriod | None], ...] = (
+    ("date_trunc('day', {t})", "{rw_day}", "timestamp", P.DAILY),
+    ("date_trunc('MONTH', {t})", "{rw_month}", "timestamp", P.MONTHLY),
+    *2 * (("CAST({t} AS DATE)", "CAST({rw_wall} AS DATE)", "date", P.DAILY),),
+    *2 * (("year({t})", "year({rw_wall})", "int", P.YEARLY),),
+    ("date_trunc('hour', {t})", "{rw_hour}", "timestamp", P.HOURLY),
+    ("date_trunc('quarter', {t})", "{rw_quarter}", "timestamp", P.QUARTERLY),
+    ("date_trunc('year', {t})", "{rw_year}", "timestamp", P.YEARLY),
+    ("date_trunc('week', {t})", "{rw_week}", "timestamp", P.WEEKLY),
+    *2 * (("to_date({t})", "to_date({rw_wall})", "date", P.DAILY),),
+    ("year(to_date({t}))", "year(to_date({rw_wall}))", "int", P.YEARLY),
+    ("quarter({t})", "quarter({rw_wall})", "int", P.QUARTERLY),
+    *2 * (("month({t})", "month({rw_wall})", "int", P.MONTHLY),),
+    ("day({t})", "day({rw_wall})", "int", P.DAILY),
+    ("dayofweek({t})", "dayofweek({rw_wall})", "int", P.DAILY),
+    ("hour({t})", "hour({rw_wall})", "int", P.HOURLY),
+    ("minute({t})", "minute({rw_wall})", "int", P.MINUTELY),
+    *2 * (("date_format({t}, 'yyyy-MM')", "date_format({rw_wall}, 'yyyy-MM')", "string", P.MONTHLY),),
+    ("trunc({t}, 'MM')", "trunc({rw_wall}, 'MM')", "date", P.MONTHLY),
+    ("last_day({t})", "last_day({rw_wall})", "date", P.MONTHLY),
+    ("extract(YEAR FROM {t})", "extract(YEAR FROM {rw_wall})", "int", P.YEARLY),
+    ("{t}", "{t}", "timestamp", None),
+    ("date_add({t}, 1)", "date_add({rw_wall}, 1)", "date", None),
+)
+
+
 def time_function(rng: random.Random, column: Offered, only: str = "") -> Expr:
     """A function of time; of those that contain ``only``."""
+    if column.zone != "UTC":
+        asked, means, type_, unit = rng.choice([one for one in _ZONED_FUNCTIONS if only in one[0]])
+        plain = means.format(t=column.text, **{name: column.hidden(name) for name in ZONE_COLUMNS})
+        units = frozenset([unit] if unit else ())
+        return Expr(type_, (asked.format(t=column.text),), (plain,), units=units, raw=unit is None)
     text, type_, unit = rng.choice([one for one in _TIME_FUNCTIONS if only in one[0]])
     return Expr(type_, (text.format(t=column.text),), units=frozenset([unit] if unit else ()), raw=unit is None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from . import plants
+from . import plants, plants_of_time
 from .plants import Plant
 
 
@@ -13,7 +13,8 @@ from .plants import Plant
 class Fault:
     """A fault, and what steers the generator to it: shapes of queries, and what a ``Generator`` is told besides.
 
-    With ``steps`` histories are made anew, with the fault in place and of these steps, of ``seeds`` if any.
+    With ``steps`` histories are made anew, with the fault in place and of these steps, of ``seeds`` if any. With
+    ``seeds`` alone they are made without it. ``mixed`` schemas are all that there may be.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Fault:
     time: str = ""
     steps: Mapping[str, int] | None = None
     seeds: tuple[int, ...] = ()
+    mixed: bool = False
 
 
 PLAIN = {"aggregate": 1}
@@ -36,10 +38,17 @@ MIXING = {"drop_many": 2, "into": 1, "many": 1}
 WRITES = {"refresh": 2, "into": 3, "overwrite": 2}
 #: Partitions of divided periods go, below rollups and from them.
 PARTS = {"drop_part": 4, "refresh_all": 1}
+#: Schemas with days that fields or columns name; with weeks alone; with a second time and rollups; with a zone whose
+#: clocks change.
+DATED, WEEKLY, TWICE, ZONED = (874,), (621, 848), (630, 725), (634, 869)
 
 
 def _objection(name: str, text: str, *single: str, **shapes: int) -> Fault:
     return Fault(name, plants.without_objection(text), shapes or PLAIN, additive=0.0, single=single)
+
+
+def _mixed(plant: Plant, *seeds: int, steps: Mapping[str, int] | None = None) -> Fault:
+    return Fault(plant.__name__, plant, PLAIN, steps=steps, seeds=seeds, mixed=True)
 
 
 FAULTS = (
@@ -140,4 +149,13 @@ FAULTS = (
     Fault("shapes_do_not_matter", plants.shapes_do_not_matter, PLAIN),
     Fault("timeless_rows_are_lost", plants.timeless_rows_are_lost, PLAIN),
     Fault("all_facts_carry_all", plants.all_facts_carry_all, PLAIN),
+    _mixed(plants_of_time.days_and_months_change_places, *DATED, steps=WRITES),
+    _mixed(plants_of_time.weeks_count_by_their_last_day, *WEEKLY),
+    _mixed(plants_of_time.weeks_are_of_their_mondays_year, *WEEKLY),
+    _mixed(plants_of_time.other_times_cut_nothing, *TWICE),
+    _mixed(plants_of_time.other_times_end_early, *TWICE),
+    _mixed(plants_of_time.other_times_are_in_no_unit, *TWICE),
+    _mixed(plants_of_time.days_begin_at_their_last_offset, *ZONED),
+    _mixed(plants_of_time.days_end_at_their_first_offset, *ZONED),
+    _mixed(plants_of_time.walls_are_of_utc, *ZONED),
 )

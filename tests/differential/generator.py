@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from .expressions import NUMBERS, Offered, Scope, aggregate, condition, counted, made, predicate, value
 from .queries import (
     WEIGHT,
+    ZONE_COLUMNS,
     Compound,
     Cube,
     Derived,
@@ -20,8 +21,9 @@ from .queries import (
     Select,
     With,
 )
-from .ranges import odd_use, time_range
+from .ranges import odd_use, second_range, time_range
 from .schemas import CubeSchema, Schema, quoted
+from .zoned import odd_zoned_use, zoned_range
 
 #: Shapes of queries and how often they come.
 WEIGHTS: Mapping[str, int] = {
@@ -80,18 +82,15 @@ class Generator:
 
     def range(self, scope: Scope) -> Expr | None:
         """A range of time, or ``None`` where the scope offers no time."""
-        times = scope.of("time")
+        times = [column for column in scope.of("time") if not column.second]
         if not times:
             return None
         column = self.rng.choice(times)
-        cube = self.cube_of(column)
-        # The name alone says whose time it is: what cuts the finest base period cuts them all.
-        finest = min(one.base for one in self.schema.cubes if one.time == cube.time)
-        return time_range(self.rng, column.text, extent(cube), cube.base, finest, self.now)
+        ranged = time_range if column.zone == "UTC" else zoned_range
+        return ranged(self.rng, column, self.cube_of(column), self.now)
 
     def cube_of(self, column: Offered) -> CubeSchema:
-        names = {one.time: one for one in reversed(self.schema.cubes)}
-        return names.get(column.name, self.schema.cubes[0])
+        return column.cube or self.schema.cubes[0]
 
     # -- clauses --------------------------------------------------------------------------------------------------
 
@@ -101,13 +100,18 @@ class Generator:
         bounds = self.range(scope)
         if bounds is not None and rng.random() < 0.92:
             found.append(bounds)
+        seconds = [column for column in scope.of("time") if column.second]
+        if seconds and rng.random() < 0.4:
+            column = rng.choice(seconds)
+            found.append(second_range(rng, column, self.cube_of(column)))
         if rng.random() < 0.3:
             found.append(predicate(rng, scope))
         if strange and rng.random() < self.strange and scope.of("measure"):
             found.append(condition(rng, rng.choice(scope.of("measure")).expr))
         if strange and rng.random() < self.strange and scope.of("time"):
             column = rng.choice(scope.of("time"))
-            found.append(odd_use(rng, column.text, extent(self.cube_of(column)), "'a' = 'b'"))
+            used = odd_use if column.zone == "UTC" else odd_zoned_use
+            found.append(used(rng, column, self.cube_of(column), "'a' = 'b'"))
         rng.shuffle(found)
         return tuple(found)
 
@@ -248,9 +252,11 @@ class Generator:
                 text = f"{alias}.{name}"
                 columns.append(Offered(name, alias, text, computed.type, "dimension", units=computed.units))
         where = self.where(scope, strange=False) if rng.random() < 0.5 else ()
-        select = Select(tuple(items), relation, where=where, weight=scope.weight)
-        times = [replace(one, name=scope.of("time")[0].name) if one.role == "time" else one for one in columns]
-        return select, Scope(tuple(times), f"{alias}.{WEIGHT}" if scope.weight else "", scope.counted)
+        hidden = [(scope.weight, WEIGHT)] if scope.weight else []
+        zoned = next((one for one in scope.of("time") if one.zone != "UTC"), None)
+        hidden += [(zoned.hidden(name), name) for name in ZONE_COLUMNS] if zoned else []
+        select = Select(tuple(items), relation, where=where, hidden=tuple(hidden))
+        return select, Scope(tuple(columns), f"{alias}.{WEIGHT}" if scope.weight else "", scope.counted)
 
     def projected(self) -> Select:
         derived, scope = self.projection(self.rng.choice((1, 1, 2, 3)))
@@ -488,20 +494,17 @@ _SHAPES: dict[str, Callable[[Generator], Query]] = {
 }  # fmt: skip
 
 
-def extent(cube: CubeSchema) -> tuple[int, int]:
-    """From the first to behind the last instant of the stretch in which a cube's history happens."""
-    return cube.base.start(cube.first), cube.base.start(cube.first + cube.count)
-
-
 def offered(cube: CubeSchema, qualifier: str, *, qualify: bool) -> Scope:
     """What a mention of a cube offers."""
     prefix = f"{quoted(qualifier)}." if qualify else ""
     columns = [
         Offered(c.name, qualifier, prefix + quoted(c.name), c.type, "measure" if c.aggregate else "dimension",
                 c if c.aggregate else None)
-        for c in cube.columns
+        for c in cube.columns if not c.time
     ]  # fmt: skip
-    columns.append(Offered(cube.time, qualifier, prefix + quoted(cube.time), "timestamp", "time"))
+    for name in (cube.time, *([cube.second.name] if cube.second else [])):
+        text = prefix + quoted(name)
+        columns.append(Offered(name, qualifier, text, "timestamp", "time", cube=cube, second=name != cube.time))
     return Scope(tuple(columns), f"{quoted(qualifier)}.{WEIGHT}", cube.counter is not None)
 
 

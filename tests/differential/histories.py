@@ -20,9 +20,10 @@ from rewriter.timeline.bounds import parse_instant
 from rewriter.timeline.periods import UpdatePeriod
 
 from .model import Inconsistent, Model
+from .periods import Period
 from .random_schemas import apart
 from .schemas import VALUES, Column, CubeSchema, FactSchema, Schema, Value, statements
-from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, within
+from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write
 
 #: The pinned present of all sessions: in the middle of what some histories hold.
 NOW_TEXT = "2013-02-11T12"
@@ -93,7 +94,7 @@ def load(history: History, rng: random.Random) -> None:
         # Some histories begin without holes, others with a few, others with many.
         share = rng.choice((1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.93))
         chosen = [o for o in range(cube.first, cube.first + cube.count) if rng.random() < share] or [cube.first]
-        history.take(Write(cube, tuple((o, _whole(rng, cube, 1)) for o in chosen), overwrite=False, dynamic=True))
+        history.take(Write(cube, tuple((o, _whole(rng, cube, o, 1)) for o in chosen), overwrite=False, dynamic=True))
         for fact in cube.facts:
             for period in fact.periods[1:]:
                 targets = _targets(rng, cube, period)
@@ -106,6 +107,9 @@ STEPS = {
     "refresh": 26, "refresh_all": 6, "into": 8, "overwrite": 6, "many": 4, "empty": 2, "drop": 4, "drop_many": 2,
     "add": 3, "double": 3, "from_rollup": 8, "drop_rollup": 5, "timeless": 2, "refresh_fact": 6,
 }  # fmt: skip
+#: What happens in their stead to a fact without rollups.
+_WITHOUT_ROLLUPS_COARSE = {"refresh": "into", "refresh_all": "many", "from_rollup": "overwrite", "double": "into"}
+_WITHOUT_ROLLUPS = {**_WITHOUT_ROLLUPS_COARSE, "drop_rollup": "drop", "load": "into", "drop_part": "drop"}
 #: And what happens besides, now and then.
 BESIDES = {"load": 3, "drop_part": 4}
 
@@ -125,7 +129,7 @@ def _take(history: History, rng: random.Random, weights: Mapping[str, int]) -> N
     try:
         if isinstance(found, Drop) and found.ordinals != (None,) and rng.random() < 0.7:
             # What goes is usually rolled up before.
-            for fact in cube.fine:
+            for fact in (one for one in cube.fine if len(one.periods) > 1):
                 period = rng.choice(fact.periods[1:])
                 targets = tuple(
                     dict.fromkeys(period.ordinal(cube.base.start(o)) for o in found.ordinals if o is not None)
@@ -134,7 +138,7 @@ def _take(history: History, rng: random.Random, weights: Mapping[str, int]) -> N
         history.take(found)
     except Inconsistent:
         # Partitions that only some facts have left are written anew in all of them.
-        rows = tuple((o, _rows(rng, cube)) for o in model.torn())
+        rows = tuple((o, _rows(rng, cube, o)) for o in model.torn())
         history.take(Write(cube, rows, overwrite=True, dynamic=False))
 
 
@@ -142,7 +146,9 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step:
     cube = model.cube
     fact = rng.choice(cube.facts)
     ordinal = cube.first + rng.randrange(cube.count)
-    period = rng.choice(fact.periods[1:])
+    if len(fact.periods) == 1:
+        kind = _WITHOUT_ROLLUPS.get(kind, kind) if fact in cube.fine else _WITHOUT_ROLLUPS_COARSE.get(kind, kind)
+    period = rng.choice(fact.periods[1:] or fact.periods)
     target = rng.choice(_targets(rng, cube, period) or (period.ordinal(cube.base.start(ordinal)),))
     if kind in ("refresh", "double"):
         return _refresh(rng, cube, fact, fact.base, period, (target,), double=kind == "double")
@@ -173,11 +179,12 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step:
     if kind == "timeless":
         if model.rows.get(None) and rng.random() < 0.3:
             return Drop(cube, tuple(one.name for one in cube.facts), (None,))
-        return Write(cube, ((None, _rows(rng, cube, 1)),), overwrite=rng.random() < 0.5, dynamic=rng.random() < 0.5)
+        rows = ((None, _rows(rng, cube, None, 1)),)
+        return Write(cube, rows, overwrite=rng.random() < 0.5, dynamic=rng.random() < 0.5)
     overwrite = kind == "overwrite" or (kind == "many" and rng.random() < 0.5)
     count = rng.randrange(2, 6) if kind == "many" else 1
     chosen = range(ordinal, min(ordinal + count, cube.first + cube.count))
-    rows = tuple((o, () if kind == "empty" else _whole(rng, cube)) for o in chosen)
+    rows = tuple((o, () if kind == "empty" else _whole(rng, cube, o)) for o in chosen)
     return Write(cube, rows, overwrite=overwrite or kind == "empty", dynamic=kind == "many")
 
 
@@ -185,30 +192,30 @@ def _refresh(
     rng: random.Random,
     cube: CubeSchema,
     fact: FactSchema,
-    source: UpdatePeriod,
-    period: UpdatePeriod,
+    source: Period,
+    period: Period,
     targets: tuple[int, ...],
     *,
     double: bool,
 ) -> RollUp:
-    first = fact.layout(period).values(targets[0])[0]
-    last = fact.layout(source).values(within(source, period, targets[0])[0])[0]
-    one = len(fact.layout(period).columns) == 1 and last.startswith(first)
-    dynamic = one and source is fact.base and rng.random() < (0.9 if len(targets) > 3 else 0.2)
+    # The hours of UTC do not begin with the names of a zone's days.
+    told = cube.zone == "UTC" or source.kind >= UpdatePeriod.DAILY
+    one = told and fact.naming(period).begins(fact.naming(source))
+    dynamic = bool(one) and source is fact.base and rng.random() < (0.9 if len(targets) > 3 else 0.2)
     return RollUp(cube, fact, source, period, targets, double=double, dynamic=dynamic)
 
 
-def whole_refresh(cube: CubeSchema, fact: FactSchema, period: UpdatePeriod) -> RollUp:
+def whole_refresh(cube: CubeSchema, fact: FactSchema, period: Period) -> RollUp:
     """All rollup partitions of a period that overlap the stretch, computed from the base."""
     first, last = (period.ordinal(cube.base.start(cube.first + n)) for n in (0, cube.count - 1))
     return RollUp(cube, fact, fact.base, period, tuple(range(first, last + 1)))
 
 
-def _targets(rng: random.Random, cube: CubeSchema, period: UpdatePeriod) -> tuple[int, ...]:
+def _targets(rng: random.Random, cube: CubeSchema, period: Period) -> tuple[int, ...]:
     """The periods that lie in the stretch; now and then also those that only begin or end in it, whose rollups know
     more time than the base has.
     """
-    start, end = cube.base.start(cube.first), cube.base.start(cube.first + cube.count)
+    start, end = cube.stretch
     found = range(period.ordinal(start), period.ordinal(end - 1) + 1)
     beyond = rng.random() < 0.1
     return tuple(o for o in found if beyond or (start <= period.start(o) and period.end(o) <= end))
@@ -218,7 +225,8 @@ def _drop_part(model: Model, rng: random.Random, fact: FactSchema) -> Step:
     """One partition of some divided period goes; where there is none, a rollup."""
     divided = [period for period, _ in fact.divisions if model.of(fact, period)]
     if not divided:
-        return DropPeriod(model.cube, fact, fact.periods[1], min(model.of(fact, fact.periods[1]), default=0))
+        period = (*fact.periods, *fact.periods)[1]
+        return DropPeriod(model.cube, fact, period, min(model.of(fact, period), default=0))
     period = rng.choice(divided)
     target = rng.choice(sorted(model.of(fact, period)))
     return DropPart(
@@ -226,35 +234,47 @@ def _drop_part(model: Model, rng: random.Random, fact: FactSchema) -> Step:
     )
 
 
-def _whole(rng: random.Random, cube: CubeSchema, least: int = 0) -> tuple[Row, ...]:
+def _whole(rng: random.Random, cube: CubeSchema, ordinal: int, least: int = 0) -> tuple[Row, ...]:
     """Rows of one base period; usually among them are those without which divided ones are not whole."""
-    rows, other = _rows(rng, cube, least), apart(rng)
+    rows, other = _rows(rng, cube, ordinal, least), apart(rng)
     for division in (fact.division(fact.base) for fact in cube.fine):
         place = cube.columns.index(division.column) if division else 0
         for value in division.values if division and other.random() < 0.9 else ():
             if all(row[place] != value for row in rows):
-                one = _row(other, cube)
+                one = _row(other, cube, ordinal)
                 rows = (*rows, (*one[:place], value, *one[place + 1 :]))
     return rows
 
 
-def _rows(rng: random.Random, cube: CubeSchema, least: int = 0) -> tuple[Row, ...]:
+def _rows(rng: random.Random, cube: CubeSchema, ordinal: int | None, least: int = 0) -> tuple[Row, ...]:
     """A few rows, some of them twice."""
-    rows = [_row(rng, cube) for _ in range(rng.choice((least, 1, 1, 2, 3)))]
+    rows = [_row(rng, cube, ordinal) for _ in range(rng.choice((least, 1, 1, 2, 3)))]
     return tuple(rows + [row for row in rows if rng.random() < 0.15])
 
 
-def _row(rng: random.Random, cube: CubeSchema) -> Row:
+def _row(rng: random.Random, cube: CubeSchema, ordinal: int | None) -> Row:
     counts = {column.name: rng.randrange(3) for column in cube.measures if column.aggregate == "COUNT"}
     if cube.counter is not None:
         counts[cube.counter.name] = rng.randrange(1, 4)
     dividing = {division.column for fact in cube.facts for _, division in fact.divisions}
-    row = tuple(_value(rng, column, counts) for column in cube.columns)
+    row = tuple(_second(rng, cube, ordinal) if column.time else _value(rng, column, counts) for column in cube.columns)
     # No partition has an empty text for its value.
     return tuple(
         VALUES["string"][0] if value == "" and column in dividing else value
         for value, column in zip(row, cube.columns, strict=True)
     )
+
+
+def _second(rng: random.Random, cube: CubeSchema, ordinal: int | None) -> Value:
+    """The second time of a row: often that of its period, at times long before or after, or not known."""
+    kind = rng.random()
+    if kind < 0.1:
+        return None
+    if ordinal is None or kind < 0.3:
+        ordinal = cube.first + rng.randrange(cube.count)
+    elif kind < 0.5:
+        ordinal = max(cube.first, ordinal - rng.randrange(3))
+    return cube.base.start(ordinal)
 
 
 def _value(rng: random.Random, column: Column, counts: dict[str, int]) -> Value:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rewriter.timeline.periods import UpdatePeriod
-
+from .periods import Period
 from .schemas import CubeSchema, FactSchema, Value
 from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, held, within
 
@@ -34,9 +33,9 @@ class Model:
     cube: CubeSchema
     rows: dict[int | None, list[Row]] = field(default_factory=dict)
     merged: dict[str, dict[int | None, list[Row]]] = field(default_factory=dict)
-    parts: dict[tuple[str, UpdatePeriod], dict[int | None, set[Value]]] = field(default_factory=dict)
+    parts: dict[tuple[str, Period], dict[int | None, set[Value]]] = field(default_factory=dict)
     retired: dict[str, dict[int, set[Value]]] = field(default_factory=dict)
-    fresh: set[tuple[str, UpdatePeriod, int]] = field(default_factory=set)
+    fresh: set[tuple[str, Period, int]] = field(default_factory=set)
 
     def apply(self, step: Step) -> list[Step]:
         """What a step does; answers what is done in the warehouse: the step, and what owners do for their promises.
@@ -62,7 +61,7 @@ class Model:
             self._refresh(step)
         return [step, *self._kept(())]
 
-    def of(self, fact: FactSchema, period: UpdatePeriod) -> set[int]:
+    def of(self, fact: FactSchema, period: Period) -> set[int]:
         """The ordinals of the periods that a fact has: whole ones, and of base periods those that lost no partition."""
         division = fact.division(period)
         retired = self.retired.get(fact.name, {}) if period is fact.base else {}
@@ -72,7 +71,7 @@ class Model:
             if ordinal is not None and not retired.get(ordinal) and (division.is_whole(parts) if division else parts)
         }
 
-    def valid(self, fact: FactSchema, period: UpdatePeriod) -> set[int]:
+    def valid(self, fact: FactSchema, period: Period) -> set[int]:
         """Those of them that lie in the fact's window."""
         return {ordinal for ordinal in self.of(fact, period) if fact.is_valid(period, ordinal)}
 
@@ -264,7 +263,7 @@ class Model:
                     self._live(fact, period)[target] = parts or {None}
                     self._note(fact, period, target, sure=True)
 
-    def _has_all(self, fact: FactSchema, period: UpdatePeriod, target: int) -> bool:
+    def _has_all(self, fact: FactSchema, period: Period, target: int) -> bool:
         """Whether a fact still has all base partitions of a rollup period that ever were."""
         known = within(fact.base, period, target)
         if fact in self.cube.coarse:
@@ -274,16 +273,16 @@ class Model:
             return not any(self._retired(fact, o) for o in known)
         return all(self._there(fact, fact.base, o) for o in known if o in self.rows)
 
-    def _note(self, fact: FactSchema, period: UpdatePeriod, target: int, *, sure: bool) -> None:
+    def _note(self, fact: FactSchema, period: Period, target: int, *, sure: bool) -> None:
         whole = sure and target in self.of(fact, period)
         (self.fresh.add if whole else self.fresh.discard)((fact.name, period, target))
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 
-    def _live(self, fact: FactSchema, period: UpdatePeriod) -> dict[int | None, set[Value]]:
+    def _live(self, fact: FactSchema, period: Period) -> dict[int | None, set[Value]]:
         return self.parts.setdefault((fact.name, period), {})
 
-    def _there(self, fact: FactSchema, period: UpdatePeriod, ordinal: int | None) -> set[Value]:
+    def _there(self, fact: FactSchema, period: Period, ordinal: int | None) -> set[Value]:
         return self._live(fact, period).get(ordinal, set())
 
     def _holders(self, ordinal: int | None) -> tuple[FactSchema, ...]:
@@ -295,14 +294,16 @@ class Model:
 
     def _part(self, fact: FactSchema, row: Row) -> Value:
         """The partition of its base period that a row of a fact falls into."""
-        division = fact.division(fact.base)
-        return ALL if division is None else row[self.cube.columns.index(division.column)]
+        return next(iter(self._parts(fact, fact.base, (row,))))
 
-    def _parts(self, fact: FactSchema, period: UpdatePeriod, rows: Iterable[Row]) -> set[Value]:
+    def _parts(self, fact: FactSchema, period: Period, rows: Iterable[Row]) -> set[Value]:
         """The partitions of a period into which these rows fall; without a division it is there without rows."""
         division = fact.division(period)
-        return {ALL} if division is None else {row[self.cube.columns.index(division.column)] for row in rows}
+        if division is None:
+            return {ALL}
+        place = self.cube.columns.index(division.column)
+        return {division.part(period, row[place]) for row in rows}
 
-    def _within(self, period: UpdatePeriod, target: int) -> list[Row]:
+    def _within(self, period: Period, target: int) -> list[Row]:
         """The base rows in one period."""
         return [row for ordinal in within(self.cube.base, period, target) for row in self.rows.get(ordinal, ())]

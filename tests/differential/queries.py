@@ -2,7 +2,7 @@
 
 Both texts are written from one tree. In the meaning a cube is a relation of base rows with the cube's columns and one
 more, ``WEIGHT``: the number of events that a row stands for, so that COUNT over a cube is a sum of it (and 1 where an
-outer join extended with NULLs).
+outer join extended with NULLs). That of a cube with a time zone has ``ZONE_COLUMNS``, too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from .schemas import quoted
 
 #: The column of base rows that says how many events a row is.
 WEIGHT = "rw_weight"
+#: What a row's time is in the cube's zone: its wall time, and the instants at which units with it begin.
+ZONE_COLUMNS = ("rw_wall", "rw_hour", "rw_day", "rw_week", "rw_month", "rw_quarter", "rw_year")
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Select:
-    """One SELECT. ``weight`` is the text of a weight column that the meaning hands on (``""``: none).
+    """One SELECT. ``hidden`` are texts and names of columns that the meaning hands on.
 
     ``exists`` says that only the presence of rows matters (IN, EXISTS).
     """
@@ -107,7 +109,7 @@ class Select:
     order: tuple[str, ...] = ()
     limit: int = 0
     distinct: bool = False
-    weight: str = ""
+    hidden: tuple[tuple[str, str], ...] = ()
     exists: bool = False
 
     @property
@@ -209,8 +211,8 @@ class _Writer:
             self.expr(item.expr)
             alias = item.alias or (item.named if self.base else "")
             self.put(f" AS {quoted(alias)}" if alias else "")
-        if self.base and select.weight:
-            self.put(f", {select.weight} AS {WEIGHT}")
+        for text, name in select.hidden if self.base else ():
+            self.put(f", {text} AS {name}")
         self.put(" FROM ")
         self.relation(select.relation)
         for join in select.joins:

@@ -2,23 +2,26 @@
 
 Some storage tables are partitioned by a dimension, too, with COMPLETE WITH; some rollups are TRUSTED; some facts have
 weeks beside months; some answer for a part of the time; and some second facts begin with a coarser period than the
-first, whose events they hold all the same.
+first, whose events they hold all the same. Some facts have weeks alone; some partitions name their time by dates,
+numbers or several columns; some cubes have a second time, some a time zone.
 """
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 
-from rewriter.timeline.civil import MINUTE
 from rewriter.timeline.periods import UpdatePeriod
 
+from .naming import TYPED_FORMS
+from .periods import MINUTE, Period, midnight, period
 from .schemas import DECIMAL, VALUES, Column, CubeSchema, Division, FactSchema, Schema
 
 P = UpdatePeriod
+_Stretch = tuple[UpdatePeriod, str, int, tuple[UpdatePeriod, ...]]
 #: Base period, start of the stretch, its length, and the periods of which rollups are drawn.
-_STRETCHES: tuple[tuple[UpdatePeriod, str, int, tuple[UpdatePeriod, ...]], ...] = (
+_STRETCHES: tuple[_Stretch, ...] = (
     (P.DAILY, "2012-12-01", 95, (P.MONTHLY, P.QUARTERLY)),
     (P.DAILY, "2012-01-31", 32, (P.MONTHLY,)),
     (P.DAILY, "2012-02-28", 35, (P.MONTHLY,)),
@@ -27,6 +30,26 @@ _STRETCHES: tuple[tuple[UpdatePeriod, str, int, tuple[UpdatePeriod, ...]], ...] 
     (P.MONTHLY, "2011-12-01", 26, (P.QUARTERLY, P.YEARLY)),
     (P.MINUTELY, "2013-01-31", 130, (P.HOURLY, P.DAILY)),
 )
+#: Weeks alone, over ends of months and of a year.
+_WEEKS: tuple[_Stretch, ...] = ((P.WEEKLY, "2012-11-26", 14, ()), (P.WEEKLY, "2013-01-28", 9, ()))
+#: Stretches in which the clocks of a zone change, or that are not made of hours of UTC.
+_ZONES: tuple[tuple[str, _Stretch], ...] = (
+    ("America/New_York", (P.DAILY, "2012-10-20", 70, (P.MONTHLY, P.QUARTERLY))),
+    ("America/New_York", (P.HOURLY, "2013-03-08", 74, (P.DAILY, P.MONTHLY))),
+    ("America/New_York", (P.MONTHLY, "2011-12-01", 26, (P.QUARTERLY, P.YEARLY))),
+    ("America/New_York", (P.WEEKLY, "2012-10-01", 14, ())),
+    ("Europe/London", (P.HOURLY, "2013-03-30", 75, (P.DAILY, P.MONTHLY))),
+    ("America/Sao_Paulo", (P.HOURLY, "2012-10-20", 60, (P.DAILY,))),
+    ("America/Havana", (P.HOURLY, "2012-11-03", 60, (P.DAILY,))),
+    ("Asia/Tokyo", (P.HOURLY, "2013-01-30", 75, (P.DAILY, P.MONTHLY))),
+    ("Asia/Kolkata", (P.DAILY, "2012-12-20", 60, (P.MONTHLY,))),
+    ("Australia/Lord_Howe", (P.DAILY, "2013-03-20", 45, (P.MONTHLY,))),
+)
+#: How often a cube has weeks alone, a zone, or a second time; and a fact other names than texts, or weeks as a rollup
+#: of another's days.
+WEEKS, ZONED, TWICE, TYPED, COARSE_WEEKS = 0.08, 0.2, 0.2, 0.35, 0.15
+#: Whether a cube may have both a zone and a second time.
+ZONED_TWICE = False
 _DIMENSIONS = ("carrier", "origin", "größe", "two words", "Kind")
 _TIMES = ("departed", "t", "time of day")
 
@@ -36,12 +59,14 @@ def apart(rng: random.Random) -> random.Random:
     return random.Random(repr(rng.getstate()))
 
 
-def random_schema(rng: random.Random) -> Schema:
-    """A random schema; the same state of ``rng`` makes the same one."""
-    first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)))
+def random_schema(rng: random.Random, *, mixed: bool = True) -> Schema:
+    """A random schema; the same state of ``rng`` makes the same one. Without ``mixed`` it has neither weeks alone, nor
+    other names of partitions than plain texts, nor second times, nor zones.
+    """
+    first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)), mixed=mixed)
     cubes = [first]
     if rng.random() < 0.4:
-        other = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first)
+        other = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first, mixed=mixed)
         cubes.append(other)
     key = first.dimensions[0]
     lookup = (Column(key.name, key.type), Column("name", "string"), Column("size", "int"))
@@ -50,8 +75,15 @@ def random_schema(rng: random.Random) -> Schema:
     return Schema(tuple(cubes), lookup, rows or ((keys[0], "x", 1),))
 
 
-def _cube(rng: random.Random, name: str, prefix: str, time: str, like: CubeSchema | None = None) -> CubeSchema:
-    base, start, count, coarser = rng.choice(_STRETCHES)
+def _cube(
+    rng: random.Random, name: str, prefix: str, time: str, like: CubeSchema | None = None, *, mixed: bool
+) -> CubeSchema:
+    other_stretch = apart(rng)
+    zone, stretch = "UTC", rng.choice(_STRETCHES)
+    if mixed:
+        zone, stretch = _stretch(other_stretch, stretch)
+    base, coarser = period(stretch[0], zone), tuple(period(kind, zone) for kind in stretch[3])
+    start, count = midnight(zone, date.fromisoformat(stretch[1])), stretch[2]
     dimensions = [
         Column(one, rng.choice(("string", "string", "int", "bigint", "date", "boolean")), not_null=rng.random() < 0.2)
         for one in rng.sample(_DIMENSIONS, rng.choice((1, 2, 2, 3, 4)))
@@ -61,29 +93,90 @@ def _cube(rng: random.Random, name: str, prefix: str, time: str, like: CubeSchem
         shared = like.dimensions[0]
         dimensions = [shared, *(one for one in dimensions if one.name != shared.name)]
     columns = (*dimensions, *_measures(rng))
-    first = base.ordinal(_instant(start))
+    first = base.ordinal(start)
     names = tuple(column.name for column in columns)
-    rollups = [tuple(sorted(rng.sample(coarser, rng.randrange(1, len(coarser) + 1)))) for _ in range(2)]
+    rollups = [tuple(sorted(rng.sample(coarser, rng.randrange(bool(coarser), len(coarser) + 1)))) for _ in range(2)]
     form = rng.choice(("default", "default", "compact", "split"))
-    facts = [FactSchema(f"{prefix}1", (base, *rollups[0]), names, shared=rng.random() < 0.3, form=form)]
+    facts = [_formed(FactSchema(f"{prefix}1", (base, *rollups[0]), names, shared=rng.random() < 0.3), form)]
     if rng.random() < 0.3:
         facts.append(_second_fact(rng, f"{prefix}2", (base, *rollups[1]), columns))
     other = apart(rng)
     if len(facts) == 1 and len(coarser) == 2 and other.random() < 0.3:
         facts = _with_coarse_fact(other, facts[0], coarser, columns)
+    elif mixed and len(facts) == 1 and base.kind is P.DAILY and apart(apart(other)).random() < COARSE_WEEKS:
+        facts = _with_coarse_fact(other, facts[0], (period(P.WEEKLY, zone),), columns)
     weeks = apart(other)
     facts = [_with_weeks(weeks, fact) for fact in facts]
     divided = (fact if fact.base is not base else _divided(other, fact, columns) for fact in facts)
     promised = [_promised(other, fact) for fact in divided]
     bounded = (_bounded(weeks, fact, base.start(first), base.start(first + count)) for fact in promised)
-    return CubeSchema(name, time, columns, tuple(bounded), first, count)
+    cube = CubeSchema(name, time, columns, tuple(bounded), first, count)
+    if not mixed:
+        return cube
+    further = apart(weeks)
+    if further.random() < TWICE and (zone == "UTC" or ZONED_TWICE):
+        cube = _with_second_time(further, cube)
+    typed = (_typed(further, fact) if further.random() < TYPED else fact for fact in cube.facts)
+    return replace(cube, facts=tuple(typed))
+
+
+def _stretch(rng: random.Random, usual: _Stretch) -> tuple[str, _Stretch]:
+    """A zone and a stretch: the usual one in UTC, or another."""
+    kind = rng.random()
+    if kind < ZONED:
+        return rng.choice(_ZONES)
+    return "UTC", rng.choice(_WEEKS) if kind < ZONED + WEEKS else usual
+
+
+def _formed(fact: FactSchema, form: str) -> FactSchema:
+    """Texts in another form, over two columns or without separators, if the base has it and a table of its own."""
+    found = {"split": (P.HOURLY, "dt string yyyy-MM-dd; hr string HH"), "compact": (P.DAILY, "dt string yyyyMMdd")}
+    known = [found[form]] if form in found and not fact.shared else []
+    return replace(fact, forms=tuple((one, text) for kind, text in known for one in fact.periods if one.kind is kind))
+
+
+def _typed(rng: random.Random, fact: FactSchema) -> FactSchema:
+    """Partitions name most periods by dates, numbers, several columns, or fields in another order."""
+
+    def forms(periods: tuple[Period, ...]) -> tuple[tuple[Period, str], ...]:
+        return tuple((one, rng.choice(_typed_forms(one))) for one in periods if rng.random() < 0.85)
+
+    if not fact.shared:
+        # A second time that is no plain text is told by a case for each base period: of minutes there are many.
+        others = fact.periods if fact.base.kind > P.MINUTELY else ()
+        return replace(fact, forms=forms(fact.periods), others=forms(others))
+    if {P.WEEKLY, P.MONTHLY} <= {one.kind for one in fact.periods}:
+        # As numbers of six digits they would be the same.
+        return fact
+    return replace(fact, forms=tuple((one, "dt bigint") for one in fact.periods))
+
+
+def _typed_forms(one: Period) -> list[str]:
+    """A zone's days are named by no TIMESTAMP: nobody has said whether it would be an instant."""
+    instants = one.zone == "UTC" or one.kind < P.DAILY
+    return [form for form in TYPED_FORMS[one.kind] if instants or "timestamp" not in form]
+
+
+def _with_second_time(rng: random.Random, cube: CubeSchema) -> CubeSchema:
+    """The first fact, and perhaps others, name a second time; of their rollups some do not."""
+    second = Column("seen", "timestamp", time=True)
+    facts = []
+    for fact in cube.facts:
+        if facts and rng.random() < 0.4:
+            facts.append(fact)
+            continue
+        naming = [one for one in fact.periods if one is fact.base or fact.shared or rng.random() < 0.8]
+        # It takes the place of a dimension: only in what does not divide a table by one is it added.
+        divisions = tuple((one, Division(second, ())) for one in naming)
+        facts.append(replace(fact, columns=(*fact.columns, second.name), divisions=divisions))
+    return replace(cube, columns=(*cube.columns, second), facts=tuple(facts))
 
 
 def _with_weeks(rng: random.Random, fact: FactSchema) -> FactSchema:
     """Now and then a fact has weeks, too, which overlap its months."""
-    if not fact.base.nests_in(P.WEEKLY) or rng.random() > 0.2:
+    if fact.base.kind >= P.WEEKLY or rng.random() > 0.2:
         return fact
-    return replace(fact, periods=tuple(sorted((*fact.periods, P.WEEKLY))))
+    return replace(fact, periods=tuple(sorted((*fact.periods, period(P.WEEKLY, fact.base.zone)))))
 
 
 def _bounded(rng: random.Random, fact: FactSchema, start: int, end: int) -> FactSchema:
@@ -109,8 +202,8 @@ def _divided(rng: random.Random, fact: FactSchema, columns: tuple[Column, ...]) 
     if fact.shared:
         periods = fact.periods
     else:
-        periods = tuple(period for period in fact.periods if rng.random() < 0.6) or fact.periods[:1]
-    return replace(fact, divisions=tuple((period, Division(column, chosen)) for period in periods))
+        periods = tuple(one for one in fact.periods if rng.random() < 0.6) or fact.periods[:1]
+    return replace(fact, divisions=tuple((one, Division(column, chosen)) for one in periods))
 
 
 def _promised(rng: random.Random, fact: FactSchema) -> FactSchema:
@@ -118,12 +211,12 @@ def _promised(rng: random.Random, fact: FactSchema) -> FactSchema:
     if rng.random() > 0.25:
         return fact
     rollups = fact.periods[1:]
+    if not rollups:
+        return fact
     return replace(fact, trusted=rollups if fact.shared else tuple(rng.sample(rollups, rng.randint(1, len(rollups)))))
 
 
-def _second_fact(
-    rng: random.Random, name: str, periods: tuple[UpdatePeriod, ...], columns: tuple[Column, ...]
-) -> FactSchema:
+def _second_fact(rng: random.Random, name: str, periods: tuple[Period, ...], columns: tuple[Column, ...]) -> FactSchema:
     """A fact of the same base period that lacks some columns."""
     fact = FactSchema(name, periods, _some(rng, columns), partial=True, weight=rng.randrange(-2, 3))
     return replace(fact, shared=rng.random() < 0.3, weight=max(0, fact.weight), merged=rng.random() < 0.5)
@@ -137,7 +230,7 @@ def _some(rng: random.Random, columns: tuple[Column, ...]) -> tuple[str, ...]:
 
 
 def _with_coarse_fact(
-    rng: random.Random, first: FactSchema, periods: tuple[UpdatePeriod, ...], columns: tuple[Column, ...]
+    rng: random.Random, first: FactSchema, periods: tuple[Period, ...], columns: tuple[Column, ...]
 ) -> list[FactSchema]:
     """The fact, and another with all columns that begins with a coarser period; it alone may carry some of them."""
     name, weight = f"{first.name[:-1]}2", rng.randrange(2)
@@ -164,7 +257,3 @@ def _measures(rng: random.Random) -> list[Column]:
     for name, aggregate, types in rng.sample(kinds, rng.randrange(1, 5)):
         found.append(Column(name, rng.choice(types), aggregate, not_null=rng.random() < 0.4))
     return found[:6]
-
-
-def _instant(day: str) -> int:
-    return (date.fromisoformat(day) - date(1970, 1, 1)) // timedelta(microseconds=1)

@@ -7,18 +7,24 @@ from datetime import UTC, datetime, timedelta
 
 from rewriter.timeline.periods import UpdatePeriod
 
+from .expressions import Offered
+from .periods import DAY, HOUR, Period, period
 from .queries import Expr
+from .schemas import CubeSchema
 
-HOUR = 3_600_000_000
-DAY = 24 * HOUR
 _GRIDS = {UpdatePeriod.MINUTELY: HOUR // 60, UpdatePeriod.HOURLY: HOUR}
+#: Units of the present, and their words.
+_RELATIVE = {
+    UpdatePeriod.HOURLY: "hour", UpdatePeriod.DAILY: "day", UpdatePeriod.MONTHLY: "month", UpdatePeriod.YEARLY: "year",
+}  # fmt: skip
 
 
-def instants(rng: random.Random, extent: tuple[int, int], base: UpdatePeriod) -> tuple[int, int]:
+def instants(rng: random.Random, extent: tuple[int, int], base: Period) -> tuple[int, int]:
     """Two instants in order: anywhere around the extent, near each other, or on the edges of coarse periods, which
     rollups like.
     """
-    grid = rng.choice((_GRIDS.get(base, DAY), _GRIDS.get(base, DAY), HOUR, DAY))
+    usual = _GRIDS.get(base.kind, DAY)
+    grid = rng.choice((usual, usual, HOUR, DAY))
     start, end = extent
     steps = max(1, (end - start) // grid)
     kind = rng.randrange(4)
@@ -26,37 +32,36 @@ def instants(rng: random.Random, extent: tuple[int, int], base: UpdatePeriod) ->
     beyond = rng.random() < 0.2
     if kind == 0:
         low, high = (-1, steps + 2) if beyond else (0, steps + 1)
-        first, second = sorted(start // grid * grid + rng.randrange(low, high) * grid for _ in range(2))
+        first, second = sorted(start + rng.randrange(low, high) * grid for _ in range(2))
     elif kind == 1:
-        first = start // grid * grid + rng.randrange(steps) * grid
+        first = start + rng.randrange(steps) * grid
         second = first + rng.randrange(1, 1 + max(1, steps // 4)) * grid
     else:
         first, second = sorted(rng.sample(_edges(rng, extent, base, beyond=beyond), 2))
     return (first, second) if first < second else (first, first + grid)
 
 
-def _edges(rng: random.Random, extent: tuple[int, int], base: UpdatePeriod, *, beyond: bool) -> list[int]:
+def _edges(rng: random.Random, extent: tuple[int, int], base: Period, *, beyond: bool) -> list[int]:
     """The starts of some coarser period around the extent, or in it where at least two are."""
     start, end = extent
-    coarser = [period for period in UpdatePeriod if period > base]
+    coarser = [period(kind, base.zone) for kind in UpdatePeriod if kind > base.kind]
     by_period = {p: [p.start(o) for o in range(p.ordinal(start), p.ordinal(end - 1) + 2)] for p in coarser}
     inside = [[edge for edge in edges if start <= edge <= end] for edges in by_period.values()]
     several = [edges for edges in inside if len(edges) > 1]
     return rng.choice(several if several and not beyond else list(by_period.values()))
 
 
-def time_range(
-    rng: random.Random, column: str, extent: tuple[int, int], base: UpdatePeriod, finest: UpdatePeriod, now: int
-) -> Expr:
-    """A predicate that reduces to ranges. ``finest`` is the finest base period of which the column may be the time."""
-    first, second = instants(rng, extent, base)
+def time_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int) -> Expr:
+    """A predicate on the leading time of a cube in UTC that reduces to ranges."""
+    base = cube.base
+    first, second = instants(rng, cube.stretch, base)
     a, b = _typed(rng, first), _typed(rng, second)
     hole = timestamp((first + second) // 2 // HOUR * HOUR)
-    t = column
+    t = column.text
     if rng.random() < 0.04:
         return _since_now(rng, t, first, now)
     if rng.random() < 0.2:
-        return _time_range_in(rng, t, first, second, base, finest, now)
+        return _time_range_in(rng, t, first, second, base, now)
     texts = (
         *3 * (f"{t} >= {a} AND {t} < {b}",),
         f"{b} > {t} AND {a} <= {t}",
@@ -83,9 +88,42 @@ def time_range(
     return Expr("boolean", (f"({rng.choice(texts)})",))
 
 
-def odd_use(rng: random.Random, column: str, extent: tuple[int, int], other: str) -> Expr:
+def second_range(rng: random.Random, column: Offered, cube: CubeSchema) -> Expr:
+    """A predicate on a second time that reduces to ranges. It uses time in the coarsest unit that no end of them cuts:
+    beside the leading time nothing finer fills the ends.
+    """
+    base, t = cube.base, column.text
+    first, second = instants(rng, cube.stretch, base)
+    day, month = period(UpdatePeriod.DAILY), period(UpdatePeriod.MONTHLY)
+    a, b = _typed(rng, first), _typed(rng, second)
+    start, behind = f"'{_text(first)}'", f"'{_text(second)}'"
+    cuts = False
+    text, ends = rng.choice(
+        (
+            *3 * ((f"{t} >= {a} AND {t} < {b}", (first, second)),),
+            (f"{t} >= {a}", (first,)),
+            (f"{b} > {t}", (second,)),
+            (f"NOT ({t} < {a} OR {t} >= {b})", (first, second)),
+            (f"({t} < {a} OR {t} >= {b})", (first, second)),
+            (f"{t} BETWEEN {a} AND {b}", (first, second + 1)),
+            (f"{t} = {a}", (first, first + 1)),
+            (f"to_date({t}) = {_date(first)}", (day.floor(first), day.end(day.ordinal(first)))),
+            (f"to_date({t}) < {_date(second)}", (day.floor(second),)),
+            (f"date_trunc('month', {t}) = {_date(month.floor(first))}", (month.floor(first), month.ceil(first + 1))),
+            (f"time_range_in({t}, {start}, {behind})", (first, second)),
+        )
+    )
+    plain = None
+    if text.startswith("time_range_in"):
+        plain = (f"({t} >= {timestamp(first)} AND {t} < {timestamp(second)})",)
+        cuts = not (base.is_aligned(first) and base.is_aligned(second))
+    kinds = (kind for kind in reversed(UpdatePeriod) if all(period(kind).is_aligned(base.ceil(end)) for end in ends))
+    return Expr("boolean", (f"({text})",), plain, units=frozenset([next(kinds)]), cuts=cuts)
+
+
+def odd_use(rng: random.Random, used: Offered, cube: CubeSchema, other: str) -> Expr:
     """A predicate on time that is no range; ``other`` is a predicate on something else."""
-    bound = timestamp(rng.randrange(*extent) // HOUR * HOUR)
+    column, bound = used.text, timestamp(rng.randrange(*cube.stretch) // HOUR * HOUR)
     text, unit = rng.choice(
         (
             (f"month({column}) = {rng.randrange(1, 13)}", UpdatePeriod.MONTHLY),
@@ -106,9 +144,7 @@ def timestamp(instant: int) -> str:
     return f"TIMESTAMP '{_text(instant)}'"
 
 
-def _time_range_in(
-    rng: random.Random, t: str, first: int, second: int, base: UpdatePeriod, finest: UpdatePeriod, now: int
-) -> Expr:
+def _time_range_in(rng: random.Random, t: str, first: int, second: int, base: Period, now: int) -> Expr:
     # It promises exactness, so that only whole base periods make sense; now and then it is given others.
     if rng.random() < 0.8:
         first, second = base.ceil(first), base.ceil(second)
@@ -133,14 +169,14 @@ def _time_range_in(
         bounds = f"'{_text(first).replace(' ', 'T')}', '{_text(second)}'"
     name = rng.choice(("time_range_in", "TIME_RANGE_IN"))
     plain = f"({t} >= {timestamp(first)} AND {t} < {timestamp(second)})"
-    cuts = not (finest.is_aligned(first) and finest.is_aligned(second))
+    cuts = not (base.is_aligned(first) and base.is_aligned(second))
     return Expr("boolean", (f"{name}({t}, {bounds})",), (plain,), cuts=cuts)
 
 
 def _relative(rng: random.Random, instant: int, now: int) -> str:
     """An instant of whole minutes as a chain of steps from the present."""
-    unit = rng.choice((UpdatePeriod.HOURLY, UpdatePeriod.DAILY, UpdatePeriod.MONTHLY, UpdatePeriod.YEARLY))
-    word = {"HOURLY": "hour", "DAILY": "day", "MONTHLY": "month", "YEARLY": "year"}[unit.name]
+    unit = period(rng.choice(list(_RELATIVE)))
+    word = _RELATIVE[unit.kind]
     days, rest = divmod(instant - unit.floor(now), DAY)
     steps = ((days, "days"), (rest // HOUR, "hours"), (rest % HOUR // (HOUR // 60), "minutes"))
     return f"now.{word}" + "".join(f" {'-' if n < 0 else '+'} {abs(n)} {name}" for n, name in steps if n)
@@ -182,4 +218,4 @@ def _year(instant: int) -> int:
 
 
 def _year_start(instant: int) -> int:
-    return UpdatePeriod.YEARLY.floor(instant)
+    return period(UpdatePeriod.YEARLY).floor(instant)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ from rewriter.exec.duckdb import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile
 from rewriter.exec.sqltypes import arrow_type, parse_type
 from rewriter.result import spark_type
+from rewriter.timeline.periods import UpdatePeriod
 
 from .histories import History
 from .model import Model
-from .queries import WEIGHT
+from .periods import period, wall
+from .queries import WEIGHT, ZONE_COLUMNS
 from .schemas import CubeSchema, FactSchema
 
 
@@ -67,9 +71,12 @@ class Reference:
         position = None if counter is None else cube.columns.index(counter)
         columns = [Column(column.name, column.type) for column in cube.columns]
         columns += [Column(cube.time, "timestamp"), Column(WEIGHT, "bigint")]
+        zoned = ZONE_COLUMNS if cube.zone != "UTC" else ()
+        columns += [Column(name, "timestamp") for name in zoned]
         held, base = (model.rows, cube.base) if fact is None else (model.held_by(fact), fact.base)
         timed = [(row, None if o is None else base.start(o)) for o, rows in held.items() for row in rows]
-        rows = [(*row, time, 1 if position is None else row[position] or 0) for row, time in timed]
+        weight = (lambda row: 1) if position is None else (lambda row: row[position] or 0)
+        rows = [(*row, time, weight(row), *(_in_zone(cube.zone, time) if zoned else ())) for row, time in timed]
         return self._file(relation_name(cube, fact), tuple(columns), rows)
 
     def _file(self, name: str, columns: tuple[Column, ...], rows: Any) -> Relation:
@@ -79,6 +86,18 @@ class Reference:
         arrays = [pa.array(values, one.type) for values, one in zip(cells, fields, strict=True)]
         pyarrow.parquet.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path)
         return Relation(name, "parquet", columns, (), (ScanFile(str(path), (), path.stat().st_size),))
+
+
+@cache
+def _in_zone(zone: str, time: int | None) -> tuple[int | None, ...]:
+    """The ``ZONE_COLUMNS`` of a time."""
+    if time is None:
+        return (None,) * len(ZONE_COLUMNS)
+    local = wall(zone, time)
+    shown = (local - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    hour = time - timedelta(minutes=local.minute, seconds=local.second) // timedelta(microseconds=1)
+    units = (UpdatePeriod.DAILY, UpdatePeriod.WEEKLY, UpdatePeriod.MONTHLY, UpdatePeriod.QUARTERLY, UpdatePeriod.YEARLY)
+    return (shown, hour, *(period(unit, zone).floor(time) for unit in units))
 
 
 def relation_name(cube: CubeSchema, fact: FactSchema | None = None) -> str:

@@ -1,4 +1,8 @@
-"""Schemas as values: cubes with dimensions and measures, their facts with periods and layouts, a table to join."""
+"""Schemas as values: cubes with dimensions, measures and times, their facts with periods and layouts, a table to join.
+
+A second time is a column of the cube's rows like any other, and a table that names it is divided by it: any pair with a
+period of the leading time makes that period whole.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,11 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import format_instant
 
-P = UpdatePeriod
+from .naming import Naming, named
+from .periods import Period, instant_text
+
 Value = str | int | float | bool | date | Decimal | None
 
 DECIMAL = "decimal(10,2)"
@@ -29,17 +33,20 @@ VALUES: dict[str, tuple[Value, ...]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A dimension (no aggregate) or a measure. ``counted_by`` names the measure that counts its non-null rows."""
+    """A dimension (no aggregate), a measure or a second time. ``counted_by`` names the measure that counts its non-null
+    rows. A ``time`` is an instant in the rows: the start of a base period.
+    """
 
     name: str
     type: str
     aggregate: str = ""
     counted_by: str = ""
     not_null: bool = False
+    time: bool = False
 
     @property
     def declaration(self) -> str:
-        words = [quoted(self.name), self.type.upper()]
+        words = [quoted(self.name), self.type.upper(), *(["TIME"] if self.time else [])]
         words += ["MEASURE", self.aggregate] if self.aggregate else []
         words += ["COUNTED BY", quoted(self.counted_by)] if self.counted_by else []
         words += ["NOT NULL"] if self.not_null and self.aggregate else []
@@ -48,9 +55,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Division:
-    """The dimension that a table is partitioned by beside time, and the values without which no period is whole.
+    """The column that a table is partitioned by beside time, and the values without which no period is whole.
 
-    Without values any one of them makes a period.
+    Without values any one of them makes a period. A second time has none.
     """
 
     column: Column
@@ -59,6 +66,10 @@ class Division:
     def is_whole(self, parts: Collection[Value]) -> bool:
         """Whether a period with partitions for these values is."""
         return bool(parts) and all(value in parts for value in self.values)
+
+    def part(self, period: Period, value: Value) -> Value:
+        """The partition of a period that a row with this value falls into: of another time, the start of its period."""
+        return period.floor(value) if self.column.time and isinstance(value, int) else value
 
     @property
     def clause(self) -> str:
@@ -72,49 +83,55 @@ class Division:
 class FactSchema:
     """A fact: its periods, finest first, and the names of the columns that it carries.
 
-    ``form`` says how partitions name their time: ``default`` patterns, ``compact`` ones, or ``split`` over two columns.
-    A ``merged`` fact holds one base row where others hold several with the same dimensions. The tables of some periods
-    are divided by a dimension. Rollups of the ``trusted`` periods are their owner's promise. ``window`` is the time, in
-    microseconds, for which the fact answers.
+    ``forms`` say how partitions of a period name their time, and ``others`` how they name the second one (``naming``;
+    without: by the default text). A ``merged`` fact holds one base row where others hold several with the same
+    dimensions. The tables of some periods are divided by a dimension, or by the second time. Rollups of the ``trusted``
+    periods are their owner's promise. ``window`` is the time, in microseconds, for which the fact answers.
     """
 
     name: str
-    periods: tuple[UpdatePeriod, ...]
+    periods: tuple[Period, ...]
     columns: tuple[str, ...]
     partial: bool = False
     shared: bool = False
     weight: int = 0
-    form: str = "default"
+    forms: tuple[tuple[Period, str], ...] = ()
+    others: tuple[tuple[Period, str], ...] = ()
     merged: bool = False
-    divisions: tuple[tuple[UpdatePeriod, Division], ...] = ()
-    trusted: tuple[UpdatePeriod, ...] = ()
+    divisions: tuple[tuple[Period, Division], ...] = ()
+    trusted: tuple[Period, ...] = ()
     window: tuple[int | None, int | None] = (None, None)
 
-    def is_valid(self, period: UpdatePeriod, ordinal: int) -> bool:
+    def is_valid(self, period: Period, ordinal: int) -> bool:
         """Whether a period lies wholly in the window."""
         start, end = self.window
         return (start is None or start <= period.start(ordinal)) and (end is None or period.end(ordinal) <= end)
 
     @property
-    def base(self) -> UpdatePeriod:
+    def base(self) -> Period:
         return self.periods[0]
 
-    def division(self, period: UpdatePeriod) -> Division | None:
+    def division(self, period: Period) -> Division | None:
         """What the table of a period is divided by, if it is."""
         return dict(self.divisions).get(period)
 
-    def table(self, period: UpdatePeriod) -> str:
+    def table(self, period: Period) -> str:
         return f"{self.name}_all" if self.shared else f"{self.name}_{period.name.lower()}"
 
-    def layout(self, period: UpdatePeriod) -> TimeLayout:
-        return TimeLayout.of(period, [("dt", None)] if self.shared else self._patterns(period))
+    def naming(self, period: Period) -> Naming:
+        """The partition columns that name a period."""
+        return named(dict(self.forms).get(period, "dt string"), period)
 
-    def _patterns(self, period: UpdatePeriod) -> list[tuple[str, str | None]]:
-        if self.form == "split" and period is P.HOURLY:
-            return [("dt", "yyyy-MM-dd"), ("hr", "HH")]
-        if self.form == "compact" and period is P.DAILY:
-            return [("dt", "yyyyMMdd")]
-        return [("dt", None)]
+    def other_naming(self, period: Period) -> Naming | None:
+        """Those that name the second time in the same table, if it does."""
+        division = self.division(period)
+        if division is None or not division.column.time:
+            return None
+        return named(dict(self.others).get(period, "dt string"), period).prefixed("e_")
+
+    def of_kind(self, kind: UpdatePeriod) -> Period:
+        """The fact's period of a kind."""
+        return next(period for period in self.periods if period.kind is kind)
 
 
 @dataclass(frozen=True)
@@ -129,8 +146,13 @@ class CubeSchema:
     count: int
 
     @property
-    def base(self) -> UpdatePeriod:
+    def base(self) -> Period:
         return self.facts[0].base
+
+    @property
+    def stretch(self) -> tuple[int, int]:
+        """From the first to behind the last instant of the stretch."""
+        return self.base.start(self.first), self.base.start(self.first + self.count)
 
     @property
     def fine(self) -> tuple[FactSchema, ...]:
@@ -144,7 +166,16 @@ class CubeSchema:
 
     @property
     def dimensions(self) -> tuple[Column, ...]:
-        return tuple(column for column in self.columns if not column.aggregate)
+        return tuple(column for column in self.columns if not (column.aggregate or column.time))
+
+    @property
+    def second(self) -> Column | None:
+        """The second time."""
+        return next((column for column in self.columns if column.time), None)
+
+    @property
+    def zone(self) -> str:
+        return self.base.zone
 
     @property
     def measures(self) -> tuple[Column, ...]:
@@ -159,10 +190,11 @@ class CubeSchema:
     def carried(self, fact: FactSchema) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.name in fact.columns)
 
-    def stored(self, fact: FactSchema, period: UpdatePeriod) -> tuple[Column, ...]:
-        """The columns in the files of a fact's table: what divides it is in none."""
+    def stored(self, fact: FactSchema, period: Period) -> tuple[Column, ...]:
+        """The columns in the files of a fact's table: what divides it is in none, nor is time."""
         division = fact.division(period)
-        return tuple(column for column in self.carried(fact) if division is None or column != division.column)
+        left_out = division and division.column
+        return tuple(column for column in self.carried(fact) if column != left_out and not column.time)
 
 
 @dataclass(frozen=True)
@@ -207,41 +239,46 @@ def statements(schema: Schema) -> list[str]:
     ]
     made.append(f"INSERT INTO lookup VALUES {', '.join(f'({row})' for row in rows)}")
     for cube in schema.cubes:
-        declared = [column.declaration for column in cube.columns] + [f"{quoted(cube.time)} TIMESTAMP TIME"]
-        made.append(f"CREATE CUBE {quoted(cube.name)} ({', '.join(declared)})")
+        times = [f"{quoted(cube.time)} TIMESTAMP TIME", *(c.declaration for c in cube.columns if c.time)]
+        declared = [*(column.declaration for column in cube.columns if not column.time), *times]
+        zone = f" TIME ZONE '{cube.zone}'" if cube.zone != "UTC" else ""
+        made.append(f"CREATE CUBE {quoted(cube.name)} ({', '.join(declared)}){zone}")
         for fact in cube.facts:
             for table, period in {fact.table(period): period for period in fact.periods}.items():
-                partitioned = tuple(Column(name, "string") for name in fact.layout(period).columns)
-                division = fact.division(period)
-                by = _columns((*partitioned, division.column) if division else partitioned)
+                by = ", ".join([*fact.naming(period).declared, *_dividing(fact, period)])
                 made.append(f"CREATE TABLE {table} ({_columns(cube.stored(fact, period))}) PARTITIONED BY ({by})")
             made.append(_create_fact(cube, fact))
     return made
 
 
 def _create_fact(cube: CubeSchema, fact: FactSchema) -> str:
-    by = f"PARTITIONED BY {quoted(cube.time)} AS "
-    if fact.shared:
-        periods = ", ".join(period.name for period in fact.periods)
-        tables = [f"TABLE {fact.table(fact.base)} PERIODS ({periods}) {by}(dt){_promises(fact, fact.periods[-1])}"]
-    else:
-        tables = []
-        for period in fact.periods:
-            parts = ", ".join(
-                f"{part.column} = {literal(part.pattern, 'string')}" for part in fact.layout(period).parts
-            )
-            tables.append(f"TABLE {fact.table(period)} PERIOD {period.name} {by}({parts}){_promises(fact, period)}")
-    columns = f" ({', '.join(quoted(name) for name in fact.columns)})" if fact.partial else ""
+    tables = []
+    for period in fact.periods[-1:] if fact.shared else fact.periods:
+        held = f"PERIODS ({', '.join(one.name for one in fact.periods)})" if fact.shared else f"PERIOD {period.name}"
+        by = f"PARTITIONED BY {quoted(cube.time)} AS {fact.naming(period).clause}"
+        other = fact.other_naming(period)
+        if other is not None and cube.second is not None:
+            by += f" PARTITIONED BY {quoted(cube.second.name)} AS {other.clause}"
+        tables.append(f"TABLE {fact.table(period)} {held} {by}{_promises(fact, period)}")
+    listed = [quoted(column.name) for column in cube.carried(fact) if not column.time]
+    columns = f" ({', '.join(listed)})" if fact.partial else ""
     weight = f" WEIGHT {fact.weight}" if fact.weight else ""
     bounds = zip(("START", "END"), fact.window, strict=True)
-    window = "".join(f" {word} '{format_instant(one)}'" for word, one in bounds if one is not None)
+    window = "".join(f" {word} '{instant_text(cube.zone, one)}'" for word, one in bounds if one is not None)
     stored = f"STORED IN ({', '.join(tables)}){window}"
     return f"CREATE FACT {fact.name} OF CUBE {quoted(cube.name)}{columns}{weight} {stored}"
 
 
-def _promises(fact: FactSchema, period: UpdatePeriod) -> str:
+def _dividing(fact: FactSchema, period: Period) -> list[str]:
+    """The further partition columns of a table, as declared."""
+    division, other = fact.division(period), fact.other_naming(period)
+    return other.declared if other else [_columns((division.column,))] if division else []
+
+
+def _promises(fact: FactSchema, period: Period) -> str:
     division = fact.division(period)
-    return (f" {division.clause}" if division else "") + (" TRUSTED" if period in fact.trusted else "")
+    rule = f" {division.clause}" if division and not division.column.time else ""
+    return rule + (" TRUSTED" if period in fact.trusted else "")
 
 
 def _columns(columns: tuple[Column, ...]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import format_instant
-
-from .schemas import Column, CubeSchema, FactSchema, Value, literal, plain, quoted
+from .naming import Naming
+from .periods import Period, instant_text
+from .schemas import Column, CubeSchema, Division, FactSchema, Value, literal, plain, quoted
 
 Row = tuple[Value, ...]
 Line = tuple[list[str], list[str]]
@@ -95,50 +94,69 @@ class RollUp:
 
     cube: CubeSchema
     fact: FactSchema
-    source: UpdatePeriod
-    period: UpdatePeriod
+    source: Period
+    period: Period
     targets: tuple[int, ...]
     double: bool = False
     dynamic: bool = False
 
     def statements(self) -> list[str]:
         fact, verb = self.fact, "INTO" if self.double else "OVERWRITE"
-        carried = self.cube.carried(fact)
+        carried = [column for column in self.cube.carried(fact) if not column.time]
         dimensions = [quoted(column.name) for column in carried if not column.aggregate]
         measures = [
             f"{column.aggregate.replace('COUNT', 'SUM')}({quoted(column.name)})"
             for column in carried
             if column.aggregate
         ]
-        table, division = fact.table(self.period), fact.division(self.period)
-        part = [quoted(division.column.name)] if division else []
+        table, part = fact.table(self.period), self._part()
         stored = [name for name in dimensions if name not in part]
+        groups = [*stored, *part]
         if self.dynamic:
-            width = len(fact.layout(self.period).values(self.targets[0])[0])
+            width = fact.naming(self.period).begins(fact.naming(self.source))
             time = f"substring(dt, 1, {width})"
-            inside = [o for target in self.targets for o in within(self.source, self.period, target)]
-            query = self._query([*stored, *measures, time, *part], inside, [*dimensions, time])
+            inside = [o for target in self.targets for o in self._inside(target)]
+            query = self._query([*stored, *measures, time, *part], inside, [*groups, time])
             return [f"INSERT {verb} {table} PARTITION ({_names(fact, self.period)}) {query}"]
         made = []
         for target in self.targets:
-            query = self._query([*stored, *measures, *part], within(self.source, self.period, target), dimensions)
+            query = self._query([*stored, *measures, *part], self._inside(target), groups)
             made.append(f"INSERT {verb} {table} {_prefix(fact, self.period, target)} {query}")
         return made if self.double else replacing(fact, self.period, made)
 
     def _query(self, items: list[str], ordinals: Iterable[int], groups: list[str]) -> str:
-        fact, source = self.fact, self.fact.layout(self.source)
         # Without dimensions a sum over nothing is a row, too; a rollup has none then.
         grouped = f"GROUP BY {', '.join(groups)}" if groups else "HAVING COUNT(*) > 0"
-        by_first: dict[str, list[tuple[str, ...]]] = {}
-        for ordinal in ordinals:
-            values = source.values(ordinal)
-            by_first.setdefault(values[0], []).append(values)
-        if len(source.columns) == 1:
-            where = f"dt IN ({', '.join(literal(value, 'string') for value in by_first)})"
-        else:
-            hours = {day: ", ".join(literal(one[1], "string") for one in some) for day, some in by_first.items()}
-            where = " OR ".join(f"(dt = {literal(day, 'string')} AND hr IN ({some}))" for day, some in hours.items())
-        return f"SELECT {', '.join(items)} FROM {fact.table(self.source)} WHERE {where} {grouped}"
+        where = _matching(self.fact.naming(self.source), ordinals)
+        return f"SELECT {', '.join(items)} FROM {self.fact.table(self.source)} WHERE {where} {grouped}"
+
+    @property
+    def _known(self) -> range:
+        """The periods of the source that there may be."""
+        start, end = self.cube.stretch
+        return range(self.source.ordinal(start), self.source.ordinal(end - 1) + 1)
+
+    def _inside(self, target: int) -> range:
+        """Those of them in one period."""
+        inside, known = within(self.source, self.period, target), self._known
+        return range(max(inside.start, known.start), min(inside.stop, known.stop))
+
+    def _part(self) -> list[str]:
+        """What divides the rollup, over the columns of its source: a second time is told by cases."""
+        finer, coarser = self.fact.other_naming(self.source), self.fact.other_naming(self.period)
+        if coarser is None or finer is None:
+            return _dividing(self.fact, self.period)
+        width = coarser.begins(finer)
+        if width:
+            return [f"substring({finer.names[0]}, 1, {width})"]
+        known: dict[int, list[int]] = {}
+        for ordinal in self._known:
+            known.setdefault(self.period.ordinal(self.source.start(ordinal)), []).append(ordinal)
+        values = [(_matching(finer, some), coarser.literals(target)) for target, some in known.items()]
+        return [
+            f"CASE {' '.join(f'WHEN {test} THEN {texts[place]}' for test, texts in values)} END"
+            for place in range(len(coarser.columns))
+        ]
 
 
 @dataclass(frozen=True)
@@ -151,7 +169,7 @@ class Load:
 
     cube: CubeSchema
     fact: FactSchema
-    period: UpdatePeriod
+    period: Period
     targets: tuple[int, ...]
     rows: tuple[tuple[Row, ...], ...] = ()
 
@@ -175,7 +193,7 @@ class DropPeriod:
 
     cube: CubeSchema
     fact: FactSchema
-    period: UpdatePeriod
+    period: Period
     target: int
 
     def statements(self) -> list[str]:
@@ -189,7 +207,7 @@ class DropPart:
 
     cube: CubeSchema
     fact: FactSchema
-    period: UpdatePeriod
+    period: Period
     target: int
     value: Value
 
@@ -209,7 +227,7 @@ class RefreshFact:
     def statements(self) -> list[str]:
         between = ""
         if self.bounds is not None:
-            start, end = (f"'{format_instant(instant)}'" for instant in self.bounds)
+            start, end = (f"'{instant_text(self.cube.zone, instant)}'" for instant in self.bounds)
             between = f" FROM {start} TO {end}"
         return [f"REFRESH FACT {self.fact.name}{between}"]
 
@@ -219,8 +237,12 @@ Step = Write | Drop | Add | RollUp | Load | DropPeriod | DropPart | RefreshFact
 
 def held(cube: CubeSchema, fact: FactSchema, rows: Iterable[Row]) -> tuple[Row, ...]:
     """The rows that a fact holds of rows written at once for one partition. A ``merged`` fact adds up those with the
-    same dimensions; what it does not carry is NULL in them.
+    same dimensions; what it does not carry is NULL in them. A second time is the start of one of its base periods.
     """
+    if cube.second is not None and fact.base is not cube.base:
+        place = cube.columns.index(cube.second)
+        part = Division(cube.second, ()).part
+        rows = [(*row[:place], part(fact.base, row[place]), *row[place + 1 :]) for row in rows]
     if not fact.merged:
         return tuple(rows)
     carried = set(cube.carried(fact))
@@ -243,21 +265,20 @@ def _folded(column: Column, values: Iterable[Any]) -> Value:
     return fold(known) if known else None
 
 
-def within(source: UpdatePeriod, period: UpdatePeriod, target: int) -> range:
+def within(source: Period, period: Period, target: int) -> range:
     """The ordinals of ``source`` inside one period."""
     return range(source.ordinal(period.start(target)), source.ordinal(period.end(target) - 1) + 1)
 
 
-def spec(fact: FactSchema, period: UpdatePeriod, ordinal: int | None, *part: Value) -> str:
+def spec(fact: FactSchema, period: Period, ordinal: int | None, *part: Value) -> str:
     """``PARTITION (…)`` for one partition, or for all of a period."""
-    columns, texts = list(fact.layout(period).columns), _texts(fact, period, ordinal)
-    division = fact.division(period)
-    if division and part:
-        columns, texts = [*columns, quoted(division.column.name)], [*texts, plain(part[0])]
+    columns, texts = fact.naming(period).names, _texts(fact, period, ordinal)
+    if fact.division(period) and part:
+        columns, texts = [*columns, *_dividing(fact, period)], [*texts, *_part_texts(fact, period, part[0], plain)]
     return f"PARTITION ({', '.join(f'{column} = {text}' for column, text in zip(columns, texts, strict=True))})"
 
 
-def replacing(fact: FactSchema, period: UpdatePeriod, overwrites: list[str]) -> list[str]:
+def replacing(fact: FactSchema, period: Period, overwrites: list[str]) -> list[str]:
     """Statements that replace whole periods, however many partitions these have."""
     if fact.division(period) is None or not overwrites:
         return overwrites
@@ -265,42 +286,73 @@ def replacing(fact: FactSchema, period: UpdatePeriod, overwrites: list[str]) -> 
     return [f"{mode} = static", *overwrites, f"{mode} = dynamic"]
 
 
-def _prefix(fact: FactSchema, period: UpdatePeriod, ordinal: int | None) -> str:
+def _prefix(fact: FactSchema, period: Period, ordinal: int | None) -> str:
     """``PARTITION (…)`` for rows of one period, each of which names its own part of it."""
-    division, whole = fact.division(period), spec(fact, period, ordinal)
-    return f"{whole[:-1]}, {quoted(division.column.name)})" if division else whole
+    whole = spec(fact, period, ordinal)
+    return f"{', '.join([whole[:-1], *_dividing(fact, period)])})"
 
 
-def _names(fact: FactSchema, period: UpdatePeriod) -> str:
-    division = fact.division(period)
-    return ", ".join([*fact.layout(period).columns, *([quoted(division.column.name)] if division else [])])
+def _names(fact: FactSchema, period: Period) -> str:
+    return ", ".join([*fact.naming(period).names, *_dividing(fact, period)])
 
 
-def _lines(cube: CubeSchema, fact: FactSchema, period: UpdatePeriod, rows: Iterable[Row]) -> list[Line]:
+def _dividing(fact: FactSchema, period: Period) -> list[str]:
+    """The names of the columns that divide a table, as SQL."""
+    division, other = fact.division(period), fact.other_naming(period)
+    return other.names if other else [quoted(division.column.name)] if division else []
+
+
+def _part_texts(fact: FactSchema, period: Period, value: Value, text: Callable[[Value], str]) -> list[str]:
+    """A value of what divides a table as SQL, by ``text`` where it is a dimension's."""
+    other = fact.other_naming(period)
+    if other is None:
+        return [text(value)]
+    return other.literals(period.ordinal(value) if isinstance(value, int) else None)
+
+
+def _matching(naming: Naming, ordinals: Iterable[int]) -> str:
+    """A condition that holds for the partitions of these periods."""
+    *names, last = naming.names
+    found: dict[tuple[str, ...], list[str]] = {}
+    for ordinal in ordinals:
+        *texts, text = naming.literals(ordinal)
+        found.setdefault(tuple(texts), []).append(text)
+    tests = [
+        " AND ".join([*(f"{n} = {t}" for n, t in zip(names, texts, strict=True)), f"{last} IN ({', '.join(some)})"])
+        for texts, some in found.items()
+    ]
+    return tests[0] if len(tests) == 1 else " OR ".join(f"({test})" for test in tests)
+
+
+def _lines(cube: CubeSchema, fact: FactSchema, period: Period, rows: Iterable[Row]) -> list[Line]:
     """Rows as literals: those of the files' columns, and that of the column which divides the table, if one does."""
     stored, division = cube.stored(fact, period), fact.division(period)
-    divided = [division.column] if division else []
 
-    def texts(row: Row, columns: Iterable[Column]) -> list[str]:
-        return [literal(row[cube.columns.index(column)], column.type) for column in columns]
+    def text(row: Row, column: Column) -> str:
+        return literal(row[cube.columns.index(column)], column.type)
 
-    return [(texts(row, stored), texts(row, divided)) for row in rows]
+    def part(row: Row) -> list[str]:
+        if division is None:
+            return []
+        column = division.column
+        value = row[cube.columns.index(column)]
+        return _part_texts(fact, period, value, lambda one: literal(one, column.type))
+
+    return [([text(row, column) for column in stored], part(row)) for row in rows]
 
 
 def _static(
-    cube: CubeSchema, fact: FactSchema, period: UpdatePeriod, verb: str, ordinal: int | None, lines: list[Line]
+    cube: CubeSchema, fact: FactSchema, period: Period, verb: str, ordinal: int | None, lines: list[Line]
 ) -> str:
     """The INSERT of these rows into one period."""
-    division = fact.division(period)
-    columns = [*cube.stored(fact, period), *([division.column] if division else [])]
-    empty = ", ".join(f"CAST(NULL AS {column.type.upper()})" for column in columns)
+    division, other = fact.division(period), fact.other_naming(period)
+    types = [column.type for column in cube.stored(fact, period)]
+    types += [column.type for column in other.columns] if other else [division.column.type] if division else []
+    empty = ", ".join(f"CAST(NULL AS {type_.upper()})" for type_ in types)
     listed = ", ".join(f"({', '.join([*line, *part])})" for line, part in lines)
     query = f"VALUES {listed}" if lines else f"SELECT {empty} WHERE 1 = 0"
     return f"INSERT {verb} {fact.table(period)} {_prefix(fact, period, ordinal)} {query}"
 
 
-def _texts(fact: FactSchema, period: UpdatePeriod, ordinal: int | None) -> list[str]:
-    layout = fact.layout(period)
-    if ordinal is None:
-        return ["NULL"] * len(layout.columns)
-    return [literal(value, "string") for value in layout.values(ordinal)]
+def _texts(fact: FactSchema, period: Period, ordinal: int | None) -> list[str]:
+    return fact.naming(period).literals(ordinal)

@@ -14,12 +14,14 @@ import pytest
 
 from rewriter.golden import read_cases, run_file
 from rewriter.planner import arms
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timelines import OrdinalRange
 
 from .campaign import Campaign, Tally, run, run_seed
 from .caution import report, share
 from .generator import WEIGHTS, Generator
 from .histories import NOW
+from .naming import TYPED_FORMS
 from .queries import Select, asked
 from .random_schemas import random_schema
 from .schemas import statements
@@ -83,6 +85,38 @@ def test_a_seed_makes_the_same_questions_again() -> None:
 
     assert made(5) == made(5)
     assert made(5) != made(6)
+
+
+def test_every_kind_of_world_is_made() -> None:
+    cubes = [cube for seed in range(500) for cube in random_schema(random.Random(seed)).cubes]
+    facts = [fact for cube in cubes for fact in cube.facts]
+    made = Counter(
+        kind
+        for cube in cubes
+        for fact in cube.facts
+        for kind, found in {
+            "weeks alone": fact.periods == (fact.base,) and fact.base.kind is UpdatePeriod.WEEKLY,
+            "weeks of days": fact in cube.coarse and fact.base.kind is UpdatePeriod.WEEKLY,
+            "typed names": any(form in TYPED_FORMS[period.kind] for period, form in fact.forms),
+            "a second time": fact.other_naming(fact.base) is not None,
+            "no second time beside one": cube.second is not None and fact.other_naming(fact.base) is None,
+            "a rollup without it": len({fact.other_naming(period) is None for period in fact.periods}) == 2,
+            "a zone": cube.zone != "UTC",
+        }.items()
+        if found
+    )
+    assert min(made.values()) > 5, made
+    assert len(made) == 7, made
+    forms = {(period.kind, form) for fact in facts for period, form in (*fact.forms, *fact.others)}
+    known = {(kind, form) for kind, some in TYPED_FORMS.items() for form in some}
+    assert known <= forms, known - forms
+
+
+def test_without_them_a_seed_makes_the_plain_world() -> None:
+    for seed in range(60):
+        for cube in random_schema(random.Random(seed), mixed=False).cubes:
+            assert (cube.zone, cube.second) == ("UTC", None)
+            assert all(fact.base.kind is not UpdatePeriod.WEEKLY and not fact.others for fact in cube.facts)
 
 
 def test_every_shape_is_made() -> None:

@@ -1,0 +1,119 @@
+"""What the faults to plant do to layouts, weeks, other times and zones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rewriter.planner import arms, candidates, othertimes, zoneuse
+from rewriter.planner.timeuse import TimeUse
+from rewriter.timeline import layouts
+from rewriter.timeline.calendars import Calendar
+from rewriter.timeline.civil import DAY
+from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.ranges import RangeSet
+from rewriter.timeline.timelines import OrdinalRange
+
+from .plants import Patch
+
+
+def days_and_months_change_places(patch: Patch) -> None:
+    """The names of days are written and read as another day's, where both could be either, as in 2013-01-02."""
+    fields_of, ordinal_of = layouts._fields_of, layouts._ordinal_of
+
+    def changed(period: UpdatePeriod, fields: Mapping[str, int]) -> dict[str, int]:
+        found = dict(fields)
+        if period is UpdatePeriod.DAILY and found["dd"] <= 12:
+            found["dd"], found["MM"] = found["MM"], found["dd"]
+        return found
+
+    patch.setattr(layouts, "_fields_of", lambda period, ordinal: changed(period, fields_of(period, ordinal)))
+    patch.setattr(layouts, "_ordinal_of", lambda period, fields: ordinal_of(period, changed(period, fields)))
+
+
+def weeks_count_by_their_last_day(patch: Patch) -> None:
+    """A week is in a range if its Sunday is."""
+    snapped = candidates.snapped
+
+    def planted(wanted: RangeSet, base: Any) -> RangeSet:
+        if base.kind is not UpdatePeriod.WEEKLY:
+            return snapped(wanted, base)
+        earlier = (
+            replace(one, start=max(one.start - 6 * DAY, MIN_INSTANT), end=one.end - 6 * DAY * (one.end < MAX_INSTANT))
+            for one in wanted
+        )
+        return snapped(RangeSet.of(*(one for one in earlier if one.start < one.end)), base)
+
+    patch.setattr(candidates, "snapped", planted)
+
+
+def weeks_are_of_their_mondays_year(patch: Patch) -> None:
+    fields_of = layouts._fields_of
+
+    def planted(period: UpdatePeriod, ordinal: int) -> dict[str, int]:
+        found = fields_of(period, ordinal)
+        return {**found, "YYYY": found["yyyy"]} if "YYYY" in found else found
+
+    patch.setattr(layouts, "_fields_of", planted)
+
+
+def other_times_cut_nothing(patch: Patch) -> None:
+    """Rollups serve though an end of what is asked of another time lies inside their periods of it."""
+    patch.setattr(candidates, "cut_by", lambda *args: False)
+
+
+def other_times_end_early(patch: Patch) -> None:
+    """Of the periods of another time that are asked for, the last is left out."""
+    ordinals_of = othertimes._ordinals
+
+    def planted(*args: Any) -> tuple[OrdinalRange, ...]:
+        return tuple(OrdinalRange(one.start, max(one.start + 1, one.end - 1)) for one in ordinals_of(*args))
+
+    patch.setattr(othertimes, "_ordinals", planted)
+
+
+def other_times_are_in_no_unit(patch: Patch) -> None:
+    """Functions of another time ask nothing of the periods that serve, while those of the leading time do."""
+    used = TimeUse.used
+
+    def planted(self: TimeUse, column: Any) -> None:
+        if column.name != "seen":
+            used(self, column)
+
+    patch.setattr(TimeUse, "used", planted)
+
+
+def days_begin_at_their_last_offset(patch: Patch) -> None:
+    """The rows of a zone's day have the time at which it would begin, had its clocks changed before."""
+    start_of = arms.start_of
+
+    def planted(period: Any, wall: str, ranges: Sequence[OrdinalRange]) -> str:
+        return start_of(_Late(period), wall, ranges)
+
+    patch.setattr(arms, "start_of", planted)
+
+
+class _Late:
+    """A period of a zone whose starts are told by the offset at their ends."""
+
+    def __init__(self, period: Any) -> None:
+        self.period, self.kind, self.calendar, self.ordinal = period, period.kind, period.calendar, period.ordinal
+
+    def start(self, ordinal: int) -> int:
+        return int(self.kind.start(ordinal) - self.calendar.offset(self.period.end(ordinal)))
+
+
+def days_end_at_their_first_offset(patch: Patch) -> None:
+    """A bound in the text of a query is read with the offset at which its day begins."""
+
+    def planted(self: Calendar, wall: int) -> int:
+        return wall if self.is_utc else wall - self.offset(instant(self, wall // DAY * DAY))
+
+    instant = Calendar.instant
+    patch.setattr(Calendar, "instant", planted)
+
+
+def walls_are_of_utc(patch: Patch) -> None:
+    """Functions of time read the clocks of UTC."""
+    patch.setattr(zoneuse, "wall_time", lambda calendar, name, within: name)
