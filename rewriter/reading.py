@@ -123,15 +123,27 @@ def explain_scan(plan: Plan, query: s.Query, context: Context) -> str:
             counts = (_partitions(use, context), len(files), sum(file.bytes for file in files))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         lines.append(f"{use.table.name}: {_amount(*counts, use, context)}")
-        if use.wanted is not None:
-            lines += indented(context.snapshot.lookup(use.table, use.wanted))
-        if use.ranges or (use.ranges is not None and use.wanted is None and use.table.partition_columns):
-            lines += indented(context.snapshot.lookup(use.table, None, use.ranges))
+        if use.table.partition_columns:
+            lines += _ways(use, context)
     if not lines:
         return "The query reads no table."
     if len(plan.uses) > 1:
         lines.append(f"total: {counted(totals[0], 'partition')}, {counted(totals[1], 'file')}, {totals[2]:,} bytes")
     return "\n".join(lines)
+
+
+def _ways(use: TableUse, context: Context) -> list[str]:
+    """How a query finds the partitions of a table that it does not read whole, line by line."""
+    lines: list[str] = []
+    if use.wanted is not None:
+        lines += indented(context.snapshot.lookup(use.table, use.wanted))
+    if use.ranges or (use.ranges is not None and use.wanted is None):
+        lookup = context.snapshot.lookup(use.table, None, use.ranges)
+        lines += indented(lookup)
+        chosen = sum(use.keeps(one.values) for one in context.snapshot.partitions(use.table, use.ranges))
+        if chosen < lookup.count():
+            lines.append(f"  chosen by period and time: {chosen:,}")
+    return lines
 
 
 def _amount(partitions: int, files: int, size: int, use: TableUse, context: Context) -> str:

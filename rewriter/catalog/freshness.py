@@ -119,6 +119,8 @@ class Provenance:
         self._read: set[Period] = set()
         #: Partitions that were left unread where others of their period were read, each with its combination.
         self._left: list[tuple[TimeBinding, Slot, Combination]] = []
+        #: The time of base periods of several partitions of which none was read, by table.
+        self._unread: list[tuple[TimeBinding, RangeSet]] = []
         self._concerning: dict[tuple[int, Period, Combination], RangeSet] = {}
 
     def as_of(self, binding: TimeBinding, slot: Slot, combination: Combination) -> int:
@@ -135,8 +137,10 @@ class Provenance:
         if self._fact_is_news or any(b.time_key != binding.time_key for b in self._bindings):
             proven = self._all_bases_whole() and binding.base_period.nests_in(slot.period)
             return self._snapshot.sequence if proven else UNKNOWN
-        unproven = self._what_is_unproven() | self._left_unread(binding, slot.period, combination)
-        if unproven & RangeSet.of(TimeRange(slot.start, slot.end)):
+        time = RangeSet.of(TimeRange(slot.start, slot.end))
+        if (self._what_is_unproven() | self._left_unread(binding, slot.period, combination)) & time:
+            return UNKNOWN
+        if any(self._missed(base, unread & time, binding, slot.period, combination) for base, unread in self._unread):
             return UNKNOWN
         if not all(period.nests_in(slot.period) for period in self._read):
             return UNKNOWN  # weeks do not add up to months
@@ -164,15 +168,19 @@ class Provenance:
     def _what_is_unproven(self) -> RangeSet:
         """The time of rollups read that were not fresh, and of base partitions that were not read in any form."""
         if self._unproven is None:
-            stale, read, needed = RangeSet.EMPTY, RangeSet.EMPTY, RangeSet.EMPTY
+            stale, read = RangeSet.EMPTY, RangeSet.EMPTY
             for binding in self._used:
                 stale_here, read_here = self._read_table(binding)
                 stale, read = stale | stale_here, read | read_here
             for binding in self._bindings:
                 if binding.has_base:
-                    needed |= _times(binding.base_period, self._fresh(binding, binding.base_period))
-                    needed |= self._retired(binding)
-            self._unproven = stale | (needed - read)
+                    stale |= self._retired(binding) - read
+                    unread = _times(binding.base_period, self._fresh(binding, binding.base_period)) - read
+                    if binding.parted and binding in self._used:
+                        self._unread.append((binding, unread))
+                    else:
+                        stale |= unread
+            self._unproven = stale
         return self._unproven
 
     def _read_table(self, binding: TimeBinding) -> tuple[RangeSet, RangeSet]:
@@ -210,6 +218,21 @@ class Provenance:
                 slot = binding.locate(partition.values)
                 if slot is not None and partition.files and partition.key not in read.get(slot, (partition.key,)):
                     self._left.append((binding, slot, binding.combination(partition.values, slot)))
+
+    def _missed(
+        self, base: TimeBinding, unread: RangeSet, rollup: TimeBinding, period: Period, combination: Combination
+    ) -> bool:
+        """Whether a base partition with content, in time of which nothing was read, concerns a rollup partition."""
+        for one in unread:
+            ordinals = OrdinalRange(base.base_period.ordinal(one.start), base.base_period.ordinal(one.end - 1) + 1)
+            for partition in self._snapshot.partitions(base.table, base.key_ranges(base.base_period, ordinals)):
+                slot = base.locate(partition.values)
+                if slot is None or not partition.files or not unread.contains(slot.start):
+                    continue
+                theirs = base.combination(partition.values, slot)
+                if slot.period == base.base_period and _concerns(base, slot, theirs, rollup, period, combination):
+                    return True
+        return False
 
     def _left_unread(self, rollup: TimeBinding, period: Period, combination: Combination) -> RangeSet:
         """The time of those that concern rollup partitions of a period with this combination."""

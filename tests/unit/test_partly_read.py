@@ -87,3 +87,24 @@ def test_a_country_needs_its_own_base_partitions_and_all_countries_need_all(sess
     assert states(session, "sums") == (0, 1)
     run(session, sums.format(""))
     assert states(session, "sums") == (1, 0)
+
+
+def test_hours_that_hold_other_countries_only_need_not_be_read(session: Session) -> None:
+    rule = "PARTITIONED BY t AS (dt) COMPLETE WITH ANY country"
+    run(
+        session,
+        "CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING, country STRING)",
+        "CREATE TABLE days (n BIGINT) PARTITIONED BY (dt STRING, country STRING)",
+        f"CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY {rule}, TABLE days PERIOD DAILY {rule})",
+    )
+    values = [f"(1, '2013-01-01-{hour:02}', '{'us' if hour < 12 else 'eu'}')" for hour in range(24)]
+    run(session, f"INSERT INTO hours VALUES {', '.join(values)}")
+    days = "INSERT OVERWRITE days PARTITION (dt = '2013-01-01', country) SELECT SUM(n), '{0}' FROM hours WHERE {1}"
+    run(session, days.format("us", "country = 'us'"), days.format("eu", "country = 'eu'"))
+    assert states(session, "days") == (1, 0)
+    run(session, days.format("eu", "country = 'us'"))
+    assert states(session, "days") == (0, 1)
+    run(session, days.format("eu", "dt >= '2013-01-01-12'"))
+    assert states(session, "days") == (1, 0)
+    run(session, days.format("eu", "dt >= '2013-01-01-13'"))
+    assert states(session, "days") == (0, 1)
