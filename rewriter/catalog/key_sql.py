@@ -41,7 +41,7 @@ def _find_postgresql(element: _Find, compiler: Any, **options: Any) -> str:
     return f"position({wanted} in {text})"
 
 
-class _Zero(sa.ColumnElement[bytes]):
+class _Zero(FunctionElement[bytes]):
     """The byte ``00``."""
 
     type = sa.LargeBinary()

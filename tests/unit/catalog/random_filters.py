@@ -64,12 +64,17 @@ def literals(type: str) -> st.SearchStrategy[Literal]:
 
 
 @st.composite
-def tables(draw: st.DrawFn, most: int = 3) -> tuple[list[Column], list[Row]]:
-    """Up to ``most`` partition columns, and up to forty rows of values."""
+def tables(draw: st.DrawFn, most: int = 3, stored: bool = True) -> tuple[list[Column], list[Row]]:
+    """Up to ``most`` partition columns, and up to forty rows of values; ``stored``: that a catalog takes."""
     types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=most))
     columns = [Column(f"p{i}", type) for i, type in enumerate(types)]
-    fields = [st.none() | values(type) for type in types]
+    fields = [st.none() | (values(type).filter(_is_stored) if stored else values(type)) for type in types]
     return columns, draw(st.lists(st.tuples(*fields), max_size=40, unique=True))
+
+
+def _is_stored(text: str) -> bool:
+    """An empty text is NULL's name, and NUL is refused."""
+    return text != "" and "\0" not in text
 
 
 def patterns() -> st.SearchStrategy[str]:
