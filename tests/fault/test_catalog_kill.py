@@ -205,11 +205,11 @@ def _check_batches(catalog: Catalog, note: str) -> int:
 
 def test_two_processes_write_at_once(tmp_path: Path, catalog_url: str | None) -> None:
     catalog = _warehouse(tmp_path, catalog_url)
-    arguments, batches = (
-        [sys.executable, "-c", WRITER, str(tmp_path), catalog_url or ""],
-        25 if catalog_url is None else 8,
-    )
-    children = [subprocess.Popen([*arguments, str(first), "25"], stdout=subprocess.DEVNULL) for first in (1000, 1500)]
+    batches = 25 if catalog_url is None else 8
+    arguments = [sys.executable, "-c", WRITER, str(tmp_path), catalog_url or ""]
+    children = [
+        subprocess.Popen([*arguments, str(first), str(batches)], stdout=subprocess.DEVNULL) for first in (1000, 1500)
+    ]
     checks = 0
     while any(child.poll() is None for child in children):
         _check_batches(catalog, f"check {checks}")
