@@ -205,15 +205,18 @@ def _check_batches(catalog: Catalog, note: str) -> int:
 
 def test_two_processes_write_at_once(tmp_path: Path, catalog_url: str | None) -> None:
     catalog = _warehouse(tmp_path, catalog_url)
+    batches = 25 if catalog_url is None else 8
     arguments = [sys.executable, "-c", WRITER, str(tmp_path), catalog_url or ""]
-    children = [subprocess.Popen([*arguments, str(first), "25"], stdout=subprocess.DEVNULL) for first in (1000, 1500)]
+    children = [
+        subprocess.Popen([*arguments, str(first), str(batches)], stdout=subprocess.DEVNULL) for first in (1000, 1500)
+    ]
     checks = 0
     while any(child.poll() is None for child in children):
         _check_batches(catalog, f"check {checks}")
         checks += 1
     assert [child.wait() for child in children] == [0, 0]
     assert checks > 1
-    assert _check_batches(catalog, "at the end") == 50
+    assert _check_batches(catalog, "at the end") == 2 * batches
     _check_log(catalog)
 
 
