@@ -222,26 +222,23 @@ _LENGTHS = {
 
 def take(offer: Offer, stretches: list[Stretch]) -> tuple[list[OrdinalRange], list[Stretch]]:
     """All that the offer has wholly inside the stretches, and the stretches that remain."""
+    period = offer.period
+    # Thousands of holes are thousands of runs: up to days, a product says the same in a third of the time.
+    length = _LENGTHS[period][0] if isinstance(period, UpdatePeriod) and period <= UpdatePeriod.DAILY else None
     taken: list[OrdinalRange] = []
     remaining: list[Stretch] = []
     for start, end in stretches:
         runs = available(offer, start, end)
-        taken += runs
-        if runs:
-            starts, ends = _instants(offer.period, runs)
-            remaining += [gap for gap in zip([start, *ends], [*starts, end], strict=True) if gap[0] < gap[1]]
-        else:
+        if not runs:
             remaining.append((start, end))
+            continue
+        taken += runs
+        if length is None:
+            starts, ends = [period.start(run.start) for run in runs], [period.start(run.end) for run in runs]
+        else:
+            starts, ends = [run.start * length for run in runs], [run.end * length for run in runs]
+        remaining += [gap for gap in zip([start, *ends], [*starts, end], strict=True) if gap[0] < gap[1]]
     return taken, remaining
-
-
-def _instants(period: Period, runs: Sequence[OrdinalRange]) -> tuple[list[int], list[int]]:
-    """The instants at which runs start, and those at which they end."""
-    if isinstance(period, UpdatePeriod) and period <= UpdatePeriod.DAILY:
-        # Thousands of holes are thousands of runs: up to days, a product says the same in a third of the time.
-        length = _LENGTHS[period][0]
-        return [run.start * length for run in runs], [run.end * length for run in runs]
-    return [period.start(run.start) for run in runs], [period.start(run.end) for run in runs]
 
 
 def _contested(offer: Offer, runs: list[OrdinalRange], finer: Chain) -> list[Taken]:

@@ -44,8 +44,8 @@ def settled(
     remaining = [stretch]
     for offer in top.offers:
         taken, remaining = take(offer, remaining)
-        if offer.price < least:
-            cheap = {one for one in _offers(days) if offer.price + 6 * _day(one, week) < passed}
+        cheap = {one for one in _offers(days) if offer.price + 6 * _day(one, week) < passed}
+        if cheap and offer.price < least:
             found += [(offer, part) for run in taken for part in _after_cheap_days(offer.period, run, by_day, cheap)]
     return sorted(found, key=lambda one: one[0].period.start(one[1].start))
 

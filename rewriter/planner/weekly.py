@@ -17,6 +17,7 @@ class _Step:
 
     offer: Offer
     run: OrdinalRange
+    start: int
     end: int
     price: int
 
@@ -57,9 +58,9 @@ def fill_with_weeks(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain
             path.extend(_steps((begin(stop), position), calendar), begin(stop))
             position = begin(stop)
         if run.start < stop:
-            rest = OrdinalRange(run.start, stop)
-            path.extend([_Step(offer, rest, position, len(rest) * offer.price)], begin(run.start))
-            position = begin(run.start)
+            first, rest = begin(run.start), OrdinalRange(run.start, stop)
+            path.extend([_Step(offer, rest, first, position, len(rest) * offer.price)])
+            position = first
     path.extend(_steps((start, position), calendar))
     return path.walked()
 
@@ -67,15 +68,16 @@ def fill_with_weeks(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain
 def _steps(stretch: Stretch, calendar: Chain) -> list[_Step]:
     """The best partition of each calendar slot inside the stretch."""
     found: list[_Step] = []
-    for level in calendar.levels:
-        remaining = [stretch] if stretch[0] < stretch[1] else []
+    for level in calendar.levels if stretch[0] < stretch[1] else ():
+        remaining = [stretch]
         for offer in level.offers:
             runs, remaining = take(offer, remaining)
             for run in runs:
+                start = offer.period.start(run.start)
                 for ordinal in range(run.start, run.end):
-                    found.append(
-                        _Step(offer, OrdinalRange(ordinal, ordinal + 1), offer.period.end(ordinal), offer.price)
-                    )
+                    end = offer.period.end(ordinal)
+                    found.append(_Step(offer, OrdinalRange(ordinal, ordinal + 1), start, end, offer.price))
+                    start = end
     return found
 
 
@@ -102,7 +104,7 @@ class _Path:
         """Puts the bounds of the steps, and these instants, in front; none of them is later than the first bound."""
         leaving: dict[int, list[_Step]] = {instant: [] for instant in instants}
         for step in steps:
-            leaving.setdefault(step.offer.period.start(step.run.start), []).append(step)
+            leaving.setdefault(step.start, []).append(step)
             leaving.setdefault(step.end, [])
         for instant in sorted(leaving.keys() - self._least.keys(), reverse=True):
             self._add(instant, leaving[instant])
@@ -111,9 +113,10 @@ class _Path:
         """Puts one bound in front."""
         start, end = self._stretch
         by_week, by_day, week = self._by_week, self._by_day, self._week
-        monday = week.floor(instant)
+        number = week.ordinal(instant)
+        monday = week.start(number)
         low = max(monday, start)
-        high = instant if instant == monday else min(week.end(week.ordinal(instant)), end)
+        high = instant if instant == monday else min(week.end(number), end)
         week_low, week_high = by_week.until(low), by_week.until(high)
         beyond = self._beyond + self._following - week_high
         day = by_day.until(instant)

@@ -20,9 +20,11 @@ def ranges_of(kind: type[T], starts: Sequence[int], ends: Sequence[int]) -> tupl
     ``kind`` is a frozen dataclass with slots ``start`` and ``end``, of which ``start < end`` is all that it asks for.
     The slots are filled by their own setters, without a call of Python's for each: a third of the time.
     """
-    if len(starts) < _FEW or len(starts) != len(ends) or not all(map(lt, starts, ends)):
+    if len(starts) != len(ends):
+        raise ValueError(f"{len(starts)} ranges begin and {len(ends)} end")
+    if len(starts) < _FEW or not all(map(lt, starts, ends)):
         # The ordinary way also says what is wrong.
-        return tuple(kind(*bounds) for bounds in zip(starts, ends, strict=True))  # type: ignore[call-arg]
+        return tuple(map(kind, starts, ends))
     made: list[Any] = list(map(object.__new__, repeat(kind, len(starts))))
     for name, values in (("start", starts), ("end", ends)):
         deque(map(vars(kind)[name].__set__, made, values), maxlen=0)

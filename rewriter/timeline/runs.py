@@ -21,7 +21,7 @@ def of_bounds(bounds: Iterable[tuple[int, int]]) -> Runs:
     starts = [start for start, _ in ordered]
     ends = [end for _, end in ordered]
     if all(map(lt, ends, starts[1:])):
-        return starts, ends
+        return starts, ends  # nothing to merge, as mostly
     starts, ends = [], []
     for start, end in ordered:
         if ends and start <= ends[-1]:
