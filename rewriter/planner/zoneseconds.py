@@ -12,6 +12,8 @@ SECONDS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds, exp.StrToUnix)
 _DEFAULT_FORMAT = "%Y-%mstrict-%dstrict %Hstrict:%Mstrict:%Sstrict"
 #: What makes a number of numbers, and of the numbers of a group.
 _RECKONING = (exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Floor, exp.Ceil, exp.Abs)
+#: What answers one of several numbers; its conditions are judged where they stand.
+_CHOOSING = (exp.If, exp.Case, exp.Coalesce)
 _ROLLING = (exp.Min, exp.Max, exp.Sum, exp.Avg, exp.Distinct)
 
 
@@ -24,8 +26,11 @@ def counts_seconds(node: exp.Expr | None, operand: exp.Expr) -> bool:
 
 def reckoned(node: exp.Expr) -> exp.Expr:
     """The outermost of the sums, differences and the like that are made of a number."""
-    while isinstance(node.parent, (*_RECKONING, *_ROLLING)):
-        node = node.parent
+    while (parent := node.parent) is not None:
+        number = isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type(*exp.DataType.NUMERIC_TYPES)
+        if not number and not isinstance(parent, (*_RECKONING, *_CHOOSING, *_ROLLING)):
+            break
+        node = parent
     return node
 
 

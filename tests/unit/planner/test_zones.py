@@ -106,7 +106,12 @@ def test_parameters_are_read_in_the_zone(session: Session) -> None:
         "SELECT SUM(n) FROM f WHERE to_date(t) > now()",
         "SELECT datediff(current_timestamp(), t) FROM f",
         "SELECT SUM(n) FROM f JOIN other ON f.t = other.ts",
-        "SELECT SUM(n) FROM f JOIN other ON to_date(f.t) = other.day",
+        "SELECT SUM(n) FROM f JOIN other ON to_date(f.t) = other.s",
+        "SELECT SUM(n) FROM f JOIN other ON to_date(f.t) = CAST(other.ts AS DATE)",
+        "SELECT s FROM other WHERE EXISTS (SELECT 1 FROM f WHERE to_date(f.t) = other.ts)",
+        "SELECT SUM(n) FROM f WHERE unix_seconds(t) IN (1, unix_timestamp('2015-03-09 00:00:00'))",
+        "SELECT SUM(n) FROM f JOIN other ON unix_timestamp(f.t) = unix_timestamp(other.s)",
+        "SELECT timestamp_seconds(unix_timestamp(t)) FROM f",
         "SELECT o FROM f WHERE EXISTS (SELECT 1 FROM other WHERE other.ts = f.t)",
         "SELECT s FROM other WHERE ts IN (SELECT date_trunc('day', t) FROM f)",
         "SELECT year((SELECT MAX(t) FROM f))",
@@ -161,6 +166,8 @@ def test_what_would_mean_utc_is_refused(session: Session, query: str) -> None:
         ("SELECT SUM(CASE WHEN t >= '2015-03-09' THEN n END), SUM(n) FILTER (WHERE day(t) = 9) FROM f", [(6, 2)]),
         ("SELECT n FROM f WHERE t < '2015-03-09' UNION ALL SELECT n FROM f WHERE t >= '2015-03-10'", [(1,), (4,)]),
         ("SELECT unix_micros(t) FROM f WHERE t < '2015-03-09'", [(1425740400000000,)]),
+        ("SELECT SUM(n) FROM f WHERE unix_timestamp(t) < 1425740400 + 86400", [(1,)]),
+        ("SELECT SUM(n) FROM f JOIN other ON to_date(f.t) = other.day", [(None,)]),
     ],
 )  # fmt: skip
 def test_answers(session: Session, query: str, expected: list[tuple[object, ...]]) -> None:
