@@ -56,9 +56,9 @@ def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None
 
 def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
     for missing, measured in (
-        (hive_metastore.unavailable(), metastores.measure(metastore_partitions)),
         (None, lookups.on_sqlite()),
         (lookups.no_postgresql(), lookups.on_postgresql()),
+        (hive_metastore.unavailable(), metastores.measure(metastore_partitions)),
     ):
         if missing is not None:
             print(f"{missing}\n", flush=True)

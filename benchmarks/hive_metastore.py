@@ -23,7 +23,7 @@ from rewriter.exec.java import find_java_home
 #: What tells why there is nothing to compare with.
 MISSING = "The Hive metastore is not measured: its client pymetastore is missing; pip install -e '.[bench]' brings it"
 
-_START_SECONDS = 120
+_START_SECONDS = 300
 _OPENED = ("java.net", "java.lang")
 
 
@@ -42,7 +42,7 @@ def unavailable() -> str | None:
 def running() -> Iterator[int]:
     """A metastore with an empty database in a temporary directory; its port on 127.0.0.1. Killed at the end.
 
-    Takes some ten seconds. Raises ``RuntimeError`` with the end of its log where it does not come up.
+    Takes twenty seconds on an idle machine. Raises ``RuntimeError`` with the end of its log where it does not come up.
     """
     with tempfile.TemporaryDirectory(prefix="hive-metastore-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)

@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.timing import Figure, Table, seconds
+from benchmarks.timing import Figure, Table, shown
 from rewriter.catalog import Catalog, Snapshot, models
 from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite
 
@@ -34,6 +35,29 @@ EXTRA = "pip install -e '.[bench]' brings it"
 
 #: The warehouse's directory and the URL of its catalog's database (``None``: the file in the directory).
 Place = tuple[Path, str | None]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How long something took, in seconds: by the clock, and of the processor's time for this process."""
+
+    seconds: float
+    cpu: float
+
+    def figure(self, what: str, note: str = "") -> Figure:
+        """The row of a table. The processor's time tells what waited for the disk, a server or other programs."""
+        return Figure(what, self.seconds, f"{note}{'; ' if note else ''}CPU {shown(self.cpu)}")
+
+
+def measured(run: Callable[[], object], repeat: int = 1) -> Taken:
+    """The medians of ``repeat`` runs."""
+    walls, cpus = [], []
+    for _ in range(repeat):
+        wall, cpu = time.perf_counter(), time.process_time()
+        run()
+        walls.append(time.perf_counter() - wall)
+        cpus.append(time.process_time() - cpu)
+    return Taken(statistics.median(walls), statistics.median(cpus))
 
 
 @dataclass(frozen=True)
@@ -98,8 +122,8 @@ def open_catalog(place: Place) -> Catalog:
     return Catalog.open(warehouse) if url is None else Catalog.open(warehouse, url=url)
 
 
-def add(place: Place, shape: Shape, batch: int) -> float:
-    """Seconds for adding all partitions to a new table ``p``, ``batch`` of them in each commit."""
+def add(place: Place, shape: Shape, batch: int) -> Taken:
+    """The time for adding all partitions to a new table ``p``, ``batch`` of them in each commit."""
     catalog = open_catalog(place)
     with catalog.begin() as transaction:
         table = models.Table(
@@ -118,18 +142,18 @@ def add(place: Place, shape: Shape, batch: int) -> float:
             with catalog.begin() as transaction:
                 transaction.commit([AddPartitions(table, tuple(writes[start : start + batch]))])
 
-    taken = seconds(run)
+    taken = measured(run)
     catalog.close()
     return taken
 
 
-def rate(shape: Shape, taken: float) -> str:
+def rate(shape: Shape, seconds: float) -> str:
     """``33,000 partitions/s``."""
-    return f"{shape.size / taken:,.0f} partitions/s"
+    return f"{shape.size / seconds:,.0f} partitions/s"
 
 
-def gets(snapshot: Snapshot, shape: Shape) -> tuple[float, float]:
-    """Seconds for one partition of given values, each asked for the first time: by them, and by a filter."""
+def gets(snapshot: Snapshot, shape: Shape) -> tuple[Taken, Taken]:
+    """The times for one partition of given values, each asked for the first time: by them, and by a filter."""
     table = snapshot.table("p")
     chosen = random.Random(0).sample(shape.values(), GETS)
 
@@ -146,38 +170,38 @@ def gets(snapshot: Snapshot, shape: Shape) -> tuple[float, float]:
     return each(by_values, chosen), each(by_filter, chosen)
 
 
-def each(run: Callable[[tuple[str, str, str]], None], chosen: Sequence[tuple[str, str, str]]) -> float:
-    """The median seconds of one call, each for another partition; the first tenth warms up."""
-    times = [seconds(partial(run, values)) for values in chosen]
-    return statistics.median(times[len(times) // 10 :])
+def each(run: Callable[[tuple[str, str, str]], None], chosen: Sequence[tuple[str, str, str]]) -> Taken:
+    """The medians of one call, each for another partition; the first tenth warms up."""
+    times = [measured(partial(run, values)) for values in chosen][len(chosen) // 10 :]
+    return Taken(statistics.median(t.seconds for t in times), statistics.median(t.cpu for t in times))
 
 
-def answers(snapshot: Snapshot, shape: Shape) -> Iterator[tuple[str, float, int]]:
+def answers(snapshot: Snapshot, shape: Shape) -> Iterator[tuple[str, Taken, int]]:
     """Each filter of the shape: what it asks, the median of some runs after one to warm up, how many partitions."""
     table = snapshot.table("p")
     for what, text in shape.filters().items():
         found = len(snapshot.get_partitions_by_filter(table, text))
-        yield what, seconds(partial(snapshot.get_partitions_by_filter, table, text), REPEAT), found
+        yield what, measured(partial(snapshot.get_partitions_by_filter, table, text), REPEAT), found
 
 
-def listing(snapshot: Snapshot) -> tuple[float, float]:
-    """Seconds for the names of all partitions, one by one, and for their count."""
+def listing(snapshot: Snapshot) -> tuple[Taken, Taken]:
+    """The times for the names of all partitions, one by one, and for their count."""
     lookup = snapshot.lookup(snapshot.table("p"), None)
     lookup.count()
-    return seconds(lambda: sum(1 for _ in lookup.names()), 3), seconds(lookup.count, 3)
+    return measured(lambda: sum(1 for _ in lookup.names()), 3), measured(lookup.count, 3)
 
 
 def _measure(database: str, new_place: Callable[[], Place]) -> Iterator[Table]:
     batch = BATCHES[0]
     for regions in SIZES:
-        shape, tried, places = Shape(regions), list[tuple[int, float]](), list[Place]()
+        shape, tried, places = Shape(regions), list[tuple[int, Taken]](), list[Place]()
         for size in BATCHES if regions < SIZES[-1] else (batch,):
             if size > shape.size and tried:
                 continue
             places.append(new_place())
             tried.append((size, add(places[-1], shape, size)))
-        batch = min(tried, key=lambda one: one[1])[0]
-        figures = [Figure(f"add all, {size:,} in a commit", taken, rate(shape, taken)) for size, taken in tried]
+        batch = min(tried, key=lambda one: one[1].seconds)[0]
+        figures = [taken.figure(f"add all, {size:,} in a commit", rate(shape, taken.seconds)) for size, taken in tried]
         catalog = open_catalog(places[-1])
         figures += [*_questions(catalog, shape), _names_alone(places[-1], shape)]
         catalog.close()
@@ -187,14 +211,14 @@ def _measure(database: str, new_place: Callable[[], Place]) -> Iterator[Table]:
 def _questions(catalog: Catalog, shape: Shape) -> Iterator[Figure]:
     snapshot = catalog.snapshot()
     by_values, by_filter = gets(snapshot, shape)
-    yield Figure("get one, by its values", by_values, "median of hundreds, under one snapshot")
-    yield Figure("get one, by a filter", by_filter, "the filter's text is parsed each time")
-    yield Figure("take a snapshot", seconds(catalog.snapshot, 101))
+    yield by_values.figure("get one, by its values", "median of hundreds, under one snapshot")
+    yield by_filter.figure("get one, by a filter", "the filter's text is parsed each time")
+    yield measured(catalog.snapshot, 101).figure("take a snapshot")
     for what, taken, found in answers(snapshot, shape):
-        yield Figure(what, taken, f"{found:,} partitions")
+        yield taken.figure(what, f"{found:,} partitions")
     names, count = listing(snapshot)
-    yield Figure("names of all, streaming", names, f"{names / shape.size * 1e6:.2f} µs each")
-    yield Figure("count of all", count)
+    yield names.figure("names of all, streaming")
+    yield count.figure("count of all")
 
 
 def _names_alone(place: Place, shape: Shape) -> Figure:
@@ -206,7 +230,7 @@ def _names_alone(place: Place, shape: Shape) -> Figure:
     answer = json.loads(done.stdout)
     assert answer["names"] == shape.size
     note = f"at most {answer['more'] / 1024:,.1f} MB more memory than the {answer['before'] / 1024:,.0f} MB before"
-    return Figure("— in a process of its own", answer["seconds"], note)
+    return Taken(answer["seconds"], answer["cpu"]).figure("— in a process of its own", note)
 
 
 def _numbered(folder: Path, new_url: Callable[[], str] | None) -> Callable[[], Place]:
@@ -247,9 +271,10 @@ def _child(place: Place) -> None:
         nonlocal count
         count = sum(1 for _ in lookup.names())
 
-    taken = seconds(run)
+    taken = measured(run)
     catalog.close()
-    print(json.dumps({"names": count, "seconds": taken, "before": before, "more": _peak() - before}))
+    memory = {"before": before, "more": _peak() - before}
+    print(json.dumps({"names": count, "seconds": taken.seconds, "cpu": taken.cpu, **memory}))
 
 
 def _peak() -> int:

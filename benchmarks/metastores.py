@@ -20,15 +20,17 @@ from benchmarks.lookups import (
     HOURS,
     REPEAT,
     Shape,
+    Taken,
     add,
     answers,
     each,
     gets,
     listing,
+    measured,
     open_catalog,
     rate,
 )
-from benchmarks.timing import Figure, Table, ratio, seconds
+from benchmarks.timing import Figure, Table, ratio
 
 #: The shape of a table with about that many partitions.
 REGIONS, SMALL = 2, 2_000
@@ -66,16 +68,16 @@ def _name(shape: Shape, batch: int) -> str:
     return f"p{shape.size}_{batch}"
 
 
-def _best(tried: Sequence[tuple[int, float]]) -> tuple[int, float]:
+def _best(tried: Sequence[tuple[int, Taken]]) -> tuple[int, Taken]:
     """The batch that took the least time, and its time."""
-    return min(tried, key=lambda one: one[1])
+    return min(tried, key=lambda one: one[1].seconds)
 
 
-def _adds(shape: Shape, ours: tuple[int, float], theirs: tuple[int, float]) -> Iterator[Figure]:
+def _adds(shape: Shape, ours: tuple[int, Taken], theirs: tuple[int, Taken]) -> Iterator[Figure]:
     (batch, taken), (their_batch, their_time) = ours, theirs
-    yield Figure(f"add all, {batch:,} in a commit", taken, rate(shape, taken))
-    note = f"{rate(shape, their_time)}; ours takes {ratio(their_time, taken)} less"
-    yield Figure(f"{_HIVE}, {their_batch:,} in a call", their_time, note)
+    yield taken.figure(f"add all, {batch:,} in a commit", rate(shape, taken.seconds))
+    note = f"{rate(shape, their_time.seconds)}; ours takes {ratio(their_time.seconds, taken.seconds)} less"
+    yield Figure(f"{_HIVE}, {their_batch:,} in a call", their_time.seconds, note)
 
 
 def _reads(client: Any, warehouse: Path, name: str, shape: Shape) -> Iterator[Figure]:
@@ -89,20 +91,21 @@ def _reads(client: Any, warehouse: Path, name: str, shape: Shape) -> Iterator[Fi
     for what, taken, found in answers(snapshot, shape):
         call = partial(client.get_partitions_by_filter, "default", name, shape.filters()[what], -1)
         assert len(call()) == found, what
-        yield from _pair(what, taken, seconds(call, REPEAT), f"{found:,} partitions")
+        yield from _pair(what, taken, measured(call, REPEAT), f"{found:,} partitions")
     names, count = listing(snapshot)
     every = partial(client.get_partition_names, "default", name, -1)
     # They list hours as text: 1, 10, 11, …
     assert sorted(every()) == sorted(snapshot.lookup(snapshot.table("p"), None).names())
-    yield from _pair("names of all", names, seconds(every, REPEAT))
+    yield from _pair("names of all", names, measured(every, REPEAT))
     counted = partial(client.get_num_partitions_by_filter, "default", name, "region >= ''")
     assert counted() == shape.size
-    yield from _pair("count of all", count, seconds(counted, REPEAT))
+    yield from _pair("count of all", count, measured(counted, REPEAT))
     catalog.close()
 
 
-def _pair(what: str, ours: float, theirs: float, note: str = "") -> tuple[Figure, Figure]:
-    return Figure(what, ours, note), Figure(_HIVE, theirs, f"ours takes {ratio(theirs, ours)} less")
+def _pair(what: str, ours: Taken, theirs: Taken, note: str = "") -> tuple[Figure, Figure]:
+    less = f"ours takes {ratio(theirs.seconds, ours.seconds)} less"
+    return ours.figure(what, note), Figure(_HIVE, theirs.seconds, less)
 
 
 def _warm_up(client: Any, folder: Path) -> None:
@@ -117,8 +120,8 @@ def _warm_up(client: Any, folder: Path) -> None:
             client.get_partitions_by_filter("default", "warm", text, -1)
 
 
-def _add(client: Any, name: str, folder: Path, shape: Shape, batch: int) -> float:
-    """Seconds for adding all partitions to a new table of the metastore, ``batch`` of them in each call."""
+def _add(client: Any, name: str, folder: Path, shape: Shape, batch: int) -> Taken:
+    """The time for adding all partitions to a new table of the metastore, ``batch`` of them in each call."""
     from pymetastore.hive_metastore import ttypes
 
     def storage(location: Path) -> Any:
@@ -170,7 +173,7 @@ def _add(client: Any, name: str, folder: Path, shape: Shape, batch: int) -> floa
         for some in _batches(partitions, batch):
             client.add_partitions_req(ttypes.AddPartitionsRequest("default", name, some, False, False))
 
-    return seconds(run)
+    return measured(run)
 
 
 def _batches(partitions: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
