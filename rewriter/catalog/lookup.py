@@ -169,8 +169,12 @@ class Lookup:
 
     def holds(self, key: bytes) -> bool:
         """Whether a key of the table is one that counts. O(log n) in the scans, and what their filters take."""
+        scan = self._scan_with(key)
+        return scan is not None and scan.holds(self.fields_of(key))
+
+    def _scan_with(self, key: bytes) -> Scan | None:
         at = bisect_right(self.scans, key, key=_start) - 1
-        return at >= 0 and key < self.scans[at].end and self.scans[at].holds(self.fields_of(key))
+        return self.scans[at] if at >= 0 and key < self.scans[at].end else None
 
     def fields_of(self, key: bytes) -> tuple[bytes, ...]:
         """The key's fields, which order as the values do."""
@@ -249,12 +253,13 @@ class Lookup:
         index = self.choice.index
         if index is None:
             return None
-        # A condition means keys that lie in the scans; which do, ``holds`` tells.
-        condition = self._residual(schema.partition_fields.c.key).condition
+        tested = self._residual(schema.partition_fields.c.key)
         with self.database.read() as connection:
-            found = reads.indexed_keys(connection, index.places, MOST_GATHERED + 1, condition)
-        # More have come since they were counted: too many to be held.
-        return None if len(found) > MOST_GATHERED else sorted(filter(self.holds, found))
+            found = reads.indexed_keys(connection, index.places, MOST_GATHERED + 1, tested.condition)
+        if len(found) > MOST_GATHERED:
+            return None  # More have come since they were counted: too many to be held.
+        # The condition is one on keys that lie in the scans; which do is tested here.
+        return sorted(filter(self._scan_with if tested.exact else self.holds, found))
 
     def _residual(self, key: sa.ColumnElement[bytes]) -> Residual:
         return residual_of(self.scans, [keys.width_of(column.type) for column in self.table.partition_columns], key)

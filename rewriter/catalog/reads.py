@@ -173,7 +173,7 @@ def indexed_keys(
     """
     entry = schema.partition_fields
     query = stretches.search(connection, entry.c.place, (entry.c.place, entry.c.key), _with((), condition), places)
-    return [key for _, key in connection.execute(query.limit(most))]
+    return [key for _, key in connection.execute(query.limit(most)).all()]
 
 
 def files(
@@ -224,9 +224,9 @@ def _page(
     row = schema.partitions
     query = stretches.search(connection, row.c.key, columns, _with(_visible(row, ids), condition), ranges)
     if len(ranges) == 1:
-        return list(connection.execute(query.order_by("key").limit(limit)))
+        return list(connection.execute(query.order_by("key").limit(limit)).all())
     # An ORDER BY of a database would read all that there is in the ranges before it answers the first row.
-    return sorted(connection.execute(query.limit(limit)), key=itemgetter(0))
+    return sorted(connection.execute(query.limit(limit)).all(), key=itemgetter(0))
 
 
 def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
