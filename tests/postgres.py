@@ -1,7 +1,8 @@
 """A real PostgreSQL for the tests: one server for the whole run, an empty schema of its own for each test that asks.
 
-The server comes with the package ``pgserver``, or is the one that ``REWRITER_TEST_POSTGRES`` names by a URL whose user
-may create schemas (``postgresql://user:password@host/postgres``). Nothing is skipped where there is neither.
+The server comes with the package ``pgserver``, or is the one that ``REWRITER_TEST_POSTGRES`` names by a URL
+(``postgresql://user:password@host/postgres``); its user makes schemas, databases and roles. Nothing is skipped where
+there is neither.
 """
 
 from __future__ import annotations

@@ -11,9 +11,6 @@ import sqlalchemy as sa
 
 from rewriter.errors import Error
 
-#: The condition of the error that says that a connection broke: what it was doing may be done, or not.
-CONNECTION_LOST = "CATALOG_CONNECTION_LOST"
-
 
 class Purpose(Enum):
     """What a database transaction is for."""

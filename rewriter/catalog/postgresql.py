@@ -13,11 +13,17 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from rewriter.catalog.backend import CONNECTION_LOST, Backend, Purpose
+from rewriter.catalog.backend import Backend, Purpose
 from rewriter.errors import ConflictError, DataError, Error, InterfaceError, OperationalError
 
-#: How long a connection may take to open, in seconds, unless the URL has another ``connect_timeout``.
-CONNECT_TIMEOUT_SECONDS = 10
+#: How connections are opened, unless the URL says otherwise; seconds. A server whose host has gone is noticed, too.
+CONNECTION = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "application_name": "rewriter",
+}
 
 #: Settings of a connection; what stands in the ``options`` of the URL comes after them and wins.
 SETTINGS = {
@@ -31,7 +37,7 @@ SETTINGS = {
     "tcp_keepalives_count": "3",
 }
 
-#: Of the advisory lock under which the schema is made and upgraded: the word "rewriter", abridged.
+#: The number of the advisory lock under which the schema is made and upgraded: the letters of "rewriter".
 _MIGRATION_LOCK = 0x7265777269746572
 
 _ALONE = {
@@ -60,7 +66,7 @@ def backend(url: str | sa.URL) -> Backend:
                 "options": f"{settings} {given if isinstance(given, str) else ' '.join(given)}".rstrip(),
                 # Statements are planned for the values that they are run with, and a pooler may stand in between.
                 "prepare_threshold": None,
-                **({} if "connect_timeout" in query else {"connect_timeout": CONNECT_TIMEOUT_SECONDS}),
+                **{name: value for name, value in CONNECTION.items() if name not in query},
             },
             pool_size=4,
             max_overflow=-1,
@@ -170,7 +176,7 @@ def _translated(place: str, error: BaseException, lost: bool) -> Error:
     if lost:
         return OperationalError(
             f"the connection to the catalog {place} was lost: {text}",
-            condition=CONNECTION_LOST,
+            condition="CATALOG_CONNECTION_LOST",
             object=place,
             hint="see that the server runs, and run the statement again: nothing of it was committed",
         )

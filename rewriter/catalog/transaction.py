@@ -8,7 +8,6 @@ from types import TracebackType
 import sqlalchemy as sa
 
 from rewriter.catalog import commit, reads, schema
-from rewriter.catalog.backend import CONNECTION_LOST
 from rewriter.catalog.changes import Change
 from rewriter.catalog.context import CommitContext, hold_write_id, not_open
 from rewriter.catalog.database import NOW, Database, next_number
@@ -108,19 +107,21 @@ class Transaction:
         context: CommitContext | None = None
         try:
             with self._database.write() as connection:
-                context = CommitContext(self._database, connection, self._id, self._snapshot, read, frozenset(unproven))
-                commit.apply(context, changes)
+                made = CommitContext(self._database, connection, self._id, self._snapshot, read, frozenset(unproven))
+                commit.apply(made, changes)
+                context = made
         except OperationalError as error:
-            if error.condition != CONNECTION_LOST or context is None or not self._is_committed(error):
+            # Where all was applied, it was the database's COMMIT that failed.
+            if context is None or not self._is_committed(error):
                 raise
         self._differences = tuple(context.differences)
         self._ended = True
         return context.sequence
 
-    def _is_committed(self, lost: OperationalError) -> bool:
-        """Whether the commit was made whose connection was lost on the way; never again where it was not.
+    def _is_committed(self, failure: OperationalError) -> bool:
+        """Whether the commit was made, though the database did not say so; it never will be where it was not.
 
-        The database answers when it has settled it: the write that asks comes after. Raises ``CommitUnknownError``.
+        The rollback comes after whatever the database still does of it. Raises ``CommitUnknownError``.
         """
         try:
             self.rollback()
@@ -130,8 +131,8 @@ class Transaction:
                 return connection.execute(sa.select(transaction.c.state).where(mine)).scalar() == "committed"
         except OperationalError as error:
             raise CommitUnknownError(
-                f"whether transaction {self._id} was committed cannot be told: {lost.message}",
-                object=lost.object,
+                f"whether transaction {self._id} was committed cannot be told: {failure.message}",
+                object=failure.object,
                 hint="do not repeat the statement before you have looked whether its rows are there",
             ) from error
 

@@ -362,7 +362,7 @@ def _check_rebuilt(history: History) -> None:
 
 @pytest.mark.parametrize(("catalog_url", "seed"), seeds(6), indirect=["catalog_url"])
 def test_random_histories(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
-    _run(tmp_path, catalog_url, seed, steps=70)
+    _run(tmp_path, catalog_url, seed, steps=70 if catalog_url is None else 30)
 
 
 @pytest.mark.long

@@ -101,15 +101,17 @@ def run(seeds: Iterable[int], campaign: Campaign, folder: Path, processes: int =
     return total
 
 
-def run_seed(seed: int, campaign: Campaign, folder: Path, engine: Engine | None = None) -> Tally:
+def run_seed(
+    seed: int, campaign: Campaign, folder: Path, engine: Engine | None = None, catalog: str | None = None
+) -> Tally:
     """One history, its questions, and what came of them: the same for the same seed.
 
-    With ``engine`` the questions go to it, over the warehouse that DuckDB wrote.
+    With ``engine`` the questions go to it, over the warehouse that DuckDB wrote. ``catalog`` is the URL of its catalog.
     """
     place = folder / f"seed_{seed}"
     place.mkdir(parents=True)
     rng, tally = random.Random(seed), Tally()
-    history = begin(random_schema(rng), place / "warehouse")
+    history = begin(random_schema(rng), place / "warehouse", catalog)
     reference = Reference(place)
     asking = history.open(engine) if engine is not None else history.connection
     try:

@@ -31,7 +31,7 @@ NOW = parse_instant(NOW_TEXT)
 
 @dataclass
 class History:
-    """A warehouse that went through ``steps``, and the models of its cubes by name."""
+    """A warehouse that went through ``steps``, and the models of its cubes by name. ``catalog`` is its URL."""
 
     schema: Schema
     warehouse: Path
@@ -39,6 +39,7 @@ class History:
     models: dict[str, Model]
     steps: list[Step] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    catalog: str | None = None
 
     def take(self, step: Step) -> None:
         """Runs a step in the model and in the warehouse, and what keeps the promises that it would break.
@@ -57,19 +58,19 @@ class History:
 
     def open(self, engine: str | Engine) -> rewriter.Connection:
         """Another session over the warehouse."""
-        return _open(self.warehouse, engine)
+        return _open(self.warehouse, engine, self.catalog)
 
 
-def _open(warehouse: Path, engine: str | Engine) -> rewriter.Connection:
-    connection = rewriter.connect(warehouse, engine=engine)
+def _open(warehouse: Path, engine: str | Engine, catalog: str | None = None) -> rewriter.Connection:
+    connection = rewriter.connect(warehouse, engine=engine, catalog=catalog)
     connection.cursor().execute(f"SET rewriter.now = '{NOW_TEXT}'")
     return connection
 
 
-def begin(schema: Schema, warehouse: Path) -> History:
+def begin(schema: Schema, warehouse: Path, catalog: str | None = None) -> History:
     """A warehouse with the schema's objects and without partitions."""
     models = {cube.name: Model(cube) for cube in schema.cubes}
-    history = History(schema, warehouse, _open(warehouse, "duckdb"), models)
+    history = History(schema, warehouse, _open(warehouse, "duckdb", catalog), models, catalog=catalog)
     for sql in statements(schema):
         history.run(sql)
     return history

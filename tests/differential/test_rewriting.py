@@ -49,6 +49,13 @@ def test_rewritten_answers_are_base_answers_long(tmp_path: Path) -> None:
     _assert_sound(run(range(1000, 1200), Campaign(queries=500), tmp_path))
 
 
+def test_a_catalog_on_postgresql_answers_the_same(tmp_path: Path, postgres_url: str) -> None:
+    tally = run_seed(8, Campaign(queries=10, rounds=1, steps=3), tmp_path, catalog=postgres_url)
+    assert not tally.failures, "\n\n".join(tally.failures)
+    assert tally.asked == 10
+    assert tally.rolled
+
+
 def _on_spark(seeds: range, queries: int, tmp_path: Path, spark: Any) -> None:
     total = Tally()
     for seed in seeds:

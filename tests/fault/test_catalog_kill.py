@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from postgres import seeds
 
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Column, Cube, DataFile, Fact, Storage, StorageTable, Table
-from rewriter.errors import ConflictError
+from rewriter.errors import ConflictError, OperationalError
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
@@ -36,9 +37,9 @@ from rewriter.errors import ConflictError
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
-warehouse, first, batches = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+warehouse, url, first, batches = sys.argv[1], sys.argv[2] or None, int(sys.argv[3]), int(sys.argv[4])
 layout = TimeLayout.of(UpdatePeriod.HOURLY, [("dt", None)])
-catalog = Catalog.open(warehouse)
+catalog = Catalog.open(warehouse, url)
 table = catalog.snapshot().table("hours")
 print("begun", flush=True)
 for batch in range(first, first + batches):
@@ -51,9 +52,9 @@ for batch in range(first, first + batches):
 """
 
 
-def _warehouse(directory: Path) -> Catalog:
+def _warehouse(directory: Path, url: str | None) -> Catalog:
     """Hours with days over them; the first day is there in both, and fresh."""
-    catalog = Catalog.open(directory)
+    catalog = Catalog.open(directory, url)
     periods = {"hours": P.HOURLY, "days": P.DAILY}
     with catalog.begin() as tx:
         tables = [
@@ -109,7 +110,7 @@ def _forked(action: Callable[[], None]) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def _killed_at(directory: Path, moment: int) -> bool:
+def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
     """Runs an OVERWRITE in a child that kills itself at the n-th moment, and says whether it came to that.
 
     Moments are: before each statement of the database, behind it, and before each COMMIT.
@@ -124,7 +125,7 @@ def _killed_at(directory: Path, moment: int) -> bool:
             if seen == moment:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        catalog = Catalog.open(directory)
+        catalog = Catalog.open(directory, url)
         for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
             sa.event.listen(sa.Engine, name, count)
         _write(catalog, "hours", HOURS[10:], wipe=True)
@@ -134,23 +135,24 @@ def _killed_at(directory: Path, moment: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def test_killed_at_every_statement_of_a_write(tmp_path: Path) -> None:
-    catalog = _warehouse(tmp_path)
+def test_killed_at_every_statement_of_a_write(tmp_path: Path, catalog_url: str | None) -> None:
+    catalog = _warehouse(tmp_path, catalog_url)
     before = _state(catalog.snapshot())
     catalog.close()
-    moment = 1
-    while _killed_at(tmp_path, moment):
-        assert _state(Catalog.open(tmp_path).snapshot()) == before
-        moment += 1
+    # Connections take longer to open than a file: on PostgreSQL every sixth moment is tried.
+    moment, stride = 1, 1 if catalog_url is None else 6
+    while _killed_at(tmp_path, catalog_url, moment):
+        assert _state(Catalog.open(tmp_path, catalog_url).snapshot()) == before
+        moment += stride
     # All statements of begin, write id and commit were tried; the last child lived and committed.
     assert moment > 60
-    catalog = Catalog.open(tmp_path)
+    catalog = Catalog.open(tmp_path, catalog_url)
     assert _is_written(catalog.snapshot())
-    assert len(catalog.snapshot().transactions.open) >= moment // 2
+    assert len(catalog.snapshot().transactions.open) >= moment // stride // 2
     _check_log(catalog)
     # Those that died are open still, and block nobody.
     _write(catalog, "hours", ["2013-01-02-00"])
-    assert catalog.abort_dead(0.0) >= moment // 2
+    assert catalog.abort_dead(0.0) >= moment // stride // 2
     assert not catalog.snapshot().transactions.open
 
 
@@ -165,13 +167,14 @@ def _is_written(snapshot: Snapshot) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_killed_at_random_moments(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(("catalog_url", "seed"), seeds(3), indirect=["catalog_url"])
+def test_killed_at_random_moments(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
     rng = random.Random(seed)
-    catalog = _warehouse(tmp_path)
+    catalog = _warehouse(tmp_path, catalog_url)
     for attempt in range(2):
         child = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(tmp_path), str(1000 + 100 * attempt), "100"], stdout=subprocess.PIPE
+            [sys.executable, "-c", WRITER, str(tmp_path), catalog_url or "", str(1000 + 100 * attempt), "100"],
+            stdout=subprocess.PIPE,
         )
         assert child.stdout is not None
         assert child.stdout.readline() == b"begun\n"
@@ -200,11 +203,12 @@ def _check_batches(catalog: Catalog, note: str) -> int:
     return len(set(batches))
 
 
-def test_two_processes_write_at_once(tmp_path: Path) -> None:
-    catalog = _warehouse(tmp_path)
+def test_two_processes_write_at_once(tmp_path: Path, catalog_url: str | None) -> None:
+    catalog = _warehouse(tmp_path, catalog_url)
+    batches = 25 if catalog_url is None else 8
+    arguments = [sys.executable, "-c", WRITER, str(tmp_path), catalog_url or ""]
     children = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(first), "25"], stdout=subprocess.DEVNULL)
-        for first in (1000, 1500)
+        subprocess.Popen([*arguments, str(first), str(batches)], stdout=subprocess.DEVNULL) for first in (1000, 1500)
     ]
     checks = 0
     while any(child.poll() is None for child in children):
@@ -212,17 +216,122 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
         checks += 1
     assert [child.wait() for child in children] == [0, 0]
     assert checks > 1
-    assert _check_batches(catalog, "at the end") == 50
+    assert _check_batches(catalog, "at the end") == 2 * batches
     _check_log(catalog)
 
 
-def test_a_process_that_was_aborted_while_it_slept_cannot_commit(tmp_path: Path) -> None:
-    catalog = _warehouse(tmp_path)
+def test_a_process_that_was_aborted_while_it_slept_cannot_commit(tmp_path: Path, catalog_url: str | None) -> None:
+    catalog = _warehouse(tmp_path, catalog_url)
     table = catalog.snapshot().table("hours")
     sleeper = catalog.begin()
     change = WritePartitions(table, sleeper.write_id(table), (PartitionWrite(("2013-01-05-00",)),), overwrite=False)
     before = _state(catalog.snapshot())
-    assert os.WEXITSTATUS(_forked(lambda: os._exit(Catalog.open(tmp_path).abort_dead(0.0)))) == 1
+    assert os.WEXITSTATUS(_forked(lambda: os._exit(Catalog.open(tmp_path, catalog_url).abort_dead(0.0)))) == 1
     with pytest.raises(ConflictError):
         sleeper.commit([change])
     assert _state(catalog.snapshot()) == before
+
+
+#: A process that writes the partition of its hour and says so; it commits when it is told to.
+TURNS = """
+import sys
+from rewriter.catalog import Catalog
+from rewriter.catalog.changes import PartitionWrite, WritePartitions
+from rewriter.errors import ConflictError
+
+catalog = Catalog.open(sys.argv[1], sys.argv[2] or None)
+table = catalog.snapshot().table("hours")
+with catalog.begin() as tx:
+    change = WritePartitions(table, tx.write_id(table), (PartitionWrite((sys.argv[3],)),), overwrite=True)
+    print("begun", flush=True)
+    sys.stdin.readline()
+    try:
+        tx.commit([change])
+        print("committed")
+    except ConflictError as error:
+        print(error.condition, error.sqlstate)
+"""
+
+
+def test_processes_meet_in_partitions_only(tmp_path: Path, catalog_url: str | None) -> None:
+    catalog = _warehouse(tmp_path, catalog_url)
+    arguments = [sys.executable, "-c", TURNS, str(tmp_path), catalog_url or ""]
+    writers = [
+        subprocess.Popen([*arguments, hour], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for hour in ("2013-01-01-00", "2013-01-01-01", "2013-01-01-00")
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "begun\n"
+    said = [writer.communicate("go\n")[0] for writer in writers]
+    assert said == ["committed\n", "committed\n", "CONCURRENT_WRITE 40001\n"]
+    assert not catalog.snapshot().transactions.open
+    _check_log(catalog)
+
+
+def test_a_forked_child_does_not_speak_on_its_parents_connection(tmp_path: Path, catalog_url: str | None) -> None:
+    catalog = _warehouse(tmp_path, catalog_url)
+    before = catalog.snapshot()
+    children = []
+    for child in range(3):
+        pid = os.fork()
+        if pid == 0:
+            gc.disable()
+            code = 1
+            try:
+                for batch in range(3):
+                    _write(catalog, "hours", [f"2013-02-0{child + 1}-0{batch}"])
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(pid)
+    for batch in range(3):
+        _write(catalog, "hours", [f"2013-03-01-0{batch}"])
+    assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
+    assert catalog.snapshot().sequence == before.sequence + 12
+    assert len(catalog.snapshot().partitions(before.table("hours"))) == 20 + 12
+    _check_log(catalog)
+
+
+def test_a_writer_that_stops_in_the_middle_blocks_nobody_for_long(tmp_path: Path, postgres_url: str) -> None:
+    """It is stopped inside its database transaction, while it holds the lock; the server ends it."""
+    catalog = _warehouse(tmp_path, postgres_url)
+    options = sa.make_url(postgres_url).query["options"]
+    impatient = sa.make_url(postgres_url).update_query_dict(
+        {"options": f"{options} -cidle_in_transaction_session_timeout=1s -clock_timeout=100ms"}
+    )
+    url = impatient.render_as_string(hide_password=False)
+
+    def run() -> None:
+        stopping = Catalog.open(tmp_path, url)
+        table = stopping.snapshot().table("hours")
+        with stopping.begin() as tx:
+            change = WritePartitions(table, tx.write_id(table), (PartitionWrite(("2013-01-05-00",)),), overwrite=False)
+
+            def stop(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+                if statement.startswith("INSERT INTO events"):
+                    os.kill(os.getpid(), signal.SIGSTOP)
+
+            sa.event.listen(sa.Engine, "before_cursor_execute", stop)
+            tx.commit([change])
+
+    child = os.fork()
+    if child == 0:
+        gc.disable()
+        try:
+            run()
+        except OperationalError as error:
+            os._exit(7 if error.condition == "CATALOG_CONNECTION_LOST" else 1)
+        finally:
+            os._exit(2)
+    assert os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1])
+    other = Catalog.open(tmp_path, url)
+    with pytest.raises(OperationalError) as caught:
+        other.begin()
+    assert (caught.value.condition, caught.value.sqlstate) == ("CATALOG_BUSY", None)
+    # The others wait for longer, and their turn comes.
+    _write(catalog, "hours", ["2013-01-05-00"])
+    os.kill(child, signal.SIGCONT)
+    assert os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 7
+    assert len(catalog.snapshot().files(catalog.snapshot().table("hours"))) == 21
+    _check_log(catalog)

@@ -102,6 +102,29 @@ def test_the_environment_names_the_warehouse(
     assert "c " in capsys.readouterr().out
 
 
+def test_a_catalog_on_postgresql(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse = ["-w", str(tmp_path / "w")]
+    # Rewriting makes neither a warehouse nor a catalog.
+    for _ in range(2):
+        assert cli.main(["rewrite", *warehouse, "--catalog", postgres_url, QUERY]) == 1
+        assert "WAREHOUSE_NOT_FOUND" in capsys.readouterr().err
+        (tmp_path / "w").mkdir(exist_ok=True)
+    assert cli.main(["sql", *warehouse, "--catalog", postgres_url, "-e", SETUP]) == 0
+    assert not (tmp_path / "w" / "catalog.db").exists()
+    monkeypatch.setenv("REWRITER_CATALOG", postgres_url)
+    assert cli.main(["sql", *warehouse, "-e", "SHOW TABLES"]) == 0
+    assert "hours" in capsys.readouterr().out
+    assert cli.main(["rewrite", *warehouse, QUERY]) == 0
+    assert "hours" in capsys.readouterr().out
+    monkeypatch.setenv("REWRITER_CATALOG", "postgresql://u:g3heim@localhost:1/db")
+    assert cli.main(["sql", *warehouse, "--debug", "-e", "SHOW TABLES"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("Error: [CATALOG_UNAVAILABLE] the catalog postgresql://u@localhost:1/db cannot be")
+    assert "g3heim" not in captured.out + captured.err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -110,6 +133,7 @@ def test_the_environment_names_the_warehouse(
         ["sql", "-w", "{w}", "--set", "rewriter.nope=1", "-e", "SHOW TABLES"],
         ["sql", "-w", "{w}", "-e", "SELECT 'open"],
         ["sql", "-w", "{w}", "--engine", "duckdb", "--master", "local", "-e", "SHOW TABLES"],
+        ["sql", "-w", "{w}", "--catalog", "mysql://h/db", "-e", "SHOW TABLES"],
         ["golden", "{w}/nothing"],
         ["demo", "{w}"],
     ],

@@ -162,3 +162,40 @@ def test_constructors() -> None:
     assert dbapi.NUMBER == "decimal(10,2)"
     assert dbapi.NUMBER != "string"
     assert len({dbapi.STRING, dbapi.NUMBER, dbapi.STRING}) == 2
+
+
+def test_a_catalog_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
+    """The whole way; a second connection sees what the first one did, and files lie in the directory."""
+    hours = [f"('UA', 1, '2013-01-01-{hour:02}')" for hour in range(24)]
+    with (
+        rewriter.connect(tmp_path, engine="duckdb", catalog=postgres_url) as connection,
+        rewriter.connect(tmp_path, engine="duckdb", catalog=postgres_url) as other,
+    ):
+        for statement in (
+            "CREATE TABLE hours (carrier STRING, n BIGINT) PARTITIONED BY (dt STRING)",
+            "CREATE TABLE days (carrier STRING, n BIGINT) PARTITIONED BY (dt STRING)",
+            "CREATE CUBE c (carrier STRING, n BIGINT MEASURE SUM, t TIMESTAMP TIME)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH'),"
+            " TABLE days PERIOD DAILY PARTITIONED BY t AS (dt = 'yyyy-MM-dd'))",
+            f"INSERT INTO hours PARTITION (dt) VALUES {', '.join(hours)}",
+            "INSERT INTO hours PARTITION (dt = '2013-01-02-00') VALUES ('AA', 5), ('ÜA', 6)",
+            "REFRESH FACT f",
+        ):
+            connection.execute(statement)
+        where = "t >= '2013-01-01' AND t < '2013-01-02 01:00'"
+        query = f"SELECT carrier, SUM(n) FROM c WHERE {where} GROUP BY carrier ORDER BY 2"
+        cursor = other.execute(query)
+        assert cursor.fetchall() == [("AA", 5), ("ÜA", 6), ("UA", 24)]
+        parts = cursor.plan.coverage.references[0].parts  # type: ignore[union-attr]
+        assert {part.table: part.partitions for part in parts} == {"days": 1, "hours": 1}
+        shown = other.execute("SHOW PARTITIONS hours WHERE dt LIKE '%-00' ORDER BY dt DESC").fetchall()
+        assert shown == [("dt=2013-01-02-00",), ("dt=2013-01-01-00",)]
+        other.execute("ALTER TABLE hours DROP PARTITION (dt = '2013-01-02-00')")
+        with pytest.raises(rewriter.OperationalError) as caught:
+            connection.execute(query)
+        assert caught.value.condition == "MISSING_PARTITIONS"
+        for statement in ("DROP FACT f", "DROP CUBE c", "DROP TABLE hours", "DROP TABLE days"):
+            connection.execute(statement)
+        assert other.execute("SHOW TABLES").fetchall() == []
+    assert not (tmp_path / "catalog.db").exists()
+    assert list(tmp_path.glob("**/*.parquet"))

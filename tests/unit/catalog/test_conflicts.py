@@ -7,6 +7,8 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+import sqlalchemy as sa
+from postgres import on_sqlite
 
 from rewriter.catalog import Transaction
 from rewriter.catalog.changes import (
@@ -20,7 +22,7 @@ from rewriter.catalog.changes import (
 )
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Column, Table
-from rewriter.errors import ConflictError, DataError, IntegrityError
+from rewriter.errors import ConflictError, DataError, IntegrityError, OperationalError
 
 from .support import STRING, P, Warehouse, key, names, paths, write
 
@@ -47,6 +49,7 @@ def _writers(t: Table) -> dict[str, Callable[[Transaction], Change]]:
     }
 
 
+@on_sqlite
 @pytest.mark.parametrize("first", ["into a", "overwrite a", "wipe", "drop a", "add n", "into n"])
 @pytest.mark.parametrize(
     "second", ["into a", "into b", "overwrite a", "overwrite b", "wipe", "drop a", "add n", "into n"]
@@ -65,6 +68,7 @@ def test_who_conflicts_with_whom(w: Warehouse, first: str, second: str) -> None:
         _race(w, writers[first], writers[second])
 
 
+@on_sqlite
 @pytest.mark.parametrize("seed", range(60))
 def test_commits_conflict_where_they_name_the_same_keys(w: Warehouse, seed: int) -> None:
     """Random commits of several changes each, against a set of (key, exclusive) that each change names."""
@@ -221,6 +225,25 @@ def test_a_commit_that_fails_leaves_nothing(w: Warehouse) -> None:
     after = w.catalog.snapshot()
     assert (after.sequence, names(after, t)) == (before.sequence, ["a"])
     assert len(w.catalog.events()) == 4
+
+
+def test_a_commit_that_the_database_does_not_make_is_none(w: Warehouse) -> None:
+    """The database fails at the very end, when all is applied."""
+    t = w.create("t")
+
+    def fails(_connection: object) -> None:
+        sa.event.remove(sa.Engine, "commit", fails)
+        raise sa.exc.OperationalError("COMMIT", {}, RuntimeError("no room"))
+
+    tx = w.catalog.begin()
+    change = write(tx, t, "a")
+    sa.event.listen(sa.Engine, "commit", fails)
+    with pytest.raises(OperationalError, match="no room"), tx:
+        tx.commit([change])
+    assert names(w.catalog.snapshot(), t) == []
+    assert not w.catalog.snapshot().transactions.open
+    w.into(t, "a")
+    assert [event.sequence for event in w.catalog.events()] == [1, 2, 3, 4]
 
 
 def test_changes_of_one_commit_see_each_other(w: Warehouse) -> None:

@@ -200,7 +200,7 @@ class History:
 
 @pytest.mark.parametrize(("catalog_url", "seed"), seeds(6), indirect=["catalog_url"])
 def test_rebuilt_timelines_say_what_commits_made_them_say(w: Warehouse, seed: int) -> None:
-    run(w, seed, steps=50 if w.url is None else 10)
+    run(w, seed, steps=50 if w.url is None else 5)
 
 
 @pytest.mark.long
