@@ -124,7 +124,10 @@ def explain_scan(plan: Plan, query: s.Query, context: Context) -> str:
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         lines.append(f"{use.table.name}: {_amount(*counts, use.table)}")
         if use.ranges is not None and use.table.partition_columns:
-            lines += indented(context.snapshot.lookup(use.table, None, use.ranges))
+            lookup = context.snapshot.lookup(use.table, None, use.ranges)
+            lines += indented(lookup)
+            if counts[0] < lookup.count():
+                lines.append(f"  chosen by period and time: {counts[0]:,}")
     if not lines:
         return "The query reads no table."
     if len(plan.uses) > 1:

@@ -124,7 +124,7 @@ class Lookup:
             tests = [f" where {filter_text(table.partition_columns, one)}" if one else "" for one in filters]
             shown = [text + test for text, test in zip(shown, tests, strict=True)]
         if not shown:
-            shown = ["nothing: the conditions contradict each other"]
+            shown = ["nothing"]
         if len(shown) > MAX_SCANS:
             shown = [*shown[:MAX_SCANS], f"… and {len(shown) - MAX_SCANS} more"]
         left = [f"filter: {filter_text(table.partition_columns, filters[0])}"] if common and filters[0] else []

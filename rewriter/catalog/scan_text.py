@@ -30,6 +30,8 @@ def stretch_text(columns: Sequence[Column], head: bytes, stretch: KeyRange) -> s
     """A stretch of keys (or of an index, of one column) that begin with ``head`` and then these columns' fields."""
     start, from_behind = _edge(columns, head, stretch.start)
     end, to_behind = _edge(columns, head, stretch.end)
+    if not start and from_behind:
+        return "nothing"  # Behind all values.
     if not start and not end:
         return "all keys"
     if start and not from_behind and _is_point(columns[len(start) - 1], stretch, start == end and to_behind):
@@ -159,6 +161,8 @@ def _ranges_text(column: Column, ranges: FieldRanges) -> str:
             continue
         start, from_behind = _edge((column,), b"", one.start)
         end, to_behind = _edge((column,), b"", one.end)
+        if from_behind and not start:
+            continue  # Behind all values.
         if one.start == NOT_NULL and not end:
             parts.append(f"{name} IS NOT NULL")
         elif start and not from_behind and _is_point(column, one, start == end and to_behind):
@@ -183,6 +187,8 @@ def _is_point(column: Column, one: KeyRange, same: bool) -> bool:
 
 def _joined(word: str, parts: Sequence[str]) -> str:
     """The parts with AND or OR between them, each in parentheses that is joined itself."""
+    if not parts:
+        return "TRUE"
     other = {"AND": " OR ", "OR": " AND "}[word]
     if len(parts) == 1:
         return parts[0]

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from rewriter.catalog.keys import KeyRange
 
 #: The most stretches of one statement: two parameters each.
-MOST = 512
+MOST = 256
 
 
 def search(

@@ -214,6 +214,9 @@ REFUSED = [
     ("INSERT INTO v FROM s «INSERT» INTO t SELECT a", "one statement for each"),
     ("EXPLAIN «INSERT» INTO t SELECT 1", "query alone"),
     ("EXPLAIN «FORMATTED» SELECT 1", "EXPLAIN ENGINE"),
+    ("EXPLAIN SCAN «SHOW» TABLES", "SHOW PARTITIONS"),
+    ("EXPLAIN COVER «SHOW» PARTITIONS t", "EXPLAIN SCAN"),
+    ("EXPLAIN SCAN «INSERT» INTO t SELECT 1", "query alone"),
     ("SET «TIME ZONE» 'UTC'", "UTC"),
 ]
 

@@ -26,6 +26,7 @@ from rewriter.grammar.statements import (
     DropTable,
     DropView,
     Explain,
+    ExplainScan,
     FactStorage,
     FactTable,
     Insert,
@@ -451,6 +452,16 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("explain rewrite (SELECT 1)", Explain(what="REWRITE", query=Query("(SELECT 1)"))),
     ("EXPLAIN COVER SELECT 1", Explain(what="COVER", query=Query("SELECT 1"))),
     ("EXPLAIN SCAN FROM t SELECT a", Explain(what="SCAN", query=Query("FROM t SELECT a"))),
+    (
+        "EXPLAIN SCAN SHOW PARTITIONS t WHERE a = 1",
+        ExplainScan(statement=ShowPartitions(table=name("t"), where=Comparison("a", "=", Literal("number", "1")))),
+    ),
+    (
+        "EXPLAIN SCAN ALTER TABLE t DROP PARTITION (a = 1)",
+        ExplainScan(
+            statement=DropPartitions(table=name("t"), specs=((Comparison("a", "=", Literal("number", "1")),),))
+        ),
+    ),
     (
         "EXPLAIN ENGINE WITH x AS (SELECT 1) SELECT * FROM x",
         Explain(what="ENGINE", query=Query("WITH x AS (SELECT 1) SELECT * FROM x")),
