@@ -68,6 +68,7 @@ def test_who_conflicts_with_whom(w: Warehouse, first: str, second: str) -> None:
         _race(w, writers[first], writers[second])
 
 
+@on_sqlite
 @pytest.mark.parametrize("seed", range(60))
 def test_commits_conflict_where_they_name_the_same_keys(w: Warehouse, seed: int) -> None:
     """Random commits of several changes each, against a set of (key, exclusive) that each change names."""
