@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 
 from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.changes import WritePartitions
-from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.transaction import Transaction
 from rewriter.context import Context
@@ -72,12 +73,15 @@ def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
     if context.snapshot.fact_using(use.table.name) is None:
         return ()  # nobody will ask
     searched = context.snapshot.lookup(use.table, use.wanted).ranges if use.wanted is not None else ()
+    stretches = merged((*use.ranges, *searched))
+    starts = [one.start for one in stretches]
     read = {partition.key for partition in selected(use, context)}
-    known = context.snapshot.partitions(use.table, (*use.ranges, *searched))
+    known = [partition.key for partition in context.snapshot.partitions(use.table, stretches)]
     found: list[KeyRange] = []
-    for kept, run in groupby(known, lambda one: one.key in read):
+    # What lies between two stretches was not looked at: a run ends where its stretch does.
+    for (kept, _), run in groupby(known, lambda key: (key in read, bisect_right(starts, key))):
         if kept:
-            keys = [partition.key for partition in run]
+            keys = list(run)
             found.append(KeyRange(keys[0], keys[-1] + b"\x00"))
     return found
 

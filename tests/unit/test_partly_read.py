@@ -108,3 +108,26 @@ def test_hours_that_hold_other_countries_only_need_not_be_read(session: Session)
     assert states(session, "days") == (1, 0)
     run(session, days.format("eu", "dt >= '2013-01-01-13'"))
     assert states(session, "days") == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "where"),
+    [
+        ("days", "dt IN ('2013-01-01', '2013-01-03')"),
+        ("days", "dt = '2013-01-01' OR dt = '2013-01-03'"),
+        ("c", "time_range_in(t, '2013-01-01', '2013-01-02') OR time_range_in(t, '2013-01-03', '2013-01-04')"),
+    ],
+)
+def test_a_month_that_lacks_the_day_between_two_that_were_read_is_not_fresh(
+    session: Session, source: str, where: str
+) -> None:
+    run(
+        session,
+        "CREATE TABLE days (country STRING, n BIGINT) PARTITIONED BY (dt STRING)",
+        "CREATE TABLE months (country STRING, n BIGINT) PARTITIONED BY (dt STRING)",
+        "CREATE FACT f OF CUBE c STORED IN (TABLE days PERIOD DAILY PARTITIONED BY t AS (dt), "
+        "TABLE months PERIOD MONTHLY PARTITIONED BY t AS (dt))",
+        "INSERT INTO days VALUES ('us', 1, '2013-01-01'), ('us', 10, '2013-01-02'), ('us', 100, '2013-01-03')",
+        f"INSERT OVERWRITE months SELECT country, SUM(n), '2013-01' FROM {source} WHERE {where} GROUP BY country",
+    )
+    assert states(session, "months") == (0, 1)
