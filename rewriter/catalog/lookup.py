@@ -178,7 +178,11 @@ class Lookup:
 
     def fields_of(self, key: bytes) -> tuple[bytes, ...]:
         """The key's fields, which order as the values do."""
-        return keys.split([keys.width_of(column.type) for column in self.table.partition_columns], key)
+        return keys.split(self._widths, key)
+
+    @cached_property
+    def _widths(self) -> list[int | None]:
+        return [keys.width_of(column.type) for column in self.table.partition_columns]
 
     def values_of(self, key: bytes) -> PartitionValues:
         """The partition's values."""
@@ -262,7 +266,7 @@ class Lookup:
         return sorted(filter(self._scan_with if tested.exact else self.holds, found))
 
     def _residual(self, key: sa.ColumnElement[bytes]) -> Residual:
-        return residual_of(self.scans, [keys.width_of(column.type) for column in self.table.partition_columns], key)
+        return residual_of(self.scans, self._widths, key)
 
     def _key(self, name: str) -> bytes:
         """The key of a partition's name; ``DataError`` where it is none of this table's."""

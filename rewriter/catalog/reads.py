@@ -130,7 +130,10 @@ def key_page(
     condition: sa.ColumnElement[bool] | None = None,
 ) -> list[bytes]:
     """The keys of the partitions that ``partition_page`` answers. One statement that reads nothing else."""
-    return [key for (key,) in _page(connection, (schema.partitions.c.key,), ids, ranges, limit, condition)]
+    row = schema.partitions
+    query = stretches.search(connection, row.c.key, (row.c.key,), _with(_visible(row, ids), condition), ranges)
+    query = (query.order_by("key") if len(ranges) == 1 else query).limit(limit)
+    return sorted(connection.execute(query).scalars().all())
 
 
 def partition_count(
