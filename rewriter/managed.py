@@ -11,20 +11,25 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from itertools import groupby
 
 from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.changes import WritePartitions
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
+from rewriter.catalog.scan_filters import intersection
 from rewriter.catalog.transaction import Transaction
 from rewriter.context import Context
-from rewriter.errors import CommitUnknownError, Error
+from rewriter.errors import CommitUnknownError, Error, OperationalError
 from rewriter.exec.engine import WrittenFile
-from rewriter.planner.plan import TableUse
+from rewriter.planner.plan import Reading, TableUse
 from rewriter.planner.validity import is_bounded, window
 from rewriter.reading import selected
 from rewriter.timeline.ranges import RangeSet, TimeRange
+
+#: The keys of tables, by id: ``None`` for all.
+Claims = dict[int, Sequence[KeyRange] | None]
 
 _HEARTBEAT_SECONDS = 10.0
 
@@ -33,17 +38,19 @@ def write_managed(
     table: Table,
     fill: Callable[[str], tuple[WrittenFile, ...]],
     change: Callable[[int, Sequence[WrittenFile]], WritePartitions | None],
-    uses: Sequence[TableUse],
+    readings: Sequence[Reading],
     context: Context,
 ) -> tuple[WrittenFile, ...]:
     """Lets ``fill`` write files into a new directory and commits what ``change`` makes of them; ``None`` is nothing.
 
-    ``uses`` is what the query reads, which decides about freshness. Raises ``ConflictError`` where another transaction
-    came between; nothing is left then, nor after any other error of ours but ``CommitUnknownError``.
+    ``readings`` are those of the query, which decide about freshness. Raises ``ConflictError`` where another
+    transaction came between; nothing is left then, nor after any other error of ours but ``CommitUnknownError``. Raises
+    ``OperationalError`` WRITE_DIRECTORY_EXISTS where the directory is there: it is another catalog's, and stays.
     """
     with context.catalog.begin(context.snapshot) as transaction:
         write_id = transaction.write_id(table)
         folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}")
+        _make(folder, table)
         with _removed_on_failure(folder):
             with _heartbeat(transaction):
                 files = fill(folder)
@@ -52,8 +59,9 @@ def write_managed(
             shutil.rmtree(folder, ignore_errors=True)
             return files
         try:
-            sources = {use.table.id: _keys(use, context) for use in uses if use.table.id > 0}
-            unproven = [use.table.id for use in uses if use.table.id in sources and _reads_outside(use, context)]
+            sources = _sources(readings, context)
+            uses = [use for reading in readings for use in reading.uses if use.table.id in sources]
+            unproven = {use.table.id for use in uses if _reads_outside(use, context)}
             transaction.commit([made], sources, unproven)
         except CommitUnknownError:
             raise
@@ -62,6 +70,47 @@ def write_managed(
             shutil.rmtree(folder, ignore_errors=True)
             raise
     return files
+
+
+def _sources(readings: Sequence[Reading], context: Context) -> dict[int, Sequence[KeyRange] | None]:
+    """The keys of each table that surely went into the answer: of the tables of a fact, what every reading of the fact
+    has read. One that reads more, to compare with, says nothing of the rows that another has left out. Branches of a
+    UNION ALL add up.
+    """
+    found: dict[int, Sequence[KeyRange] | None] = {}
+    by_fact: dict[str, list[tuple[int | None, Claims]]] = {}
+    for reading in readings:
+        for name, claims in _claims(reading, context).items():
+            found |= dict.fromkeys(claims, ())
+            by_fact.setdefault(name, []).append((reading.branch, claims))
+    for of_fact in by_fact.values():
+        branches: set[int | None] = {branch for branch, _ in of_fact if branch is not None}
+        for branch in branches or {None}:
+            every = [claims for other, claims in of_fact if other in (branch, None)]
+            for table_id in every[0]:
+                common = reduce(_common, (claims.get(table_id, ()) for claims in every))
+                found[table_id] = _both(found[table_id], common)
+    return found
+
+
+def _claims(reading: Reading, context: Context) -> dict[str, Claims]:
+    """What a reading has read of each table, by the name of its fact ('' where it has none)."""
+    found: dict[str, Claims] = {}
+    for use in reading.uses:
+        if use.table.id > 0:
+            fact = context.snapshot.fact_using(use.table.name)
+            found.setdefault("" if fact is None else fact.name.lower(), {})[use.table.id] = _keys(use, context)
+    return found
+
+
+def _common(one: Sequence[KeyRange] | None, other: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return intersection(tuple(one), tuple(other))
+
+
+def _both(one: Sequence[KeyRange] | None, other: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
+    return None if one is None or other is None else merged((*one, *other))
 
 
 def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
@@ -108,6 +157,29 @@ def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFil
     for file in files:
         partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes))
     return {values: tuple(found) for values, found in partitions.items()}
+
+
+def _make(folder: str, table: Table) -> None:
+    """Makes the directory of a write, which nobody else has: what is removed after a failure is ours."""
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.mkdir(folder)
+    except FileExistsError:
+        raise OperationalError(
+            f"The directory {folder} of this write exists already.",
+            condition="WRITE_DIRECTORY_EXISTS",
+            object=table.name,
+            hint="Two catalogs use one warehouse directory, or this one was restored from an older copy: "
+            "give each catalog a directory of its own.",
+        ) from None
+    except OSError as error:
+        raise OperationalError(
+            f"The directory {folder} cannot be made: {error.strerror}.",
+            condition="FAILED_WRITE_FILE",
+            sqlstate="58030",
+            object=table.name,
+            hint="See that the table's location may be written and has room.",
+        ) from error
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from rewriter.grammar import statements as s
 from rewriter.managed import grouped, write_managed
 from rewriter.planner.arms import Arm, relation
 from rewriter.planner.literals import string_literal
-from rewriter.planner.plan import SqlTemplate, TableToken, quote_identifier
+from rewriter.planner.plan import Reading, SqlTemplate, TableToken, quote_identifier
 from rewriter.planner.validity import window
 from rewriter.planner.zones import wall_time
 from rewriter.result import Result, Row
@@ -137,7 +137,7 @@ def _write(place: Place, table: Table, cube: Cube, chosen: RangeSet, context: Co
         wipes = tuple(key_range(table, time) for time in named) if place.table.parted else ()
         return WritePartitions(table, write_id, parts, overwrite=True, wipes=wipes)
 
-    write_managed(table, fill, change, uses, context)
+    write_managed(table, fill, change, (Reading(uses),), context)
 
 
 def _template(place: Place, table: Table, cube: Cube, arms: Sequence[Arm]) -> SqlTemplate:

@@ -13,14 +13,15 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.changes import AddPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.models import Column, DataFile, Partition, PartitionValues, Table
 from rewriter.context import Context
-from rewriter.errors import AnalysisError, ConflictError, Error, NotSupportedError, OperationalError
+from rewriter.errors import AnalysisError, CommitUnknownError, ConflictError, Error, NotSupportedError, OperationalError
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.files import directory, external_files
 from rewriter.grammar import statements as s
@@ -146,7 +147,7 @@ def _write_managed(
         target.table,
         lambda folder: _written(statement, target, query, folder, context),
         lambda write_id, files: _change(statement, target, write_id, files, context),
-        prepared.plan.uses,
+        prepared.plan.readings,
         context,
     )
 
@@ -211,15 +212,13 @@ def _write_external(
         _check_layouts(target, new, context)
         old = _old_files(target, partitions, known) if statement.overwrite else []
         moved: list[str] = []
-        try:
+        with _taken_back(moved, BaseException):
             for values, found in partitions.items():
                 place = directory(table, known.get(values) or Partition(b"", values))
                 _move(found, place, unique, moved)
+        # Only an error of ours says surely that nothing was registered; otherwise the files must stay.
+        with _taken_back(moved, Error):
             _register(target, new, context)
-        except BaseException:
-            for path in moved:
-                os.remove(path)
-            raise
         for path in old:
             os.remove(path)
     except OSError as error:
@@ -232,6 +231,19 @@ def _write_external(
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return files
+
+
+@contextmanager
+def _taken_back(moved: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
+    """Removes the files that were moved after such a failure, unless the commit may have come to pass."""
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except failure:
+        for path in moved:
+            os.remove(path)
+        raise
 
 
 def _known(target: Target, context: Context) -> dict[PartitionValues, Partition]:

@@ -45,6 +45,9 @@ _ALONE = {
     Purpose.MIGRATE: f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})",
 }
 
+#: Arguments of the driver's own, which a text cannot be.
+_OURS = {"row_factory", "cursor_factory", "autocommit", "context", "conninfo", "prepare_threshold", "kwargs"}
+
 _FORM = "write postgresql+psycopg://user:password@host:5432/database"
 
 
@@ -100,6 +103,12 @@ def _parsed(url: str | sa.URL) -> sa.URL:
             condition=_WRONG_URL,
             hint=f"{_FORM}, or leave it out: the catalog is then a file in the warehouse",
         )
+    if parsed.query.keys() & _OURS or not str(parsed.query.get("port", "0")).isdigit() or "\0" in _all_of(parsed):
+        raise InterfaceError(
+            "the catalog's URL has an option that is not one of PostgreSQL's, or a port that is no number",
+            condition=_WRONG_URL,
+            hint=f"{_FORM}; what may stand behind ? are libpq's connection parameters",
+        )
     if text.count("@") > 1:
         raise InterfaceError(
             "the catalog's URL has more than one @",
@@ -107,6 +116,10 @@ def _parsed(url: str | sa.URL) -> sa.URL:
             hint="write @ in a password as %40",
         )
     return parsed.set(drivername="postgresql+psycopg")
+
+
+def _all_of(url: sa.URL) -> str:
+    return " ".join(str(part) for part in (url.username, url.password, url.host, url.database, dict(url.query)) if part)
 
 
 def _place(url: sa.URL) -> str:
@@ -190,6 +203,13 @@ def _translated(place: str, error: BaseException, lost: bool) -> Error:
         )
     if state.startswith("22") or "cannot contain NUL" in text:
         return DataError(f"the catalog {place} cannot hold this: {text}", condition="CATALOG_VALUE", object=place)
+    if state.startswith("54"):
+        return DataError(
+            f"the catalog {place} cannot hold a value or a name of this length: {text}",
+            condition="CATALOG_VALUE",
+            object=place,
+            hint="on PostgreSQL names, and the values of a partition together, take at most about 1,300 bytes",
+        )
     cause = _CAUSES.get(state) or _CAUSES.get(state[:2])
     if cause is None and not state:
         cause = next((known for words, known in _REFUSALS.items() if re.search(words, text)), _DOWN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from functools import cached_property
 
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import PartitionValues, Table
@@ -76,6 +77,18 @@ class TableUse:
             tuple(one for use in covers for one in use.selections) if selected else (),
             AnyOf(wanted) if len(wanted) > 1 else wanted[0] if wanted else None,
         )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one reference to a cube or a table reads.
+
+    ``branch`` is the number of the branch of the query's outermost UNION ALL that it stands in; ``None`` where there is
+    no such union, or the reference stands outside of its branches.
+    """
+
+    uses: tuple[TableUse, ...]
+    branch: int | None = None
 
 
 def _selected(selection: Selection, table: Table, values: PartitionValues) -> bool:
@@ -236,11 +249,20 @@ class Plan:
     """
 
     template: SqlTemplate
-    uses: tuple[TableUse, ...]
+    readings: tuple[Reading, ...]
     coverage: Coverage
     warnings: tuple[str, ...] = ()
     edits: tuple[str, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def uses(self) -> tuple[TableUse, ...]:
+        """What all references read together: one use for each table."""
+        by_table: dict[int, TableUse] = {}
+        for use in (use for reading in self.readings for use in reading.uses):
+            known = by_table.get(use.table.id)
+            by_table[use.table.id] = use if known is None else known.or_(use)
+        return tuple(by_table.values())
 
     @property
     def sql(self) -> str:

@@ -18,7 +18,7 @@ from rewriter.planner.constants import Constants
 from rewriter.planner.derived import in_view
 from rewriter.planner.expand import expand
 from rewriter.planner.literals import date_literal, timestamp_literal
-from rewriter.planner.plan import Coverage, Plan, ReferencePlan, Settings, TableToken, TableUse
+from rewriter.planner.plan import Coverage, Plan, Reading, ReferencePlan, Settings, TableToken, TableUse
 from rewriter.planner.pruning import pruned
 from rewriter.planner.reference import PlannedReference, plan_reference
 from rewriter.planner.text import Edit, QueryText
@@ -55,9 +55,15 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
     edits = [Edit(one.span, (TableToken(one.table, one.alias),)) for one in resolved.tables]
     planned: list[PlannedReference] = []
     blocks = {id(block.select): block for block in resolved.blocks}
+    branches = _branches(text.tree)
+    readings = [
+        Reading((_use(one, resolved.blocks, parameters),), _branch(one.node, branches)) for one in resolved.tables
+    ]
     for block in resolved.blocks:
         for source in block.cubes:
-            planned.append(_placed(text, block, source, blocks, reader, settings, constants))
+            one = _placed(text, block, source, blocks, reader, settings, constants)
+            planned.append(one)
+            readings.append(Reading(tuple(TableUse(*use) for use in one.uses), _branch(source.node, branches)))
     for one in planned:
         edits += one.edits
     _check_calls(text, edits)
@@ -77,14 +83,8 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
             if not settings.partial_data:
                 raise _missing(reference)
             warnings.append(f"partial data: {reference.cube} lacks {reference.calendar.shown(reference.missing)}")
-    uses = _uses(
-        [
-            *(_use(one, resolved.blocks, parameters) for one in resolved.tables),
-            *(TableUse(*use) for one in planned for use in one.uses),
-        ]
-    )
     notes = tuple(dict.fromkeys(edit.what for edit in others))
-    return Plan(text.apply(edits), uses, coverage, tuple(warnings), notes, dict(parameters))
+    return Plan(text.apply(edits), tuple(readings), coverage, tuple(warnings), notes, dict(parameters))
 
 
 def _placed(
@@ -155,13 +155,23 @@ def _use(reference: TableReference, blocks: Sequence[Block], parameters: Mapping
     return TableUse(reference.table, None) if wanted is None else TableUse(reference.table, (), wanted=wanted)
 
 
-def _uses(found: list[TableUse]) -> tuple[TableUse, ...]:
-    """One use per table."""
-    by_table: dict[int, TableUse] = {}
-    for use in found:
-        known = by_table.get(use.table.id)
-        by_table[use.table.id] = use if known is None else known.or_(use)
-    return tuple(by_table.values())
+def _branches(tree: exp.Expr) -> dict[int, int]:
+    """The number of each branch of the outermost UNION ALL, by the identity of its node; empty where there is none."""
+    left, found = [tree], []
+    while left:
+        node = left.pop()
+        if isinstance(node, exp.Union) and not node.args.get("distinct"):
+            left += (node.expression, node.this)
+        else:
+            found.append(node)
+    return {id(node): number for number, node in enumerate(found)} if len(found) > 1 else {}
+
+
+def _branch(node: exp.Expr, branches: dict[int, int]) -> int | None:
+    above: exp.Expr | None = node
+    while above is not None and id(above) not in branches:
+        above = above.parent
+    return None if above is None else branches[id(above)]
 
 
 def _missing(reference: ReferencePlan) -> MissingDataError:

@@ -11,7 +11,7 @@ from rewriter.catalog.models import Table
 from rewriter.errors import Error
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.planner.blocks import CatalogReader
-from rewriter.planner.plan import Coverage, Plan, TableToken, TableUse, quote_identifier
+from rewriter.planner.plan import Coverage, Plan, Reading, TableToken, TableUse, quote_identifier
 from rewriter.planner.text import Edit, QueryText
 
 _BEFORE_TABLE = ("FROM", "JOIN", "TABLE")
@@ -46,8 +46,8 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
         aliased = text.tokens[index - 1].is_word("TABLE") or (following is not None and _is_alias(following))
         edits.append(Edit(token.span, (TableToken(table, None if aliased else quote_identifier(table.name)),)))
         used[table.id] = table
-    uses = tuple(TableUse(table, None) for table in used.values())
-    return Plan(text.apply(edits), uses, Coverage(), parameters=parameters)
+    readings = tuple(Reading((TableUse(table, None),)) for table in used.values())
+    return Plan(text.apply(edits), readings, Coverage(), parameters=parameters)
 
 
 def _value(token: Token) -> str:

@@ -131,3 +131,63 @@ def test_a_month_that_lacks_the_day_between_two_that_were_read_is_not_fresh(
         f"INSERT OVERWRITE months SELECT country, SUM(n), '2013-01' FROM {source} WHERE {where} GROUP BY country",
     )
     assert states(session, "months") == (0, 1)
+
+
+HALF = "WHERE hr < '12'"
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        # What another reference reads, to compare with, says nothing of the rows that the first one leaves out.
+        (f"SELECT country, SUM(n), ds FROM hours {HALF} AND EXISTS (SELECT 1 FROM hours) GROUP BY country, ds", (0, 1)),
+        (
+            f"SELECT country, SUM(n), ds FROM hours {HALF} "
+            "AND country IN (SELECT country FROM hours WHERE hr >= '12') GROUP BY country, ds",
+            (0, 1),
+        ),
+        (
+            f"SELECT country, SUM(n), ds FROM hours {HALF} AND ds IN (SELECT date_format(t, 'yyyy-MM-dd') FROM c "
+            "WHERE t >= '2013-01-01' AND t < '2013-01-02') GROUP BY country, ds",
+            (0, 1),
+        ),
+        (
+            "SELECT country, COUNT(*), date_format(t, 'yyyy-MM-dd') FROM c WHERE t >= '2013-01-01' "
+            "AND t < '2013-01-01 12:00' AND EXISTS (SELECT 1 FROM hours) GROUP BY 1, 3",
+            (0, 1),
+        ),
+        ("SELECT country, SUM(n), ds FROM hours WHERE EXISTS (SELECT 1 FROM hours) GROUP BY country, ds", (1, 0)),
+        # A condition on a derived table is the writer's word.
+        (f"SELECT country, SUM(n), ds FROM (SELECT * FROM hours) {HALF} GROUP BY country, ds", (1, 0)),
+        # Branches of a UNION ALL add up.
+        (
+            f"SELECT country, SUM(n), ds FROM hours {HALF} GROUP BY country, ds UNION ALL "
+            "SELECT country, SUM(n), ds FROM hours WHERE hr >= '12' GROUP BY country, ds",
+            (1, 0),
+        ),
+        (
+            f"SELECT country, SUM(n), ds FROM hours {HALF} GROUP BY country, ds UNION "
+            "SELECT country, SUM(n), ds FROM hours WHERE hr >= '12' GROUP BY country, ds",
+            (0, 1),
+        ),
+        (
+            f"WITH h AS (SELECT * FROM hours {HALF}) SELECT country, SUM(n), ds FROM h GROUP BY country, ds UNION ALL "
+            "SELECT country, SUM(n), ds FROM hours WHERE hr >= '12' GROUP BY country, ds",
+            (0, 1),
+        ),
+    ],
+)
+def test_all_references_must_have_read_what_is_called_fresh(
+    session: Session, query: str, wanted: tuple[int, int]
+) -> None:
+    run(
+        session,
+        "CREATE TABLE hours (country STRING, n BIGINT) PARTITIONED BY (ds STRING, hr STRING)",
+        "CREATE TABLE days (country STRING, n BIGINT) PARTITIONED BY (dt STRING)",
+        "CREATE FACT f OF CUBE c STORED IN ("
+        "TABLE hours PERIOD HOURLY PARTITIONED BY t AS (ds = 'yyyy-MM-dd', hr = 'HH'), "
+        "TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))",
+    )
+    values = [f"('us', 1, '2013-01-01', '{hour:02}')" for hour in range(24)]
+    run(session, f"INSERT INTO hours VALUES {', '.join(values)}", f"INSERT OVERWRITE days {query}")
+    assert states(session, "days") == wanted

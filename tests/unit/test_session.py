@@ -7,12 +7,15 @@ import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rewriter.catalog import Transaction
 from rewriter.catalog.changes import PartitionWrite, WritePartitions
 from rewriter.errors import (
     AnalysisError,
+    CommitUnknownError,
     ConflictError,
     DataError,
     Error,
@@ -593,3 +596,40 @@ class TestPartitionFilters:
         assert rows(session, "SHOW PARTITIONS t WHERE hr >= 0") == [("ds=2020-01-01/hr=2",)]
         session.execute("INSERT INTO t PARTITION (ds = '2020-01-01', hr = 0) VALUES (1)")
         assert rows(session, "SHOW PARTITIONS t WHERE 2 > hr") == [("ds=2020-01-01/hr=0",)]
+
+
+def test_a_write_never_takes_the_directory_of_another_catalog(tmp_path: Path) -> None:
+    """Numbers of tables and writes count from 1 in each catalog: a new one over old files meets their names."""
+    create = "CREATE TABLE t (a INT) PARTITIONED BY (p STRING)"
+    with Session(tmp_path, "duckdb") as first:
+        rows(first, create)
+        rows(first, "INSERT INTO t VALUES (1, 'x')")
+        kept = data_files(tmp_path)
+    assert kept
+    for file in tmp_path.glob("catalog.db*"):
+        file.rename(file.with_name("old-" + file.name))
+    with Session(tmp_path, "duckdb") as second:
+        rows(second, create)
+        # The engine would fail, too, and what it has written be removed.
+        refused = error(second, "INSERT INTO t SELECT CAST(b AS INT), 'x' FROM VALUES ('q') AS v(b)")
+        assert refused.condition == "WRITE_DIRECTORY_EXISTS"
+        assert rows(second, "SELECT * FROM t") == []
+    assert data_files(tmp_path) == kept
+
+
+@pytest.mark.parametrize("failure", [CommitUnknownError("nobody knows"), KeyboardInterrupt()])
+def test_files_of_an_external_table_stay_where_the_commit_may_have_come_to_pass(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    rows(session, f"CREATE EXTERNAL TABLE e (a INT) PARTITIONED BY (p STRING) LOCATION '{tmp_path / 'e'}'")
+    commit = Transaction.commit
+
+    def lost(self: Transaction, *given: Any, **named: Any) -> int:
+        commit(self, *given, **named)
+        raise failure
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "commit", lost)
+        with pytest.raises(type(failure)):
+            session.execute("INSERT INTO e VALUES (1, 'x')")
+    assert rows(session, "SELECT * FROM e") == [(1, "x")]

@@ -153,6 +153,10 @@ def test_a_schema_that_is_not_there_or_not_ours(
         f"postgresql://u:12@3/{SECRET}@h/db",
         f"postgresql://u:{SECRET}@h:port/db",
         f"postgresql://h:{SECRET}",
+        f"postgresql://u:{SECRET}@/db?host=127.0.0.1&port=abc",
+        f"postgresql://u:{SECRET}@/db?row_factory=abc",
+        f"postgresql://u:{SECRET}@h/d%00b",
+        f"postgresql://u:{SECRET}%00@h/db",
     ],
 )
 def test_what_is_no_url_of_postgresql(tmp_path: Path, url: str) -> None:
