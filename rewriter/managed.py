@@ -21,7 +21,7 @@ from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, PartitionValues, T
 from rewriter.catalog.scan_filters import intersection
 from rewriter.catalog.transaction import Transaction
 from rewriter.context import Context
-from rewriter.errors import CommitUnknownError, Error, OperationalError
+from rewriter.errors import CommitUnknownError, ConflictError, Error, OperationalError
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.plan import Reading, TableUse
 from rewriter.planner.validity import is_bounded, window
@@ -200,9 +200,11 @@ def _heartbeat(transaction: Transaction) -> Iterator[None]:
         while not done.wait(_HEARTBEAT_SECONDS):
             try:
                 transaction.heartbeat()
-            except Error:
-                # The commit will say the same, in the statement's own thread.
+            except ConflictError:
+                # Not open any more: the commit will say the same, in the statement's own thread.
                 return
+            except Error:
+                continue  # What does not last; the next beat may come through.
 
     thread = threading.Thread(target=beat, name="rewriter-heartbeat", daemon=True)
     thread.start()

@@ -62,7 +62,7 @@ def record(connection: sa.Connection, table: Table, claims: Claims, own: int) ->
     entries = [(one, True) for one in (*claims.ranges, *map(point, both))] + [(point(key), False) for key in shared]
     columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
     rows = [(keys.start, keys.end, exclusive, table.id, own) for keys, exclusive in entries]
-    insert_rows(connection, schema.written_ranges.insert(), columns, rows)
+    insert_rows(connection, schema.claimed_ranges.insert(), columns, rows)
 
 
 def point(key: bytes) -> KeyRange:
@@ -72,7 +72,7 @@ def point(key: bytes) -> KeyRange:
 
 def _written_between(connection: sa.Connection, table: Table, seen: int, own: int) -> Sequence[tuple[KeyRange, bool]]:
     """What the commits between wrote, and whether exclusively. What an INTO wrote may be told twice."""
-    recorded, row = schema.written_ranges.c, schema.partitions.c
+    recorded, row = schema.claimed_ranges.c, schema.partitions.c
     told = connection.execute(
         sa.select(recorded.commit_seq, recorded.start_key, recorded.end_key, recorded.exclusive).where(
             recorded.table_id == table.id, recorded.commit_seq > seen, recorded.commit_seq < own

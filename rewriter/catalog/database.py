@@ -46,6 +46,7 @@ class Database:
         ``OperationalError`` where it is no catalog or cannot be used; what ``postgresql.backend`` raises.
         """
         self.volumes = VolumeCache()
+        self.version = len(steps)
         self._backend = _backend(place)
         engine = self._backend.engine
         self._engines = {
@@ -80,7 +81,13 @@ class Database:
     def write(self) -> Iterator[sa.Connection]:
         """The one writer's connection: all or nothing. It waits for its turn, and sees what those before committed."""
         with self._alone(Purpose.WRITE) as connection:
+            self.check_version(connection.execute(sa.select(schema.schema_version.c.version)).scalar_one())
             yield connection
+
+    def check_version(self, found: int) -> None:
+        """``OperationalError`` CATALOG_TOO_NEW where the schema is not that of this release: it was upgraded since."""
+        if found != self.version:
+            raise migrations.too_new(found, self.version)
 
     @contextmanager
     def _alone(self, purpose: Purpose) -> Iterator[sa.Connection]:

@@ -41,7 +41,12 @@ def _partition_properties(connection: Connection) -> None:
 
 
 def _secondary_index(connection: Connection) -> None:
-    """Partitions are found by their later columns, too: the index is filled from the keys that were ever written."""
+    """Partitions are found by their later columns, too: the index is filled from the keys that were ever written.
+
+    The table of claims takes another name, so that a process of an older release, which would write no entries, fails.
+    """
+    if "written_ranges" in inspect(connection).get_table_names():
+        connection.execute(text(f"ALTER TABLE written_ranges RENAME TO {schema.claimed_ranges.name}"))
     schema.partition_fields.create(connection, checkfirst=True)
     index_all(connection)
 
@@ -79,6 +84,15 @@ def version_of(connection: Connection) -> int:
     return version
 
 
+def too_new(version: int, known: int) -> OperationalError:
+    """The error of a release that knows versions up to ``known`` and meets a later one."""
+    return OperationalError(
+        f"this catalog has schema version {version}, and this release knows versions up to {known}",
+        condition="CATALOG_TOO_NEW",
+        hint="use the release that upgraded it, or a later one",
+    )
+
+
 def migrate(connection: Connection, steps: tuple[Step, ...] = STEPS) -> int:
     """Runs the steps that the database lacks and answers how many; the caller's write transaction makes them one.
 
@@ -86,11 +100,11 @@ def migrate(connection: Connection, steps: tuple[Step, ...] = STEPS) -> int:
     """
     version = version_of(connection)
     if version > len(steps):
-        raise OperationalError(
-            f"this catalog has schema version {version}, and this release knows versions up to {len(steps)}",
-            condition="CATALOG_TOO_NEW",
-            hint="use the release that upgraded it, or a later one",
-        )
+        raise too_new(version, len(steps))
+    if 0 < version < len(steps):
+        # Writers wait, and see the new version when it is their turn.
+        counter = schema.counters
+        connection.execute(counter.update().where(counter.c.name == "commit").values(value=counter.c.value))
     for step in steps[version:]:
         step(connection)
     if version < len(steps):

@@ -29,6 +29,8 @@ CONNECTION = {
 SETTINGS = {
     # How long a writer waits for another one's short transaction, and any statement for its end.
     "lock_timeout": "60s",
+    # Bytes in a statement's text are spelled with a backslash.
+    "standard_conforming_strings": "on",
     "statement_timeout": "10min",
     # A writer that stops in the middle of a transaction, or whose host has gone, blocks the others no longer than this.
     "idle_in_transaction_session_timeout": "2min",

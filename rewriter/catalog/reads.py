@@ -32,17 +32,21 @@ def chunks(items: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
         yield items[start : start + size]
 
 
-def transaction_list(connection: sa.Connection) -> tuple[int, ValidTxnList]:
-    """The newest commit's number and the transactions seen now. One statement, hence one state of the database."""
+def transaction_list(connection: sa.Connection) -> tuple[int, int, ValidTxnList]:
+    """The version of the schema, the newest commit's number and the transactions seen now.
+
+    One statement, hence one state of the database.
+    """
     counter, transaction = schema.counters, schema.transactions
+    version = sa.select(schema.schema_version.c.version).scalar_subquery()
     rows = connection.execute(
-        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id)
+        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version)
         .select_from(counter.outerjoin(transaction, transaction.c.state == "open"))
         .where(counter.c.name.in_(("commit", "transaction")))
     ).all()
-    newest = {name: value for name, value, _ in rows}
-    open_ids = frozenset(transaction_id for _, _, transaction_id in rows if transaction_id is not None)
-    return newest["commit"], ValidTxnList(newest["transaction"], open_ids)
+    newest = {name: value for name, value, _, _ in rows}
+    open_ids = frozenset(transaction_id for _, _, transaction_id, _ in rows if transaction_id is not None)
+    return rows[0][3], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
 
 
 def write_id_list(

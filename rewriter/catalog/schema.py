@@ -165,8 +165,8 @@ timeline_ranges = Table(
 
 #: The key ranges that each commit wrote and its rows of ``partitions`` do not tell, to judge conflicts: ``exclusive``
 #: ones meet all others. A row of ``partitions`` is exclusive unless its commit wrote its key here as not exclusive.
-written_ranges = Table(
-    "written_ranges",
+claimed_ranges = Table(
+    "claimed_ranges",
     metadata,
     Column("row_id", _ROW_ID, primary_key=True),
     Column("table_id", BigInteger, nullable=False),
@@ -174,7 +174,7 @@ written_ranges = Table(
     Column("start_key", LargeBinary, nullable=False),
     Column("end_key", LargeBinary, nullable=False),
     Column("exclusive", Boolean, nullable=False),
-    Index("written_ranges_by_table", "table_id", "commit_seq"),
+    Index("claimed_ranges_by_table", "table_id", "commit_seq"),
 )
 
 #: The notification log: one row for each change and one for each commit, numbered without gaps.

@@ -63,7 +63,14 @@ class Snapshot:
     def take(cls, database: Database) -> Snapshot:
         """A view of everything that is committed now. One statement."""
         with database.read() as connection:
-            return cls(database, *reads.transaction_list(connection))
+            return cls.on(database, connection)
+
+    @classmethod
+    def on(cls, database: Database, connection: sa.Connection) -> Snapshot:
+        """The view of everything that a connection sees. One statement."""
+        version, sequence, transactions = reads.transaction_list(connection)
+        database.check_version(version)
+        return cls(database, sequence, transactions)
 
     @property
     def sequence(self) -> int:

@@ -7,7 +7,7 @@ from types import TracebackType
 
 import sqlalchemy as sa
 
-from rewriter.catalog import commit, reads, schema
+from rewriter.catalog import commit, schema
 from rewriter.catalog.changes import Change
 from rewriter.catalog.context import CommitContext, hold_write_id, not_open
 from rewriter.catalog.database import NOW, Database, next_number
@@ -46,7 +46,7 @@ class Transaction:
                 )
             )
             if snapshot is None:
-                snapshot = Snapshot(database, *reads.transaction_list(connection))
+                snapshot = Snapshot.on(database, connection)
             connection.execute(
                 sa.update(transaction).where(transaction.c.transaction_id == id).values(snapshot_seq=snapshot.sequence)
             )

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from rewriter.catalog import Catalog, migrations
-from rewriter.catalog.changes import CreateObject
+from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite
 from rewriter.catalog.database import Database
 from rewriter.catalog.models import Column, Table, View
 from rewriter.errors import OperationalError
@@ -97,6 +97,34 @@ def test_several_processes_make_the_same_catalog(tmp_path: Path) -> None:
     runs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(4)]
     assert [run.wait(60) for run in runs] == [0, 0, 0, 0]
     assert Catalog.open(tmp_path).begin().id == 5
+
+
+def test_who_has_the_catalog_open_notices_that_a_later_release_upgraded_it(tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path)
+    _table(catalog, "t")
+    running = catalog.begin()
+    table = running.snapshot.table("t")
+    Database(tmp_path / "catalog.db", (*migrations.STEPS, lambda connection: None)).close()
+    added = AddPartitions(table, (PartitionWrite(()),))
+    for refused in (catalog.snapshot, catalog.begin, lambda: running.commit([added]), running.heartbeat):
+        with pytest.raises(OperationalError) as caught:
+            refused()
+        assert caught.value.condition == "CATALOG_TOO_NEW"
+
+
+def test_a_release_without_the_secondary_index_cannot_write_beside_it(tmp_path: Path) -> None:
+    """Whoever opened the catalog at version 5 looks at no version any more, and writes its claims first."""
+    Catalog.open(tmp_path).close()
+    with sqlite3.connect(tmp_path / "catalog.db") as connection:
+        connection.execute("DROP TABLE partition_fields")
+        connection.execute("ALTER TABLE claimed_ranges RENAME TO written_ranges")
+        connection.execute("UPDATE schema_version SET version = 5")
+    with sqlite3.connect(tmp_path / "catalog.db") as older:
+        older.execute("DELETE FROM written_ranges")
+        older.commit()
+        Catalog.open(tmp_path).close()
+        with pytest.raises(sqlite3.OperationalError, match="no such table"):
+            older.execute("DELETE FROM written_ranges")
 
 
 def test_importing_the_catalog_is_cheap() -> None:

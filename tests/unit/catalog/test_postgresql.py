@@ -430,7 +430,7 @@ def test_a_deadlock_with_somebody_else_is_a_conflict(w: Warehouse) -> None:
     change = write(tx, t, "a")
     with engine.begin() as other:
         other.exec_driver_sql("SET LOCAL deadlock_timeout = '20s'")
-        other.exec_driver_sql("LOCK TABLE written_ranges IN ACCESS EXCLUSIVE MODE")
+        other.exec_driver_sql("LOCK TABLE claimed_ranges IN ACCESS EXCLUSIVE MODE")
         wanting = threading.Timer(0.2, other.exec_driver_sql, ["SELECT value FROM counters FOR UPDATE"])
         wanting.start()
         with pytest.raises(ConflictError) as caught:
