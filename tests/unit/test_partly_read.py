@@ -10,6 +10,15 @@ import pytest
 from rewriter.session import Session
 
 
+HOURS_AND_DAYS = (
+    "CREATE TABLE hours (country STRING, n BIGINT) PARTITIONED BY (ds STRING, hr STRING)",
+    "CREATE TABLE days (country STRING, n BIGINT) PARTITIONED BY (dt STRING)",
+    "CREATE FACT f OF CUBE c STORED IN ("
+    "TABLE hours PERIOD HOURLY PARTITIONED BY t AS (ds = 'yyyy-MM-dd', hr = 'HH'), "
+    "TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))",
+)
+
+
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     with Session(tmp_path / "warehouse", "duckdb") as opened:
@@ -44,14 +53,7 @@ def states(session: Session, table: str) -> tuple[object, object]:
     ],
 )
 def test_a_day_of_which_hours_were_left_out_is_not_fresh(session: Session, where: str, wanted: tuple[int, int]) -> None:
-    run(
-        session,
-        "CREATE TABLE hours (country STRING, n BIGINT) PARTITIONED BY (ds STRING, hr STRING)",
-        "CREATE TABLE days (country STRING, n BIGINT) PARTITIONED BY (dt STRING)",
-        "CREATE FACT f OF CUBE c STORED IN ("
-        "TABLE hours PERIOD HOURLY PARTITIONED BY t AS (ds = 'yyyy-MM-dd', hr = 'HH'), "
-        "TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))",
-    )
+    run(session, *HOURS_AND_DAYS)
     values = [f"('us', 1, '2013-01-{day:02}', '{hour:02}')" for day in (1, 2) for hour in range(24)]
     run(session, f"INSERT INTO hours VALUES {', '.join(values)}")
     run(session, f"INSERT OVERWRITE days SELECT country, SUM(n), ds FROM hours {where} GROUP BY country, ds")
@@ -180,14 +182,7 @@ HALF = "WHERE hr < '12'"
 def test_all_references_must_have_read_what_is_called_fresh(
     session: Session, query: str, wanted: tuple[int, int]
 ) -> None:
-    run(
-        session,
-        "CREATE TABLE hours (country STRING, n BIGINT) PARTITIONED BY (ds STRING, hr STRING)",
-        "CREATE TABLE days (country STRING, n BIGINT) PARTITIONED BY (dt STRING)",
-        "CREATE FACT f OF CUBE c STORED IN ("
-        "TABLE hours PERIOD HOURLY PARTITIONED BY t AS (ds = 'yyyy-MM-dd', hr = 'HH'), "
-        "TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))",
-    )
+    run(session, *HOURS_AND_DAYS)
     values = [f"('us', 1, '2013-01-01', '{hour:02}')" for hour in range(24)]
     run(session, f"INSERT INTO hours VALUES {', '.join(values)}", f"INSERT OVERWRITE days {query}")
     assert states(session, "days") == wanted
