@@ -179,16 +179,11 @@ class PartitionFilterGenerator:
         return ScanPlan(tuple(ranges.get(column) for column in range(self.columns)))
 
 
-def scans_of(tree: ScanFilter | None, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
-    """The scans that find what satisfies a bound filter, in key order, apart from each other; at most ``MAX_SCANS``.
-
-    ``prefix`` is that of the table's keys. O(n log n) in the filter's literals, plus the bounded product of its ORs.
-    """
-    return laid_out(PartitionFilterGenerator(len(columns)).plan(tree), columns, prefix)
-
-
 def laid_out(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
-    """The scans that find what satisfies a plan, as ``scans_of`` says."""
+    """The scans that find what satisfies a plan, in key order, apart from each other; at most ``MAX_SCANS``.
+
+    ``prefix`` is that of the table's keys. O(n log n) in the filter's literals.
+    """
     layout = _Layout(tuple(keys.width_of(column.type) for column in columns), prefix)
     pieces = [piece for one in plan.plans for piece in layout.pieces(one)]
     groups: list[_Group] = []

@@ -9,7 +9,6 @@ import pytest
 
 from rewriter.session import Session
 
-
 HOURS_AND_DAYS = (
     "CREATE TABLE hours (country STRING, n BIGINT) PARTITIONED BY (ds STRING, hr STRING)",
     "CREATE TABLE days (country STRING, n BIGINT) PARTITIONED BY (dt STRING)",

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from hypothesis import strategies as st
 
 from rewriter.catalog.floats import java_double, java_float
 from rewriter.catalog.models import Column
+from rewriter.catalog.scan_filters import ScanFilter
+from rewriter.catalog.scan_plans import PartitionFilterGenerator, Scan, laid_out
 from rewriter.grammar import filters as f
 from rewriter.grammar.statements import Literal
 
 from .filter_model import DOMAINS
 
 Row = tuple[str | None, ...]
+
+
+def scans_of(tree: ScanFilter | None, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
+    """The scans of a bound filter."""
+    return laid_out(PartitionFilterGenerator(len(columns)).plan(tree), columns, prefix)
+
 
 TYPES = sorted(DOMAINS)
 PATTERNS = ["a%", "%", "_", "%b", "a_", "a\\%", "A\\%", "%a%b%", "1%", "", "é", "2020%", "%0"]

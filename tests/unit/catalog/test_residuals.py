@@ -18,12 +18,12 @@ from rewriter.catalog.changes import AddPartitions, PartitionWrite
 from rewriter.catalog.models import Column
 from rewriter.catalog.residuals import MAX_SIZE, Residual, residual_of
 from rewriter.catalog.scan_filters import bind_filter
-from rewriter.catalog.scan_plans import Scan, ScanPlan, scans_of
+from rewriter.catalog.scan_plans import Scan, ScanPlan
 from rewriter.grammar import filters as f
 from rewriter.grammar.filters import parse_filter, render_filter
 
 from .filter_model import truth
-from .random_filters import Row, chains, filters, tables
+from .random_filters import Row, chains, filters, scans_of, tables
 from .support import Warehouse
 
 TABLE = 7

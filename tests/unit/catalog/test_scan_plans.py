@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from rewriter.catalog import keys
 from rewriter.catalog.models import Column
 from rewriter.catalog.scan_filters import bind_filter
-from rewriter.catalog.scan_plans import MAX_SCANS, FilterPlan, MultiScanPlan, PartitionFilterGenerator, Scan, scans_of
+from rewriter.catalog.scan_plans import MAX_SCANS, FilterPlan, MultiScanPlan, PartitionFilterGenerator, Scan
 from rewriter.grammar import filters as f
 from rewriter.grammar.filters import parse_filter, render_filter
 from rewriter.grammar.statements import Literal
 
 from .filter_model import DOMAINS, truth
-from .random_filters import filters, tables
+from .random_filters import filters, scans_of, tables
 
 CASES = json.loads((Path(__file__).parent / "scan-plans.json").read_text())["cases"]
 TABLE = 7

@@ -10,10 +10,11 @@ from rewriter.catalog import keys
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Column
 from rewriter.catalog.scan_filters import bind_filter
-from rewriter.catalog.scan_plans import PartitionFilterGenerator, scans_of
+from rewriter.catalog.scan_plans import PartitionFilterGenerator
 from rewriter.catalog.scan_text import filter_text, stretch_text
 from rewriter.grammar.filters import parse_filter
 
+from .random_filters import scans_of
 from .test_scan_plans import PREFIX, filters, key, tables
 
 TEXTS = [
