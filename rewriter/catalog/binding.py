@@ -132,14 +132,18 @@ class TimeBinding:
         theirs = {name: place for place, name in enumerate(other.further)}
         return tuple((place, theirs[name]) for place, name in enumerate(self.further) if name in theirs)
 
-    def seen_from(self, rollup: TimeBinding, period: Period, combination: Combination) -> Iterator[Combination]:
-        """What both tables know of a base partition's combination, as rollup partitions of ``period`` say it: of
-        another time, the periods that share time with the base partition's; one where base periods nest in them.
+    def seen_from(
+        self, rollup: TimeBinding, period: Period, combination: Combination, own: Period | None = None
+    ) -> Iterator[Combination]:
+        """What both tables know of a partition's combination, as rollup partitions of ``period`` say it: of another
+        time, the periods that share time with the partition's; one where those nest in them.
+
+        ``own`` is the period of the partition, the base period unless it is given.
         """
         known: list[Sequence[str | int | None]] = []
         for _, place in rollup.shared(self):
             value = combination[place]
-            times = overlapped(Slot(self.base_period, value), period) if isinstance(value, int) else None
+            times = overlapped(Slot(own or self.base_period, value), period) if isinstance(value, int) else None
             known.append((value,) if times is None else times)
         return itertools.product(*known)
 

@@ -250,10 +250,8 @@ def _concerns(
     base: TimeBinding, slot: Slot, theirs: Combination, rollup: TimeBinding, period: Period, combination: Combination
 ) -> bool:
     """Whether a partition may hold rows of the rollup partitions of a period with this combination."""
-    if slot.period != base.base_period:
-        return True
     mine = tuple(combination[place] for place, _ in rollup.shared(base))
-    return mine in base.seen_from(rollup, period, theirs)
+    return mine in base.seen_from(rollup, period, theirs, slot.period)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from rewriter.errors import AnalysisError
 
@@ -53,9 +54,13 @@ class LikePattern:
         """Whether all that begins with ``prefix`` matches, and nothing else."""
         return None not in self.pieces[0] and len(self.pieces) > 1 and not any(self.pieces[1:])
 
+    @cached_property
+    def _regexes(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(map(_regex, self.pieces))
+
     def matches(self, text: str) -> bool:
         """Whether the whole text fits. O(length of the text times that of the pattern) at worst."""
-        first, *middle = map(_regex, self.pieces)
+        first, *middle = self._regexes
         if not middle:
             return first.fullmatch(text) is not None
         last, tail = middle.pop(), len(text) - len(self.pieces[-1])

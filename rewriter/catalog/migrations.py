@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, inspect, select, text
 
@@ -74,14 +74,16 @@ def version_of(connection: Connection) -> int:
     tables = set(inspect(connection).get_table_names())
     if not tables:
         return 0
-    if schema.schema_version.name not in tables:
-        raise OperationalError(
-            "this database is not a catalog: it holds other tables",
-            condition="NOT_A_CATALOG",
-            hint="give the catalog a directory, or a database or schema, of its own",
-        )
-    version: int = connection.execute(select(schema.schema_version.c.version)).scalar_one()
-    return version
+    # Others call a table so, too; these are there from the first version on.
+    if tables.issuperset({schema.schema_version.name, "counters", "transactions", "write_ids", "objects"}):
+        versions: Sequence[int] = connection.execute(select(schema.schema_version.c.version)).scalars().all()
+        if len(versions) == 1:
+            return versions[0]
+    raise OperationalError(
+        "this database is not a catalog: it holds other tables",
+        condition="NOT_A_CATALOG",
+        hint="give the catalog a directory, or a database or schema, of its own",
+    )
 
 
 def too_new(version: int, known: int) -> OperationalError:

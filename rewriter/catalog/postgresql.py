@@ -170,6 +170,9 @@ _CAUSES = {
     "57014": _Cause(_BUSY, "took too long to answer", "try again, or write another statement_timeout into the URL"),
 }
 
+#: The server ended the connection, or lets nobody in while it starts.
+_ENDED = ("57P01", "57P02", "57P03")
+
 #: By what the server says of connections that it refuses, which come without an SQLSTATE.
 _REFUSALS = {
     "authentication failed": _Cause(_NOT_ALLOWED, "refuses this user", "see that user and password are right"),
@@ -188,7 +191,7 @@ _REFUSALS = {
 
 def _translated(place: str, error: BaseException, lost: bool) -> Error:
     text, state = " ".join(str(error).split()), getattr(error, "sqlstate", None) or ""
-    if lost:
+    if lost or state in _ENDED or state.startswith("08"):
         return OperationalError(
             f"the connection to the catalog {place} was lost: {text}",
             condition="CATALOG_CONNECTION_LOST",
