@@ -95,11 +95,12 @@ def _sources(readings: Sequence[Reading], context: Context) -> dict[int, Sequenc
 
 def _claims(reading: Reading, context: Context) -> dict[str, Claims]:
     """What a reading has read of each table, by the name of its fact ('' where it has none)."""
+    every = {use.table.id: (use.table, _keys(use, context)) for use in reading.uses if use.table.id > 0}
+    every |= {table.id: (table, ()) for table in reading.unread}
     found: dict[str, Claims] = {}
-    for use in reading.uses:
-        if use.table.id > 0:
-            fact = context.snapshot.fact_using(use.table.name)
-            found.setdefault("" if fact is None else fact.name.lower(), {})[use.table.id] = _keys(use, context)
+    for table, claim in every.values():
+        fact = context.snapshot.fact_using(table.name)
+        found.setdefault("" if fact is None else fact.name.lower(), {})[table.id] = claim
     return found
 
 

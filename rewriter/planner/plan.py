@@ -84,11 +84,13 @@ class Reading:
     """What one reference to a cube or a table reads.
 
     ``branch`` is the number of the branch of the query's outermost UNION ALL that it stands in; ``None`` where there is
-    no such union, or the reference stands outside of its branches.
+    no such union, or the reference stands outside of its branches. ``unread`` are the tables of the facts of a cube of
+    which nothing is needed, because no time satisfies the query.
     """
 
     uses: tuple[TableUse, ...]
     branch: int | None = None
+    unread: tuple[Table, ...] = ()
 
 
 def _selected(selection: Selection, table: Table, values: PartitionValues) -> bool:

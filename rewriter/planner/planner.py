@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from rewriter.catalog.models import Table
 from rewriter.errors import Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.statements import Query
 from rewriter.planner.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, databases, resolve
@@ -63,7 +64,9 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         for source in block.cubes:
             one = _placed(text, block, source, blocks, reader, settings, constants)
             planned.append(one)
-            readings.append(Reading(tuple(TableUse(*use) for use in one.uses), _branch(source.node, branches)))
+            uses = tuple(TableUse(*use) for use in one.uses)
+            unread = () if uses else _tables(source, reader)
+            readings.append(Reading(uses, _branch(source.node, branches), unread))
     for one in planned:
         edits += one.edits
     _check_calls(text, edits)
@@ -153,6 +156,12 @@ def _use(reference: TableReference, blocks: Sequence[Block], parameters: Mapping
     """What a reference to a table itself reads."""
     wanted = pruned(reference, blocks, parameters)
     return TableUse(reference.table, None) if wanted is None else TableUse(reference.table, (), wanted=wanted)
+
+
+def _tables(source: CubeSource, reader: CatalogReader) -> tuple[Table, ...]:
+    """All tables of the facts that a reference may be answered from."""
+    names = {one.table.lower(): one.table for fact in source.facts for place in fact.storages for one in place.tables}
+    return tuple(map(reader.table, names.values()))
 
 
 def _branches(tree: exp.Expr) -> dict[int, int]:

@@ -185,3 +185,17 @@ def test_all_references_must_have_read_what_is_called_fresh(
     values = [f"('us', 1, '2013-01-01', '{hour:02}')" for hour in range(24)]
     run(session, f"INSERT INTO hours VALUES {', '.join(values)}", f"INSERT OVERWRITE days {query}")
     assert states(session, "days") == wanted
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "t >= '2013-01-02' AND t < '2013-01-02'",
+        "t >= '2013-01-01' AND t < '2013-01-02' AND false",
+        "t < '2013-01-01' AND t > '2013-01-02'",
+    ],
+)
+def test_a_day_computed_from_no_time_is_not_fresh(session: Session, where: str) -> None:
+    run(session, *HOURS_AND_DAYS, "INSERT INTO hours VALUES ('us', 1, '2013-01-01', '05')")
+    run(session, f"INSERT OVERWRITE days SELECT 'us', COUNT(*), '2013-01-01' FROM c WHERE {where}")
+    assert states(session, "days") == (0, 1)
