@@ -25,7 +25,7 @@ from rewriter.planner.reference import PlannedReference, plan_reference
 from rewriter.planner.text import Edit, QueryText
 from rewriter.planner.timeuse import bad_call
 from rewriter.planner.verbatim import plan_verbatim
-from rewriter.planner.zoneclocks import calendar_of_today, check_clocks
+from rewriter.planner.zoneclocks import calendar_of_today, check_clocks, check_seconds
 from rewriter.timeline.calendars import Calendar
 
 
@@ -74,6 +74,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
     for calendar in calendars:
         if not calendar.is_utc:
             check_clocks(text, constants, calendar)
+            check_seconds(text, [(one.node, one.table) for one in resolved.tables], calendar)
     there = {edit.span for edit in edits}
     today = calendar_of_today(text, calendars)
     now = [edit for edit in _now_edits(text, constants, today) if edit.span not in there] if planned else []

@@ -4,12 +4,13 @@ refused, because both engines run in UTC.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from sqlglot import exp
 
+from rewriter.catalog.models import Table
 from rewriter.errors import NotSupportedError
 from rewriter.planner.constants import Constants, Kind
 from rewriter.planner.text import QueryText
@@ -49,6 +50,21 @@ def check_clocks(text: QueryText, constants: Constants, calendar: Calendar) -> N
             raise _refused(text, node, "The date of an instant", calendar)
         elif isinstance(node, SECONDS) and node.find(exp.Column) is None and not _is_same(node.this, zoned):
             raise _refused(text, node, "Counting the seconds of a time that names no zone", calendar)
+
+
+def check_seconds(text: QueryText, tables: Sequence[tuple[exp.Table, Table]], calendar: Calendar) -> None:
+    """Raises ``NotSupportedError`` ZONED_TIME where the seconds of a column are counted that is no instant: a DATE or a
+    text of a table, whose midnight is UTC's.
+    """
+    known: dict[int, set[str]] = {}
+    for reference, table in tables:
+        names = {one.name.lower() for one in table.all_columns if not one.type.lower().startswith("timestamp")}
+        known.setdefault(id(reference.find_ancestor(exp.Select)), set()).update(names)
+    for node in text.nodes:
+        if isinstance(node, SECONDS):
+            names = known.get(id(node.find_ancestor(exp.Select)), set())
+            if any(column.name.lower() in names for column in node.find_all(exp.Column)):
+                raise _refused(text, node, "Counting the seconds of a column that is no TIMESTAMP", calendar)
 
 
 def _is_moment(node: exp.Expr, constants: Constants) -> bool:

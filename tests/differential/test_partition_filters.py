@@ -21,7 +21,8 @@ from rewriter.session import Session
 from tests.contract.conftest import parquet, scan_file
 from tests.unit.catalog.filter_model import DOMAINS
 
-COLUMNS = tuple(Column(f"p{number}", type) for number, type in enumerate(DOMAINS))
+#: CHAR is left out: a filter pads it to its length before it compares, and to the engines it is a text like any other.
+COLUMNS = tuple(Column(f"p{number}", type) for number, type in enumerate(DOMAINS) if not type.startswith("char"))
 PATTERNS = ("a%", "%b", "_", "%", "a", "é%", r"A\%")
 ROWS, FILTERS = 40, 250
 #: Spark answers whether a BIGINT is less or greater without looking at it: TRUE of NULL, too. Filters say NULL.
