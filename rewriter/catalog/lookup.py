@@ -217,9 +217,8 @@ class Lookup:
             filtered, condition, stretches = not self.residual.exact, self.residual.condition, list(self.ranges)
         wanted = [KeyRange(max(one.start, least), one.end) for one in stretches if one.end > least]
         size = PAGE if limit is None or filtered else min(PAGE, limit)
-        for row in self._pages(page, key_of, wanted, size, condition):
-            if not filtered or self.holds(key_of(row)):
-                yield row
+        found = self._pages(page, key_of, wanted, size, condition)
+        yield from (row for row in found if self.holds(key_of(row))) if filtered else found
 
     def _pages(
         self,
