@@ -133,17 +133,15 @@ class TimeBinding:
         return tuple((place, theirs[name]) for place, name in enumerate(self.further) if name in theirs)
 
     def seen_from(
-        self, rollup: TimeBinding, period: Period, combination: Combination, own: Period | None = None
+        self, own: Period, combination: Combination, rollup: TimeBinding, period: Period
     ) -> Iterator[Combination]:
-        """What both tables know of a partition's combination, as rollup partitions of ``period`` say it: of another
-        time, the periods that share time with the partition's; one where those nest in them.
-
-        ``own`` is the period of the partition, the base period unless it is given.
+        """What both tables know of the combination of a partition of period ``own``, as rollup partitions of ``period``
+        say it: of another time, the periods that share time with the partition's; one where those nest in them.
         """
         known: list[Sequence[str | int | None]] = []
         for _, place in rollup.shared(self):
             value = combination[place]
-            times = overlapped(Slot(own or self.base_period, value), period) if isinstance(value, int) else None
+            times = overlapped(Slot(own, value), period) if isinstance(value, int) else None
             known.append((value,) if times is None else times)
         return itertools.product(*known)
 

@@ -44,8 +44,8 @@ def check(connection: sa.Connection, table: Table, claims: Claims, seen: int, ow
     others = _written_between(connection, table, seen, own)
     if not others:
         return
-    alone = [*claims.ranges, *map(point, claims.rows)]
-    exclusive, every = merged(alone), merged([*alone, *map(point, claims.shared)])
+    alone = [*claims.ranges, *map(KeyRange.of_key, claims.rows)]
+    exclusive, every = merged(alone), merged([*alone, *map(KeyRange.of_key, claims.shared)])
     for other, others_exclusive in others:
         if _meets(every if others_exclusive else exclusive, other):
             raise ConflictError(
@@ -59,15 +59,12 @@ def record(connection: sa.Connection, table: Table, claims: Claims, own: int) ->
     """Keeps what this commit wrote, and its rows of partitions do not tell, for those that have not seen it."""
     shared = set(claims.shared)
     both = (key for key in claims.rows if key in shared)
-    entries = [(one, True) for one in (*claims.ranges, *map(point, both))] + [(point(key), False) for key in shared]
+    entries = [(one, True) for one in (*claims.ranges, *map(KeyRange.of_key, both))] + [
+        (KeyRange.of_key(key), False) for key in shared
+    ]
     columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
     rows = [(keys.start, keys.end, exclusive, table.id, own) for keys, exclusive in entries]
     insert_rows(connection, schema.claimed_ranges.insert(), columns, rows)
-
-
-def point(key: bytes) -> KeyRange:
-    """One key: nothing lies between it and the next byte string."""
-    return KeyRange(key, key + b"\x00")
 
 
 def _written_between(connection: sa.Connection, table: Table, seen: int, own: int) -> Sequence[tuple[KeyRange, bool]]:
@@ -83,7 +80,7 @@ def _written_between(connection: sa.Connection, table: Table, seen: int, own: in
     )
     shared = {(commit, start) for commit, start, _, exclusive in told if not exclusive}
     return [(KeyRange(start, end), exclusive) for _, start, end, exclusive in told] + [
-        (point(key), True) for commit, key in rows if (commit, key) not in shared
+        (KeyRange.of_key(key), True) for commit, key in rows if (commit, key) not in shared
     ]
 
 

@@ -89,7 +89,7 @@ class BaseContent:
         newest = self._by_period[place] = {}
         for slot, combination, commit in self._events.get(base.table.id, ()):
             if slot is not None:
-                seen = base.seen_from(rollup, period, combination) if rollup else ((),)
+                seen = base.seen_from(slot.period, combination, rollup, period) if rollup else ((),)
                 for values, ordinal in itertools.product(seen, overlapped(slot, period)):
                     newest[ordinal, values] = max(commit, newest.get((ordinal, values), UNKNOWN))
         return newest
@@ -251,7 +251,7 @@ def _concerns(
 ) -> bool:
     """Whether a partition may hold rows of the rollup partitions of a period with this combination."""
     mine = tuple(combination[place] for place, _ in rollup.shared(base))
-    return mine in base.seen_from(rollup, period, theirs, slot.period)
+    return mine in base.seen_from(slot.period, theirs, rollup, period)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:

@@ -56,6 +56,16 @@ class KeyRange:
         return both.start < both.end
 
     @classmethod
+    def of_key(cls, key: bytes) -> KeyRange:
+        """One key alone: nothing lies between it and the next byte string."""
+        return cls(key, key + b"\x00")
+
+    @property
+    def is_one_key(self) -> bool:
+        """Whether it holds one byte string and no other."""
+        return self.end == self.start + b"\x00"
+
+    @classmethod
     def of_prefix(cls, prefix: bytes) -> KeyRange:
         """All keys that begin with ``prefix``."""
         return cls(prefix, successor(prefix))

@@ -96,7 +96,7 @@ class Lookup:
         for scan in self.scans:
             if scan.filters:
                 inside = filled[bisect_left(filled, scan.start) : bisect_left(filled, scan.end)]
-                ranges += _single(inside)
+                ranges += map(KeyRange.of_key, inside)
             else:
                 ranges.append(scan.keys)
         with self.database.read() as connection:
@@ -122,7 +122,7 @@ class Lookup:
         gathered = self._gathered()
         if gathered is not None:
             with self.database.read() as connection:
-                return reads.partition_count(connection, self.ids, _single(gathered))
+                return reads.partition_count(connection, self.ids, list(map(KeyRange.of_key, gathered)))
         if self.residual.exact:
             with self.database.read() as connection:
                 return reads.partition_count(connection, self.ids, self.ranges, self.residual.condition)
@@ -212,7 +212,7 @@ class Lookup:
             return
         gathered = self._gathered()
         if gathered is not None:
-            filtered, condition, stretches = False, None, _single(gathered)
+            filtered, condition, stretches = False, None, list(map(KeyRange.of_key, gathered))
         else:
             filtered, condition, stretches = not self.residual.exact, self.residual.condition, list(self.ranges)
         wanted = [KeyRange(max(one.start, least), one.end) for one in stretches if one.end > least]
@@ -279,11 +279,6 @@ class Lookup:
             )
         values = [canonical(column, value) for column, (_, value) in zip(columns, pairs, strict=True)]
         return keys.encode(self.table.id, [column.type for column in columns], values)
-
-
-def _single(found: Sequence[bytes]) -> list[KeyRange]:
-    """Each key as a stretch of its own."""
-    return [KeyRange(key, key + b"\x00") for key in found]
 
 
 def _start(scan: Scan) -> bytes:

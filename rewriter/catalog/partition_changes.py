@@ -141,7 +141,7 @@ class PartitionChanges:
         if isinstance(change, DropPartitions):
             claims.ranges += change.ranges
             alone = (key for key in change.keys if not any(key in one for one in change.ranges))
-            claims.ranges += map(conflicts.point, alone)
+            claims.ranges += map(KeyRange.of_key, alone)
             return
         repeated = isinstance(change, AddPartitions)
         named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)

@@ -33,7 +33,7 @@ def search(
     if len(stretches) == 1:
         (only,) = stretches
         return sa.select(*columns).where(key >= only.start, key < only.end, *conditions)
-    if all(one.end == one.start + b"\x00" for one in stretches):
+    if all(one.is_one_key for one in stretches):
         return sa.select(*columns).where(key.in_([one.start for one in stretches]), *conditions)
     given = _values(stretches)
     start, end = given.c.column1, given.c.column2

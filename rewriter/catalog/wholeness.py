@@ -96,7 +96,9 @@ class PeriodParts:
             there = {tuple(part.combination[mine] for mine, _ in shared) for part in live}
             ordinals = overlapped(slot, base.base_period)
             for _, part in self._read(base, base.base_period, OrdinalRange(ordinals.start, ordinals.stop)):
-                if part.has_content and not there.issuperset(base.seen_from(binding, slot.period, part.combination)):
+                if part.has_content and not there.issuperset(
+                    base.seen_from(base.base_period, part.combination, binding, slot.period)
+                ):
                     return True
         return False
 
