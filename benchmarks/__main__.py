@@ -1,4 +1,4 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [duckdb] [spark]``: the tables of
+"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [duckdb] [spark] [dialect]``: the tables of
 ``benchmarks/README.md``.
 """
 
@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from benchmarks import (
     cover,
+    dialect,
     goldens,
     hive_metastore,
     inserting,
@@ -23,7 +26,7 @@ from benchmarks import (
 )
 from benchmarks.timing import Table, markdown
 
-GROUPS = ("planning", "cover", "timelines", "lookups", "duckdb", "spark")
+GROUPS = ("planning", "cover", "timelines", "lookups", "duckdb", "spark", "dialect")
 
 
 def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None:
@@ -41,6 +44,8 @@ def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None
         show(timelines.measure())
     if not chosen or "lookups" in chosen:
         _lookups(metastore_partitions, show)
+    if not chosen or "dialect" in chosen:
+        _dialect(show)
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights
@@ -68,6 +73,21 @@ def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
 
 
 def _spark(warehouse: Path, show: Callable[[Table], None]) -> None:
+    with _started() as (engine, session):
+        show(querying.measure(warehouse, engine))
+        show(inserting.measure(warehouse, engine, session))
+        show(scanning.measure(warehouse, engine, session))
+
+
+def _dialect(show: Callable[[Table], None]) -> None:
+    with _started() as (engine, session):
+        for table in dialect.measure(engine, session):
+            show(table)
+
+
+@contextmanager
+def _started() -> Iterator[tuple[Any, Any]]:
+    """Our engine on Spark and the session that it runs on, both warm."""
     from pyspark.sql import SparkSession
 
     from rewriter.exec.engine import EngineQuery
@@ -75,10 +95,7 @@ def _spark(warehouse: Path, show: Callable[[Table], None]) -> None:
 
     engine = SparkEngine()
     engine.execute(EngineQuery("SELECT 1")).read_all()
-    session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-    show(querying.measure(warehouse, engine))
-    show(inserting.measure(warehouse, engine, session))
-    show(scanning.measure(warehouse, engine, session))
+    yield engine, SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
     engine.close()
 
 

@@ -220,6 +220,7 @@ def _read(path: str) -> str:
         raise OperationalError(
             f"The file {path} cannot be read: {reason}.",
             condition="PATH_NOT_FOUND",
+            sqlstate="42K03",
             object=path,
             hint="Name a readable text file, or - for stdin.",
         ) from None

@@ -40,7 +40,10 @@ def create_cube(statement: s.CreateCube, context: Context) -> Result:
             column_order=tuple(c.name for c in statement.columns),
             zone=calendar.zone,
         )
-        transaction.commit([CreateObject(cube)])
+        try:
+            transaction.commit([CreateObject(cube)])
+        except Error as error:
+            raise error.at(statement.name.span) from None
     return Result("CREATE CUBE")
 
 

@@ -7,77 +7,206 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from rewriter.catalog.binding import declared_period
-from rewriter.catalog.changes import AddPartitions, CreateObject, DropObject, DropPartitions, PartitionWrite
+from rewriter.catalog.changes import AddPartitions, Change, CreateObject, DropObject, DropPartitions, PartitionWrite
+from rewriter.catalog.codec import kind_of
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.lookup import Lookup
-from rewriter.catalog.models import WRITE_ID_LEVEL, Column, Table
-from rewriter.catalog.values import check_partition_column, partition_name
+from rewriter.catalog.models import WRITE_ID_LEVEL, Column, Cube, Fact, Namespace, Table, View
+from rewriter.catalog.names import DEFAULT_DATABASE, parts_of, seen_from
+from rewriter.catalog.partition_paths import is_discovered, not_registered, partition_path
+from rewriter.catalog.temporary import stored_name
+from rewriter.catalog.values import LONGEST_NAME, check_partition_column, partition_name
 from rewriter.context import Context, single
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar import statements as s
 from rewriter.grammar.filters import Filter, span_of
 from rewriter.properties import checked
 from rewriter.result import Result
-from rewriter.specs import check_unique, read_dropped, read_full, require_partitioned, spec_text
+from rewriter.specs import check_unique, named_values, read_dropped, read_full, require_partitioned, spec_text
+from rewriter.temporaries import folder_of
 
 FORMATS = ("parquet", "csv", "json", "orc")
 
 _REFUSED_TYPES = ("void", "variant", "timestamp_ntz")
-_PLAIN_NAME = re.compile(r"\w+")
+#: In bytes: the name of a table's directory has its id, too.
+_LONGEST_TABLE = 200
+#: What tables, views and databases may be called.
+PLAIN_NAME = re.compile(r"\w+")
 
 
 def create_table(statement: s.CreateTable, context: Context) -> Result:
-    """CREATE [EXTERNAL] TABLE. Raises Spark's conditions for columns that do not fit together."""
-    name = plain_name(statement.table, "table")
+    """CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE. Raises Spark's conditions for columns that do not fit together.
+
+    A LOCATION makes the table external, as in Spark. OR REPLACE ends the table of that name in the same transaction.
+    """
     columns, partition_columns = _columns(statement)
-    file_format = _format(statement)
-    try:
-        declared_period(dict(statement.properties))
-    except Error as error:
-        raise error.at(statement.table.span) from None
-    if _taken(statement.table, statement.if_not_exists, context):
+    place = Place.of(statement, context)
+    if place.is_there and statement.if_not_exists:
         return Result("CREATE TABLE")
     with context.catalog.begin(context.snapshot) as transaction:
-        table_id = transaction.allocate_id()
+        try:
+            table = place.table(transaction.allocate_id(), columns, partition_columns)
+            transaction.commit([*place.replaced, CreateObject(table)])
+        except Error as error:
+            raise error.at(statement.table.span) from None
+    return Result("CREATE TABLE")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a new table goes: its name, format and location, and what has the name already."""
+
+    statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike
+    context: Context
+    name: str
+    format: str
+    existing: Table | View | Cube | Fact | Namespace | None
+    comment: str | None
+
+    @classmethod
+    def of(
+        cls,
+        statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike,
+        context: Context,
+        like: Table | None = None,
+    ) -> Place:
+        """Checks all that is not about columns. ``like`` gives format and comment where the statement gives none.
+
+        Raises TABLE_OR_VIEW_ALREADY_EXISTS unless IF NOT EXISTS or OR REPLACE, EXPECT_TABLE_NOT_VIEW where OR REPLACE
+        meets what is no table, ``NotSupportedError`` and ``ParseError`` for formats and locations that are not ours.
+        """
+        name = plain_name(statement.table, "table")
+        if statement.temporary:
+            if len(statement.table.parts) > 1:
+                raise ParseError(
+                    "A temporary table is in no database.",
+                    position=statement.table.span,
+                    object=name,
+                    hint=f"Write CREATE TEMPORARY TABLE {statement.table.last}.",
+                )
+            name = statement.table.last
+        format_ = like.format if like is not None and statement.format is None else _format(statement)
+        try:
+            declared_period(dict(statement.properties))
+        except Error as error:
+            raise error.at(statement.table.span) from None
+        if statement.external and statement.location is None:
+            raise ParseError(
+                "CREATE EXTERNAL TABLE needs a LOCATION.",
+                position=statement.table.span,
+                object=statement.table.last,
+                hint="Add LOCATION 'directory', or leave EXTERNAL out.",
+            )
+        if len(name.encode("utf-8")) > _LONGEST_TABLE:
+            raise AnalysisError(
+                f"The name of the table {name[:40]}… is too long: a directory bears it.",
+                condition="INVALID_SCHEMA_OR_RELATION_NAME",
+                sqlstate="42602",
+                position=statement.table.span,
+                object=name,
+                hint=f"Choose a name of at most {_LONGEST_TABLE} bytes.",
+            )
+        existing = context.snapshot.temporary(name) if statement.temporary else context.snapshot.named(name)
+        replaces = not isinstance(statement, s.CreateTableLike) and statement.or_replace
+        if existing is not None and replaces and not isinstance(existing, Table):
+            raise AnalysisError(
+                f"The {kind_of(existing)} {existing.name} cannot be replaced by a table.",
+                condition="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
+                sqlstate="42809",
+                position=statement.table.span,
+                object=existing.name,
+                hint="Choose a different name, or drop it first.",
+            )
+        if existing is not None and not replaces and not statement.if_not_exists:
+            raise already_exists(statement.table)
+        fact = context.snapshot.fact_using(existing.name) if existing is not None and replaces else None
+        if fact is not None:
+            raise IntegrityError(
+                f"The table {name} cannot be replaced: it is used by the fact {fact.name}.",
+                condition="TABLE_IN_USE",
+                position=statement.table.span,
+                object=name,
+                hint=f"DROP FACT {fact.name} first, or choose a different name.",
+            )
+        comment = like.comment if like is not None else None
+        if not isinstance(statement, s.CreateTableLike):
+            comment = statement.comment
+        return cls(statement, context, name, format_, existing, comment)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether something has the name, which IF NOT EXISTS tolerates and OR REPLACE replaces."""
+        return self.existing is not None
+
+    @property
+    def replaced(self) -> tuple[Change, ...]:
+        """What ends the table that is replaced."""
+        return () if self.existing is None else (DropObject(self.existing),)
+
+    def table(self, id: int, columns: tuple[Column, ...], partition_columns: tuple[Column, ...]) -> Table:
+        """The new table under its id, with its properties checked."""
+        statement, warehouse, name = self.statement, self.context.catalog.warehouse, self.name
+        if statement.temporary:
+            session = self.context.temporaries.start(self.context.catalog)
+            location = str(folder_of(self.context.catalog, session).absolute() / f"{name}-{id}")
+            name = stored_name(name, session)
+        else:
+            try:
+                location = default_location(name, id, self.context)
+            except Error as error:
+                raise error.at(statement.table.span) from None
+        if statement.location is not None:
+            location = absolute(statement.location, warehouse, statement.table)
         table = Table(
-            id=table_id,
+            id=id,
             name=name,
             columns=columns,
             partition_columns=partition_columns,
-            format=file_format,
-            location=_location(statement, context.catalog.warehouse, f"{name}-{table_id}"),
-            external=statement.external,
-            comment=statement.comment,
+            format=self.format,
+            location=location,
+            external=statement.location is not None,
+            comment=self.comment,
         )
         given = zip(statement.properties, statement.property_spans, strict=True)
-        table = replace(table, properties=checked(given, table, context))
-        transaction.commit([CreateObject(table)])
-    return Result("CREATE TABLE")
+        return replace(table, properties=checked(given, table, self.context))
+
+
+def default_location(name: str, table_id: int, context: Context) -> str:
+    """Where a managed table lies: an absolute directory of its own, below that of its database.
+
+    ``name`` is the catalog's. Raises ``AnalysisError`` SCHEMA_NOT_FOUND.
+    """
+    database, short = parts_of(name)
+    warehouse = context.catalog.warehouse.absolute()
+    there = context.snapshot.database(database).location
+    parent = Path(there) if there else warehouse if database == DEFAULT_DATABASE else warehouse / f"{database}.db"
+    return str(parent / f"{short}-{table_id}")
 
 
 def plain_name(name: s.Name, kind: str) -> str:
     """The name of a new object of a kind; ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME unless it is plain."""
     plain = single(name)
-    if _PLAIN_NAME.fullmatch(plain):
+    if PLAIN_NAME.fullmatch(name.last):
         return plain
     raise AnalysisError(
-        f"'{plain}' is no name for a {kind}.",
+        f"'{name.last}' is no name for a {kind}.",
         condition="INVALID_SCHEMA_OR_RELATION_NAME",
         sqlstate="42602",
         position=name.span,
-        object=plain,
+        object=name.last,
         hint="Use letters, digits and underscores.",
     )
 
 
 def drop_table(statement: s.DropTable, context: Context) -> Result:
     """DROP TABLE. Files stay: those of a managed table until VACUUM, those of an external one are their owner's."""
-    name = single(statement.table)
-    if statement.if_exists and context.snapshot.named(name) is None:
+    if statement.if_exists and context.named(statement.table) is None:
         return Result("DROP TABLE")
     table = context.table(statement.table)
     with context.catalog.begin(context.snapshot) as transaction:
@@ -93,21 +222,34 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
     writes = tuple(
-        PartitionWrite(read_full(table, one.spec), location=_partition_location(table, one))
+        PartitionWrite(named_values(table, one.spec), location=_partition_location(table, one))
         for one in statement.partitions
     )
     with context.catalog.begin(context.snapshot) as transaction:
         try:
             transaction.commit([AddPartitions(table, writes, statement.if_not_exists)])
         except Error as error:
-            raise error.at(_spec_span(statement.partitions[0].spec, statement.table.span)) from None
+            raise error.at(_faulty(error, statement, writes, table, context)) from None
     return Result("ALTER TABLE ADD PARTITION")
+
+
+def _faulty(
+    error: Error, statement: s.AddPartitions, writes: tuple[PartitionWrite, ...], table: Table, context: Context
+) -> Span:
+    """Where the partition stands that cannot be added: all of them where it is not known which."""
+    specs = [one.spec for one in statement.partitions]
+    if error.condition == "PARTITIONS_ALREADY_EXIST":
+        known = (spec for spec, one in zip(specs, writes, strict=True) if context.snapshot.partition(table, one.values))
+        specs = list(islice(known, 1)) or specs
+    return Span(specs[0][0].span.start, specs[-1][-1].span.end)
 
 
 def dropped(statement: s.DropPartitions, context: Context) -> tuple[tuple[tuple[Filter, ...], Lookup], ...]:
     """Each spec of ALTER TABLE … DROP PARTITION, and the partitions that satisfy it."""
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
+    if is_discovered(table):
+        raise not_registered(table).at(statement.table.span)
     return tuple((spec, context.snapshot.lookup(table, read_dropped(table, spec))) for spec in statement.specs)
 
 
@@ -124,28 +266,20 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
         found = list(lookup.found_keys())
         ranges += lookup.ranges
         if not found and not statement.if_exists:
+            seen = seen_from(context.snapshot.current, table.name)
             raise AnalysisError(
-                f"The partition(s) {spec_text(spec)} cannot be found in the table {table.name}.",
+                f"The partition(s) {spec_text(spec)} cannot be found in the table {seen}.",
                 condition="PARTITIONS_NOT_FOUND",
                 sqlstate="428FT",
                 position=Span(span_of(spec[0]).start, span_of(spec[-1]).end),
                 object=table.name,
-                hint=f"SHOW PARTITIONS {table.name} lists them; DROP IF EXISTS tolerates their absence.",
+                hint=f"SHOW PARTITIONS {seen} lists them; DROP IF EXISTS tolerates their absence.",
             )
         keys.update(found)
     if keys:
         with context.catalog.begin(context.snapshot) as transaction:
             transaction.commit([DropPartitions(table, tuple(sorted(keys)), merged(ranges))])
     return Result("ALTER TABLE DROP PARTITION")
-
-
-def _taken(name: s.Name, if_not_exists: bool, context: Context) -> bool:
-    found = context.snapshot.named(single(name))
-    if found is None:
-        return False
-    if if_not_exists:
-        return True
-    raise already_exists(name)
 
 
 def already_exists(name: s.Name) -> IntegrityError:
@@ -161,69 +295,88 @@ def already_exists(name: s.Name) -> IntegrityError:
 
 
 def _columns(statement: s.CreateTable) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Data and partition columns. ``(dt STRING)`` adds a column, ``(dt)`` refers to one; they do not mix."""
-    declared = {column.name.lower(): column for column in statement.columns}
-    check_unique(statement.columns)
+    """Data and partition columns. ``(dt STRING)`` adds a column, ``(dt)`` refers to a declared one; both may mix."""
     added = [one for one in statement.partitioned_by if one.type is not None]
-    if added and len(added) < len(statement.partitioned_by):
-        raise ParseError(
-            "PARTITIONED BY mixes new columns with names of declared ones.",
-            position=statement.partitioned_by[0].span,
-            hint="Give all partition columns a type, or none.",
-        )
-    if added:
-        check_unique((*statement.columns, *added))
-        data, partitioning = list(statement.columns), added
-    else:
-        check_unique(statement.partitioned_by)
-        partitioning = [_referred(one, declared, statement) for one in statement.partitioned_by]
-        names = {one.name.lower() for one in partitioning}
-        data = [one for one in statement.columns if one.name.lower() not in names]
+    check_unique((*statement.columns, *added))
+    declared = {column.name.lower(): column for column in statement.columns}
+    names = ", ".join(column.name for column in statement.columns)
+    hint = f"The columns are {names}. To add a partition column, give it a type."
+    partitioning = [
+        one if one.type else referred(one, declared, statement.table, hint) for one in statement.partitioned_by
+    ]
+    return split_columns(statement.table, statement.columns, partitioning, statement.partitioned_by)
+
+
+def split_columns(
+    table: s.Name,
+    columns: Sequence[s.ColumnDef],
+    partitioning: Sequence[s.ColumnDef],
+    places: Sequence[s.ColumnDef],
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Data columns, those that partition nothing, and partition columns, checked. ``places`` are where these are named.
+
+    Raises COLUMN_ALREADY_EXISTS, ALL_PARTITION_COLUMNS_NOT_ALLOWED, INVALID_PARTITION_COLUMN_DATA_TYPE, and
+    ``NotSupportedError`` for types that no column has.
+    """
+    check_unique(places)
+    names = {one.name.lower() for one in partitioning}
+    data = [one for one in columns if one.name.lower() not in names]
     if not data:
-        raise _no_data_columns(statement)
-    partition_columns = tuple(_column(one) for one in partitioning)
-    for column, definition in zip(partition_columns, partitioning, strict=True):
+        raise _no_data_columns(table, places)
+    partition_columns = tuple(new_column(one) for one in partitioning)
+    for column, definition in zip(partition_columns, places, strict=True):
         try:
             check_partition_column(column)
+            _check_level(column)
         except Error as error:
             error.object = column.name
             raise error.at(definition.span) from None
-    return tuple(_column(one) for one in data), partition_columns
+    return tuple(new_column(one) for one in data), partition_columns
 
 
-def _no_data_columns(statement: s.CreateTable) -> Error:
-    if not statement.partitioned_by:
+def _check_level(column: Column) -> None:
+    if len(partition_name((column,), (None,)).encode("utf-8")) > LONGEST_NAME:
+        raise AnalysisError(
+            f"The name of the partition column {column.name[:40]}… is too long: directories bear it.",
+            condition="PARTITION_COLUMN_NAME_TOO_LONG",
+            hint=f"The name of a directory, column=value, has at most {LONGEST_NAME} bytes: choose a shorter name.",
+        )
+
+
+def _no_data_columns(table: s.Name, partitioned_by: Sequence[s.ColumnDef]) -> Error:
+    if not partitioned_by:
         return AnalysisError(
-            f"The table {statement.table.last} has no columns.",
-            position=statement.table.span,
+            f"The table {table.last} has no columns.",
+            position=table.span,
             hint="Declare them: CREATE TABLE t (a STRING, b INT).",
         )
     return AnalysisError(
         "Cannot use all columns for partition columns.",
         condition="ALL_PARTITION_COLUMNS_NOT_ALLOWED",
         sqlstate="KD005",
-        position=Span(statement.partitioned_by[0].span.start, statement.partitioned_by[-1].span.end),
-        object=statement.table.last,
+        position=Span(partitioned_by[0].span.start, partitioned_by[-1].span.end),
+        object=table.last,
         hint="Keep at least one column out of PARTITIONED BY.",
     )
 
 
-def _referred(one: s.ColumnDef, declared: dict[str, s.ColumnDef], statement: s.CreateTable) -> s.ColumnDef:
-    column = declared.get(one.name.lower())
+def referred(one: s.ColumnDef, known: Mapping[str, s.ColumnDef], table: s.Name, hint: str) -> s.ColumnDef:
+    """What PARTITIONED BY refers to among columns by name in lower case; COLUMN_NOT_DEFINED_IN_TABLE, with the hint."""
+    column = known.get(one.name.lower())
     if column is not None:
         return column
-    names = ", ".join(column.name for column in statement.columns)
     raise AnalysisError(
-        f"The partition column {one.name} is not defined in the table {statement.table.last}.",
+        f"The partition column {one.name} is not defined in the table {table.last}.",
         condition="COLUMN_NOT_DEFINED_IN_TABLE",
         sqlstate="42703",
         position=one.span,
         object=one.name,
-        hint=f"The columns are {names}. To add a partition column, give it a type.",
+        hint=hint,
     )
 
 
-def _column(definition: s.ColumnDef) -> Column:
+def new_column(definition: s.ColumnDef) -> Column:
+    """A column as it is declared. Raises for the reserved name and for types that no column of ours has."""
     assert definition.type is not None
     if definition.name.lower() == WRITE_ID_LEVEL:
         raise AnalysisError(
@@ -238,6 +391,7 @@ def _column(definition: s.ColumnDef) -> Column:
         raise NotSupportedError(
             f"A column of the type {refused} is not supported.",
             condition="UNSUPPORTED_DATATYPE",
+            sqlstate="0A000",
             position=definition.span,
             object=definition.name,
             hint="Use TIMESTAMP, which is an instant in UTC." if refused == "timestamp_ntz" else "Use STRING.",
@@ -245,37 +399,16 @@ def _column(definition: s.ColumnDef) -> Column:
     return Column(definition.name, definition.type, definition.comment)
 
 
-def _format(statement: s.CreateTable) -> str:
+def _format(statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike) -> str:
     file_format = (statement.format or "parquet").lower()
     if file_format in FORMATS:
         return file_format
     raise NotSupportedError(
         f"The format {statement.format} is not supported.",
-        position=statement.table.span,
+        position=statement.format_span or statement.table.span,
         object=statement.table.last,
         hint=f"Use one of {', '.join(FORMATS)}.",
     )
-
-
-def _location(statement: s.CreateTable, warehouse: Path, default: str) -> str:
-    """The table's absolute directory. A managed table's is ours; an external one needs one."""
-    if statement.external:
-        if statement.location is None:
-            raise ParseError(
-                "CREATE EXTERNAL TABLE needs a LOCATION.",
-                position=statement.table.span,
-                object=statement.table.last,
-                hint="Add LOCATION 'directory', or leave EXTERNAL out.",
-            )
-        return absolute(statement.location, warehouse, statement.table)
-    if statement.location is not None:
-        raise NotSupportedError(
-            "A managed table lies in the warehouse; LOCATION is for external tables.",
-            position=statement.table.span,
-            object=statement.table.last,
-            hint="Write CREATE EXTERNAL TABLE, or leave LOCATION out.",
-        )
-    return str(warehouse.absolute() / default)
 
 
 def absolute(location: str, base: str | Path, name: s.Name) -> str:
@@ -294,7 +427,7 @@ def absolute(location: str, base: str | Path, name: s.Name) -> str:
 
 def _partition_location(table: Table, one: s.PartitionLocation) -> str | None:
     if one.location is None:
-        return None
+        return _spelled_directory(table, one) if table.external else None
     span = _spec_span(one.spec, Span(0, 0))
     if not table.external:
         raise NotSupportedError(
@@ -304,6 +437,17 @@ def _partition_location(table: Table, one: s.PartitionLocation) -> str | None:
             hint="LOCATION is for external tables. Load the files with INSERT … SELECT * FROM parquet.`directory`.",
         )
     return absolute(one.location, table.location, s.Name((table.name,), span))
+
+
+def _spelled_directory(table: Table, one: s.PartitionLocation) -> str | None:
+    """The directory that spells the values as the statement does (``2019-8-30`` for a DATE), if only that is there."""
+    typed = {item.column.lower(): item.value for item in one.spec}
+    texts = [typed[column.name.lower()] for column in table.partition_columns]
+    as_typed = tuple(None if text is None or text.kind == "null" else text.text for text in texts)
+    default, spelled = (
+        os.path.join(table.location, partition_path(table, values)) for values in (read_full(table, one.spec), as_typed)
+    )
+    return spelled if not os.path.isdir(default) and os.path.isdir(spelled) and spelled != default else None
 
 
 def _spec_span(items: tuple[s.PartitionItem, ...], otherwise: Span) -> Span:

@@ -150,6 +150,7 @@ class IntegrityError(DatabaseError):
 
 class InternalError(DatabaseError):
     condition = "INTERNAL_ERROR"
+    sqlstate = "XX000"
 
 
 class ProgrammingError(DatabaseError):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Column
+from rewriter.catalog.temporary import plainly
 from rewriter.context import Context
 from rewriter.ddl import dropped
+from rewriter.discovering import Discovery
 from rewriter.grammar import statements as s
 from rewriter.grammar.filters import render_filter
 from rewriter.planner.explain import counted
@@ -29,14 +31,14 @@ def explain_scan(statement: s.ExplainScan, context: Context) -> Result:
                 f"{lookup.table.name} PARTITION ({', '.join(map(render_filter, spec))}): {_found(lookup)}",
                 *indented(lookup),
             ]
-    rows: list[Row] = [(line,) for line in lines]
+    rows: list[Row] = [(plainly(line, context.snapshot.session),) for line in lines]
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
 
 
-def indented(lookup: Lookup) -> list[str]:
+def indented(lookup: Lookup | Discovery) -> list[str]:
     """The lines of ``Lookup.explained`` as they stand below the line of their table."""
     return [f"  {line}" for line in lookup.explained()]
 
 
-def _found(lookup: Lookup) -> str:
+def _found(lookup: Lookup | Discovery) -> str:
     return counted(lookup.count(), "partition")

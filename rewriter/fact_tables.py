@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from rewriter.catalog.binding import UPDATE_PERIOD, declared_period
 from rewriter.catalog.models import Column, Completeness, Cube, OtherTime, StorageTable, Table
+from rewriter.catalog.names import seen_from
 from rewriter.catalog.partition_types import partition_type
+from rewriter.catalog.temporary import session_of
 from rewriter.context import Context
 from rewriter.cubes import not_supported
 from rewriter.errors import AnalysisError, Error, IntegrityError, Span
@@ -24,10 +26,19 @@ def storage_table(one: s.FactTable, cube: Cube, columns: tuple[str, ...] | None,
         if flag in one.flags:
             raise not_supported(flag, one.table.span, hint)
     table = context.table(one.table)
+    if session_of(table.name):
+        raise AnalysisError(
+            f"The temporary table {one.table.last} cannot be a table of a fact, which outlives it.",
+            condition="INVALID_TEMP_OBJ_REFERENCE",
+            sqlstate="42K0F",
+            position=one.table.span,
+            object=one.table.last,
+            hint=f"Create it without TEMPORARY; default.{one.table.last} is the table that it hides.",
+        )
     owner = context.snapshot.fact_using(table.name)
     if owner is not None:
         raise IntegrityError(
-            f"The table {table.name} belongs to the fact {owner.name} already.",
+            f"The table {table.name} belongs to the fact {seen_from(context.snapshot.current, owner.name)} already.",
             condition="TABLE_IN_USE",
             position=one.table.span,
             object=table.name,

@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rewriter.catalog.directories import directory as directory
 from rewriter.catalog.models import Partition, Table
-from rewriter.catalog.values import partition_name
+from rewriter.catalog.partition_paths import is_hidden
 from rewriter.errors import NotSupportedError, OperationalError
 
 
@@ -63,30 +64,28 @@ def external_files(table: Table, partitions: tuple[Partition, ...]) -> Iterator[
     For an unpartitioned table pass its one partition, whose values are ``()``.
     """
     for partition in partitions:
-        for one in _walk(directory(table, partition)):
+        for one in _listed(table, partition):
             yield partition, one
 
 
-def directory(table: Table, partition: Partition) -> str:
-    """Where an external table's partition lies: its own location, or the default one below the table's."""
-    if partition.location is not None:
-        return partition.location
-    return os.path.join(table.location, partition_name(table.partition_columns, partition.values))
+def _listed(table: Table, partition: Partition) -> list[FoundFile]:
+    while True:
+        place = directory(table, partition)
+        found = _walk(place)
+        # A directory that moves lies in one of two places: what was found is all only if it lay there all the time.
+        if place == directory(table, partition):
+            return found
 
 
 def _walk(root: str) -> list[FoundFile]:
     found: list[FoundFile] = []
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not _hidden(name))
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
         for name in names:
-            if not _hidden(name):
+            if not is_hidden(name):
                 path = os.path.join(folder, name)
                 found.append(FoundFile(path, os.path.getsize(path)))
     return sorted(found, key=lambda one: one.path)
-
-
-def _hidden(name: str) -> bool:
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _local(path: str) -> str:

@@ -17,7 +17,7 @@ Each file runs in a warehouse of its own, which its cases share. Options follow 
 - ``rewrite``: a query's rewritten SQL. ``explain``: what EXPLAIN answers (``what=COVER``); both without any engine.
 - ``parse``: the statement as the grammar renders it back.
 
-The warehouse is the working directory, and its path is shown as ``<warehouse>``.
+The warehouse is the working directory, and its path is shown as ``<warehouse>``, moments of creation as ``<time>``.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ from rewriter.shell.rendering import rendered
 SUFFIX = ".test"
 
 _SEPARATOR = "----"
+#: When something was created or changed, as DESCRIBE tells it.
+_MOMENTS = re.compile(
+    r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d UTC \d{4}\b"
+    r'|(?<="created_time":")[^"]+|(?<=transient_lastDdlTime=)\d+|(?<="transient_lastDdlTime":")\d+'
+)
 _OPTIONS = {"sql": ("engine", "format"), "error": ("engine",), "rewrite": (), "explain": ("what",), "parse": ()}
 
 
@@ -181,7 +186,7 @@ class _Sessions:
 
     def hidden(self, text: str) -> str:
         """The text without what differs from run to run."""
-        return text.replace(self.warehouse, "<warehouse>")
+        return _MOMENTS.sub("<time>", text.replace(self.warehouse, "<warehouse>"))
 
 
 def _run(case: Case, sessions: _Sessions) -> Outcome:
@@ -249,6 +254,7 @@ def golden_files(path: Path) -> list[Path]:
         raise OperationalError(
             f"There is no golden file at {path}.",
             condition="PATH_NOT_FOUND",
+            sqlstate="42K03",
             object=str(path),
             hint=f"Name a {SUFFIX} file, or a directory of them.",
         )

@@ -9,8 +9,9 @@ import os
 import shutil
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 
@@ -47,32 +48,67 @@ def write_managed(
     transaction came between; nothing is left then, nor after any other error of ours but ``CommitUnknownError``. Raises
     ``OperationalError`` WRITE_DIRECTORY_EXISTS where the directory is there: it is another catalog's, and stays.
     """
+    files: list[tuple[WrittenFile, ...]] = []
+
+    def filled(places: Mapping[int, Place]) -> Sequence[WritePartitions]:
+        place = places[table.id]
+        files.append(fill(place.folder))
+        made = change(place.write_id, files[0])
+        return () if made is None else (made,)
+
+    write_tables([table], filled, readings, context)
+    return files[0]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one statement writes into a table: its write id, and the new directory that is named by it."""
+
+    write_id: int
+    folder: str
+
+
+def write_tables(
+    tables: Sequence[Table],
+    fill: Callable[[Mapping[int, Place]], Sequence[WritePartitions]],
+    readings: Sequence[Reading],
+    context: Context,
+) -> None:
+    """Lets ``fill`` write into new directories, one for each table, by id, and commits the changes that it answers.
+
+    All or nothing, with the errors of ``write_managed``. What each query has read stands in ``readings``, or in the
+    changes.
+    """
     with context.catalog.begin(context.snapshot) as transaction:
-        write_id = transaction.write_id(table)
-        folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}")
-        _make(folder, table)
-        with _removed_on_failure(folder):
-            with _heartbeat(transaction):
-                files = fill(folder)
-            made = change(write_id, files)
-        if made is None:
-            shutil.rmtree(folder, ignore_errors=True)
-            return files
-        try:
-            sources = _sources(readings, context)
-            uses = [use for reading in readings for use in reading.uses if use.table.id in sources]
-            unproven = {use.table.id for use in uses if _reads_outside(use, context)}
-            transaction.commit([made], sources, unproven)
-        except CommitUnknownError:
-            raise
-        except Error:
-            # Only an error of ours says surely that nothing was committed; otherwise the files must stay.
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-    return files
+        places: dict[int, Place] = {}
+        with ExitStack() as stack:
+            for table in tables:
+                write_id = transaction.write_id(table)
+                places[table.id] = Place(write_id, make_folder(table, write_id))
+                stack.enter_context(removed_on_failure(places[table.id].folder))
+            with heartbeat(transaction):
+                changes = fill(places)
+        written = {change.table.id for change in changes}
+        _remove(place for table_id, place in places.items() if table_id not in written)
+        if not changes:
+            return
+        with removed_on_refusal(*(place.folder for place in places.values())):
+            transaction.commit(changes, *proven(readings, context))
 
 
-def _sources(readings: Sequence[Reading], context: Context) -> dict[int, Sequence[KeyRange] | None]:
+def _remove(places: Iterable[Place]) -> None:
+    for place in places:
+        shutil.rmtree(place.folder, ignore_errors=True)
+
+
+def proven(readings: Sequence[Reading], context: Context) -> tuple[Claims, frozenset[int]]:
+    """The sources of a query with these readings, and the tables of which it proves nothing: what a commit is told."""
+    sources = _sources(readings, context)
+    uses = [use for reading in readings for use in reading.uses if use.table.id in sources]
+    return sources, frozenset(use.table.id for use in uses if _reads_outside(use, context))
+
+
+def _sources(readings: Sequence[Reading], context: Context) -> Claims:
     """The keys of each table that surely went into the answer: of the tables of a fact, what every reading of the fact
     has read. One that reads more, to compare with, says nothing of the rows that another has left out. Branches of a
     UNION ALL add up.
@@ -160,8 +196,9 @@ def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFil
     return {values: tuple(found) for values, found in partitions.items()}
 
 
-def _make(folder: str, table: Table) -> None:
+def make_folder(table: Table, write_id: int) -> str:
     """Makes the directory of a write, which nobody else has: what is removed after a failure is ours."""
+    folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}")
     try:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
         os.mkdir(folder)
@@ -181,10 +218,12 @@ def _make(folder: str, table: Table) -> None:
             object=table.name,
             hint="See that the table's location may be written and has room.",
         ) from error
+    return folder
 
 
 @contextmanager
-def _removed_on_failure(folder: str) -> Iterator[None]:
+def removed_on_failure(folder: str) -> Iterator[None]:
+    """Removes a write's directory where the block fails."""
     try:
         yield
     except BaseException:
@@ -193,7 +232,22 @@ def _removed_on_failure(folder: str) -> Iterator[None]:
 
 
 @contextmanager
-def _heartbeat(transaction: Transaction) -> Iterator[None]:
+def removed_on_refusal(*folders: str) -> Iterator[None]:
+    """Removes directories where the commit in the block surely failed: only an error of ours says so, and not of a
+    commit that may have come to pass.
+    """
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except Error:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def heartbeat(transaction: Transaction) -> Iterator[None]:
     """Tells the catalog now and then that this writer lives, while its engine works."""
     done = threading.Event()
 

@@ -11,7 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from rewriter.catalog import schema
 from rewriter.catalog import timeline_properties as properties
 from rewriter.catalog.changes import AlterTable, RefreshTimelines
+from rewriter.catalog.directories import MOVING
 from rewriter.catalog.models import Column, Fact, StorageTable, Table
+from rewriter.catalog.partition_paths import (
+    checked_property,
+    is_about_directories,
+    is_discovered,
+    not_registered,
+    refuse_change,
+)
+from rewriter.catalog.statistics import is_reserved
 from rewriter.catalog.timeline_properties import Choice
 from rewriter.catalog.timelines import States, TimelineDifference
 from rewriter.context import Context
@@ -30,6 +39,8 @@ _STATE_NAMES = {schema.FRESH: "fresh", schema.OUTDATED: "outdated", schema.RETIR
 def set_properties(statement: s.SetProperties, context: Context) -> Result:
     """ALTER TABLE … SET TBLPROPERTIES: others stay. Answers what was wrong where it has timelines rebuilt."""
     table = context.table(statement.table)
+    for (key, value), span in zip(statement.properties, statement.property_spans, strict=True):
+        _refuse_change(key, value, table, span)
     found = checked(zip(statement.properties, statement.property_spans, strict=True), table, context)
     differences = _alter(AlterTable(table, found, _superseded(found, table, context)), statement.table, context)
     fact = context.snapshot.fact_using(table.name) if properties.asks_for_rebuild(found) else None
@@ -41,6 +52,8 @@ def set_properties(statement: s.SetProperties, context: Context) -> Result:
 def unset_properties(statement: s.UnsetProperties, context: Context) -> Result:
     """ALTER TABLE … UNSET TBLPROPERTIES. As in Spark 4.3, a key that is not there is no error, IF EXISTS or not."""
     table = context.table(statement.table)
+    for key in statement.keys:
+        _refuse_change(key, None, table, statement.span)
     wanted = set(map(_folded, statement.keys))
     gone = [key for key in table.properties if _folded(key) in wanted]
     _alter(AlterTable(table, unset=tuple(gone)), statement.table, context)
@@ -96,17 +109,18 @@ def checked(given: Iterable[tuple[tuple[str, str], Span]], table: Table, context
     """Properties that a table is to have, those about timelines in their one spelling.
 
     Raises ``AnalysisError`` at the property: INVALID_TIMELINE_PROPERTY for a key about timelines that means nothing to
-    this table, UNKNOWN_UPDATE_PERIOD, UNKNOWN_TIMELINE, INVALID_TIMELINE, DUPLICATE_KEY where two mean the same.
+    this table, UNKNOWN_UPDATE_PERIOD, UNKNOWN_TIMELINE, INVALID_TIMELINE, DUPLICATE_KEY where two mean the same;
+    RESERVED_PROPERTY for a key of the catalog's own.
     """
     found: dict[str, str] = {}
     for (key, value), span in given:
         try:
-            name, text = (
-                _about_timelines(key, value, table, context) if properties.is_about_timelines(key) else (key, value)
-            )
+            name, text = _spelled(key, value, table, context)
             if name in found or _superseded({name: text}, table, context, found):
                 raise AnalysisError(
-                    f"The property {key} says twice which class a timeline has.",
+                    f"The property {key} is given twice."
+                    if is_about_directories(name)
+                    else f"The property {key} says twice which class a timeline has.",
                     condition="DUPLICATE_KEY",
                     sqlstate="23505",
                     object=key,
@@ -119,7 +133,12 @@ def checked(given: Iterable[tuple[tuple[str, str], Span]], table: Table, context
 
 
 def check_storage_table(table: Table, place: StorageTable, position: Span) -> None:
-    """Checks the timeline properties of a table that becomes a fact's; raises as ``checked`` does, at the position."""
+    """Checks the properties of a table that becomes a fact's; raises as ``checked`` does, at the position.
+
+    ``NotSupportedError`` DISCOVERED_PARTITIONS: timelines tell what the catalog has, and it has none of those.
+    """
+    if is_discovered(table):
+        raise not_registered(table).at(position)
     try:
         for choice in properties.choices(table.properties):
             if choice.time_in(place) is None:
@@ -134,6 +153,35 @@ def check_storage_table(table: Table, place: StorageTable, position: Span) -> No
                 properties.chosen(table.properties, place, period, time)
     except Error as error:
         raise error.at(position) from None
+
+
+def _spelled(key: str, value: str, table: Table, context: Context) -> tuple[str, str]:
+    """A property in its one spelling, where it has one; raises where it means nothing to the table."""
+    if key.startswith(MOVING):
+        raise AnalysisError(
+            f"The property {key} is the catalog's own.",
+            condition="RESERVED_PROPERTY",
+            object=key,
+            hint="Choose another name.",
+        )
+    if is_reserved(key):
+        raise AnalysisError(
+            f"The property {key} is reserved: ANALYZE keeps its figures there.",
+            condition="UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY",
+            sqlstate="0A000",
+            object=key,
+            hint="ANALYZE TABLE … COMPUTE STATISTICS counts anew; choose another name for a property of yours.",
+        )
+    if properties.is_about_timelines(key):
+        return _about_timelines(key, value, table, context)
+    return checked_property(key, value, table) if is_about_directories(key) else (key, value)
+
+
+def _refuse_change(key: str, value: str | None, table: Table, span: Span) -> None:
+    try:
+        refuse_change(key, value, table)
+    except Error as error:
+        raise error.at(span) from None
 
 
 def _about_timelines(key: str, value: str, table: Table, context: Context) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -10,13 +11,18 @@ from difflib import SequenceMatcher
 
 from rewriter.catalog.keys import encode
 from rewriter.catalog.models import Column, Partition, Table
+from rewriter.catalog.partition_paths import is_discovered
+from rewriter.catalog.temporary import plainly
 from rewriter.context import Context
+from rewriter.discovering import Discovery, discovered
 from rewriter.errors import Error, Span
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile
 from rewriter.explaining import indented
-from rewriter.files import FoundFile, expand, external_files
+from rewriter.files import FoundFile, directory, expand, external_files
 from rewriter.grammar import statements as s
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
+from rewriter.moving import check_unmoved
+from rewriter.narrowing import narrowed
 from rewriter.planner.explain import counted, explain_cover, explain_rewrite
 from rewriter.planner.plan import Plan, TableUse
 from rewriter.planner.planner import plan_query
@@ -56,7 +62,7 @@ def select(statement: s.Select, context: Context) -> Result:
 def prepare(query: s.Query, context: Context) -> Prepared:
     """Plans a query and looks up the files of the partitions that its plan reads. Starts an engine for files alone."""
     started = time.perf_counter()
-    plan = plan_query(query, context.snapshot, context.planning, context.parameters)
+    plan = _planned(query, context)
     names: dict[int, str] = {}
     relations: list[Relation] = []
     for use in plan.uses:
@@ -71,6 +77,10 @@ def prepare(query: s.Query, context: Context) -> Prepared:
     sql = plan.template.render(lambda table: names[table.id])
     engine_query = EngineQuery(sql, tuple(relations), plan.parameters)
     return Prepared(plan, engine_query, scans, time.perf_counter() - started)
+
+
+def _planned(query: s.Query, context: Context) -> Plan:
+    return narrowed(plan_query(query, context.snapshot, context.planning, context.parameters), context)
 
 
 def explain(statement: s.Explain, context: Context) -> Result:
@@ -89,9 +99,9 @@ def explain(statement: s.Explain, context: Context) -> Result:
         plan = prepared.plan
     else:
         chosen = context if statement.what == "REWRITE" else tolerant
-        plan = plan_query(query, chosen.snapshot, chosen.planning, chosen.parameters)
+        plan = _planned(query, chosen)
         text = _explained(statement.what, plan, query, chosen)
-    rows: list[Row] = [(line,) for line in text.splitlines()]
+    rows: list[Row] = [(line,) for line in plainly(text, context.snapshot.session).splitlines()]
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows), coverage=plan.coverage, plan=plan)
 
 
@@ -125,6 +135,7 @@ def explain_scan(plan: Plan, query: s.Query, context: Context) -> str:
         lines.append(f"{use.table.name}: {_amount(*counts, use, context)}")
         if use.table.partition_columns:
             lines += _ways(use, context)
+        lines += _references(use, plan, context)
     if not lines:
         return "The query reads no table."
     if len(plan.uses) > 1:
@@ -132,9 +143,25 @@ def explain_scan(plan: Plan, query: s.Query, context: Context) -> str:
     return "\n".join(lines)
 
 
+def _references(use: TableUse, plan: Plan, context: Context) -> list[str]:
+    """Of each reference to a table how many partitions it keeps, where there are several; and what was computed."""
+    named = [(one, mine) for one in plan.readings for mine in one.uses if one.alias and mine.table.id == use.table.id]
+    lines = [f"  {one.alias}: {_kept(mine, context)}" for one, mine in named if use.table.partition_columns]
+    lines = lines if len(named) > 1 else []
+    return [*lines, *dict.fromkeys(f"  {note}" for one, _ in named for note in one.notes)]
+
+
+def _kept(use: TableUse, context: Context) -> str:
+    if use.wanted is None:
+        return "all partitions"
+    return f"{counted(context.snapshot.lookup(use.table, use.wanted).count(), 'partition')}"
+
+
 def _ways(use: TableUse, context: Context) -> list[str]:
     """How a query finds the partitions of a table that it does not read whole, line by line."""
     lines: list[str] = []
+    if is_discovered(use.table):
+        return indented(Discovery(use.table, use.wanted, context.snapshot))
     if use.wanted is not None:
         lines += indented(context.snapshot.lookup(use.table, use.wanted))
     if use.ranges or (use.ranges is not None and use.wanted is None):
@@ -150,7 +177,7 @@ def _amount(partitions: int, files: int, size: int, use: TableUse, context: Cont
     amount = f"{counted(files, 'file')}, {size:,} bytes"
     if not use.table.partition_columns:
         return amount
-    if use.wanted is None:
+    if use.wanted is None or is_discovered(use.table):
         return f"{counted(partitions, 'partition')}, {amount}"
     known = context.snapshot.lookup(use.table, None).count()
     return f"{partitions} of {counted(known, 'partition')}, {amount}"
@@ -158,6 +185,9 @@ def _amount(partitions: int, files: int, size: int, use: TableUse, context: Cont
 
 def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
     """The partitions of a table that a plan reads, in key order."""
+    if is_discovered(use.table):
+        is_read = use.ranges is None or use.wanted is not None
+        return tuple(discovered(use.table, use.wanted, context.snapshot).values()) if is_read else ()
     covered = context.snapshot.partitions(use.table, use.ranges)
     found = {one.key: one for one in covered if use.keeps(one.values)}
     if use.wanted is not None:
@@ -177,7 +207,11 @@ def scan_files(use: TableUse, context: Context) -> tuple[ScanFile, ...]:
             found += [(p, f) for p, f in wanted if p.key not in covered]
         return tuple(ScanFile(f.path, p.values, f.bytes) for p, f in found)
     partitions = selected(use, context) if table.partition_columns else (the_partition(table),)
-    return tuple(ScanFile(f.path, p.values, f.bytes) for p, f in external_files(table, partitions))
+    files = tuple(ScanFile(f.path, p.values, f.bytes) for p, f in external_files(table, partitions))
+    absent = [p for p in partitions if not os.path.isdir(directory(table, p))] if table.partition_columns else []
+    if absent:
+        check_unmoved(table, absent, context)
+    return files
 
 
 def the_partition(table: Table) -> Partition:
@@ -194,7 +228,11 @@ def _relation(name: str, use: TableUse, query: s.Query, context: Context) -> Rel
         except Error as error:
             raise error.at(_file_span(table, query)) from None
         return Relation(name, table.format, columns, (), tuple(ScanFile(f.path, (), f.bytes) for f in found))
-    return Relation(name, table.format, table.columns, table.partition_columns, scan_files(use, context))
+    try:
+        files = scan_files(use, context)
+    except Error as error:
+        raise error.at(query.span) from None
+    return Relation(name, table.format, table.columns, table.partition_columns, files, grown=True)
 
 
 def _expanded(table: Table, query: s.Query) -> tuple[FoundFile, ...]:
@@ -239,6 +277,8 @@ _HINTS = {
     "UNRESOLVED_COLUMN": "DESCRIBE a table, cube or fact to see its columns.",
     "CAST_INVALID_INPUT": "Correct the value, or leave its row out with WHERE.",
     "DIVIDE_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
+    "PARTITION_VALUE_TOO_LONG": "Partition by something shorter, and keep the long text in a data column.",
+    "INVALID_PARTITION_VALUE": "Leave its row out with WHERE, or make another value of it.",
 }
 _ANY_HINT = "The engine refused the query; EXPLAIN REWRITE shows what it was given."
 

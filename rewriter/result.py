@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.models import Column
+from rewriter.errors import DataError
 from rewriter.planner.plan import Coverage, Plan
 
 if TYPE_CHECKING:
@@ -123,7 +124,15 @@ def _arrow_types() -> dict[str, pa.DataType]:
 def _python_values(array: pa.Array) -> list[object]:
     import pyarrow as pa
 
-    values: list[object] = array.to_pylist()
+    try:
+        values: list[object] = array.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise DataError(
+            f"A value of the type {spark_type(array.type)} cannot be shown: {error}.",
+            condition="DATETIME_OVERFLOW",
+            sqlstate="22008",
+            hint="Python knows the years 1 to 9999: write CAST(… AS STRING), or fetch Arrow.",
+        ) from None
     if pa.types.is_timestamp(array.type) and array.type.tz is not None:
         return [value.astimezone(UTC) if isinstance(value, datetime) else value for value in values]
     return values

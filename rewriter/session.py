@@ -1,9 +1,10 @@
 """The session: the only wiring of grammar, catalog, planner and engines.
 
 A statement is parsed, gets one snapshot and one reading of the clock, and goes to the module that runs its kind:
-``ddl`` (tables and partitions), ``properties`` (of tables, and their timelines), ``cubes``, ``showing`` and
-``coverage`` (what there is), ``reading`` (queries and EXPLAIN), ``writing`` (INSERT). The engine starts when a
-statement first needs one.
+``ddl`` (tables and partitions), ``creating`` (CREATE TABLE … AS, LIKE), ``altering`` (columns), ``properties`` (of
+tables, and their timelines), ``cubes``, ``showing`` and ``coverage`` (what there is), ``reading`` (queries and
+EXPLAIN), ``writing`` (INSERT), ``moving`` and ``storing`` (partitions under other names, in other places). The engine
+starts when a statement first needs one.
 """
 
 from __future__ import annotations
@@ -15,33 +16,50 @@ from types import TracebackType
 from typing import Any
 
 from rewriter import (
+    altering,
+    analyzing,
     checking,
     coverage,
+    creating,
     cubes,
+    databases,
     ddl,
+    describing,
     explaining,
     facts,
+    loading,
+    moving,
+    multi_inserting,
     properties,
     reading,
     refreshing,
+    renaming,
+    repairing,
+    showcreate,
     showing,
+    storing,
+    table_listings,
     views,
     writing,
 )
 from rewriter.catalog.models import Column
+from rewriter.catalog.names import DEFAULT_DATABASE
 from rewriter.catalog.store import Catalog
+from rewriter.catalog.temporary import plainly
 from rewriter.context import Context
 from rewriter.errors import Error, InterfaceError, ProgrammingError, Span
 from rewriter.exec.engine import Engine
 from rewriter.grammar import statements as s
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
+from rewriter.grammar.qualifying import qualified
 from rewriter.parameters import Parameters, bind
 from rewriter.planner.plan import Plan
 from rewriter.planner.planner import plan_query
 from rewriter.result import Result, Row
 from rewriter.settings import SessionSettings
 from rewriter.showing import listing, strings
+from rewriter.temporaries import Temporaries
 
 ENGINES = ("spark", "duckdb")
 
@@ -50,30 +68,56 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.Explain: reading.explain,
     s.ExplainScan: explaining.explain_scan,
     s.Insert: writing.insert,
+    s.MultiInsert: multi_inserting.multi_insert,
+    s.LoadData: loading.load_data,
     s.CreateTable: ddl.create_table,
+    s.CreateTableAs: creating.create_table_as,
+    s.CreateTableLike: creating.create_table_like,
+    s.AddColumns: altering.add_columns,
+    s.CommentColumn: altering.comment_column,
+    s.CommentTable: altering.comment_table,
     s.DropTable: ddl.drop_table,
     s.SetProperties: properties.set_properties,
     s.UnsetProperties: properties.unset_properties,
     s.SetTimeline: properties.set_timeline,
     s.AddPartitions: ddl.add_partitions,
     s.DropPartitions: ddl.drop_partitions,
+    s.RenamePartition: moving.rename_partition,
+    s.ExchangePartitions: moving.exchange_partitions,
+    s.Truncate: moving.truncate,
+    s.SetLocation: storing.set_location,
+    s.SetFileFormat: storing.set_file_format,
+    s.SetSerde: storing.set_serde,
     s.CreateView: views.create_view,
     s.DropView: views.drop_view,
     s.ShowViews: showing.show_views,
     s.ShowTables: showing.show_tables,
     s.ShowPartitions: showing.show_partitions,
+    s.RepairTable: repairing.repair_table,
     s.ShowCubes: showing.show_cubes,
-    s.Describe: showing.describe,
+    s.Describe: describing.describe,
     s.CreateCube: cubes.create_cube,
     s.CreateFact: facts.create_fact,
     s.DropCube: cubes.drop_cube,
     s.DropFact: cubes.drop_fact,
+    s.CreateDatabase: databases.create_database,
+    s.DropDatabase: databases.drop_database,
+    s.ShowDatabases: databases.show_databases,
+    s.DescribeDatabase: databases.describe_database,
+    s.Rename: renaming.rename,
+    s.ShowCreate: showcreate.show_create,
     s.ShowTimelines: coverage.show_timelines,
     s.ShowCoverage: coverage.show_coverage,
     s.ShowLatest: coverage.show_latest,
     s.CheckFact: checking.check_fact,
     s.RefreshFact: refreshing.refresh_fact,
     s.RefreshTimelines: properties.refresh_timelines,
+    s.DescribeQuery: describing.describe_query,
+    s.ShowTableExtended: table_listings.show_table_extended,
+    s.ShowColumns: table_listings.show_columns,
+    s.ShowTableProperties: table_listings.show_table_properties,
+    s.AnalyzeTable: analyzing.analyze_table,
+    s.AnalyzeTables: analyzing.analyze_tables,
 }
 
 
@@ -104,7 +148,9 @@ class Session:
         self._engine: Engine | None = None
         self._master = master
         self._serial = itertools.count(1)
+        self._temporaries = Temporaries()
         self._catalog: Catalog | None = Catalog.open(warehouse, catalog)
+        self._database = DEFAULT_DATABASE
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
         """Runs one statement. Positions in errors are those of ``text``.
@@ -119,16 +165,23 @@ class Session:
                 return self._set(statement)
             context = Context(
                 catalog,
-                catalog.snapshot(),
+                catalog.snapshot(self._temporaries.session).within(self._database),
                 self.settings,
                 self.settings.for_planner(),
                 self._started_engine,
                 self._serial,
                 bound.parameters,
+                self._temporaries,
             )
+            if isinstance(statement, s.UseDatabase):
+                self._database = context.database(statement.database).name
+                return Result("USE")
+            if self._database != DEFAULT_DATABASE:
+                statement = qualified(statement, self._database, context.is_temporary)
             return _RUNNERS[type(statement)](statement, context)
         except Error as error:
             error.position = bound.original(error.position)
+            self._show_plainly(error)
             raise
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
@@ -153,9 +206,11 @@ class Session:
                 raise ProgrammingError(
                     "Only queries are rewritten.", position=statement.span, hint="Write SELECT … FROM a cube."
                 )
-            return plan_query(statement.query, self.catalog.snapshot(), self.settings.for_planner(), bound.parameters)
+            snapshot = self.catalog.snapshot(self._temporaries.session).within(self._database)
+            return plan_query(statement.query, snapshot, self.settings.for_planner(), bound.parameters)
         except Error as error:
             error.position = bound.original(error.position)
+            self._show_plainly(error)
             raise
 
     @property
@@ -170,8 +225,13 @@ class Session:
         """``spark`` or ``duckdb``."""
         return self._engine_name if isinstance(self._engine_name, str) else self._engine_name.name
 
+    @property
+    def database(self) -> str:
+        """The current database, in lower case: ``default`` until USE names another one."""
+        return self._database
+
     def close(self) -> None:
-        """Closes the catalog, and the engine where the session started it. Idempotent."""
+        """Closes the engine where the session started it, drops temporary tables, closes the catalog. Idempotent."""
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
         try:
@@ -179,7 +239,10 @@ class Session:
                 engine.close()
         finally:
             if catalog is not None:
-                catalog.close()
+                try:
+                    self._temporaries.close(catalog)
+                finally:
+                    catalog.close()
 
     def __enter__(self) -> Session:
         return self
@@ -188,6 +251,13 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _show_plainly(self, error: Error) -> None:
+        """Gives an error the names of temporary tables as they were typed."""
+        session = self._temporaries.session
+        error.message = plainly(error.message, session)
+        error.hint = error.hint and plainly(error.hint, session)
+        error.object = error.object and plainly(error.object, session)
 
     def _started_engine(self) -> Engine:
         if self._engine is None:

@@ -65,6 +65,17 @@ def _cost(text: str) -> str:
     )
 
 
+def _only(value: str, why: str) -> Callable[[str], str]:
+    """A setting of Hive's that scripts set to what is always so here."""
+
+    def check(text: str) -> str:
+        if text.strip().lower() == value:
+            return value
+        raise DataError(f"'{text}' is not what happens here: {why}.", hint=f"Leave it at {value}.")
+
+    return check
+
+
 def _positive(text: str) -> str:
     if text.strip().isascii() and text.strip().isdigit() and int(text) > 0:
         return str(int(text))
@@ -74,6 +85,18 @@ def _positive(text: str) -> str:
 _SETTINGS = {
     setting.name: setting
     for setting in (
+        _Setting(
+            "hive.exec.dynamic.partition",
+            "true",
+            _only("true", "an INSERT may write any partition"),
+            "always so: partitions come from the query",
+        ),
+        _Setting(
+            "hive.exec.dynamic.partition.mode",
+            "nonstrict",
+            _only("nonstrict", "no partition column needs a value in PARTITION (…)"),
+            "always so: every partition column may be dynamic",
+        ),
         _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover has least of: partitions or bytes"),
         _Setting("rewriter.max_dynamic_partitions", "10000", _positive, "most partitions that one INSERT may write"),
         _Setting("rewriter.now", "", _instant, "pins the present moment; empty is the clock"),
@@ -82,7 +105,12 @@ _SETTINGS = {
         _Setting("rewriter.periods", "", _periods, "the update periods that may be used; empty is all"),
     )
 }
-_ALIASES = {"spark.sql.sources.partitionoverwritemode": "rewriter.partition_overwrite_mode"}
+#: What Spark and Hive call settings of ours.
+_SAME = {
+    "hive.exec.max.dynamic.partitions": "rewriter.max_dynamic_partitions",
+    "spark.sql.sources.partitionOverwriteMode": "rewriter.partition_overwrite_mode",
+}
+_ALIASES = {name.lower(): ours for name, ours in _SAME.items()}
 
 
 class SessionSettings:
@@ -115,8 +143,10 @@ class SessionSettings:
 
     def items(self) -> Iterator[tuple[str, str, str]]:
         """Name, value and meaning of every setting, by name."""
-        for name, setting in sorted(_SETTINGS.items()):
-            yield name, self.get(name), setting.meaning
+        meanings = {name: setting.meaning for name, setting in _SETTINGS.items()}
+        meanings |= {name: f"the same as {ours}" for name, ours in _SAME.items()}
+        for name, meaning in sorted(meanings.items()):
+            yield name, self.get(name), meaning
 
     @property
     def static_overwrite(self) -> bool:

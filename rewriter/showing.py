@@ -1,4 +1,7 @@
-"""What exists: SHOW TABLES, DESCRIBE, SHOW PARTITIONS, SHOW CUBES, SHOW FACTS, all from the catalog alone."""
+"""What exists: SHOW TABLES, SHOW PARTITIONS, SHOW CUBES, SHOW FACTS, DESCRIBE of views, cubes and facts.
+
+All of it comes from the catalog alone.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,15 @@ import re
 
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Column, Completeness, Cube, Fact, Table, View
+from rewriter.catalog.names import database_of, seen_from, short_name
 from rewriter.catalog.scan_filters import AllOf, bind_filter
+from rewriter.catalog.temporary import session_of, shown
 from rewriter.context import Context, single
+from rewriter.discovering import Discovery, look_up
 from rewriter.errors import AnalysisError, Error
 from rewriter.grammar import statements as s
 from rewriter.grammar.render import quote
+from rewriter.planner.apart import told_apart
 from rewriter.planner.expand import expand
 from rewriter.planner.offers import Offers, renamed
 from rewriter.planner.text import QueryText
@@ -33,48 +40,62 @@ def listing(kind: str, columns: tuple[Column, ...], rows: list[Row]) -> Result:
 def show_tables(statement: s.ShowTables, context: Context) -> Result:
     """Rows of (table, type, format, partitioned_by); views are listed, too, with nothing but their type.
 
-    LIKE takes Spark's patterns: ``*`` any text, ``|`` or.
+    LIKE takes Spark's patterns: ``*`` any text, ``|`` or. Of the current database, or that of IN.
     """
+    database = context.database(statement.database).name
     rows: list[Row] = [
         (
-            table.name,
-            "EXTERNAL" if table.external else "MANAGED",
+            shown(short_name(table.name)),
+            type_of(table),
             table.format,
             ", ".join(column.name for column in table.partition_columns),
         )
         for table in context.snapshot.tables()
-        if statement.like is None or _like(statement.like, table.name)
+        if _shown(table.name, database, statement.like)
     ]
-    rows += [(view.name, "VIEW", "", "") for view in _views(statement.like, context)]
+    rows += [(short_name(view.name), "VIEW", "", "") for view in _views(statement, context)]
     rows.sort(key=lambda row: str(row[0]).lower())
     return listing("SHOW TABLES", strings("table", "type", "format", "partitioned_by"), rows)
 
 
+def type_of(table: Table) -> str:
+    """MANAGED, EXTERNAL or TEMPORARY, wherever the files of this one lie."""
+    return "TEMPORARY" if session_of(table.name) else "EXTERNAL" if table.external else "MANAGED"
+
+
 def show_views(statement: s.ShowViews, context: Context) -> Result:
-    """Rows of (view, comment)."""
-    rows: list[Row] = [(view.name, view.comment) for view in _views(statement.like, context)]
+    """Rows of (view, comment), of the current database or that of IN."""
+    rows: list[Row] = [(short_name(view.name), view.comment) for view in _views(statement, context)]
     return listing("SHOW VIEWS", strings("view", "comment"), rows)
 
 
-def _views(like: str | None, context: Context) -> list[View]:
-    return [view for view in context.snapshot.views() if like is None or _like(like, view.name)]
+def _views(statement: s.ShowTables | s.ShowViews, context: Context) -> list[View]:
+    database = context.database(statement.database).name
+    return [view for view in context.snapshot.views() if _shown(view.name, database, statement.like)]
 
 
-def _like(pattern: str, name: str) -> bool:
+def _shown(name: str, database: str, pattern: str | None) -> bool:
+    """Whether the catalog's name is one in the database, and its last part agrees with a pattern."""
+    here = database_of(name) == database or session_of(name) is not None
+    return here and (pattern is None or fits_pattern(pattern, shown(short_name(name))))
+
+
+def fits_pattern(pattern: str, name: str) -> bool:
+    """Whether a name agrees with a pattern of SHOW … LIKE, in any case: ``*`` is any text, ``|`` stands for or."""
     return any(
         re.fullmatch(".*".join(map(re.escape, one.strip().split("*"))), name, re.IGNORECASE)
         for one in pattern.split("|")
     )
 
 
-def listed(statement: s.ShowPartitions, context: Context) -> Lookup:
+def listed(statement: s.ShowPartitions, context: Context) -> Lookup | Discovery:
     """The partitions that SHOW PARTITIONS speaks of, but for LIMIT."""
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
     wanted = read_static(table, read_spec(table, statement.partition or ()).static)
     if statement.where is not None:
         wanted = AllOf((wanted, bind_filter(statement.where, table.partition_columns)))
-    return context.snapshot.lookup(table, wanted)
+    return look_up(table, wanted, context.snapshot, statement.table.span)
 
 
 def show_partitions(statement: s.ShowPartitions, context: Context) -> Result:
@@ -115,22 +136,6 @@ def _sorted_by(table: Table, key: s.SortKey) -> int | None:
     )
 
 
-def describe(statement: s.Describe, context: Context) -> Result:
-    """DESCRIBE of a table as Spark answers it, or of a view, cube or fact."""
-    if statement.kind == "CUBE":
-        return _describe_cube(named_cube(statement.name, context))
-    if statement.kind == "FACT":
-        return _describe_fact(named_fact(statement.name, context))
-    found = context.snapshot.named(single(statement.name))
-    if isinstance(found, View):
-        return _describe_view(found, statement.extended, context)
-    if isinstance(found, Cube):
-        return _describe_cube(found)
-    if isinstance(found, Fact):
-        return _describe_fact(found)
-    return _describe_table(context.table(statement.name), statement.extended, context)
-
-
 def named_cube(name: s.Name, context: Context) -> Cube:
     """The cube, or ``AnalysisError`` CUBE_NOT_FOUND at the name."""
     plain = single(name)
@@ -149,23 +154,12 @@ def named_fact(name: s.Name, context: Context) -> Fact:
         raise error.at(name.span) from None
 
 
-def _describe_table(table: Table, extended: bool, context: Context) -> Result:
-    rows: list[Row] = [(column.name, column.type, column.comment) for column in table.all_columns]
-    if table.partition_columns:
-        rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
-        rows += [(column.name, column.type, column.comment) for column in table.partition_columns]
-    if extended:
-        rows += [("", "", ""), ("# Detailed Table Information", "", "")]
-        rows += [(name, value, "") for name, value in _details(table, context)]
-    return listing("DESCRIBE", strings("col_name", "data_type", "comment"), rows)
-
-
-def _describe_view(view: View, extended: bool, context: Context) -> Result:
+def described_view(view: View, extended: bool, context: Context) -> Result:
     """Columns where all of them are known without an engine, each with its type where that is known, too.
 
     Where they are not, or with EXTENDED, the text of the view.
     """
-    columns = _view_columns(view, context)
+    columns = view_columns(view, context)
     comments = dict(view.columns)
     rows: list[Row] = [(column.name, column.type or None, comments.get(column.name)) for column in columns]
     if extended or not columns:
@@ -178,67 +172,53 @@ def _describe_view(view: View, extended: bool, context: Context) -> Result:
     return listing("DESCRIBE", strings("col_name", "data_type", "comment"), rows)
 
 
-def _view_columns(view: View, context: Context) -> tuple[Column, ...]:
+def view_columns(view: View, context: Context) -> tuple[Column, ...]:
     """The columns of a view; none where they are not known, as when something that it reads was dropped."""
     try:
-        tree = expand(QueryText(view.query), context.snapshot, within=view.name).tree
+        snapshot = context.snapshot.within(view.database)
+        tree = expand(told_apart(QueryText(view.query), view.database), snapshot, within=view.name).tree
     except Error:
         return ()
-    offered = Offers(tree, context.snapshot).answered(tree)
+    offered = Offers(tree, snapshot).answered(tree)
     if view.columns:
         offered = renamed(offered, [name for name, _ in view.columns])
     return tuple(column for column in offered if column) if all(one and one.name for one in offered) else ()
 
 
-def _details(table: Table, context: Context) -> list[tuple[str, str]]:
-    partitions = context.snapshot.partitions(table)
-    details = [
-        ("Table", table.name),
-        ("Type", "EXTERNAL" if table.external else "MANAGED"),
-        ("Provider", table.format),
-        ("Location", table.location),
-    ]
-    if table.comment is not None:
-        details.append(("Comment", table.comment))
-    if table.properties:
-        details.append(("Table Properties", ", ".join(f"{k}={v}" for k, v in sorted(table.properties.items()))))
-    fact = context.snapshot.fact_using(table.name)
-    if fact is not None:
-        details.append(("Fact", fact.name))
-    if table.partition_columns:
-        details.append(("Partitions", str(len(partitions))))
-    if not table.external:
-        rows = [partition.rows for partition in partitions]
-        if None not in rows:
-            details.append(("Rows", str(sum(count or 0 for count in rows))))
-        details.append(("Files", str(sum(partition.files for partition in partitions))))
-        details.append(("Bytes", str(sum(partition.bytes for partition in partitions))))
-        details.append(("Valid write ids", str(context.snapshot.write_ids(table.id))))
-    return details
-
-
 def show_cubes(statement: s.ShowCubes, context: Context) -> Result:
-    """Rows of (cube, dimensions, measures, times), or of (fact, cube, base_period, tables, weight)."""
+    """Rows of (cube, dimensions, measures, times), or of (fact, cube, base_period, tables, weight); of the current
+    database or that of IN. What lies in another one than its fact has its database before it.
+    """
+    database = context.database(statement.database).name
     if statement.facts:
         columns = (*strings("fact", "cube", "base_period", "tables"), Column("weight", "bigint"))
         rows: list[Row] = [
-            (fact.name, fact.cube, fact.base_period.name, ", ".join(t.table for t in fact.tables), fact.weight)
+            (
+                short_name(fact.name),
+                seen_from(database, fact.cube),
+                fact.base_period.name,
+                ", ".join(seen_from(database, table.table) for table in fact.tables),
+                fact.weight,
+            )
             for fact in context.snapshot.facts()
+            if _shown(fact.name, database, None)
         ]
         return listing("SHOW FACTS", columns, rows)
     rows = [
         (
-            cube.name,
+            short_name(cube.name),
             ", ".join(column.name for column in cube.dimensions),
             ", ".join(measure.name for measure in cube.measures),
             ", ".join(cube.times),
         )
         for cube in context.snapshot.cubes()
+        if _shown(cube.name, database, None)
     ]
     return listing("SHOW CUBES", strings("cube", "dimensions", "measures", "times"), rows)
 
 
-def _describe_cube(cube: Cube) -> Result:
+def described_cube(cube: Cube) -> Result:
+    """Rows of (column, type, role, details)."""
     dimensions = {column.name: column for column in cube.dimensions}
     measures = {measure.name: measure for measure in cube.measures}
     rows: list[Row] = []
@@ -255,7 +235,8 @@ def _describe_cube(cube: Cube) -> Result:
     return listing("DESCRIBE", strings("column", "type", "role", "details"), rows)
 
 
-def _describe_fact(fact: Fact) -> Result:
+def described_fact(fact: Fact) -> Result:
+    """Rows of (storage, table, period, time, layout, trusted, complete_with, valid)."""
     rows: list[Row] = [
         (
             storage.name,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewriter.catalog.comparands import named
 from rewriter.catalog.keys import KeyRange, prefix_of, successor
 from rewriter.catalog.models import Column, PartitionValues, Table
 from rewriter.catalog.scan_filters import AllOf, ScanFilter, bind_filter, equal
-from rewriter.catalog.values import coerce
+from rewriter.catalog.values import check_path, coerce
 from rewriter.errors import AnalysisError, Error, ProgrammingError, Span
 from rewriter.grammar.filters import (
     And,
@@ -83,6 +83,24 @@ def read_full(table: Table, items: Sequence[PartitionItem]) -> PartitionValues:
     return tuple(static[i] for i in range(len(static)))
 
 
+def named_values(table: Table, items: Sequence[PartitionItem]) -> PartitionValues:
+    """The values of a full spec that names a new partition; raises, at the item, where no directory can bear one."""
+    values = read_full(table, items)
+    check_names(table, items)
+    return values
+
+
+def check_names(table: Table, items: Iterable[PartitionItem]) -> None:
+    """Raises what ``catalog.values.check_path`` raises, at the item whose value no directory can bear."""
+    for item in items:
+        if item.value is not None:
+            column = table.partition_columns[_index(table, item.column, item.span)]
+            try:
+                check_path(column, value_of(column, item.value))
+            except Error as error:
+                raise error.at(item.value.span) from None
+
+
 def incomplete(table: Table, named: Iterable[str], position: Span | None) -> AnalysisError:
     """The error for a spec that leaves partition columns out."""
     columns = ", ".join(column.name for column in table.partition_columns)
@@ -110,13 +128,19 @@ def read_dropped(table: Table, spec: Sequence[Filter]) -> ScanFilter:
     ``= NULL`` is the partition without a value, ``<> NULL`` all others. Raises as ``read_spec`` does, and
     INVALID_PARTITION_SPEC where a value is NULL and the condition is none of these two.
     """
-    return bind_filter(conjunction(tuple(_about_values(table, one) for one in spec)), table.partition_columns, named)
+    return read_filter(table, conjunction(tuple(spec)))
+
+
+def read_filter(table: Table, tree: Filter) -> ScanFilter:
+    """A filter whose literals are partition values, read as those of a DROP spec; raises as ``read_dropped`` does."""
+    return bind_filter(_about_values(table, tree), table.partition_columns, named)
 
 
 def _about_values(table: Table, one: Filter) -> Filter:
     if isinstance(one, Not):
         return negation(_about_values(table, one.operand))
-    assert not isinstance(one, (And, Or))
+    if isinstance(one, (And, Or)):
+        return replace(one, operands=tuple(_about_values(table, part) for part in one.operands))
     column = table.partition_columns[_index(table, one.column, one.span)]
     if isinstance(one, Comparison):
         values: tuple[Literal, ...] = (one.value,)
@@ -179,13 +203,17 @@ def _index(table: Table, name: str, position: Span) -> int:
     raise error
 
 
-def check_unique(columns: Iterable[ColumnDef | CubeColumn]) -> None:
-    """Raises ``AnalysisError`` COLUMN_ALREADY_EXISTS, with position, where two names differ by case at most."""
-    seen: set[str] = set()
+def check_unique(columns: Iterable[ColumnDef | CubeColumn], table: Table | None = None) -> None:
+    """Raises ``AnalysisError`` COLUMN_ALREADY_EXISTS, with position, where two names differ by case at most.
+
+    Columns that come to a ``table`` must differ from those that it has, too.
+    """
+    seen = {column.name.lower() for column in table.all_columns} if table is not None else set()
+    where = f" in the table {table.name}" if table is not None else ""
     for column in columns:
         if column.name.lower() in seen:
             raise AnalysisError(
-                f"The column {column.name} already exists.",
+                f"The column {column.name} already exists{where}.",
                 condition="COLUMN_ALREADY_EXISTS",
                 sqlstate="42711",
                 position=column.span,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewriter.catalog.models import Column, PartitionValues, Table
 from rewriter.errors import AnalysisError, NotSupportedError, Span
 from rewriter.grammar import statements as s
+from rewriter.grammar.clauses import if_not_exists_of
 from rewriter.planner.literals import string_literal
-from rewriter.specs import Spec, incomplete, read_spec, require_partitioned
+from rewriter.specs import Spec, check_names, read_spec, require_partitioned
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Target:
     def is_static(self) -> bool:
         """Whether every partition column has a value: exactly one partition is written."""
         return len(self.static) == len(self.table.partition_columns)
+
+    @property
+    def dynamic(self) -> tuple[Column, ...]:
+        """The partition columns whose values come from the query, in the table's order."""
+        return tuple(c for index, c in enumerate(self.table.partition_columns) if index not in self.spec.static)
 
     def arranged(self, sql: str) -> str:
         """The query with its columns in the order of ``Write``: data columns, then dynamic partition columns.
@@ -67,12 +73,15 @@ def read_target(statement: s.Insert, table: Table) -> Target:
 
 
 def _spec(statement: s.Insert, table: Table) -> Spec:
+    """The PARTITION clause. Partition columns that it does not name are dynamic."""
     if statement.partition is None:
         return Spec({}, frozenset(range(len(table.partition_columns))))
-    spec = read_spec(table, statement.partition)
+    named = read_spec(table, statement.partition)
+    check_names(table, statement.partition)
+    spec = Spec(named.static, frozenset(range(len(table.partition_columns))) - set(named.static))
     span = Span(statement.partition[0].span.start, statement.partition[-1].span.end)
-    if len(spec.static) + len(spec.dynamic) < len(table.partition_columns):
-        raise incomplete(table, [item.column for item in statement.partition], span)
+    if statement.if_not_exists and spec.dynamic:
+        raise if_not_exists_of(table.partition_columns[min(spec.dynamic)].name, span)
     order = {column.name.lower(): i for i, column in enumerate(table.partition_columns)}
     dynamic = [order[item.column.lower()] for item in statement.partition if item.value is None]
     if dynamic != sorted(dynamic):
@@ -98,14 +107,7 @@ def _listed(
     for name in names:
         column = known.get(name.lower())
         if column is None and name.lower() in static:
-            raise AnalysisError(
-                f"The static partition column {name} stands in the column list, too.",
-                condition="STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",
-                sqlstate="42713",
-                position=position,
-                object=name,
-                hint="Its value comes from PARTITION (…): leave it out of the list.",
-            )
+            raise _static_twice(name, "it stands in the column list, too", position)
         if column is None:
             raise AnalysisError(
                 f"The table {table.name} has no column {name}.",
@@ -139,21 +141,83 @@ def _listed(
     return tuple(found)
 
 
+def _static_twice(name: str, where: str, position: Span) -> AnalysisError:
+    return AnalysisError(
+        f"PARTITION gives the static partition column {name} a value, and {where}.",
+        condition="STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",
+        sqlstate="42713",
+        position=position,
+        object=name,
+        hint="Its value comes from PARTITION (…): leave it out here.",
+    )
+
+
+def named_target(target: Target, found: Sequence[Column], position: Span) -> Target:
+    """What INSERT … BY NAME fills: the query's columns stand where those of their names do.
+
+    Data columns that the query does not answer are NULL. Raises ``AnalysisError``, as Spark does: for more columns than
+    the table takes, a name twice, a name that the table does not have, a partition column without a value.
+    """
+    natural = {column.name.lower(): column for column in target.provided}
+    static = {target.table.partition_columns[index].name.lower() for index in target.spec.static}
+    names = [column.name for column in found]
+    twice = next((name for number, name in enumerate(names) if name.lower() in map(str.lower, names[:number])), None)
+    unknown = [name for name in names if name.lower() not in natural]
+    lacking = [c.name for c in target.dynamic if c.name.lower() not in map(str.lower, names)]
+    if any(name.lower() in static for name in unknown):
+        name = next(name for name in unknown if name.lower() in static)
+        raise _static_twice(name, "the query answers it, too", position)
+    if len(found) > len(natural):
+        raise _arity(target, len(found), position)
+    if twice is not None:
+        raise _incompatible(
+            target, "AMBIGUOUS_COLUMN_NAME", f"the query answers the column {twice} twice", twice, position
+        )
+    if unknown:
+        columns = ", ".join(column.name for column in target.provided)
+        said = f"it has no column {', '.join(unknown)}. Its columns are {columns}"
+        raise _incompatible(target, "EXTRA_COLUMNS", said, unknown[0], position)
+    if lacking:
+        said = f"the query answers no partition column {lacking[0]}"
+        raise _incompatible(target, "CANNOT_FIND_DATA", said, lacking[0], position)
+    provided = tuple(natural[name.lower()] for name in names)
+    return replace(target, provided=provided, reordered=provided != target.provided)
+
+
+def _incompatible(target: Target, kind: str, said: str, name: str, position: Span) -> AnalysisError:
+    return AnalysisError(
+        f"Cannot write to {target.table.name} by name: {said}.",
+        condition=f"INCOMPATIBLE_DATA_FOR_TABLE.{kind}",
+        sqlstate="KD000",
+        position=position,
+        object=name,
+        hint="Name the query's columns as the table's: SELECT … AS name. Leave BY NAME out to go by position.",
+    )
+
+
+def _arity(target: Target, found: int, position: Span) -> AnalysisError:
+    wanted = target.provided
+    fewer = found < len(wanted)
+    columns = target.table.partition_columns
+    values = [f"{columns[index].name} = {value or 'NULL'}" for index, value in sorted(target.spec.static.items())]
+    static = f"; PARTITION gives {', '.join(values)}" if values else ""
+    many = "NOT_ENOUGH_DATA_COLUMNS" if fewer else "TOO_MANY_DATA_COLUMNS"
+    return AnalysisError(
+        f"Cannot write to {target.table.name}: the query answers {found} columns where {len(wanted)} are "
+        f"needed ({', '.join(column.name for column in wanted)}{static}).",
+        condition="INSERT_PARTITION_COLUMN_ARITY_MISMATCH" if values else f"INSERT_COLUMN_ARITY_MISMATCH.{many}",
+        sqlstate="21S01",
+        position=position,
+        object=target.table.name,
+        hint="Add the missing columns to the query." if fewer else "Take the surplus columns out of the query.",
+    )
+
+
 def check_columns(target: Target, found: Sequence[Column], position: Span) -> None:
     """The query answers as many columns as it must, of types that an INSERT casts (Spark's ANSI store assignment)."""
     wanted = target.provided
     if len(found) != len(wanted):
-        fewer = len(found) < len(wanted)
-        raise AnalysisError(
-            f"Cannot write to {target.table.name}: the query answers {len(found)} columns where {len(wanted)} are "
-            f"needed ({', '.join(column.name for column in wanted)}).",
-            condition="INSERT_COLUMN_ARITY_MISMATCH."
-            + ("NOT_ENOUGH_DATA_COLUMNS" if fewer else "TOO_MANY_DATA_COLUMNS"),
-            sqlstate="21S01",
-            position=position,
-            object=target.table.name,
-            hint="Add the missing columns to the query." if fewer else "Take the surplus columns out of the query.",
-        )
+        raise _arity(target, len(found), position)
     for column, given in zip(wanted, found, strict=True):
         if not _assignable(given.type, column.type):
             raise AnalysisError(

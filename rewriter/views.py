@@ -9,12 +9,14 @@ from __future__ import annotations
 from rewriter.catalog.changes import Change, CreateObject, DropObject
 from rewriter.catalog.codec import kind_of
 from rewriter.catalog.models import View
+from rewriter.catalog.temporary import session_of, shown
 from rewriter.context import Context, single
 from rewriter.ddl import already_exists, plain_name
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar import statements as s
 from rewriter.grammar.lexer import TokenKind, tokens
-from rewriter.planner.blocks import resolve
+from rewriter.planner.apart import told_apart
+from rewriter.planner.blocks import Resolved, resolve
 from rewriter.planner.derived import in_view
 from rewriter.planner.expand import expand
 from rewriter.planner.offers import Offered, Offers
@@ -54,6 +56,7 @@ def create_view(statement: s.CreateView, context: Context) -> Result:
             columns=tuple((column.name, column.comment) for column in statement.columns or ()),
             comment=statement.comment,
             properties=dict(statement.properties),
+            database=context.snapshot.current,
         )
         changes: list[Change] = [] if found is None else [DropObject(found)]
         try:
@@ -71,6 +74,7 @@ def _check(statement: s.CreateView, name: str, context: Context) -> None:
             raise NotSupportedError(
                 "Parameters are not allowed in the query of a view.",
                 condition="UNSUPPORTED_FEATURE.PARAMETER_MARKER_IN_UNEXPECTED_STATEMENT",
+                sqlstate="0A000",
                 position=token.span.shifted(query.span.start),
                 object=name,
                 hint="Write the value itself, or let the query that uses the view compare.",
@@ -79,14 +83,28 @@ def _check(statement: s.CreateView, name: str, context: Context) -> None:
     unread = text.unread()
     if unread is not None:
         raise unread
-    expanded = expand(text, context.snapshot, within=name)
+    expanded = expand(told_apart(text, context.snapshot.current, context.is_temporary), context.snapshot, within=name)
     try:
-        resolve(expanded, context.snapshot)
+        _refuse_temporary(resolve(expanded, context.snapshot), expanded, name)
     except Error as error:
         raise in_view(error, expanded) from None
     except RecursionError:
         raise NotSupportedError("This query nests too deeply.", position=query.span, object=name) from None
     _check_columns(statement, Offers(expanded.tree, context.snapshot).answered(expanded.tree))
+
+
+def _refuse_temporary(resolved: Resolved, text: QueryText, name: str) -> None:
+    """A view outlives the temporary tables of its author, and others do not see them."""
+    for one in resolved.tables:
+        if session_of(one.table.name):
+            raise AnalysisError(
+                f"The view {name} cannot read the temporary table {shown(one.table.name)}, which it outlives.",
+                condition="INVALID_TEMP_OBJ_REFERENCE",
+                sqlstate="42K0F",
+                position=text.place(one.span),
+                object=shown(one.table.name),
+                hint="Create the table without TEMPORARY; default.name is the table that it hides.",
+            )
 
 
 def _check_columns(statement: s.CreateView, offered: Offered) -> None:
@@ -122,7 +140,7 @@ def drop_view(statement: s.DropView, context: Context) -> Result:
     Raises VIEW_NOT_FOUND, unless IF EXISTS, and WRONG_COMMAND_FOR_OBJECT_TYPE for what is no view.
     """
     name = single(statement.view)
-    found = context.snapshot.named(name)
+    found = context.named(statement.view)
     if found is None and statement.if_exists:
         return Result("DROP VIEW")
     if found is not None and not isinstance(found, View):

@@ -13,23 +13,34 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.changes import AddPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.models import Column, DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.partition_paths import is_discovered
 from rewriter.context import Context
-from rewriter.errors import AnalysisError, CommitUnknownError, ConflictError, Error, NotSupportedError, OperationalError
+from rewriter.discovering import discovered
+from rewriter.errors import (
+    AnalysisError,
+    CommitUnknownError,
+    ConflictError,
+    Error,
+    NotSupportedError,
+    OperationalError,
+    Span,
+)
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.files import directory, external_files
 from rewriter.grammar import statements as s
 from rewriter.managed import grouped, write_managed
+from rewriter.moving import check_unmoved
 from rewriter.reading import Prepared, placed, prepare, the_partition
 from rewriter.result import Result, Stats
-from rewriter.specs import key_range
-from rewriter.targets import Target, check_columns, read_target, refuse_static_wipe
+from rewriter.specs import key_range, read_static
+from rewriter.targets import Target, check_columns, named_target, read_target, refuse_static_wipe
 
 _ATTEMPTS = 4
 
@@ -39,13 +50,22 @@ def insert(statement: s.Insert, context: Context) -> Result:
 
     Raises ``ConflictError`` (retryable) after a few attempts, and before any work what is wrong with the statement.
     """
-    safe = not statement.overwrite or statement.if_not_exists
+    return retried(lambda now: _insert(statement, now), only_adds(statement), context)
+
+
+def only_adds(statement: s.Insert) -> bool:
+    """Whether an INSERT replaces nothing, so that it may be run again without asking."""
+    return not statement.overwrite or statement.if_not_exists
+
+
+def retried(run: Callable[[Context], Result], safe: bool, context: Context) -> Result:
+    """Runs a statement that writes, a few times over newer snapshots where it conflicts and is ``safe``."""
     for _ in range(_ATTEMPTS - 1 if safe else 0):
         try:
-            return _insert(statement, context)
+            return run(context)
         except ConflictError:
             context = context.renewed()
-    return _insert(statement, context)
+    return run(context)
 
 
 def _refuse_partial(statement: s.Insert, table: Table, prepared: Prepared, context: Context) -> None:
@@ -64,45 +84,79 @@ def _refuse_partial(statement: s.Insert, table: Table, prepared: Prepared, conte
         )
 
 
-def _insert(statement: s.Insert, context: Context) -> Result:
+@dataclass(frozen=True)
+class Checked:
+    """An INSERT of which everything was judged that can be before any work: ``query`` is left to be written."""
+
+    statement: s.Insert
+    target: Target
+    prepared: Prepared
+    query: EngineQuery
+
+
+def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Checked | None:
+    """The INSERT with its columns and types checked; ``None`` where IF NOT EXISTS leaves nothing to do.
+
+    Starts the engine, reads no data. ``at`` is the place of what is wrong with the query as a whole.
+    """
+    at = at or statement.query.span
     table = context.table(statement.table)
     target = read_target(statement, table)
     if context.settings.static_overwrite and statement.overwrite and not target.is_static:
         refuse_static_wipe(target, statement.table.span)
     if statement.if_not_exists and _existing(target, context):
-        return Result("INSERT", rowcount=0)
+        return None
     prepared = prepare(statement.query, context)
     _refuse_partial(statement, table, prepared, context)
-    query = replace(prepared.query, sql=target.arranged(prepared.query.sql))
-    started = time.perf_counter()
     try:
         found = context.engine().columns(prepared.query)
     except Error as error:
         raise placed(error, statement.query, prepared.query.sql) from None
-    check_columns(target, found, statement.query.span)
+    if statement.by_name:
+        target = named_target(target, found, at)
+    check_columns(target, found, at)
     _refuse_zoned_casts(statement, target, found, prepared, context)
-    write = _write_external if table.external else _write_managed
+    return Checked(statement, target, prepared, replace(prepared.query, sql=target.arranged(prepared.query.sql)))
+
+
+def _insert(statement: s.Insert, context: Context) -> Result:
+    started = time.perf_counter()
+    one = checked(statement, context)
+    if one is None:
+        return Result("INSERT", rowcount=0)
+    write = _write_external if one.target.table.external else _write_managed
     try:
-        files = write(statement, target, query, prepared, context)
+        files = write(one, context)
     except Error as error:
         # What the commit refuses, such as a partition that fits no layout, came out of the query.
         raise error.at(statement.query.span) from None
-    counts = [file.rows for file in files]
+    plan = one.prepared.plan
     return Result(
         "INSERT",
-        rowcount=-1 if None in counts else sum(count or 0 for count in counts),
-        coverage=prepared.plan.coverage,
-        plan=prepared.plan,
-        warnings=prepared.plan.warnings,
-        stats=Stats(
-            prepared.scans,
-            written_partitions=len({file.values for file in files}),
-            written_files=len(files),
-            written_bytes=sum(file.bytes for file in files),
-            planning_seconds=prepared.planning_seconds,
-            execution_seconds=time.perf_counter() - started,
-        ),
+        rowcount=rows_of(files),
+        coverage=plan.coverage,
+        plan=plan,
+        warnings=plan.warnings,
+        stats=stats_of(files, time.perf_counter() - started - one.prepared.planning_seconds, one.prepared),
     )
+
+
+def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | None = None) -> Stats:
+    """What a statement did that wrote these files into one table; ``prepared`` is the query that they came from."""
+    return Stats(
+        prepared.scans if prepared is not None else (),
+        written_partitions=len({file.values for file in files}),
+        written_files=len(files),
+        written_bytes=sum(file.bytes for file in files),
+        planning_seconds=prepared.planning_seconds if prepared is not None else 0.0,
+        execution_seconds=seconds,
+    )
+
+
+def rows_of(files: Sequence[WrittenFile]) -> int:
+    """How many rows the files have; -1 where nobody counted."""
+    counts = [file.rows for file in files]
+    return -1 if None in counts else sum(count or 0 for count in counts)
 
 
 def _refuse_zoned_casts(
@@ -137,44 +191,35 @@ def _refuse_zoned_casts(
 
 def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
     """The partition that a static target names, where it exists."""
+    if is_discovered(target.table):
+        return tuple(_known(target, context).values())
     return context.snapshot.partitions(target.table, [key_range(target.table, target.static)])
 
 
-def _write_managed(
-    statement: s.Insert, target: Target, query: EngineQuery, prepared: Prepared, context: Context
-) -> tuple[WrittenFile, ...]:
+def _write_managed(one: Checked, context: Context) -> tuple[WrittenFile, ...]:
     return write_managed(
-        target.table,
-        lambda folder: _written(statement, target, query, folder, context),
-        lambda write_id, files: _change(statement, target, write_id, files, context),
-        prepared.plan.readings,
+        one.target.table,
+        lambda folder: written(one.query, one.statement.query, one.target, folder, context),
+        lambda write_id, files: change_of(one.statement, one.target, write_id, files, context),
+        one.prepared.plan.readings,
         context,
     )
 
 
-def _written(
-    statement: s.Insert, target: Target, query: EngineQuery, folder: str, context: Context
+def written(
+    query: EngineQuery, source: s.Query, target: Target, folder: str, context: Context
 ) -> tuple[WrittenFile, ...]:
-    """Runs the engine, and judges how many partitions it made. Files without rows are left out."""
-    table = target.table
-    write = Write(folder, table.format, table.columns, table.partition_columns, target.static)
+    """Runs the engine on a query, which was typed as ``source``. Files without rows are left out."""
+    table, limit = target.table, context.settings.max_dynamic_partitions
+    write = Write(folder, table.format, table.columns, table.partition_columns, target.static, limit)
     try:
-        files = tuple(file for file in context.engine().write(query, write) if file.rows != 0)
+        return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
     except Error as error:
-        raise placed(error, statement.query, query.sql) from None
-    limit, count = context.settings.max_dynamic_partitions, len({file.values for file in files})
-    if count > limit:
-        raise OperationalError(
-            f"The INSERT would write {count:,} partitions, more than {limit:,}.",
-            condition="TOO_MANY_DYNAMIC_PARTITIONS",
-            object=table.name,
-            hint=f"Check the partition columns of the query, or SET rewriter.max_dynamic_partitions = {count}.",
-        )
-    return files
+        raise placed(error, source, query.sql) from None
 
 
-def _change(
-    statement: s.Insert, target: Target, write_id: int, files: Sequence[WrittenFile], context: Context
+def change_of(
+    statement: s.Insert | s.LoadData, target: Target, write_id: int, files: Sequence[WrittenFile], context: Context
 ) -> WritePartitions | None:
     """What the write means to the catalog; ``None`` where it changes nothing."""
     partitions = grouped(files)
@@ -191,36 +236,57 @@ def _change(
         tuple(PartitionWrite(values, files) for values, files in partitions.items()),
         overwrite=statement.overwrite,
         wipes=(key_range(target.table, target.static),) if static_wipe else (),
-        if_not_exists=statement.if_not_exists,
+        if_not_exists=isinstance(statement, s.Insert) and statement.if_not_exists,
     )
 
 
-def _write_external(
-    statement: s.Insert, target: Target, query: EngineQuery, prepared: Prepared, context: Context
+def _write_external(one: Checked, context: Context) -> tuple[WrittenFile, ...]:
+    def fill(folder: str) -> tuple[WrittenFile, ...]:
+        return written(one.query, one.statement.query, one.target, folder, context)
+
+    return write_external(one.target, one.statement.overwrite, fill, context)
+
+
+def write_external(
+    target: Target, overwrite: bool, fill: Callable[[str], tuple[WrittenFile, ...]], context: Context
 ) -> tuple[WrittenFile, ...]:
+    """Lets ``fill`` write files into a staging directory and moves them into their partitions, which are registered."""
     table = target.table
     unique = uuid.uuid4().hex
-    staging = os.path.join(table.location, f".rewriter-staging-{unique}")
-    try:
-        os.makedirs(table.location, exist_ok=True)
-        files = _written(statement, target, query, staging, context)
+    with staged(table) as staging:
+        files = fill(staging)
         partitions = grouped(files)
-        if target.is_static and (statement.overwrite or table.partition_columns):
+        if target.is_static and (overwrite or table.partition_columns):
             partitions.setdefault(target.static, ())
         known = _known(target, context)
         new = [values for values in partitions if values not in known]
         _check_layouts(target, new, context)
-        old = _old_files(target, partitions, known) if statement.overwrite else []
+        old = _old_files(target, partitions, known) if overwrite else []
         moved: list[str] = []
-        with _taken_back(moved, BaseException):
+        with taken_back(moved, BaseException):
             for values, found in partitions.items():
                 place = directory(table, known.get(values) or Partition(b"", values))
-                _move(found, place, unique, moved)
+                move(found, place, unique, moved)
+            if table.partition_columns:
+                check_unmoved(table, [known[values] for values in partitions if values in known], context)
         # Only an error of ours says surely that nothing was registered; otherwise the files must stay.
-        with _taken_back(moved, Error):
+        with taken_back(moved, Error):
             _register(target, new, context)
         for path in old:
             os.remove(path)
+    return files
+
+
+@contextmanager
+def staged(table: Table) -> Iterator[str]:
+    """The path of a staging directory of an external table's, whose own directory is made; removed after the block.
+
+    Raises ``OperationalError`` EXTERNAL_WRITE_FAILED for what the disk refuses in the block.
+    """
+    staging = os.path.join(table.location, f".rewriter-staging-{uuid.uuid4().hex}")
+    try:
+        os.makedirs(table.location, exist_ok=True)
+        yield staging
     except OSError as error:
         raise OperationalError(
             f"The external table {table.name} cannot be written: {error}.",
@@ -230,11 +296,10 @@ def _write_external(
         ) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return files
 
 
 @contextmanager
-def _taken_back(moved: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
+def taken_back(moved: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
     """Removes the files that were moved after such a failure, unless the commit may have come to pass."""
     try:
         yield
@@ -251,6 +316,9 @@ def _known(target: Target, context: Context) -> dict[PartitionValues, Partition]
     table = target.table
     if not table.partition_columns:
         return {(): the_partition(table)}
+    if is_discovered(table):
+        wanted = read_static(table, dict(enumerate(target.static)))
+        return {partition.values: partition for partition in discovered(table, wanted, context.snapshot).values()}
     ranges = [key_range(table, target.static)]
     return {partition.values: partition for partition in context.snapshot.partitions(table, ranges)}
 
@@ -264,7 +332,7 @@ def _old_files(
     return [file.path for _, file in external_files(table, places)]
 
 
-def _move(files: Sequence[DataFile], place: str, unique: str, moved: list[str]) -> None:
+def move(files: Sequence[DataFile], place: str, unique: str, moved: list[str]) -> None:
     """Renames the files into ``place`` under unique names, and notes each in ``moved`` as soon as it is there."""
     os.makedirs(place, exist_ok=True)
     for number, file in enumerate(files):
@@ -274,7 +342,7 @@ def _move(files: Sequence[DataFile], place: str, unique: str, moved: list[str]) 
 
 
 def _register(target: Target, new: Sequence[PartitionValues], context: Context) -> None:
-    if new and target.table.partition_columns:
+    if new and target.table.partition_columns and not is_discovered(target.table):
         with context.catalog.begin(context.snapshot) as transaction:
             writes = tuple(PartitionWrite(values) for values in new)
             transaction.commit([AddPartitions(target.table, writes, if_not_exists=True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,9 @@ from postgres import postgres_url as postgres_url
 
 from rewriter.exec.duckdb import DuckDBEngine
 from rewriter.exec.spark import SparkEngine
+
+# The plans of tests are many and their rows few: Java's second compiler would take more time than it saves.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 @pytest.fixture(scope="session")

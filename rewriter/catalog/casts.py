@@ -27,8 +27,8 @@ _SPECIAL_FLOATS = {"inf": "Infinity", "infinity": "Infinity", "nan": "NaN"}
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
 _TIMESTAMP = re.compile(
     r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
-    r"(?:[T ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,9}))?)?"
-    r"\s*(Z|UTC|GMT|[+-][0-9]{1,2}(?::[0-9]{1,2})?)?)?)?)?"
+    r"(?:[T ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,9}))?"
+    r"\s*(Z|UTC|GMT|[+-][0-9]{1,2}(?::[0-9]{1,2})?)?)?)?)?)?"
 )
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "0"})
@@ -37,15 +37,16 @@ _TRIMMED = "".join(map(chr, range(0x21))) + "\x7f"
 
 
 def literal_text(kind: str, text: str) -> str:
-    """The text that Spark makes of a literal before it casts it to the column's type: ``007`` is ``7``."""
+    """The text that Spark makes of a literal before it casts it to the column's type: ``007`` is ``7``.
+
+    ``DataError`` for what is no literal: ``300Y``, ``DATE '2015-02-30'``.
+    """
     if kind == "number":
         return _number_text(text)
     if kind == "boolean":
         return text.lower()
-    if kind == "date":
-        return cast_text(PartitionType("date"), text)
-    if kind == "timestamp":
-        return cast_text(PartitionType("timestamp"), text)
+    if kind in ("date", "timestamp"):
+        return _typed_text(kind, text)
     return text
 
 
@@ -57,35 +58,59 @@ def cast_text(kind: PartitionType, text: str) -> str:
     return caster(kind, text.strip(_TRIMMED))
 
 
-def _malformed(kind: PartitionType, text: str, hint: str | None = None) -> DataError:
+def _malformed(kind: PartitionType, text: str, hint: str) -> DataError:
     return DataError(f"the value '{text}' cannot be cast to {kind} because it is malformed", hint=hint)
 
 
-def _out_of_range(kind: PartitionType, text: str) -> DataError:
+def _typed_text(kind: str, text: str) -> str:
+    try:
+        return cast_text(PartitionType(kind), text)
+    except DataError as error:
+        raise DataError(
+            f"the value of the literal {kind.upper()} '{text}' is invalid",
+            condition="INVALID_TYPED_LITERAL",
+            sqlstate="42604",
+            hint=error.hint,
+        ) from None
+
+
+def _literal_range(text: str, kind: str) -> DataError:
     return DataError(
-        f"the value '{text}' does not fit {kind}", condition="NUMERIC_VALUE_OUT_OF_RANGE", sqlstate="22003"
+        f"the number {text} is outside the range of {kind.upper()}",
+        condition="INVALID_NUMERIC_LITERAL_RANGE",
+        sqlstate="22003",
+        hint="leave the suffix out, or correct the number",
     )
 
 
 def _number_text(text: str) -> str:
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
-        raise DataError(f"'{text}' is not a number")
+        raise DataError(f"'{text}' is not a number", hint="write digits, as in -12.5")
     suffix = (match["suffix"] or "").upper()
     bare = text.strip()[: match.start("suffix")] if suffix else text.strip()
     if suffix in ("D", "F") or (match["exponent"] and suffix != "BD"):
-        return cast_text(PartitionType("float" if suffix == "F" else "double"), bare)
+        kind = "float" if suffix == "F" else "double"
+        try:
+            return cast_text(PartitionType(kind), bare)
+        except DataError:
+            raise _literal_range(text, kind) from None
     with localcontext() as context:
         context.prec = 80
         number = Decimal(bare)
         if len(number.as_tuple().digits) > 38 or abs(number.adjusted()) > 60:
-            raise DataError(f"the number {text} has more than 38 digits", condition="NUMERIC_VALUE_OUT_OF_RANGE")
+            raise DataError(
+                f"the number {text} has more than 38 digits",
+                condition="DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+                sqlstate="22003",
+                hint="write at most 38 digits, or a string",
+            )
         # A decimal zero has no sign, as in Java.
         plain = f"{number if number else abs(number):f}"
     if suffix in _SUFFIX_WIDTHS:
         bound = 1 << (8 * _SUFFIX_WIDTHS[suffix] - 1)
         if "." in plain or not -bound <= int(plain) < bound:
-            raise DataError(f"the number {text} is out of range", condition="NUMERIC_VALUE_OUT_OF_RANGE")
+            raise _literal_range(text, {"Y": "tinyint", "S": "smallint", "L": "bigint"}[suffix])
     return plain
 
 
@@ -95,13 +120,17 @@ def _string(kind: PartitionType, text: str) -> str:
             "a partition value cannot hold the character NUL or half a surrogate pair",
             condition="INVALID_PARTITION_SPEC",
             sqlstate="42601",
+            hint="names of partitions are paths: leave the character out, or write hex(…) of the value",
         )
     if not kind.length:
         return text
     if len(text) > kind.length:
         if text[kind.length :].strip(" "):
             raise DataError(
-                f"'{text}' exceeds the length limitation of {kind}", condition="EXCEED_LIMIT_LENGTH", sqlstate="54006"
+                f"'{text}' exceeds the length limitation of {kind}",
+                condition="EXCEED_LIMIT_LENGTH",
+                sqlstate="54006",
+                hint=f"write at most {kind.length} characters; blanks behind them may go",
             )
         text = text[: kind.length]
     return text.ljust(kind.length) if kind.name == "char" else text
@@ -117,26 +146,34 @@ def _encodable(text: str) -> bool:
 
 def _integer(kind: PartitionType, text: str) -> str:
     if _INTEGER.fullmatch(text) is None:
-        raise _malformed(kind, text)
+        raise _malformed(kind, text, "write a whole number")
     number, bound = int(text), 1 << (8 * INTEGER_WIDTHS[kind.name] - 1)
     if not -bound <= number < bound:
-        raise DataError(f"the value '{text}' cannot be cast to {kind} because it is out of range")
+        raise DataError(
+            f"the value '{text}' cannot be cast to {kind} because it is out of range",
+            hint=f"{kind} holds {-bound} to {bound - 1}",
+        )
     return str(number)
 
 
 def _decimal(kind: PartitionType, text: str) -> str:
     if _DECIMAL.fullmatch(text) is None:
-        raise _malformed(kind, text)
+        raise _malformed(kind, text, "write a number, as in 12.5")
     with localcontext() as context:
         context.prec = 200
         number = Decimal(text)
         if number and number.adjusted() >= kind.precision - kind.scale:
-            raise _out_of_range(kind, text)
+            raise DataError(
+                f"the value '{text}' does not fit {kind}",
+                condition="NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
+                sqlstate="22003",
+                hint=f"{kind} has {kind.precision - kind.scale} digits before the point",
+            )
         scaled = number.quantize(Decimal(1).scaleb(-kind.scale))
         if scaled != number:
             raise DataError(
                 f"the value '{text}' has more decimals than {kind}",
-                condition="NUMERIC_VALUE_OUT_OF_RANGE",
+                condition="NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION",
                 sqlstate="22003",
                 hint=f"round it yourself, as in {scaled:f}; a partition value is never rounded silently",
             )
@@ -204,11 +241,18 @@ def _special(text: str) -> str | None:
 
 
 def _finite(kind: PartitionType, text: str, read: Callable[[str], float]) -> float:
-    if _DECIMAL.fullmatch(text) is None:
-        raise _malformed(kind, text)
-    number = read(text)
+    # Java reads '1.5f' and '1.5d', too.
+    bare = text[:-1] if text[-1:] in ("f", "F", "d", "D") else text
+    if _DECIMAL.fullmatch(bare) is None:
+        raise _malformed(kind, text, "write a number, as in 12.5, or NaN, Infinity or -Infinity")
+    number = read(bare)
     if number in (float("inf"), float("-inf")):
-        raise _out_of_range(kind, text)
+        raise DataError(
+            f"the value '{text}' cannot be cast to {kind} due to an overflow",
+            condition="CAST_OVERFLOW",
+            sqlstate="22003",
+            hint="write Infinity or -Infinity if that is meant",
+        )
     return number
 
 

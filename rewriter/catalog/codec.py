@@ -1,4 +1,4 @@
-"""Tables, views, cubes and facts as JSON text, and back."""
+"""Databases, tables, views, cubes and facts as JSON text, and back."""
 
 from __future__ import annotations
 
@@ -14,23 +14,36 @@ from rewriter.catalog.models import (
     Cube,
     Fact,
     Measure,
+    Namespace,
     OtherTime,
     Storage,
     StorageTable,
     Table,
     View,
 )
+from rewriter.catalog.names import DEFAULT_DATABASE, database_key
 from rewriter.timeline.calendars import Calendar, Period, calendar_of
 from rewriter.timeline.layouts import TimeLayout
 
-Object = Table | View | Cube | Fact
+Object = Table | View | Cube | Fact | Namespace
 
-_KINDS: Mapping[type, str] = {Table: "table", View: "view", Cube: "cube", Fact: "fact"}
+_KINDS: Mapping[type, str] = {
+    Table: "table",
+    View: "view",
+    Cube: "cube",
+    Fact: "fact",
+    Namespace: "database",
+}
 
 
 def kind_of(thing: Object) -> str:
-    """``table``, ``view``, ``cube`` or ``fact``."""
+    """``table``, ``view``, ``cube``, ``fact`` or ``database``."""
     return _KINDS[type(thing)]
+
+
+def key_of(thing: Object) -> str:
+    """What an object is looked up by. A database has the name of no object, and may be called as a table is."""
+    return database_key(thing.name) if isinstance(thing, Namespace) else thing.name.lower()
 
 
 def to_text(thing: Object) -> str:
@@ -41,6 +54,8 @@ def to_text(thing: Object) -> str:
         data = _view_data(thing)
     elif isinstance(thing, Cube):
         data = _cube_data(thing)
+    elif isinstance(thing, Namespace):
+        data = {"location": thing.location, "comment": thing.comment, "properties": dict(thing.properties)}
     else:
         data = _fact_data(thing)
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -54,6 +69,8 @@ def decoded(kind: str, id: int, name: str, text: str) -> Object:
         return _table(id, name, data)
     if kind == "view":
         return _view(id, name, data)
+    if kind == "database":
+        return Namespace(id, name, **data)
     return _cube(id, name, data) if kind == "cube" else _fact(id, name, data)
 
 
@@ -83,7 +100,9 @@ def _table(id: int, name: str, data: dict[str, Any]) -> Table:
 
 
 def _view_data(view: View) -> dict[str, Any]:
+    # Of a view of ``default`` earlier versions say the same.
     return {
+        **({} if view.database == DEFAULT_DATABASE else {"database": view.database}),
         "query": view.query,
         "columns": view.columns,
         "comment": view.comment,

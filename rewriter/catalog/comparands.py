@@ -89,7 +89,9 @@ def text_field(text: str) -> bytes:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise DataError("a text cannot hold half a surrogate pair") from None
+        raise DataError(
+            "a text cannot hold half a surrogate pair", hint="write the character itself, or both of its halves"
+        ) from None
     return keys.encode_value("string", text)
 
 
@@ -177,13 +179,12 @@ def _floats(name: str, text: str) -> KeyRange:
 
 def _instant(kind: PartitionType, literal: Literal) -> KeyRange:
     """A date against a timestamp is its midnight."""
+    text = literal_text(literal.kind, literal.text)
     if kind.name == "timestamp":
-        source = _DATE if literal.kind == "date" else _TIMESTAMP
-        text = cast_text(source, literal.text)
         return _point(keys.encode_value("timestamp", cast_text(_TIMESTAMP, text)))
     if literal.kind != "timestamp":
-        return _point(keys.encode_value("date", cast_text(_DATE, literal.text)))
-    day, _, time = cast_text(_TIMESTAMP, literal.text).partition(" ")
+        return _point(keys.encode_value("date", cast_text(_DATE, text)))
+    day, _, time = text.partition(" ")
     point = _point(keys.encode_value("date", day))
     return point if time == "00:00:00" else KeyRange(point.end, point.end)
 

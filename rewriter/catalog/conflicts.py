@@ -1,7 +1,7 @@
 """Who may commit: a write is refused where a commit that its transaction did not see wrote the same keys.
 
-The first to commit wins. Two INTOs commute; OVERWRITE, ADD, DROP and the range that an OVERWRITE wipes are exclusive:
-they meet every other write of their keys.
+The first to commit wins. Two INTOs commute; OVERWRITE, ADD, DROP, moves and the range that an OVERWRITE wipes are
+exclusive: they meet every other write of their keys.
 
 What a commit wrote is told to later ones by its rows of partitions: each is exclusive, unless the commit recorded that
 it was an INTO's. Only what leaves no row of its own, and the keys of INTOs, is recorded beside them: a million added

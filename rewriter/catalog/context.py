@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from rewriter.catalog import reads, schema
 from rewriter.catalog.codec import Object
-from rewriter.catalog.database import Database, next_number
+from rewriter.catalog.database import NOW, Database, next_number
 from rewriter.catalog.freshness import Sources
 from rewriter.catalog.models import Fact, Table
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.timelines import TimelineDifference
 from rewriter.catalog.writeids import ValidTxnList
 from rewriter.errors import ConflictError
+
+_Kind = TypeVar("_Kind", bound=Object)
 
 _EVERYONE = ValidTxnList(schema.NEVER, frozenset())
 
@@ -51,7 +53,7 @@ class CommitContext:
         closed = self.connection.execute(
             sa.update(transaction)
             .where(transaction.c.transaction_id == self.transaction_id, transaction.c.state == "open")
-            .values(state="committed", commit_seq=self.sequence)
+            .values(state="committed", heartbeat_at=NOW, commit_seq=self.sequence)
         )
         if closed.rowcount != 1:
             raise not_open(self.transaction_id)
@@ -78,10 +80,25 @@ class CommitContext:
             )
         return table
 
+    def check_columns(self, table: Table) -> None:
+        """``ConflictError`` where another transaction has altered the table's columns since this one looked."""
+        live = self.live_object(table.name)
+        if isinstance(live, Table) and _names_and_types(live) != _names_and_types(table):
+            raise ConflictError(
+                f"another transaction has altered the columns of '{table.name}' since this one began",
+                object=table.name,
+                hint="look at the columns, then run the statement again",
+            )
+
     def live_object(self, name: str) -> Object | None:
         """The object of that name as of now, changes of this commit included."""
         found = reads.objects(self.connection, self.sequence, name=name)
         return found[0][0] if found else None
+
+    def live(self, thing: _Kind) -> _Kind | None:
+        """The object as of now, changes of this commit included, whatever it is called; ``None`` where it is gone."""
+        found = reads.objects(self.connection, self.sequence, id=thing.id)
+        return found[0][0] if found and isinstance(found[0][0], type(thing)) else None
 
     def live_row(self, thing: Object) -> int | None:
         """The row of a table, cube or fact; ``None`` where it is not there any more."""
@@ -121,6 +138,10 @@ class CommitContext:
                 for place, (kind, object_id, payload) in enumerate(entries)
             ],
         )
+
+
+def _names_and_types(table: Table) -> list[tuple[str, str]]:
+    return [(column.name, column.type) for column in table.all_columns]
 
 
 def hold_write_id(connection: sa.Connection, transaction_id: int, object_id: int, commit_seq: int | None = None) -> int:

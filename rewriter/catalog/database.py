@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from weakref import WeakSet
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from sqlalchemy.ext.compiler import compiles
 
 from rewriter.catalog import migrations, postgresql, schema, sqlite
 from rewriter.catalog.backend import Backend, Purpose
+from rewriter.catalog.prepared import Prepared, prepared
 from rewriter.catalog.volumes import VolumeCache
 from rewriter.errors import DataError
 
@@ -76,6 +77,22 @@ class Database:
         """A connection that sees one state of the database until it is given back."""
         with _our_errors(self._backend), self._engines[Purpose.READ].connect() as connection:
             yield connection
+
+    def prepared(self, query: sa.Select[Any]) -> Prepared:
+        """A statement for ``rows``."""
+        return prepared(query, self._backend.engine.dialect)
+
+    def rows(self, statement: Prepared, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """What one statement answers that runs by itself, in no transaction of ours: it sees one state.
+
+        A third of the time that ``read`` and SQLAlchemy take for one row.
+        """
+        with _our_errors(self._backend), closing(self._backend.engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            cursor.execute(statement.text, statement.given(values))
+            rows = cast(list[tuple[Any, ...]], cursor.fetchall())
+            cursor.close()
+            return rows
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:

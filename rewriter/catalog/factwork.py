@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from rewriter.catalog import schema
 from rewriter.catalog.binding import Slot, TimeBinding, bind, overlapped
 from rewriter.catalog.context import CommitContext
-from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance
+from rewriter.catalog.freshness import REGISTERED, UNKNOWN, BaseContent, Provenance, Sources
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Fact, PartitionValues, Table
 from rewriter.catalog.othertimes import OtherTimes
@@ -62,7 +62,8 @@ class FactWork:
         self._context = context
         self._bindings = {binding.table.id: binding for binding in bindings}
         self._made_by = made_by
-        self._provenance = Provenance(context.snapshot, context.sources, bindings, made_by)
+        #: What was proven of each reading, by the identity of its sources.
+        self._provenances: dict[int, Provenance] = {}
         self._parts = PeriodParts(context.connection, bindings, made_by)
         self._others = OtherTimes()
         #: By table: what slots become; the ``as_of`` of rollup slots that are judged at the end; and the slots of
@@ -79,19 +80,51 @@ class FactWork:
         """How the table stands in the fact."""
         return self._bindings[table.id]
 
-    def as_of(self, table: Table, values: PartitionValues, slot: Slot | None) -> int:
-        """The commit up to which content that this transaction computed knows the base of the fact."""
+    def as_of(
+        self, table: Table, values: PartitionValues, slot: Slot | None, sources: Sources, unproven: Collection[int]
+    ) -> int:
+        """The commit up to which content that this transaction computed from ``sources`` knows the base of the fact."""
         binding = self._bindings[table.id]
         if slot is None or slot.period not in binding.rollup_periods:
             return self._context.snapshot.sequence
-        if not self._context.unproven.isdisjoint(self._bindings):
+        if any(table_id in self._bindings for table_id in unproven):
             return UNKNOWN
-        return self._provenance.as_of(binding, slot, binding.combination(values, slot))
+        if id(sources) not in self._provenances:
+            bindings = list(self._bindings.values())
+            self._provenances[id(sources)] = Provenance(self._context.snapshot, sources, bindings, self._made_by)
+        return self._provenances[id(sources)].as_of(binding, slot, binding.combination(values, slot))
 
     def is_base(self, table: Table, slot: Slot | None) -> bool:
         """Whether a partition is of the base period, or of NULL time, which only base rows have."""
         binding = self._bindings[table.id]
         return binding.has_base and (slot is None or slot.period == binding.base_period)
+
+    def still_holds(
+        self,
+        table: Table,
+        values: PartitionValues,
+        slot: Slot | None,
+        left: tuple[Table, PartitionValues] | None,
+        sources: Collection[int],
+        commit: int,
+    ) -> bool:
+        """Whether what a commit found out about content that it computed from ``sources`` holds where that is now.
+
+        Always where it was computed from no table of this fact. Otherwise where it is of the same time and the same
+        combination as in the table that it ``left``, which must be one of this fact, too (``None``: it was renamed).
+        """
+        if self._bindings.keys().isdisjoint(sources):
+            return True
+        before = self._bindings.get(left[0].id) if left is not None else None
+        if left is None or before is None:
+            return False
+        rollup_tables = {table_id for table_id, other in self._bindings.items() if other.rollup_periods}
+        if commit <= self._made_by and not rollup_tables.isdisjoint(sources):
+            return False  # What an earlier rollup was outdated by is not known any more.
+        now, was = self._bindings[table.id], before.locate(left[1])
+        if was != slot or now.time_key != before.time_key or now.further != before.further:
+            return False
+        return now.combination(values, slot) == before.combination(left[1], was)
 
     def wrote(self, table: Table, values: PartitionValues, slot: Slot | None, as_of: int) -> None:
         """A partition has new content, or was registered (``REGISTERED``)."""

@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain
+from operator import attrgetter
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -74,13 +75,19 @@ class Lookup:
 
     def partitions(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[Partition]:
         """The partitions, one by one."""
+        return chain.from_iterable(self.partition_pages(limit, after))
+
+    def partition_pages(
+        self, limit: int | None = None, after: bytes | str | None = None
+    ) -> Iterator[Sequence[Partition]]:
+        """The partitions, as many at once as a statement reads."""
 
         def page(
             connection: sa.Connection, stretches: Sequence[KeyRange], size: int, condition: Condition | None
         ) -> list[Partition]:
             return reads.partition_page(connection, self.table, self.ids, stretches, size, condition)
 
-        return self._stream(page, lambda partition: partition.key, limit, after)
+        return self._limited(page, attrgetter("key"), limit, after)
 
     def files(self, partitions: Sequence[Partition]) -> Iterator[tuple[Partition, DataFile]]:
         """The files of the partitions, which it found, in (key, path) order: those of the newest OVERWRITE and the
@@ -105,17 +112,20 @@ class Lookup:
 
     def found_keys(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[bytes]:
         """Their keys. Nothing else is read."""
+        return chain.from_iterable(self._key_pages(limit, after))
 
+    def _key_pages(self, limit: int | None, after: bytes | str | None) -> Iterator[Sequence[bytes]]:
         def page(
             connection: sa.Connection, stretches: Sequence[KeyRange], size: int, condition: Condition | None
         ) -> list[bytes]:
             return reads.key_page(connection, self.ids, stretches, size, condition)
 
-        return self._stream(page, lambda key: key, limit, after)
+        return self._limited(page, lambda key: key, limit, after)
 
     def names(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[str]:
         """Their names, made of the keys."""
-        return map(NameMaker(self.table.partition_columns).name_of, self.found_keys(limit, after))
+        maker = NameMaker(self.table.partition_columns)
+        return chain.from_iterable(map(maker.names_of, self._key_pages(limit, after)))
 
     def count(self) -> int:
         """How many there are. The database counts where it tests all of the filter, or a scan has none."""
@@ -195,19 +205,19 @@ class Lookup:
         """The partition's name, ``c=US/d=1``."""
         return partition_name(self.table.partition_columns, self.values_of(key))
 
-    def _stream(
+    def _limited(
         self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, after: bytes | str | None
-    ) -> Iterator[_Row]:
+    ) -> Iterator[Sequence[_Row]]:
         if limit is not None and limit < 0:
             raise InterfaceError(f"a limit is 0 or more, not {limit}")
         behind = self._key(after) if isinstance(after, str) else after
         least = b"" if behind is None else behind + b"\x00"
-        return islice(self._rows(page, key_of, limit, least), limit)
+        return self._found(page, key_of, limit, least)
 
-    def _rows(
+    def _found(
         self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, least: bytes
-    ) -> Iterator[_Row]:
-        """All that is found from the key ``least`` on, as long as somebody asks for more."""
+    ) -> Iterator[Sequence[_Row]]:
+        """All that is found from the key ``least`` on, ``limit`` at most, as long as somebody asks for more."""
         if limit == 0:
             return
         gathered = self._gathered()
@@ -217,8 +227,14 @@ class Lookup:
             filtered, condition, stretches = not self.residual.exact, self.residual.condition, list(self.ranges)
         wanted = [KeyRange(max(one.start, least), one.end) for one in stretches if one.end > least]
         size = PAGE if limit is None or filtered else min(PAGE, limit)
-        found = self._pages(page, key_of, wanted, size, condition)
-        yield from (row for row in found if self.holds(key_of(row))) if filtered else found
+        left = limit
+        for rows in self._pages(page, key_of, wanted, size, condition):
+            some = [row for row in rows if self.holds(key_of(row))] if filtered else rows
+            if left is not None and len(some) >= left:
+                yield some[:left]
+                return
+            yield some
+            left = None if left is None else left - len(some)
 
     def _pages(
         self,
@@ -227,7 +243,7 @@ class Lookup:
         left: list[KeyRange],
         size: int,
         condition: Condition | None,
-    ) -> Iterator[_Row]:
+    ) -> Iterator[Sequence[_Row]]:
         """What is visible in the stretches and satisfies the condition, in key order, from pages of at most ``size``.
 
         One statement reads as many stretches as fit a page: where they do not, half as many are tried. A stretch that
@@ -243,7 +259,7 @@ class Lookup:
             if several and len(rows) > size:
                 width //= 2
                 continue
-            yield from rows
+            yield rows
             last = left[-width]
             del left[-width:]
             if not several and len(rows) == size:
@@ -258,7 +274,7 @@ class Lookup:
             return None
         tested = self._residual(schema.partition_fields.c.key)
         with self.database.read() as connection:
-            found = reads.indexed_keys(connection, index.places, MOST_GATHERED + 1, tested.condition)
+            found = reads.indexed_keys(connection, index.stretches, MOST_GATHERED + 1, tested.condition)
         if len(found) > MOST_GATHERED:
             return None  # More have come since they were counted: too many to be held.
         # The condition is one on keys that lie in the scans; which do is tested here.
@@ -274,6 +290,7 @@ class Lookup:
             raise DataError(
                 f"'{name}' is no partition name of '{self.table.name}'",
                 condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
                 object=self.table.name,
                 hint=f"its partitions are named {'/'.join(f'{column.name}=…' for column in columns)}",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from rewriter.catalog import keys
@@ -13,36 +14,38 @@ REMEMBERED = 10_000
 
 
 class NameMaker:
-    """Makes names like ``c=US/d=1``. Right in any order of keys, quick in theirs: O(the last value) a name then."""
+    """Makes names like ``c=US/d=1``: each level once, and the leading ones once for all keys that share them."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        self._columns = tuple(columns)
         self._widths = [keys.width_of(column.type) for column in columns]
-        self._levels: list[dict[bytes, str]] = [{} for _ in columns]
-        #: The bytes before the last field of the newest key that was split (none is a prefix of a key), and their name.
-        self._head, self._leading = b"\xff", ""
+        self._levels = [_Levels(column) for column in columns]
 
-    def name_of(self, key: bytes) -> str:
-        """The name of the partition with this key."""
-        if key.startswith(self._head):
+    def names_of(self, found: Sequence[bytes]) -> list[str]:
+        """The names of the partitions with these keys, which are in order."""
+        if not self._levels:
+            return [""] * len(found)
+        names: list[str] = []
+        last_level = self._levels[-1]
+        while len(names) < len(found):
+            key = found[len(names)]
+            fields = keys.split(self._widths, key)
+            head = key[: len(key) - len(fields[-1])]
+            leading = "".join(f"{levels[field]}/" for levels, field in zip(self._levels, fields[:-1], strict=False))
             # No field is a prefix of another one: what follows the same leading fields is the last field.
-            last = self._levels[-1].get(key[len(self._head) :])
-            if last is not None:
-                return self._leading + last
-        fields = keys.split(self._widths, key)
-        levels = [self._level(place, field) for place, field in enumerate(fields)]
-        if fields:
-            self._head = key[: len(key) - len(fields[-1])]
-            self._leading = "".join(f"{level}/" for level in levels[:-1])
-        return "/".join(levels)
+            end, width = bisect_left(found, keys.successor(head), len(names)), len(head)
+            names += [leading + last_level[one[width:]] for one in found[len(names) : end]]
+        return names
 
-    def _level(self, place: int, field: bytes) -> str:
-        known = self._levels[place]
-        found = known.get(field)
-        if found is None:
-            column = self._columns[place]
-            found = partition_name((column,), (keys.decode_value(column.type, field),))
-            if len(known) >= REMEMBERED:
-                known.clear()
-            known[field] = found
-        return found
+
+class _Levels(dict[bytes, str]):
+    """The levels of one column by field, made when first asked for."""
+
+    def __init__(self, column: Column) -> None:
+        super().__init__()
+        self._column = column
+
+    def __missing__(self, field: bytes) -> str:
+        if len(self) >= REMEMBERED:
+            self.clear()
+        self[field] = level = partition_name((self._column,), (keys.decode_value(self._column.type, field),))
+        return level

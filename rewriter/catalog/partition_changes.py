@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import sqlalchemy as sa
 
@@ -14,11 +14,13 @@ from rewriter.catalog.changes import AddPartitions, Change, DropPartitions, Part
 from rewriter.catalog.conflicts import Claims
 from rewriter.catalog.context import CommitContext
 from rewriter.catalog.factwork import FactWorks
-from rewriter.catalog.freshness import REGISTERED, UNKNOWN
+from rewriter.catalog.freshness import REGISTERED, UNKNOWN, Sources
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Column, DataFile, PartitionValues, Table
+from rewriter.catalog.move_changes import moved_ranges
+from rewriter.catalog.partition_paths import is_discovered, not_registered
 from rewriter.catalog.partition_rows import LivePartition, Version
-from rewriter.catalog.values import partition_name, require_canonical
+from rewriter.catalog.values import check_path, partition_name, require_canonical
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError, InternalError
 
 
@@ -39,7 +41,11 @@ class PartitionChanges:
         by_table: dict[int, tuple[Table, Claims]] = {}
         for change in changes:
             if isinstance(change, WritePartitions | AddPartitions | DropPartitions):
+                if is_discovered(change.table):
+                    raise not_registered(change.table)
                 self._claim(change, by_table.setdefault(change.table.id, (change.table, Claims()))[1])
+            for table, ranges in moved_ranges(change):
+                by_table.setdefault(table.id, (table, Claims()))[1].ranges += ranges
         for table, claims in by_table.values():
             seen, own = self._context.snapshot.sequence, self._context.sequence
             conflicts.check(self._context.connection, table, claims, seen, own)
@@ -47,7 +53,9 @@ class PartitionChanges:
 
     def write(self, change: WritePartitions) -> None:
         """The partitions as an INSERT leaves them, and the end of those that it wipes."""
-        table, version = self._table(change.table), self._version(change.table)
+        sources, _ = self._read_by(change)
+        table, version = self._table(change.table), self._version(change.table, sources)
+        self._context.check_columns(table)
         if version.made != change.write_id:
             raise InternalError(f"the write id {change.write_id} of '{table.name}' is not the transaction's")
         if change.wipes and not change.overwrite:
@@ -154,8 +162,15 @@ class PartitionChanges:
     def _table(self, table: Table) -> Table:
         return self._context.live_table(table)
 
-    def _version(self, table: Table) -> Version:
-        return Version(self._context.write_id(table.id), self._context.sequence, sorted(self._context.sources))
+    def _version(self, table: Table, sources: Sources | None = None) -> Version:
+        read = self._context.sources if sources is None else sources
+        return Version(self._context.write_id(table.id), self._context.sequence, sorted(read))
+
+    def _read_by(self, change: WritePartitions) -> tuple[Sources, Collection[int]]:
+        """What the query of a write has read, and the tables of which it proves nothing."""
+        if change.sources is None:
+            return self._context.sources, change.unproven or self._context.unproven
+        return change.sources, change.unproven
 
     def _in_wipes(
         self,
@@ -178,6 +193,7 @@ class PartitionChanges:
         version: Version,
     ) -> None:
         table, work, slots = change.table, self._works.of(change.table), self._locate(change.table, written)
+        sources, unproven = self._read_by(change)
         new: list[tuple[LivePartition, int]] = []
         for key, partition in written.items():
             files = () if table.external else partition.files
@@ -187,7 +203,9 @@ class PartitionChanges:
                 as_of = UNKNOWN
             else:
                 as_of = (
-                    self._context.snapshot.sequence if work is None else work.as_of(table, partition.values, slots[key])
+                    self._context.snapshot.sequence
+                    if work is None
+                    else work.as_of(table, partition.values, slots[key], sources, unproven)
                 )
             new.append((_new(key, partition, files, before, keep_statistics=appended), as_of))
             if work is not None:
@@ -244,6 +262,7 @@ def _encoder(table: Table) -> Callable[[PartitionValues], bytes]:
             field = fields.get(value)
             if field is None:
                 require_canonical((column,), (value,))
+                check_path(column, value)
                 field = fields[value] = keys.encode_value(column.type, value)
             key += field
         return key

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -17,8 +19,7 @@ from rewriter.catalog.reads import chunks
 from rewriter.catalog.timelines import end_rows
 
 
-@dataclass(frozen=True)
-class LivePartition:
+class LivePartition(NamedTuple):
     """A partition as the newest commit left it. ``row_id`` is 0 where it is not stored yet; ``properties`` are JSON."""
 
     key: bytes
@@ -45,6 +46,41 @@ class Version:
     made: int
     commit_seq: int
     sources: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class StoredPartition:
+    """A live partition and what its row says of its content: up to which commit it knows the others, the ids of the
+    tables that it was computed from, and the commit that wrote it.
+    """
+
+    live: LivePartition
+    as_of: int
+    sources: tuple[int, ...]
+    commit_seq: int
+
+
+def stored_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, StoredPartition]:
+    """Those of the partitions that exist, with all that their rows say."""
+    row = schema.partitions.c
+    found: dict[bytes, StoredPartition] = {}
+    for some in chunks(list(dict.fromkeys(keys))):
+        query = sa.select(*_COLUMNS, row.as_of, row.sources, row.commit_seq)
+        for values in connection.execute(query.where(row.ended == schema.NEVER, row.key.in_(some))):
+            key, texts, *rest = values[:-3]
+            as_of, sources, commit = values[-3:]
+            live = LivePartition(key, tuple(json.loads(texts)), *rest)
+            found[key] = StoredPartition(live, as_of, tuple(json.loads(sources)), commit)
+    return found
+
+
+def insert_stored(connection: sa.Connection, table: Table, written: Sequence[StoredPartition], made: int) -> None:
+    """New versions of partitions, each with what it says of its content."""
+    groups: dict[tuple[int, tuple[int, ...]], list[tuple[LivePartition, int]]] = {}
+    for one in written:
+        groups.setdefault((one.commit_seq, one.sources), []).append((one.live, one.as_of))
+    for (commit_seq, sources), found in groups.items():
+        insert_partitions(connection, table, found, Version(made, commit_seq, sources))
 
 
 def live_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, LivePartition]:
@@ -124,11 +160,11 @@ def _insert_rows(
     ended: int,
 ) -> None:
     common = (table.id, json.dumps(list(version.sources)), version.made, ended, version.commit_seq)
-    encode = json.JSONEncoder(ensure_ascii=False).encode
+    encoded = cache(json.JSONEncoder(ensure_ascii=False).encode)  # Partitions share most of their values.
     rows = [
         (
-            live.key, encode(live.values), live.location, live.rows, live.bytes, live.files, as_of, live.properties,
-            *common,
+            live.key, f"[{', '.join(map(encoded, live.values))}]", live.location, live.rows, live.bytes, live.files,
+            as_of, live.properties, *common,
         )
         for live, as_of in written
     ]  # fmt: skip
@@ -155,6 +191,19 @@ def insert_files(
     ]
     if rows:
         connection.execute(schema.files.insert(), rows)
+
+
+def live_files(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bool, dict[bytes, list[DataFile]]]:
+    """The files that these partitions have, by whether an OVERWRITE added them, and by partition key."""
+    row = schema.files.c
+    found: dict[bool, dict[bytes, list[DataFile]]] = {True: {}, False: {}}
+    for some in chunks(keys):
+        query = sa.select(row.key, row.path, row.rows, row.bytes, row.base).order_by(row.row_id)
+        for key, path, count, size, base in connection.execute(
+            query.where(row.key.in_(some), row.ended == schema.NEVER)
+        ):
+            found[base].setdefault(key, []).append(DataFile(path, count, size))
+    return found
 
 
 def end_partitions(connection: sa.Connection, gone: Sequence[LivePartition], made: int) -> None:

@@ -153,7 +153,7 @@ class _Cause(NamedTuple):
     hint: str
 
 
-_NOT_ALLOWED, _NOT_FOUND, _UNAVAILABLE = "CATALOG_ACCESS_DENIED", "CATALOG_NOT_FOUND", "CATALOG_UNAVAILABLE"
+_NOT_ALLOWED, _NOT_FOUND, _UNAVAILABLE = "CATALOG_ACCESS_DENIED", "CATALOG_DATABASE_NOT_FOUND", "CATALOG_UNAVAILABLE"
 _BUSY, _WRONG_URL = "CATALOG_BUSY", "INVALID_CATALOG_URL"
 _MORE = "try again, or give the server more connections, memory or disk"
 _DOWN = _Cause(_UNAVAILABLE, "cannot be reached", "see that the server runs, and that host and port are right")

@@ -6,16 +6,19 @@ A row is visible where the write id that made it is valid and the one that ended
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 
 from rewriter.catalog import schema, stretches
 from rewriter.catalog.codec import Object, decoded
 from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import DataFile, Partition, Table
+from rewriter.catalog.models import NO_PROPERTIES, DataFile, Partition, Table
+from rewriter.catalog.names import database_key
+from rewriter.catalog.prepared import Prepared, prepared
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -24,6 +27,12 @@ TimelineKey = tuple[int, str, int]
 
 #: The most values of one ``IN (…)``.
 CHUNK = 900
+
+#: The limit of what has none.
+_ALL = (1 << 63) - 1
+
+#: What ``json.loads`` does of a text that has no blanks around it; the text and where to begin → value and end.
+_JSON = json.JSONDecoder().raw_decode
 
 
 def chunks(items: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
@@ -78,7 +87,7 @@ def write_id_list(
 
 
 def objects(
-    connection: sa.Connection, sequence: int, name: str | None = None, kind: str | None = None
+    connection: sa.Connection, sequence: int, name: str | None = None, kind: str | None = None, id: int | None = None
 ) -> list[tuple[Object, int]]:
     """The objects that a commit's snapshot sees, with the number of the commit that made each. One statement."""
     row, maker, ender = schema.objects, schema.write_ids.alias("maker"), schema.write_ids.alias("ender")
@@ -96,19 +105,42 @@ def objects(
         query = query.where(row.c.name_key == name.lower())
     if kind is not None:
         query = query.where(row.c.kind == kind)
+    if id is not None:
+        query = query.where(row.c.object_id == id)
     return [(decoded(*values), commit) for *values, commit in connection.execute(query)]
 
 
+def names_in(connection: sa.Connection, database: str, limit: int = 20) -> list[str]:
+    """Names of live objects that lie in a database other than ``default``, at most ``limit``. One statement."""
+    row, key = schema.objects, database_key(database)
+    inside = sa.and_(row.c.name_key > key, row.c.name_key < key[:-1] + chr(ord(key[-1]) + 1))
+    query = sa.select(row.c.name).where(inside, row.c.ended == schema.NEVER).order_by(row.c.name_key).limit(limit)
+    return list(connection.execute(query).scalars().all())
+
+
 def partition_query(ids: ValidWriteIdList) -> sa.Select[Any]:
-    """What ``partition`` runs: built once, run for many keys."""
+    """The visible partition with the key ``:key``, as ``partitions_of`` reads it."""
     row = schema.partitions
-    return sa.select(*_partition_columns()).where(row.c.key == sa.bindparam("key"), *_visible(row, ids))
+    return sa.select(*_partition_columns()).where(
+        row.c.key == sa.bindparam("key", b"", sa.LargeBinary), *visible(row, ids)
+    )
 
 
-def partition(connection: sa.Connection, table: Table, query: sa.Select[Any], key: bytes) -> Partition | None:
-    """The visible partition with this key. One statement, that of ``partition_query``."""
-    found = connection.execute(query, {"key": key}).first()
-    return None if found is None else _partition(table, found)
+def partitions_of(table: Table, rows: Iterable[tuple[Any, ...]]) -> list[Partition]:
+    """The partitions that rows of ``partition_query`` tell."""
+    known, texts = not table.external, _JSON
+    return [
+        Partition(
+            key,
+            tuple(texts(values, 0)[0]),
+            location,
+            rows if known else None,
+            size,
+            files,
+            json.loads(given) if given else NO_PROPERTIES,
+        )
+        for key, values, location, rows, size, files, given in rows
+    ]
 
 
 def partition_page(
@@ -122,8 +154,7 @@ def partition_page(
     """At most ``limit`` visible partitions of up to ``stretches.MOST`` key ranges, in key order: of one range the
     first, of several any. ``condition`` is a further one on rows of ``schema.partitions``. One statement.
     """
-    found = _page(connection, _partition_columns(), ids, ranges, limit, condition)
-    return [_partition(table, row) for row in found]
+    return partitions_of(table, _found(connection, _partition_columns(), ids, ranges, limit, condition))
 
 
 def key_page(
@@ -134,10 +165,7 @@ def key_page(
     condition: sa.ColumnElement[bool] | None = None,
 ) -> list[bytes]:
     """The keys of the partitions that ``partition_page`` answers. One statement that reads nothing else."""
-    row = schema.partitions
-    query = stretches.search(connection, row.c.key, (row.c.key,), _with(_visible(row, ids), condition), ranges)
-    query = (query.order_by("key") if len(ranges) == 1 else query).limit(limit)
-    return sorted(connection.execute(query).scalars().all())
+    return [key for (key,) in _found(connection, (schema.partitions.c.key,), ids, ranges, limit, condition)]
 
 
 def partition_count(
@@ -148,7 +176,7 @@ def partition_count(
 ) -> int:
     """How many partitions of key ranges are visible. One statement for up to ``stretches.MOST`` ranges."""
     row = schema.partitions
-    conditions = _with(_visible(row, ids), condition)
+    conditions = _with(visible(row, ids), condition)
     return sum(
         _count(connection, stretches.search(connection, row.c.key, (row.c.key,), conditions, some))
         for some in chunks(ranges, stretches.MOST)
@@ -161,8 +189,9 @@ def entry_count(
     """How many rows of any version have their key in the ranges, as far as ``most``. Reads the key's index only."""
     total = 0
     for some in chunks(ranges, stretches.MOST):
-        query = stretches.search(connection, key, (key,), (), some)
-        total += _count(connection, query if most is None else query.limit(most - total))
+        size, values = stretches.filled(some)
+        left = {"most": _ALL if most is None else most - total}
+        total += int(_run(connection, _entry_count(connection.dialect, key, size), {**values, **left}).scalar_one())
         if total == most:
             break
     return total
@@ -192,7 +221,7 @@ def files(
     row = schema.files
     columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes)
     for some in chunks(ranges, stretches.MOST):
-        query = stretches.search(connection, row.c.key, columns, _visible(row, ids), some)
+        query = stretches.search(connection, row.c.key, columns, visible(row, ids), some)
         for key, path, rows, size in connection.execute(query.order_by("key", "path")):
             yield key, DataFile(path, rows, size)
 
@@ -203,7 +232,7 @@ def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -
     query = sa.select(row.c.period, row.c.time_key, row.c.state, row.c.start_ordinal, row.c.end_ordinal)
     found: dict[TimelineKey, list[OrdinalRange]] = {}
     for period, time_key, state, start, end in connection.execute(
-        query.where(row.c.table_id == table_id, *_visible(row, ids))
+        query.where(row.c.table_id == table_id, *visible(row, ids))
     ):
         found.setdefault((period, time_key, state), []).append(OrdinalRange(start, end))
     return found
@@ -214,31 +243,88 @@ def _partition_columns() -> tuple[sa.Column[Any], ...]:
     return row.key, row.partition_values, row.location, row.rows, row.bytes, row.files, row.properties
 
 
-def _partition(table: Table, row: sa.Row[Any]) -> Partition:
-    key, values, location, rows, size, files, given = tuple(row)
-    known, properties = None if table.external else rows, json.loads(given) if given else {}
-    return Partition(key, tuple(json.loads(values)), location, known, size, files, properties)
-
-
-def _page(
-    connection: sa.Connection,
-    columns: Sequence[sa.Column[Any]],
-    ids: ValidWriteIdList,
-    ranges: Sequence[KeyRange],
-    limit: int,
-    condition: sa.ColumnElement[bool] | None,
-) -> list[sa.Row[Any]]:
-    row = schema.partitions
-    query = stretches.search(connection, row.c.key, columns, _with(_visible(row, ids), condition), ranges)
+def _in_key_order(
+    connection: sa.Connection, query: sa.Select[Any], ranges: Sequence[KeyRange], limit: int
+) -> list[tuple[Any, ...]]:
+    """At most ``limit`` rows, whose first column is the key: the first ones of one range, any of several."""
     if len(ranges) == 1:
-        return list(connection.execute(query.order_by("key").limit(limit)).all())
+        return _fetched(connection, query.order_by("key").limit(limit))
     # An ORDER BY of a database would read all that there is in the ranges before it answers the first row.
-    return sorted(connection.execute(query.limit(limit)).all(), key=itemgetter(0))
+    return sorted(_fetched(connection, query.limit(limit)), key=itemgetter(0))
+
+
+def _fetched(connection: sa.Connection, query: sa.Select[Any]) -> list[tuple[Any, ...]]:
+    """All rows, as the driver makes them: bytes, texts and numbers, without SQLAlchemy's rows around them."""
+    with connection.execute(query) as result:
+        return cast(list[tuple[Any, ...]], result.cursor.fetchall())
 
 
 def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
     counted = sa.select(sa.func.count()).select_from(query.subquery())
     return int(connection.execute(counted).scalar_one())
+
+
+def _run(connection: sa.Connection, statement: Prepared, values: Mapping[str, object]) -> sa.CursorResult[Any]:
+    return connection.exec_driver_sql(statement.text, statement.given(values))
+
+
+@lru_cache(maxsize=64)
+def _entry_count(dialect: sa.Dialect, key: sa.Column[bytes], size: int) -> Prepared:
+    """``:most`` at most of the entries in ``size`` stretches, as ``stretches.filled`` names them."""
+    if size == 1:
+        start, end = (sa.bindparam(name, b"", sa.LargeBinary) for name in ("start_0", "end_0"))
+        found = sa.select(key).where(key >= start, key < end)
+    else:
+        found = stretches.joined(dialect, key, (key,), (), size, {})
+    found = found.limit(sa.bindparam("most", _ALL, sa.BigInteger))
+    return prepared(sa.select(sa.func.count()).select_from(found.subquery()), dialect)
+
+
+def _found(
+    connection: sa.Connection,
+    columns: tuple[sa.Column[Any], ...],
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    limit: int,
+    condition: sa.ColumnElement[bool] | None,
+) -> list[tuple[Any, ...]]:
+    """At most ``limit`` rows of partitions, whose first column is the key: the first ones of one range, any of
+    several; in key order.
+    """
+    row = schema.partitions
+    plain = condition is None and not ids.invalid
+    if plain and len(ranges) == 1:
+        given = {"start": ranges[0].start, "end": ranges[0].end, "high": ids.high_water_mark, "most": limit}
+        with _run(connection, _of_range(connection.dialect, columns), given) as result:
+            return cast(list[tuple[Any, ...]], result.cursor.fetchall())
+    if plain and all(one.is_one_key for one in ranges):
+        # Keys out of a secondary index are many and need no ranges.
+        size = 1 << (len(ranges) - 1).bit_length()
+        wanted = [*(one.start for one in ranges), *[b""] * (size - len(ranges))]
+        values = {f"key_{at}": key for at, key in enumerate(wanted)}
+        given = {**values, "high": ids.high_water_mark, "most": limit}
+        with _run(connection, _of_keys(connection.dialect, columns, size), given) as result:
+            return sorted(cast(list[tuple[Any, ...]], result.cursor.fetchall()), key=itemgetter(0))
+    query = stretches.search(connection, row.c.key, columns, _with(visible(row, ids), condition), ranges)
+    return _in_key_order(connection, query, ranges, limit)
+
+
+@lru_cache(maxsize=64)
+def _of_range(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...]) -> Prepared:
+    """``:most`` at most of the rows with keys from ``:start`` to ``:end`` that the write ids up to ``:high`` see."""
+    row, high = schema.partitions.c, sa.bindparam("high", 0, sa.BigInteger)
+    start, end = (sa.bindparam(name, b"", sa.LargeBinary) for name in ("start", "end"))
+    query = sa.select(*columns).where(row.key >= start, row.key < end, row.made <= high, row.ended > high)
+    return prepared(query.order_by(row.key).limit(sa.bindparam("most", _ALL, sa.BigInteger)), dialect)
+
+
+@lru_cache(maxsize=64)
+def _of_keys(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...], size: int) -> Prepared:
+    """``:most`` at most of the rows with one of ``size`` keys that the write ids up to ``:high`` see."""
+    row, high = schema.partitions.c, sa.bindparam("high", 0, sa.BigInteger)
+    keys = [sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)]
+    query = sa.select(*columns).where(row.key.in_(keys), row.made <= high, row.ended > high)
+    return prepared(query.limit(sa.bindparam("most", _ALL, sa.BigInteger)), dialect)
 
 
 def _with(
@@ -247,7 +333,8 @@ def _with(
     return conditions if condition is None else (*conditions, condition)
 
 
-def _visible(row: sa.Table, ids: ValidWriteIdList) -> tuple[sa.ColumnElement[bool], ...]:
+def visible(row: sa.Table, ids: ValidWriteIdList) -> tuple[sa.ColumnElement[bool], ...]:
+    """The conditions on a versioned table of the schema that leave what these write ids see."""
     made, ended = row.c.made <= ids.high_water_mark, row.c.ended > ids.high_water_mark
     if not ids.invalid:
         return made, ended

@@ -166,20 +166,22 @@ class _Tests:
             return self._like(tree, known)
         if isinstance(tree, AllOf):
             return self._all(tree.parts, known)
-        assert isinstance(tree, AnyOf)
+        if not isinstance(tree, AnyOf):
+            return None
         return _any(self._of(part, known) for part in tree.parts)
 
     def _in(self, tree: FieldIn, known: _Known) -> _Test | None:
         """The field is in its ranges or, if that is shorter, between the first and the last and in none of the gaps."""
         place, ranges = self._place(tree.index, known), tree.ranges
         found = _union(place, ranges)
-        if len(ranges) > 1:
+        if any(one.end != after(one.start) for one in ranges[1:]):  # Values alone are never shorter by their gaps.
             hull = _between(place, KeyRange(ranges[0].start, ranges[-1].end))
             gaps = _union(place, [KeyRange(one.end, other.start) for one, other in pairwise(ranges)])
             if hull.size + gaps.size < found.size:
                 found = _Test(sa.and_(hull.sql, sa.not_(gaps.sql)), hull.size + gaps.size)
-            if found.size > MAX_SIZE:
-                found = _Test(hull.sql, hull.size, False)
+        if found.size > MAX_SIZE:
+            hull = _between(place, KeyRange(ranges[0].start, ranges[-1].end))
+            found = _Test(hull.sql, hull.size, False)
         return replace(found, depth=_depth(place))
 
     def _like(self, tree: FieldLike, known: _Known) -> _Test | None:

@@ -57,6 +57,50 @@ class FieldLike:
 
 
 @dataclass(frozen=True)
+class FieldsIn:
+    """The fields at ``indexes`` are, together, one of these."""
+
+    indexes: tuple[int, ...]
+    found: frozenset[tuple[bytes, ...]]
+
+    def holds(self, fields: Sequence[bytes]) -> bool:
+        """Whether it is TRUE of a key's fields."""
+        return tuple(fields[index] for index in self.indexes) in self.found
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A condition about the columns at ``indexes`` that is Spark SQL, in which the table is called ``alias``.
+
+    Only an engine can say of which values it is TRUE, and does before partitions are looked up (``computed``). Until
+    then it may be TRUE of all.
+    """
+
+    text: str
+    alias: str
+    indexes: tuple[int, ...]
+
+    def holds(self, fields: Sequence[bytes]) -> bool:
+        """Whether it may be TRUE: always."""
+        return True
+
+
+@dataclass(frozen=True)
+class NotOfNulls:
+    """The part, where it is not TRUE of nothing but NULLs (one for each of ``columns``), else no condition at all.
+
+    Which it is shows when what is ``Computed`` in the part has been computed.
+    """
+
+    part: ScanFilter
+    columns: int
+
+    def holds(self, fields: Sequence[bytes]) -> bool:
+        """Whether it may be TRUE: always."""
+        return True
+
+
+@dataclass(frozen=True)
 class AllOf:
     parts: tuple[ScanFilter, ...]
 
@@ -74,7 +118,7 @@ class AnyOf:
         return any(part.holds(fields) for part in self.parts)
 
 
-ScanFilter = FieldIn | FieldLike | AllOf | AnyOf
+ScanFilter = FieldIn | FieldLike | FieldsIn | Computed | NotOfNulls | AllOf | AnyOf
 
 
 def within(ranges: FieldRanges, field: bytes) -> bool:

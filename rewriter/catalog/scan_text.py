@@ -14,7 +14,16 @@ from rewriter.catalog.keys import NOT_NULL, NULL, TOP, KeyRange
 from rewriter.catalog.likes import LikePattern
 from rewriter.catalog.models import Column
 from rewriter.catalog.partition_types import partition_type
-from rewriter.catalog.scan_filters import AllOf, AnyOf, FieldIn, FieldRanges, ScanFilter
+from rewriter.catalog.scan_filters import (
+    AllOf,
+    AnyOf,
+    Computed,
+    FieldIn,
+    FieldRanges,
+    FieldsIn,
+    NotOfNulls,
+    ScanFilter,
+)
 from rewriter.catalog.scan_plans import ScanPlan
 from rewriter.grammar.render import quote, quote_name
 
@@ -137,6 +146,13 @@ def _tree_text(columns: Sequence[Column], tree: ScanFilter) -> str:
         return _joined("AND" if isinstance(tree, AllOf) else "OR", [_tree_text(columns, one) for one in tree.parts])
     if isinstance(tree, FieldIn):
         return _ranges_text(columns[tree.index], tree.ranges)
+    if isinstance(tree, FieldsIn):
+        names = ", ".join(quote_name(columns[index].name) for index in tree.indexes)
+        return f"({names}) is one of {len(tree.found):,} combinations"
+    if isinstance(tree, Computed):
+        return f"({tree.text})"
+    if isinstance(tree, NotOfNulls):
+        return _tree_text(columns, tree.part)
     name, word = quote_name(columns[tree.index].name), "NOT LIKE" if tree.negated else "LIKE"
     return f"{name} {word} {quote(_pattern(tree.pattern))}"
 

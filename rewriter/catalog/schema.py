@@ -43,7 +43,8 @@ counters = Table(
     Column("value", BigInteger, nullable=False),
 )
 
-#: ``state`` is ``open``, ``committed`` or ``aborted``; times are seconds since 1970 on the database's clock.
+#: ``state`` is ``open``, ``committed`` or ``aborted``; times are seconds since 1970 on the database's clock. The last
+#: heartbeat of a committed one is its commit.
 transactions = Table(
     "transactions",
     metadata,
@@ -69,7 +70,8 @@ write_ids = Table(
     Index("write_ids_by_commit", "object_id", "commit_seq"),
 )
 
-#: Tables, views, cubes and facts; ``kind`` says which, ``name_key`` is the name in lower case, ``definition`` is JSON.
+#: Databases, tables, views, cubes and facts; ``kind`` says which, ``name_key`` is what it is looked up by
+#: (``codec.key_of``), ``definition`` is JSON.
 objects = Table(
     "objects",
     metadata,
@@ -90,8 +92,9 @@ objects = Table(
 #: A version of a partition. ``commit_seq`` is the commit that wrote its content last, ``as_of`` the commit up to which
 #: that content knows the others (-1: unknown), ``sources`` a JSON list of the ids of the tables it was computed from,
 #: ``properties`` a JSON object or null. A row that ended as it was made tells that its content was removed by an
-#: OVERWRITE. Timelines are built anew from the newest row of each key, live or not, and from all rows of base tables:
-#: who deletes ended rows must keep these. Transactions that have not seen a commit judge conflicts by its rows, too.
+#: OVERWRITE, or has another name now. Timelines are built anew from the newest row of each key, live or not, and from
+#: all rows of base tables: who deletes ended rows must keep these. Transactions that have not seen a commit judge
+#: conflicts by its rows, too.
 partitions = Table(
     "partitions",
     metadata,
@@ -109,7 +112,7 @@ partitions = Table(
     Column("ended", BigInteger, nullable=False),
     Column("commit_seq", BigInteger, nullable=False),
     Column("properties", Text),
-    Index("partitions_by_key", "key", "ended"),
+    Index("partitions_by_version", "key", "ended", "made"),
     Index("partitions_by_commit", "table_id", "commit_seq"),
 )
 

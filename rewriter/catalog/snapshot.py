@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -12,11 +13,15 @@ from rewriter.catalog import reads, schema, timeline_properties
 from rewriter.catalog.binding import TimeBinding
 from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
+from rewriter.catalog.history import Content, History, contents, object_created, partition_history
 from rewriter.catalog.keys import KeyRange, encode, merged, prefix
 from rewriter.catalog.lookup import Lookup
-from rewriter.catalog.models import Cube, DataFile, Fact, Partition, PartitionValues, Table, View
+from rewriter.catalog.models import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
+from rewriter.catalog.names import DEFAULT_DATABASE, database_key, database_of, seen_from
+from rewriter.catalog.prepared import Prepared
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
 from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
+from rewriter.catalog.temporary import session_of, stored_name
 from rewriter.catalog.values import require_canonical
 from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.ways import index_ways
@@ -42,10 +47,16 @@ class Snapshot:
     """An immutable view. Taking one is one read of the transaction list; rows are read when first asked for.
 
     Rows are versioned, so a later read under the same snapshot sees the same. Answers are kept. One thread at a time.
+    Objects are looked up by the catalog's names (``catalog.names``); ``current`` says to which database a name belongs
+    that somebody types without one.
     """
 
-    def __init__(self, database: Database, sequence: int, transactions: ValidTxnList) -> None:
+    def __init__(
+        self, database: Database, sequence: int, transactions: ValidTxnList, session: str | None = None
+    ) -> None:
+        self.current = DEFAULT_DATABASE
         self._database = database
+        self._session = session
         self._sequence = sequence
         self._transactions = transactions
         self._write_ids: dict[int, ValidWriteIdList] = {}
@@ -54,23 +65,34 @@ class Snapshot:
         self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
         self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
         #: What reads one partition of a table, by table: building it takes longer than running it.
-        self._gets: dict[int, sa.Select[Any]] = {}
+        self._gets: dict[int, Prepared] = {}
         #: Of each table that was asked for, the stored timelines; and those that were made of them, by table.
         self._stored: dict[int, Mapping[reads.TimelineKey, Sequence[OrdinalRange]]] = {}
         self._timelines: dict[tuple[int, reads.TimelineKey], PartitionTimeline] = {}
 
     @classmethod
-    def take(cls, database: Database) -> Snapshot:
-        """A view of everything that is committed now. One statement."""
+    def take(cls, database: Database, session: str | None = None) -> Snapshot:
+        """A view of everything that is committed now, temporary tables of one session included. One statement."""
         with database.read() as connection:
-            return cls.on(database, connection)
+            return cls.on(database, connection, session)
 
     @classmethod
-    def on(cls, database: Database, connection: sa.Connection) -> Snapshot:
+    def on(cls, database: Database, connection: sa.Connection, session: str | None = None) -> Snapshot:
         """The view of everything that a connection sees. One statement."""
         version, sequence, transactions = reads.transaction_list(connection)
         database.check_version(version)
-        return cls(database, sequence, transactions)
+        return cls(database, sequence, transactions, session)
+
+    @property
+    def session(self) -> str | None:
+        """The session whose temporary tables it shows; ``None`` for those of nobody."""
+        return self._session
+
+    def within(self, database: str) -> Snapshot:
+        """The same view, with everything that it has read, whose current database is that one."""
+        other = copy.copy(self)
+        other.current = database.lower()
+        return other
 
     @property
     def sequence(self) -> int:
@@ -93,7 +115,18 @@ class Snapshot:
     def find(self, name: str) -> Table | Cube | Fact | None:
         """The table, cube or fact of that name, without case; ``None`` where there is none. One indexed read."""
         found = self.named(name)
-        return None if isinstance(found, View) else found
+        return found if isinstance(found, Table | Cube | Fact) else None
+
+    def temporary(self, name: str) -> Table | None:
+        """The session's temporary table of that plain name, without case; ``None`` where it has none."""
+        found = None if self._session is None else self.named(stored_name(name, self._session))
+        return found if isinstance(found, Table) else None
+
+    def temporary_tables(self, session: str) -> tuple[Table, ...]:
+        """All temporary tables of a session, which need not be that of the snapshot."""
+        with self._database.read() as connection:
+            found = [thing for thing, _ in reads.objects(connection, self._sequence, kind="table")]
+        return tuple(one for one in found if isinstance(one, Table) and session_of(one.name) == session)
 
     def find_view(self, name: str) -> View | None:
         """The view of that name, without case; ``None`` where there is none. One indexed read, shared with ``find``."""
@@ -126,7 +159,7 @@ class Snapshot:
         return self._named(Fact, name)
 
     def tables(self) -> tuple[Table, ...]:
-        """All tables by name."""
+        """All tables by name, but for the temporary ones of others."""
         return tuple(thing for thing in self._all("table") if isinstance(thing, Table))
 
     def views(self) -> tuple[View, ...]:
@@ -140,6 +173,25 @@ class Snapshot:
     def facts(self) -> tuple[Fact, ...]:
         """All facts by name."""
         return tuple(thing for thing in self._all("fact") if isinstance(thing, Fact))
+
+    def databases(self) -> tuple[Namespace, ...]:
+        """All databases by name, ``default`` among them."""
+        found = [thing for thing in self._all("database") if isinstance(thing, Namespace)]
+        return tuple(sorted((_DEFAULT, *found), key=lambda database: database.name))
+
+    def database(self, name: str) -> Namespace:
+        """The database of that name, in any case; ``AnalysisError`` SCHEMA_NOT_FOUND."""
+        found = _DEFAULT if name.lower() == DEFAULT_DATABASE else self.named(database_key(name))
+        if isinstance(found, Namespace):
+            return found
+        near = difflib.get_close_matches(name.lower(), [one.name for one in self.databases()], n=3)
+        raise AnalysisError(
+            f"the database '{name}' cannot be found",
+            condition="SCHEMA_NOT_FOUND",
+            sqlstate="42704",
+            object=name,
+            hint=f"Did you mean {' or '.join(near)}?" if near else "SHOW DATABASES lists all",
+        )
 
     def facts_of(self, cube_name: str) -> tuple[Fact, ...]:
         """The facts of a cube by name."""
@@ -157,9 +209,9 @@ class Snapshot:
         require_canonical(table.partition_columns, values)
         key = encode(table.id, [column.type for column in table.partition_columns], values)
         if table.id not in self._gets:
-            self._gets[table.id] = reads.partition_query(self.write_ids(table.id))
-        with self._database.read() as connection:
-            return reads.partition(connection, table, self._gets[table.id], key)
+            self._gets[table.id] = self._database.prepared(reads.partition_query(self.write_ids(table.id)))
+        found = reads.partitions_of(table, self._database.rows(self._gets[table.id], {"key": key}))
+        return found[0] if found else None
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""
@@ -203,6 +255,12 @@ class Snapshot:
         """The same for a filter as text, which is data and never becomes SQL. Raises ``ParseError``, too."""
         return self.get_partitions_by_expr(table, parse_filter(text), limit, after)
 
+    def list_partitions_by_filter(
+        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
+    ) -> tuple[Partition, ...]:
+        """``get_partitions_by_filter`` under the name that the Flink proposal gives it."""
+        return self.get_partitions_by_filter(table, text, limit, after)
+
     def partition_names_by_filter(
         self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
     ) -> tuple[str, ...]:
@@ -222,6 +280,22 @@ class Snapshot:
         An external table answers none: who reads it lists its directories.
         """
         return tuple(self.lookup(table, None, ranges).files(self.partitions(table, ranges)))
+
+    def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Content, ...]:
+        """Which content the partitions with keys in any of the ranges have (``None``: all), in key order."""
+        wanted = (KeyRange.of_prefix(prefix(table.id)),) if ranges is None else merged(ranges)
+        with self._database.read() as connection:
+            return tuple(contents(connection, self.write_ids(table.id), wanted))
+
+    def history(self, table: Table, key: bytes) -> History | None:
+        """Since when there is a partition, and when it changed last; ``None`` where there is no such partition."""
+        with self._database.read() as connection:
+            return partition_history(connection, table.id, self.write_ids(table.id), key)
+
+    def created(self, thing: Object) -> float | None:
+        """When a table, view, cube or fact was created, in seconds since 1970 on the database's clock."""
+        with self._database.read() as connection:
+            return object_created(connection, thing.id)
 
     def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """The periods that exist, whole and fresh, in a storage table; empty where no fact uses the table so.
@@ -304,6 +378,8 @@ class Snapshot:
         if kind not in self._by_kind:
             with self._database.read() as connection:
                 found = [thing for thing, _ in reads.objects(connection, self._sequence, kind=kind)]
+            if kind == "table":
+                found = [thing for thing in found if session_of(thing.name) in (None, self._session)]
             self._by_kind[kind] = tuple(sorted(found, key=lambda thing: (thing.name.lower(), thing.name)))
         return self._by_kind[kind]
 
@@ -323,12 +399,26 @@ class Snapshot:
         if found is not None:
             hint = f"'{found.name}' is a {kind_of(found)}"
         else:
-            names = {thing.name.lower(): thing.name for thing in self._all(kind.__name__.lower())}
-            near = difflib.get_close_matches(name.lower(), names, n=3)
-            hint = f"Did you mean {' or '.join(names[n] for n in near)}?" if near else f"SHOW {_shown(kind)} lists all"
+            hint = self._nearest(kind, name)
         raise AnalysisError(
             f"the {word} '{name}' cannot be found", condition=condition, sqlstate=sqlstate, object=name, hint=hint
         )
+
+    def _nearest(self, kind: type[_Kind], name: str) -> str:
+        """What somebody may have meant by a name that is not there."""
+        database = database_of(name)
+        if database != DEFAULT_DATABASE and self.named(database_key(database)) is None:
+            return f"there is no database '{database}'; SHOW DATABASES lists all"
+        seen = [seen_from(self.current, thing.name) for thing in self._all(kind.__name__.lower())]
+        names = {one.lower(): one for one in seen}
+        near = difflib.get_close_matches(seen_from(self.current, name).lower(), names, n=3)
+        inside = "" if database == DEFAULT_DATABASE == self.current else f" IN {database}"
+        return (
+            f"Did you mean {' or '.join(names[n] for n in near)}?" if near else f"SHOW {_shown(kind)}{inside} lists all"
+        )
+
+
+_DEFAULT = Namespace(0, DEFAULT_DATABASE, comment="Default database")
 
 
 def _shown(kind: type) -> str:

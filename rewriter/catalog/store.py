@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog import schema, transaction
+from rewriter.catalog import moves, schema, transaction
 from rewriter.catalog.database import Database, is_made
+from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.transaction import Transaction
 from rewriter.errors import OperationalError
@@ -53,7 +54,7 @@ class Catalog:
 
         ``url`` names the PostgreSQL database that holds it (``postgresql+psycopg://user:password@host:5432/database``);
         without one it is a SQLite file in the directory. Raises ``OperationalError``: NOT_A_CATALOG for what is
-        somebody else's, CATALOG_TOO_NEW, CATALOG_UNAVAILABLE, CATALOG_NOT_FOUND, CATALOG_ACCESS_DENIED; and
+        somebody else's, CATALOG_TOO_NEW, CATALOG_UNAVAILABLE, CATALOG_DATABASE_NOT_FOUND, CATALOG_ACCESS_DENIED; and
         ``InterfaceError``: INVALID_CATALOG_URL, POSTGRES_DRIVER_NOT_FOUND.
         """
         path = Path(warehouse).expanduser().absolute()
@@ -79,13 +80,28 @@ class Catalog:
         """The directory, absolute."""
         return self._warehouse
 
-    def snapshot(self) -> Snapshot:
-        """Everything that is committed now. One read."""
-        return Snapshot.take(self._database)
+    def snapshot(self, session: str | None = None) -> Snapshot:
+        """Everything that is committed now, temporary tables of one session included. One read."""
+        return Snapshot.take(self._database, session)
 
     def begin(self, snapshot: Snapshot | None = None) -> Transaction:
         """Opens a transaction on the given snapshot, or on one taken now. Dead transactions are aborted first."""
         return Transaction.begin(self._database, snapshot, TRANSACTION_TIMEOUT_SECONDS)
+
+    def rename_partition(self, table: str, values: PartitionValues, new_values: PartitionValues) -> None:
+        """ALTER TABLE … PARTITION … RENAME TO PARTITION …, in canonical values. Raises what ``moves.rename`` raises."""
+        moves.finish(self, self.snapshot().table(table))
+        snapshot = self.snapshot()
+        moves.rename(self, snapshot, snapshot.table(table), values, new_values)
+
+    def exchange_partitions(self, target: str, source: str, prefixes: Sequence[PartitionValues]) -> int:
+        """ALTER TABLE target EXCHANGE PARTITION … WITH TABLE source: what lies below each prefix, in canonical values,
+        moves from ``source`` to ``target``. Answers how many partitions. Raises what ``moves.exchange`` raises.
+        """
+        for name in (target, source):
+            moves.finish(self, self.snapshot().table(name))
+        snapshot = self.snapshot()
+        return moves.exchange(self, snapshot, snapshot.table(target), snapshot.table(source), prefixes)
 
     def abort_dead(self, timeout_seconds: float) -> int:
         """Aborts the open transactions whose last heartbeat is older than the timeout; how many."""

@@ -63,7 +63,10 @@ def require_canonical(columns: Sequence[Column], values: Sequence[str | None]) -
     """Raises ``DataError`` where a value is not in canonical form, or their number is not that of the columns."""
     if len(columns) != len(values):
         raise DataError(
-            f"{len(values)} partition values for {len(columns)} partition columns", condition="INVALID_PARTITION_SPEC"
+            f"{len(values)} partition values for {len(columns)} partition columns",
+            condition="INVALID_PARTITION_SPEC",
+            sqlstate="42601",
+            hint="give one value for each partition column",
         )
     for column, value in zip(columns, values, strict=True):
         wanted = canonical(column, value)
@@ -72,8 +75,28 @@ def require_canonical(columns: Sequence[Column], values: Sequence[str | None]) -
             raise DataError(
                 f"'{value}' is not the canonical form of a value of {column.name} {column.type}, {shown} is",
                 condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
                 object=column.name,
+                hint=f"write {shown}",
             )
+
+
+#: The longest name of a directory, in bytes of UTF-8, on all file systems that matter.
+LONGEST_NAME = 255
+
+
+def check_path(column: Column, value: str | None) -> None:
+    """Raises ``DataError`` PARTITION_VALUE_TOO_LONG where no directory can bear the name of a canonical value."""
+    length = len(partition_name((column,), (value,)).encode("utf-8"))
+    if length > LONGEST_NAME:
+        raise DataError(
+            f"a value of the partition column {column.name} is too long for the name of a directory: {length} bytes "
+            f"with the column's name, of at most {LONGEST_NAME}",
+            condition="PARTITION_VALUE_TOO_LONG",
+            sqlstate="22001",
+            object=column.name,
+            hint="partition by something shorter, and keep the long text in a data column",
+        )
 
 
 def escape(text: str) -> str:
@@ -107,6 +130,8 @@ def parse_partition_name(text: str) -> tuple[tuple[str, str | None], ...]:
             raise DataError(
                 f"'{text}' is no partition name: '{level}' does not read column=value",
                 condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
+                hint="a partition's name reads column=value/column=value",
             )
         pairs.append((unescape(name), None if value in ("", DEFAULT_PARTITION) else unescape(value)))
     return tuple(pairs)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from rewriter.catalog import keys, reads, schema
-from rewriter.catalog.keys import KeyRange, merged
+from rewriter.catalog.keys import NULL, KeyRange, merged
 from rewriter.catalog.models import Table
 from rewriter.catalog.scan_plans import FilterPlan, ScanPlan, only_keys, stretches_of
 
@@ -27,18 +27,20 @@ MOST_GATHERED = 50_000
 #: What an entry of a secondary index costs, in entries of the index of keys.
 LOOK_UP = 2
 #: The first bound of the counts, and how it grows.
-FIRST_COUNT, GROWTH = 64, 4
+FIRST_COUNT, GROWTH = 1024, 8
 
 
 @dataclass(frozen=True)
 class IndexWay:
     """The entries of one partition column (its number, from 1) whose field lies in some ranges.
 
-    ``places`` are these ranges in the index, ``filters`` the conjunctions that they leave open (none: nothing).
+    ``places`` are these ranges in the index, ``stretches`` the same entries with one key for one value, which is found
+    sooner; ``filters`` are the conjunctions that they leave open (none: nothing).
     """
 
     column: int
     places: tuple[KeyRange, ...]
+    stretches: tuple[KeyRange, ...]
     filters: tuple[ScanPlan, ...]
 
 
@@ -63,9 +65,20 @@ def index_ways(plan: FilterPlan, table: Table) -> tuple[IndexWay, ...]:
             exact = merged(part for ranges in allowed for part in ranges or ())
             ranges, head = stretches_of(exact), keys.place(table.id, column)
             places = tuple(KeyRange(head + one.start, head + one.end) for one in ranges)
+            width = keys.width_of(columns[column].type)
+            stretches = tuple(
+                KeyRange.of_key(there.start) if _is_value(one, width) else there
+                for one, there in zip(ranges, places, strict=True)
+            )
             left = (plan.plans[0].without(column),) if len(plan.plans) == 1 and ranges == exact else plan.plans
-            found.append(IndexWay(column, places, tuple(one for one in left if one is not None)))
+            found.append(IndexWay(column, places, stretches, tuple(one for one in left if one is not None)))
     return tuple(found)
+
+
+def _is_value(one: KeyRange, width: int | None) -> bool:
+    """Whether a range of fields holds one value."""
+    whole = one.start.endswith(NULL) if width is None or one.start == NULL else len(one.start) == width
+    return whole and one.end == keys.after(one.start)
 
 
 def choose(connection: sa.Connection, scanned: Sequence[KeyRange], indexes: Sequence[IndexWay]) -> Choice:
@@ -80,7 +93,7 @@ def choose(connection: sa.Connection, scanned: Sequence[KeyRange], indexes: Sequ
             found.append((counted, Choice(None, counted, True)))
         for index in indexes:
             most = bound // LOOK_UP
-            entries = reads.entry_count(connection, schema.partition_fields.c.place, index.places, most + 1)
+            entries = reads.entry_count(connection, schema.partition_fields.c.place, index.stretches, most + 1)
             if entries <= most:
                 found.append((LOOK_UP * entries, Choice(index, entries, True)))
         if found:

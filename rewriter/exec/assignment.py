@@ -87,6 +87,7 @@ def _converted(sql: str, source: SqlType, target: SqlType, column: Column, diale
         raise NotSupportedError(
             f"A {source} cannot be stored exactly in {column.name} {target}.",
             condition="INSERT_WOULD_ROUND",
+            sqlstate="22003",
             object=column.name,
             hint=f"Write CAST(… AS {target}) in the query.",
         )

@@ -62,7 +62,7 @@ def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         )  # fmt: skip
     if found[0].type is None:
         e.refuse(node, f"The type {found[0].spelled} of the column {found[0].name}")
-    return Typed(found[0].sql, found[0].type, name)
+    return found[0].typed(name)
 
 
 def _literal(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:

@@ -20,7 +20,7 @@ from rewriter.errors import DataError, EngineError, Error, InternalError, NotSup
 from rewriter.exec.assignment import DUCKDB, assign, check_arity
 from rewriter.exec.casts import quote
 from rewriter.exec.duckdb_relations import create_view
-from rewriter.exec.engine import EngineQuery, Write, WrittenFile
+from rewriter.exec.engine import EngineQuery, Write, WrittenFile, check_partitions
 from rewriter.exec.files import file_columns
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.macros import macros
@@ -44,18 +44,19 @@ _SQLSTATES = {
     "DATETIME_FIELD_OUT_OF_BOUNDS": "22023",
     "INSERT_WOULD_ROUND": "22003",
     "PARTITION_VALUE_TOO_LONG": "22001",
-    "INVALID_PARTITION_VALUE": "22023",
+    "INVALID_PARTITION_VALUE": "42846",
 }
 
 
+_DECIMAL_RANGE = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
 #: Spark's conditions for DuckDB's errors, by DuckDB's words.
 _CONDITIONS = (
     (re.compile(r"^Conversion Error: Type INT128 with value .* out of range"), "ARITHMETIC_OVERFLOW", "22003"),
     (re.compile(r"^Conversion Error: Type .* because the value is out of range"), "CAST_OVERFLOW", "22003"),
     (re.compile(r"^Conversion Error: Failed to cast decimal value"), "CAST_OVERFLOW", "22003"),
-    (re.compile(r"^Conversion Error: Casting value .* to type DECIMAL"), "NUMERIC_VALUE_OUT_OF_RANGE", "22003"),
-    (re.compile(r"^Conversion Error: Could not convert string .* to DECIMAL"), "NUMERIC_VALUE_OUT_OF_RANGE", "22003"),
-    (re.compile(r"^Conversion Error: Could not cast value .* to DECIMAL"), "NUMERIC_VALUE_OUT_OF_RANGE", "22003"),
+    (re.compile(r"^Conversion Error: Casting value .* to type DECIMAL"), _DECIMAL_RANGE, "22003"),
+    (re.compile(r"^Conversion Error: Could not convert string .* to DECIMAL"), _DECIMAL_RANGE, "22003"),
+    (re.compile(r"^Conversion Error: Could not cast value .* to DECIMAL"), _DECIMAL_RANGE, "22003"),
     (re.compile(r"^Conversion Error: (Date|Time) out of range"), "DATETIME_FIELD_OUT_OF_BOUNDS", "22023"),
     (re.compile(r"Could not parse string"), "CANNOT_PARSE_TIMESTAMP", "22007"),
     (re.compile(r"^Conversion Error"), "CAST_INVALID_INPUT", "22018"),
@@ -116,6 +117,7 @@ class DuckDBEngine:
             [escape(column.name) for column in write.partition_columns],
             escapes(),
             DEFAULT_PARTITION,
+            write.most_partitions,
         )
         os.makedirs(write.directory, exist_ok=True)
         with self._connection(query) as connection:
@@ -129,6 +131,7 @@ class DuckDBEngine:
                     reader.close()
 
             interruptible(run, connection.interrupt)
+        check_partitions(len({key for _, key, _, _ in files.written}) + files.left, write)
         return tuple(WrittenFile(path, key, rows, size) for path, key, rows, size in files.written)
 
     def file_columns(self, format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
@@ -156,7 +159,7 @@ class DuckDBEngine:
 
         connection = self._started().cursor()
         try:
-            for setting in _SESSION_SETTINGS:
+            for setting in SESSION_SETTINGS:
                 connection.execute(setting)
             for serial, relation in enumerate(query.relations):
                 create_view(connection, relation, serial)
@@ -185,7 +188,7 @@ class DuckDBEngine:
 
 
 #: Set on every connection, because none of them is inherited for sure.
-_SESSION_SETTINGS = (
+SESSION_SETTINGS = (
     "SET TimeZone = 'UTC'",
     # It would write into the user's terminal.
     "SET enable_progress_bar = false",

@@ -12,7 +12,7 @@ from rewriter.exec import casts
 from rewriter.exec.casts import quote, string_literal
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.files import TEXT_FORMATS, check_format, common_header, delimiter
-from rewriter.exec.scan import PathGroup, Scan, scan
+from rewriter.exec.scan import PathGroup, Scan, by_value, scan
 from rewriter.exec.sqltypes import STRING, SqlType, duckdb_type, parse_type
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def create_view(connection: duckdb.DuckDBPyConnection, relation: Relation, seria
     if format in TEXT_FORMATS:
         found = Scan((), relation.files)
     selects = [_by_path(connection, relation, group) for group in found.by_path]
-    if found.by_value:
-        selects.append(_by_value(connection, relation, format, found.by_value, serial))
+    for number, files in enumerate(by_value(relation, format, found)):
+        selects.append(_by_value(connection, relation, format, files, f"{serial}_{number}"))
     sql = " UNION ALL ".join(selects) or _empty(relation)
     connection.execute(f"CREATE TEMP VIEW {quote(relation.name)} AS {sql}")
 
@@ -66,7 +66,7 @@ def _by_path(connection: duckdb.DuckDBPyConnection, relation: Relation, group: P
 
 
 def _by_value(
-    connection: duckdb.DuckDBPyConnection, relation: Relation, format: str, files: Sequence[ScanFile], serial: int
+    connection: duckdb.DuckDBPyConnection, relation: Relation, format: str, files: Sequence[ScanFile], serial: str
 ) -> str:
     """Files whose values are only in the catalog: each is joined with its own."""
     paths = list(dict.fromkeys(file.path for file in files))
@@ -141,7 +141,12 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
             continue
         sql = casts.cast(quote(name), STRING, target)
         if sql is None:
-            raise _mismatch(column, "text")
+            raise NotSupportedError(
+                f"Reading the column {column.name}, {column.type.upper()}, from {format} is not supported on DuckDB.",
+                condition="DUCKDB_UNSUPPORTED",
+                object=column.name,
+                hint="Use the Spark engine (engine spark), or parquet.",
+            )
         items.append(f"{sql} AS {quote(column.name)}")
     return items
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from rewriter.catalog.models import Column, PartitionValues
+from rewriter.errors import EngineError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +39,8 @@ class Relation:
 
     ``format`` is ``parquet``, ``csv``, ``json`` (one object a line) or ``orc`` (Spark only). CSV files have a header; a
     value of CSV or JSON is read as text and cast, and what does not fit is a ``DataError``. ``options`` are those of
-    ``rewriter.exec.files``.
+    ``rewriter.exec.files``. All CSV files have one header; where ``grown``, as columns were added, some may have the
+    first of ``columns`` alone.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Relation:
     partition_columns: tuple[Column, ...]
     files: tuple[ScanFile, ...]
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    grown: bool = False
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
@@ -68,11 +71,15 @@ class Write:
 
     The query answers ``columns`` and then the dynamic partition columns, by position; each value is assigned to the
     declared type as an INSERT does (``rewriter.exec.assignment``): a type that cannot be assigned is an ``EngineError``
-    INCOMPATIBLE_DATA_FOR_TABLE, a value that does not fit or would be rounded is a ``DataError``. ``directory`` does
-    not exist yet and belongs to this write alone. ``static`` are the canonical values of the leading static partition
-    columns. The files of a partition land in ``directory/<col>=<escaped value>/…`` for all partition columns, static
-    ones first.
+    INCOMPATIBLE_DATA_FOR_TABLE, a value that does not fit or would be rounded is a ``DataError``. ``directory`` may not
+    exist yet; it belongs to the writes of one statement, whose files stand beside each other. ``static`` are the
+    canonical values of the leading static partition columns. The files of a partition land in
+    ``directory/<col>=<escaped value>/…`` for all partition columns, static ones first.
     NULL, ``''`` and ``__HIVE_DEFAULT_PARTITION__`` are one partition: NULL.
+
+    More than ``most_partitions`` are an ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS that tells how many there would be.
+    Whoever writes stops at that number and only counts what is left, so that no mistake fills the disk; on Spark each
+    task writes up to that many.
     """
 
     directory: str
@@ -80,6 +87,7 @@ class Write:
     columns: tuple[Column, ...]
     partition_columns: tuple[Column, ...]
     static: PartitionValues = ()
+    most_partitions: int | None = None
 
     @property
     def dynamic_columns(self) -> tuple[Column, ...]:
@@ -94,6 +102,16 @@ class WrittenFile:
     values: PartitionValues
     rows: int | None
     bytes: int
+
+
+def check_partitions(count: int, write: Write) -> None:
+    """Raises ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS where a write makes more partitions than it may."""
+    if write.most_partitions is not None and count > write.most_partitions:
+        raise EngineError(
+            f"The INSERT would write {count:,} partitions, more than {write.most_partitions:,}.",
+            condition="TOO_MANY_DYNAMIC_PARTITIONS",
+            hint=f"Check the partition columns of the query, or SET rewriter.max_dynamic_partitions = {count}.",
+        )
 
 
 class Engine(Protocol):

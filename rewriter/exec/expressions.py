@@ -8,7 +8,7 @@ say which entries the differential tests prove.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from sqlglot import exp
@@ -22,7 +22,8 @@ from rewriter.exec.sqltypes import BOOLEAN, STRING, VOID, SqlType, decimal
 @dataclass(frozen=True)
 class Typed:
     """A translated expression. ``name`` is Spark's name for its column, where we know it. ``text`` is the value of a
-    string constant, which a comparison with a date reads as one; ``digits`` the value of a literal integer.
+    string constant, which a comparison with a date reads as one; ``digits`` the value of a literal integer. ``char`` is
+    the length of the CHAR column that the expression is.
     """
 
     sql: str
@@ -30,6 +31,12 @@ class Typed:
     name: str | None = None
     text: str | None = None
     digits: int | None = None
+    char: int | None = None
+
+    @property
+    def declared(self) -> SqlType:
+        """The type of a column that answers just this: of a CHAR column, CHAR."""
+        return self.type.plain if self.char is None else replace(self.type, length=self.char, padded=True)
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,11 @@ class SourceColumn:
     sql: str
     type: SqlType | None
     spelled: str = ""
+
+    def typed(self, name: str | None = None) -> Typed:
+        """The column as an expression. Only one whose type DuckDB handles."""
+        type_ = self.type or VOID
+        return Typed(self.sql, type_.plain, name, char=type_.length if type_.padded else None)
 
 
 @dataclass(frozen=True)
@@ -150,8 +162,10 @@ class Expressions:
 
     def together(self, values: Sequence[Typed], node: exp.Expr, binary: bool = False) -> tuple[list[str], SqlType]:
         """The values in their common type. In a comparison (``binary``) a string constant takes the other's type, and a
-        literal integer beside a decimal is as narrow as its digits.
+        literal integer beside a decimal is as narrow as its digits. A CHAR column is compared elsewhere, or refused.
         """
+        if binary and any(value.char for value in values):
+            self.refuse(node, "A CHAR column in this comparison")
         if binary and any(value.type.is_decimal for value in values):
             values = [narrow(value) for value in values]
         others = [value.type for value in values if value.text is None and value.type != VOID]

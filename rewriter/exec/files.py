@@ -11,14 +11,17 @@ import csv
 import glob
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.models import Column
 from rewriter.errors import EngineError, NotSupportedError
+from rewriter.exec.sqltypes import arrow_type, parse_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.engine import ScanFile
 
 FORMATS = ("parquet", "csv", "json", "orc")
 #: Formats whose values are read as text and cast.
@@ -50,6 +53,52 @@ def file_columns(format: str, path: str, options: Mapping[str, str] | None = Non
     except (OSError, ValueError, UnicodeError) as error:
         raise unreadable(file, error) from None
     return tuple(Column(field.name, _spark_type(field.type)) for field in schema)
+
+
+def stored_columns(format: str, path: str) -> tuple[Column, ...]:
+    """The columns of one file, of any name, as it stores them: of a parquet file a timestamp without a zone is a
+    ``timestamp_ntz``, and one in nanoseconds no type of ours. Costs as ``file_columns``. Raises ``EngineError``.
+    """
+    try:
+        if format == "csv":
+            return tuple(Column(name, "string") for name in csv_header(path, ","))
+        if format == "json":
+            return _json_columns(path)
+        schema = _footer(format, path)
+        return tuple(Column(field.name, _stored_type(field.type, format)) for field in schema)
+    except (OSError, ValueError, UnicodeError) as error:
+        raise unreadable(path, error) from None
+
+
+def _stored_type(type_: pa.DataType, format: str) -> str:
+    import pyarrow as pa
+
+    if format == "parquet" and pa.types.is_timestamp(type_) and (type_.tz is None or type_.unit == "ns"):
+        return "timestamp_ntz" if type_.tz is None else "timestamp in nanoseconds"
+    return _spark_type(type_)
+
+
+def stored_rows(format: str, path: str) -> int:
+    """How many rows a parquet or ORC file says that it has. Raises ``EngineError``."""
+    try:
+        if format == "orc":
+            import pyarrow.orc
+
+            return int(pyarrow.orc.ORCFile(path).nrows)
+        import pyarrow.parquet
+
+        return int(pyarrow.parquet.read_metadata(path).num_rows)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+
+
+def write_empty(path: str, columns: Sequence[Column]) -> None:
+    """Makes a parquet file without rows. Raises ``NotSupportedError`` for columns of types that only Spark handles."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns])
+    pyarrow.parquet.write_table(schema.empty_table(), path)
 
 
 def unreadable(path: str, error: object) -> EngineError:
@@ -84,6 +133,23 @@ def csv_header(path: str, separator: str) -> tuple[str, ...]:
     if not names or any(not name for name in names) or len({name.lower() for name in names}) < len(names):
         raise unreadable(path, "its first line is no header with a name of its own for each column")
     return names
+
+
+def by_header(files: Sequence[ScanFile], separator: str, columns: Sequence[Column]) -> list[tuple[ScanFile, ...]]:
+    """CSV files of a table by header: those with nothing but the first of its columns, each number of them apart.
+
+    The rest, which ``common_header`` judges, comes last. Reads the first line of each file.
+    """
+    names = [column.name.lower() for column in columns]
+    older: dict[int, list[ScanFile]] = {}
+    rest: list[ScanFile] = []
+    for file in files:
+        header = [name.lower() for name in csv_header(file.path, separator)]
+        if len(header) < len(names) and header == names[: len(header)]:
+            older.setdefault(len(header), []).append(file)
+        else:
+            rest.append(file)
+    return [tuple(some) for some in (*older.values(), rest) if some]
 
 
 def common_header(paths: Iterable[str], separator: str) -> tuple[str, ...]:

@@ -135,6 +135,8 @@ class FromClauses:
             after = [column for column in source.columns if column.name.lower() == name.lower()]
             if len(before) != 1 or len(after) != 1 or before[0].type is None or before[0].type != after[0].type:
                 self.text.refuse(f"USING of {name}, which is not one column of one type on both sides,", join.this)
+            if before[0].typed().char != after[0].typed().char:
+                self.text.refuse(f"USING of {name}, a CHAR of different lengths,", join.this)
             left, right = before[0].sql, after[0].sql
             tests.append(f"{left} = {right}")
             sql = {"RIGHT": right, "FULL": f"coalesce({left}, {right})"}.get(word, left)
@@ -209,7 +211,8 @@ class FromClauses:
 
 def _source_column(name: str, type_name: str, alias: str) -> SourceColumn:
     try:
-        found: SqlType | None = replace(parse_type(type_name), length=None, padded=False)
+        type_ = parse_type(type_name)
+        found: SqlType | None = type_ if type_.padded else type_.plain
     except NotSupportedError:
         found = None
     return SourceColumn(name, f"{alias}.{quote(name)}", found, type_name)

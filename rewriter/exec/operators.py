@@ -10,7 +10,7 @@ from rewriter.exec.arithmetic import arithmetic, minus, whole_division
 from rewriter.exec.casts import common_type, plain_cast
 from rewriter.exec.entries import CONSTRUCTS, Entry
 from rewriter.exec.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
-from rewriter.exec.sqltypes import BOOLEAN, DATE, TIMESTAMP
+from rewriter.exec.sqltypes import BOOLEAN, DATE, TIMESTAMP, VOID
 
 _TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.RegexpLike, exp.Not)
 _INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
@@ -53,9 +53,13 @@ def _not(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _refuse_regrouped(e: Expressions, node: exp.Expr) -> None:
     """Refuses a comparison with an operand that, without parentheses, Spark's grammar groups otherwise than sqlglot:
-    ``a = b IS NULL`` is ``(a = b) IS NULL`` there, ``a = b < c`` is ``(a = b) < c``.
+    ``a = b IS NULL`` is ``(a = b) IS NULL`` there, ``a = b < c`` is ``(a = b) < c``. Around what stands behind ``<=>``
+    sqlglot puts parentheses that nobody typed.
     """
-    if isinstance(node.this, _TESTS) or isinstance(node.expression, (*_TESTS, *_COMPARISONS, exp.NullSafeEQ)):
+    right = node.expression
+    if isinstance(right, exp.Paren) and not e.text.is_typed(right):
+        right = right.this
+    if isinstance(node.this, _TESTS) or isinstance(right, (*_TESTS, *_COMPARISONS, exp.NullSafeEQ)):
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
 
 
@@ -63,7 +67,8 @@ def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.only(node, "this", "expression")
     _refuse_regrouped(e, node)
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
-    (first, second), _ = e.together([left, right], node, binary=True)
+    attributes = [isinstance(part.unnest(), exp.Column) for part in (node.this, node.expression)]
+    (first, second), _ = e.together(_filled(e, [left, right], all(attributes), node), node, binary=True)
     if isinstance(node, exp.NullSafeEQ):
         return Typed(f"({first} IS NOT DISTINCT FROM {second})", BOOLEAN, infix("<=>", left.name, right.name))
     operator = _COMPARISONS[type(node)]
@@ -71,6 +76,31 @@ def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if operator == "<>" and name is not None:
         name = f"(NOT {name})"
     return Typed(f"({first} {operator} {second})", BOOLEAN, name)
+
+
+def _filled(e: Expressions, values: list[Typed], attributes: bool, node: exp.Expr) -> list[Typed]:
+    """The values with blanks behind texts that are compared with a CHAR column, and behind the column where they are
+    longer: Spark fills the shorter one up. Of two columns (``attributes``) only those of CHAR are filled.
+    """
+    if not any(value.char for value in values):
+        return values
+    texts = [value for value in values if value.char is None and value.type != VOID]
+    if attributes and texts:
+        return [replace(value, char=None) for value in values]
+    if any(value.text is None for value in texts):
+        e.refuse(node, "Comparing a CHAR column with what is no literal")
+    length = max(value.char or len(value.text or "") for value in values)
+    if isinstance(node, exp.In) and (length != values[0].char or len(texts) + 1 < len(values)):
+        e.refuse(node, "A CHAR column IN longer texts or NULL")
+    return [_filled_up(value, length) for value in values]
+
+
+def _filled_up(value: Typed, length: int) -> Typed:
+    if value.type == VOID:
+        return value
+    if value.char is None:
+        return replace(value, sql=f"rpad({value.sql}, {length}, ' ')")
+    return replace(value, sql=value.sql if value.char == length else f"rpad({value.sql}, {length}, ' ')", char=None)
 
 
 def _between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -88,7 +118,7 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if node.args.get("query") is not None:
         return _in_query(e, node, value, scope)
     options = [e.translate(option, scope) for option in node.expressions]
-    sqls, _ = e.together([value, *options], node, binary=True)
+    sqls, _ = e.together(_filled(e, [value, *options], False, node), node, binary=True)
     listed = call("", *(option.name for option in options))
     name = None if value.name is None or listed is None else f"({value.name} IN {listed})"
     return Typed(f"({sqls[0]} IN ({', '.join(sqls[1:])}))", BOOLEAN, name)
@@ -99,6 +129,8 @@ def _in_query(e: Expressions, node: exp.Expr, value: Typed, scope: Scope) -> Typ
         # Where it does not filter, Spark answers FALSE in place of NULL.
         e.refuse(node, "IN (SELECT …) elsewhere than in conditions of WHERE")
     sql, types = e.subquery(node.args["query"], scope)
+    if value.char or any(type_.padded for type_ in types):
+        e.refuse(node, "IN (SELECT …) of a CHAR column")
     common = common_type(value.type, types[0]) if len(types) == 1 else None
     if common is None:
         e.refuse(node, "IN with this subquery")
@@ -203,7 +235,10 @@ _INTERVALS = Entry(
     "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR",
     "intervals of several units, computed ones, and as values; a time minus a time",
 )
-_TYPES_APART = "a column of strings with another type; another test as an operand without parentheses"
+_TYPES_APART = (
+    "a column of strings with another type; a CHAR column with what is neither literal nor column; "
+    "another test as an operand without parentheses"
+)
 
 
 def _operator(translation: Translation, form: str, refused: str = "") -> Allowed:
@@ -222,11 +257,15 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.GT: _operator(_comparison, "a > b", _TYPES_APART),
     exp.GTE: _operator(_comparison, "a >= b", _TYPES_APART),
     exp.NullSafeEQ: _operator(_comparison, "a <=> b", _TYPES_APART),
-    exp.Between: _operator(_between, "a BETWEEN b AND c", _TYPES_APART),
+    exp.Between: _operator(
+        _between,
+        "a BETWEEN b AND c",
+        "a CHAR column; a column of strings with another type; another test as an operand without parentheses",
+    ),
     exp.In: _operator(
         _in,
         "a IN (b, …), a IN (SELECT …)",
-        "a subquery elsewhere than in conditions of WHERE",
+        "a subquery elsewhere than in conditions of WHERE; a CHAR column with NULL, longer texts or a subquery",
     ),
     exp.Exists: _operator(_exists, "EXISTS (SELECT …)"),
     exp.Subquery: Allowed(_scalar, CONSTRUCTS["scalar subquery"]),

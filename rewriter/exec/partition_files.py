@@ -26,17 +26,27 @@ WRITTEN_FORMATS = ("parquet", "csv")
 class FileList:
     """Makes the files: each key (the texts of the partition values, ``None`` is NULL) has one open at a time.
 
-    ``written`` collects (path, key, rows, bytes). ``escapes`` maps characters to what stands for them in a path,
+    ``written`` collects (path, key, rows, bytes). Of more than ``most`` partitions only the first are written, and the
+    rest is counted in ``left``, by runs. ``escapes`` maps characters to what stands for them in a path,
     ``null`` is what stands for NULL.
     """
 
     def __init__(
-        self, directory: str, format: str, levels: Sequence[str], escapes: Mapping[str, str], null: str
+        self,
+        directory: str,
+        format: str,
+        levels: Sequence[str],
+        escapes: Mapping[str, str],
+        null: str,
+        most: int | None = None,
     ) -> None:
         self.directory = directory
         self.format = format
         self.levels = tuple(levels)
         self.written: list[tuple[str, tuple[str | None, ...], int, int]] = []
+        self.left = 0
+        self._most = most
+        self._keys = 0
         self._escapes = str.maketrans(dict(escapes))
         self._null = null
         self._key: tuple[str | None, ...] | None = None
@@ -51,6 +61,10 @@ class FileList:
         if key != self._key:
             self.close()
             self._key = key
+            self._keys += 1
+            self.left += self._most is not None and self._keys > self._most
+        if self.left:
+            return
         self._held.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
@@ -133,7 +147,7 @@ def write_sorted(
             data = batch.select(list(range(data_columns)))
             start = 0
             for end in _run_ends(keys, batch.num_rows):
-                values = [key[start].as_py() for key in keys]
+                values = [_python(key, start) for key in keys]
                 texts = values if text is None else [text(i, value) for i, value in enumerate(values)]
                 files.add((*static, *texts), data.slice(start, end - start))
                 start = end
@@ -141,6 +155,16 @@ def write_sorted(
     except BaseException:
         files.discard()
         raise
+
+
+def _python(values: pa.Array, place: int) -> Any:
+    try:
+        return values[place].as_py()
+    except (OverflowError, ValueError):  # of dates and timestamps, what Python cannot hold, no partition can
+        raise ValueError(
+            f"[INVALID_PARTITION_VALUE] A partition column holds {values.cast('string')[place]}, which is not between "
+            "the years 1 and 9999."
+        ) from None
 
 
 def _run_ends(keys: Sequence[pa.Array], rows: int) -> list[int]:

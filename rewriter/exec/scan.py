@@ -15,6 +15,7 @@ from rewriter.catalog.models import WRITE_ID_LEVEL, Column
 from rewriter.catalog.values import DEFAULT_PARTITION, escape
 from rewriter.errors import EngineError
 from rewriter.exec.engine import Relation, ScanFile
+from rewriter.exec.files import by_header, delimiter
 
 #: Each group is a read of its own; files of further groups are joined with their values instead.
 _MOST_GROUPS = 8
@@ -55,6 +56,13 @@ def scan(relation: Relation) -> Scan:
         strays += files
     by_path = tuple(PathGroup(key[2], tuple(files)) for key, files in found[:_MOST_GROUPS])
     return Scan(by_path, tuple(strays))
+
+
+def by_value(relation: Relation, format: str, found: Scan) -> list[tuple[ScanFile, ...]]:
+    """The files of ``found.by_value`` in groups that are read alike: of CSV those of one header."""
+    if format == "csv" and relation.grown and found.by_value:
+        return by_header(found.by_value, delimiter(relation.options), relation.columns)
+    return [found.by_value] if found.by_value else []
 
 
 def _spelled(directory: str, columns: Sequence[Column], file: ScanFile) -> tuple[str, bool, tuple[str, ...]] | None:
@@ -98,5 +106,7 @@ def _check_columns(relation: Relation) -> None:
                 f"The file {file.path} has {len(file.values)} partition values for "
                 f"{len(relation.partition_columns)} partition columns.",
                 condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
                 object=relation.name,
+                hint="Give each file one value for each partition column.",
             )

@@ -69,7 +69,7 @@ class SelectLists:
                     continue
                 if column.type is None:
                     self.text.refuse(f"The type {column.spelled} of the column {column.name}", node)
-                items.append(Item(column.name, Typed(column.sql, column.type), None, True))
+                items.append(Item(column.name, column.typed(), None, True))
         if not items:
             self.text.wrong(
                 f"There is nothing that {table.name + '.' if table else ''}* could stand for.",

@@ -18,7 +18,7 @@ from rewriter.catalog.models import Column
 from rewriter.catalog.values import DEFAULT_PARTITION, escape, partition_name
 from rewriter.errors import EngineError, Error, NotSupportedError
 from rewriter.exec.assignment import SPARK, assign, check_arity
-from rewriter.exec.engine import EngineQuery, Write, WrittenFile
+from rewriter.exec.engine import EngineQuery, Write, WrittenFile, check_partitions
 from rewriter.exec.files import file_columns
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.partition_files import WRITTEN_FORMATS
@@ -142,9 +142,17 @@ class SparkEngine:
         scratch = self._scratch
         assert scratch is not None
         target = PartitionTarget(
-            write.directory, write.format.lower(), tuple(levels), write.static, len(write.columns), _ESCAPES
+            write.directory,
+            write.format.lower(),
+            tuple(levels),
+            write.static,
+            len(write.columns),
+            _ESCAPES,
+            write.most_partitions,
         )
-        return self._job(query.sql, lambda: write_partitions(frame, target, scratch))
+        files, left = self._job(query.sql, lambda: write_partitions(frame, target, scratch))
+        check_partitions(len({file.values for file in files}) + left, write)
+        return files
 
     def _write_one(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Everything into one partition: Spark's own writer, which needs no Python workers."""
@@ -152,11 +160,12 @@ class SparkEngine:
 
         place = os.path.join(write.directory, partition_name(write.partition_columns, write.static))
         directory = place if write.partition_columns else write.directory
+        before = set(os.listdir(directory)) if os.path.isdir(directory) else set()
         self._job(query.sql, lambda: frame.write.mode("append").parquet(directory))
         written = []
         for name in sorted(os.listdir(directory)):
             path = os.path.join(directory, name)
-            if name.startswith((".", "_")):
+            if name in before or name.startswith((".", "_")):
                 continue
             written.append(WrittenFile(path, write.static, pq.read_metadata(path).num_rows, os.path.getsize(path)))
         return tuple(written)

@@ -9,13 +9,15 @@ from rewriter.errors import DataError, EngineError, Error, Span
 
 #: Raised through ``raise_error`` or in a Python worker: ours carry their condition in the message.
 _OURS = re.compile(
-    r"\[(INSERT_WOULD_ROUND|EXCEED_LIMIT_LENGTH|PARTITION_VALUE_TOO_LONG|INVALID_PARTITION_VALUE)\] ([^\n]*)"
+    r"\[(INSERT_WOULD_ROUND|EXCEED_LIMIT_LENGTH|PARTITION_VALUE_TOO_LONG|INVALID_PARTITION_VALUE|FAILED_READ_FILE)\] "
+    r"([^\n]*)"
 )
 _OUR_STATES = {
     "INSERT_WOULD_ROUND": "22003",
     "EXCEED_LIMIT_LENGTH": "54006",
     "PARTITION_VALUE_TOO_LONG": "22001",
-    "INVALID_PARTITION_VALUE": "22023",
+    "INVALID_PARTITION_VALUE": "42846",
+    "FAILED_READ_FILE": "KD001",
 }
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
@@ -28,7 +30,9 @@ def translated(error: BaseException, sql: str) -> Error:
     text = _text(error)
     ours = _OURS.search(text)
     if ours:
-        return DataError(ours[2].strip().rstrip("'\""), condition=ours[1], sqlstate=_OUR_STATES[ours[1]])
+        ours_kind = EngineError if ours[1] == "FAILED_READ_FILE" else DataError
+        message = _STATE.sub("", ours[2]).strip().rstrip("'\"")
+        return ours_kind(message, condition=ours[1], sqlstate=_OUR_STATES[ours[1]])
     condition, state = _declared(error)
     match = _CONDITION.search(text)
     if match and (condition is None or match[1].startswith(condition)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -17,9 +18,10 @@ from urllib.parse import quote
 
 from rewriter.catalog.models import Column
 from rewriter.errors import EngineError
+from rewriter.exec.csv_lines import csv_lines
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.files import TEXT_FORMATS, check_format, common_header, delimiter
-from rewriter.exec.scan import PathGroup, Scan, scan
+from rewriter.exec.scan import PathGroup, Scan, by_value, scan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -42,7 +44,7 @@ class Views:
 
     def create(self, relation: Relation) -> None:
         """Makes the view. Reads no data; about 70 µs a file. Raises ``EngineError`` for files that are not there."""
-        frame = self._frame(relation)
+        frame = _declared(self._frame(relation), relation)
         name = identifier(relation.name)
         frame.createOrReplaceTempView(name)
         self._names.append(relation.name)
@@ -59,14 +61,23 @@ class Views:
             # With a manifest Spark counts partition columns among those of the file, and CSV goes by position.
             found = Scan((), relation.files)
         frames = [self._by_path(relation, format, group) for group in found.by_path]
-        if found.by_value:
-            frames.append(self._by_value(relation, format, found.by_value))
+        frames += [self._by_value(relation, format, files) for files in by_value(relation, format, found)]
         if not frames:
-            return self._session.createDataFrame([], _schema(relation.all_columns))
+            # Spark knows of this one that it has no rows, and of an empty list of ours nothing.
+            items = (f"CAST(NULL AS {_read_type(c.type)}) AS {identifier(c.name)}" for c in relation.all_columns)
+            return self._session.sql(f"SELECT {', '.join(items)} WHERE false")
         frame = frames[0]
         for other in frames[1:]:
             frame = frame.unionAll(other)
+        if found.by_value and relation.partition_columns and self._is_small(relation):
+            # Behind the join with its values Spark does not see how small it is.
+            frame = frame.hint("broadcast")
         return frame
+
+    def _is_small(self, relation: Relation) -> bool:
+        """Whether the files are together what Spark broadcasts when it sees their size."""
+        threshold = self._session.conf.get("spark.sql.autoBroadcastJoinThreshold") or ""
+        return sum(file.bytes for file in relation.files) <= _bytes(threshold)
 
     def _by_path(self, relation: Relation, format: str, group: PathGroup) -> DataFrame:
         columns = relation.partition_columns
@@ -81,9 +92,7 @@ class Views:
     def _by_value(self, relation: Relation, format: str, files: Sequence[ScanFile]) -> DataFrame:
         columns = relation.partition_columns
         paths = list(dict.fromkeys(file.path for file in files))
-        reader, stored = self._reader(relation, format, paths)
-        # Without this option Spark would take levels of these paths for columns, and refuse paths of different shapes.
-        frame = reader.option("recursiveFileLookup", "true").schema(_schema(stored)).load(self._manifest(paths))
+        frame, stored, path = self._located(relation, format, paths)
         items = _items(relation, format, stored)
         if not columns:
             return frame.selectExpr(*items)
@@ -93,8 +102,6 @@ class Views:
         values = self._session.createDataFrame(rows, schema).hint("broadcast")
         # A file without values would lose its rows silently in an inner join.
         known = f"CASE WHEN known IS NULL THEN raise_error(concat('no partition values for ', {_FILE})) ELSE true END"
-        # Spark tells a URI; url_decode would take a plus sign for a blank.
-        path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', '/')"
         located = frame.selectExpr(*items, f"{path} AS {_FILE}")
         joined = located.join(values.selectExpr("*", "true AS known"), _FILE, "left").where(known)
         typed = [
@@ -102,6 +109,20 @@ class Views:
             for name, column in zip(names, columns, strict=True)
         ]
         return joined.selectExpr(*(identifier(column.name) for column in relation.columns), *typed)
+
+    def _located(
+        self, relation: Relation, format: str, paths: Sequence[str]
+    ) -> tuple[DataFrame, Sequence[Column], str]:
+        """The rows of the files, their columns, and what tells the path of a row's file."""
+        reader, stored = self._reader(relation, format, paths)
+        if format == "csv" and len(stored) == 1:
+            schema = _schema([*stored, Column(_FILE, "string")])
+            return csv_lines(self._session, paths, delimiter(relation.options), schema), stored, _FILE
+        # Without this option Spark would take levels of these paths for columns, and refuse paths of different shapes.
+        frame = reader.option("recursiveFileLookup", "true").schema(_schema(stored)).load(self._manifest(paths))
+        # Spark tells a URI; url_decode would take a plus sign for a blank.
+        path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', '/')"
+        return frame, stored, path
 
     def _reader(self, relation: Relation, format: str, paths: Sequence[str]) -> tuple[DataFrameReader, list[Column]]:
         """A reader for the format, and the columns as the files store them."""
@@ -130,6 +151,12 @@ class Views:
         return directory
 
 
+def _bytes(text: str) -> int:
+    """A size as Spark's settings spell it (``10MB``, ``10485760b``, ``-1``); -1 where it is spelled otherwise."""
+    size = re.fullmatch(r"(-?[0-9]+)([kmgtp]?)b?", text.strip().lower())
+    return int(size[1]) * 1024 ** " kmgtp".index(size[2] or " ") if size else -1
+
+
 def _manifest_line(path: str) -> str:
     try:
         status = os.stat(path)
@@ -155,6 +182,18 @@ def _manifest_line(path: str) -> str:
 
 def _uri(path: str) -> str:
     return "file:" + quote(path, safe="/-_.!~*'()=:@&+$,;")
+
+
+def _declared(frame: DataFrame, relation: Relation) -> DataFrame:
+    """The frame, in which Spark knows the CHAR columns: it fills what they are compared with up with blanks."""
+    from pyspark.sql.functions import col
+
+    types = {c.name: c.type.lower() for c in relation.all_columns if c.type.lower().startswith("char")}
+    if not types:
+        return frame
+    metadata = {name: {"__CHAR_VARCHAR_TYPE_STRING": type_} for name, type_ in types.items()}
+    columns = ((c.name, col(identifier(c.name))) for c in relation.all_columns)
+    return frame.select(*(one.alias(n, metadata=metadata[n]) if n in types else one for n, one in columns))
 
 
 def _items(relation: Relation, format: str, stored: Sequence[Column]) -> list[str]:

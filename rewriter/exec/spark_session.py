@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError
-from rewriter.exec import spark_writer
+from rewriter.exec import csv_lines, spark_writer
 from rewriter.exec.java import find_java_home
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def start(master: str | None, conf: Mapping[str, str]) -> StartedSpark:
             if session.conf.isModifiable(key):
                 session.conf.set(key, value)
         spark_writer.register(session)
+        csv_lines.register(session)
         return StartedSpark(session, owner)
 
 

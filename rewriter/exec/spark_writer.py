@@ -46,20 +46,24 @@ class PartitionTarget:
     static: PartitionValues
     data_columns: int
     escapes: Mapping[str, str]
+    most: int | None
 
 
-def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) -> tuple[WrittenFile, ...]:
-    """Writes the frame, in which the rows of a partition stand together. ``scratch`` is a directory of ours."""
+def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) -> tuple[tuple[WrittenFile, ...], int]:
+    """Writes the frame, in which the rows of a partition stand together. ``scratch`` is a directory of ours.
+
+    Answers the files, and how many partitions no file was made of, because there are more than ``target.most``.
+    """
     handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
     os.close(handle)
     plan = json.dumps({**asdict(target), "null": DEFAULT_PARTITION, "report": report})
     try:
         frame.write.format(FORMAT).mode("append").option("plan", plan).save()
         with open(report, encoding="utf-8") as file:
-            written = json.load(file)
+            written, left = json.load(file)
     finally:
         os.unlink(report)
-    return tuple(WrittenFile(path, tuple(values), rows, size) for path, values, rows, size in written)
+    return tuple(WrittenFile(path, tuple(values), rows, size) for path, values, rows, size in written), left
 
 
 def _source() -> Any:
@@ -71,6 +75,7 @@ def _source() -> Any:
     @dataclass
     class Written(WriterCommitMessage):  # type: ignore[misc]
         files: list[Any]
+        left: int
 
     class Writer(DataSourceArrowWriter):  # type: ignore[misc]
         def __init__(self, plan: dict[str, Any]) -> None:
@@ -78,16 +83,18 @@ def _source() -> Any:
 
         def write(self, iterator: Any) -> Any:
             plan = self.plan
-            files = file_list(plan["directory"], plan["format"], plan["levels"], plan["escapes"], plan["null"])
+            where = (plan["directory"], plan["format"], plan["levels"])
+            files = file_list(*where, plan["escapes"], plan["null"], plan["most"])
             write_sorted(iterator, plan["data_columns"], files, tuple(plan["static"]))
-            return Written([list(file) for file in files.written])
+            return Written([list(file) for file in files.written], files.left)
 
         def commit(self, messages: Any) -> None:
             import json
 
-            found = [file for message in messages if message is not None for file in message.files]
+            told = [message for message in messages if message is not None]
+            found = [file for message in told for file in message.files]
             with open(self.plan["report"], "w", encoding="utf-8") as file:
-                json.dump(found, file)
+                json.dump([found, sum(message.left for message in told)], file)
 
         def abort(self, messages: Any) -> None:
             pass

@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import EngineError, NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
 from rewriter.planner.text import parser_words
+from rewriter.planner.trees import settle_joins
 
 #: Takes the place of what sqlglot could misread; never taken for a value, because ``string`` knows no such text.
 _MASK = "!"
@@ -60,6 +61,7 @@ class SqlText:
             # The alias in ``AS v(x, y)`` is no call.
             if str(identifier.this).startswith(_CALL):
                 identifier.set("this", str(identifier.this).removeprefix(_CALL))
+        settle_joins(trees[0])
         return trees[0]
 
     def _parsed(self) -> list[exp.Expr | None]:
@@ -116,6 +118,16 @@ class SqlText:
             depth += opens - token.is_operator(")", "]")
             end, called = max(end, token.end), called and not opens
         return end
+
+    def is_typed(self, node: exp.Paren) -> bool:
+        """Whether parentheses stand in the text; sqlglot puts some where it reads operators in another order."""
+        span = self._span(node.this)
+        index = 0 if span is None else bisect.bisect_left(self._starts, span.start)
+        while span is not None and index and _begins(self.tokens[index - 1]):
+            index -= 1
+            if self._balanced(self._starts[index], self.tokens[index].end, called=False) > span.end:
+                return True
+        return False
 
     def function_name(self, call: exp.Expr) -> str | None:
         """The name of the function that sqlglot has a class for, as typed: ``current_date``, ``extract``."""
@@ -204,6 +216,11 @@ class SqlText:
             # sqlglot takes these words for a table of that name with an alias.
             if first.is_word("TABLE", "STREAM") and second.kind in (TokenKind.WORD, TokenKind.IDENTIFIER):
                 raise _misread(f"{first.upper} is", span)
+
+
+def _begins(token: Token) -> bool:
+    """Whether a token may stand before the first name or value of an expression, as a part of it or around it."""
+    return token.is_operator("(", "!", "-") or token.is_word("NOT")
 
 
 _COMPARING = (TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.LIKE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rewriter.errors import NotSupportedError
@@ -18,17 +18,22 @@ _SIZED = re.compile(r"(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?\Z")
 @dataclass(frozen=True)
 class SqlType:
     """A scalar type. ``precision`` and ``scale`` are those of a decimal; ``length`` that of ``char`` and ``varchar``,
-    which are strings everywhere but where values are stored.
+    which are strings everywhere but where values are stored, and where a ``char`` (``padded``) is compared.
     """
 
     name: str
     precision: int = 0
     scale: int = 0
-    length: int | None = None
-    padded: bool = False
+    length: int | None = field(default=None, compare=False)
+    padded: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
+
+    @property
+    def plain(self) -> SqlType:
+        """The type of a value that is no longer a column."""
+        return self if self.length is None else replace(self, length=None, padded=False)
 
     @property
     def is_integer(self) -> bool:

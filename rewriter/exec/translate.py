@@ -20,7 +20,7 @@ from rewriter.exec.expressions import Expressions, Scope, Source, SourceColumn, 
 from rewriter.exec.from_clause import Cte, Ctes, FromClauses, Query
 from rewriter.exec.select_lists import Item, SelectLists
 from rewriter.exec.sqltext import SqlText
-from rewriter.exec.sqltypes import VOID, SqlType, duckdb_type
+from rewriter.exec.sqltypes import SqlType, duckdb_type
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _Queries:
         selected = ", ".join(f"{item.value.sql} AS c{number}" for number, item in enumerate(items))
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
         sql += self.lists.order(node, items, scope, distinct is not None) + self.lists.limits(node)
-        columns = tuple((item.name, item.value.type) for item in items)
+        columns = tuple((item.name, item.value.declared) for item in items)
         return self._headed(head, Query(sql, columns))
 
     def _set_operation(self, node: exp.SetOperation, outer: Scope, ctes: Ctes) -> Query:
@@ -197,7 +197,7 @@ class _Queries:
         """ORDER BY and LIMIT of a set operation or of a query in parentheses: by output columns."""
         alias = self.clauses.alias()
         columns = [SourceColumn(name, f"{alias}.c{n}", type_) for n, (name, type_) in enumerate(query.columns)]
-        items = [Item(column.name, Typed(column.sql, column.type or VOID), None, True) for column in columns]
+        items = [Item(column.name, column.typed(), None, True) for column in columns]
         selected = ", ".join(f"{column.sql} AS c{number}" for number, column in enumerate(columns))
         scope = Scope((Source(None, tuple(columns)),))
         tail = self.lists.order(node, items, scope, by_output=False) + self.lists.limits(node)

@@ -17,14 +17,25 @@ from rewriter.grammar.clauses import (
     check_if_not_exists,
     fact_table,
     from_to,
+    inside,
     once,
     period_name,
     refuse_duplicates,
     require_values,
 )
+from rewriter.grammar.creation import (
+    Format,
+    format_of_class,
+    format_of_classes,
+    refuse_schema,
+    refused_transform,
+    table_and_column,
+    table_flags,
+    table_options,
+)
 from rewriter.grammar.datatypes import scalar_type, struct_type
 from rewriter.grammar.filter_builder import FilterBuilder
-from rewriter.grammar.filters import Filter, check_depth
+from rewriter.grammar.filters import Comparison, Filter, check_depth, conjunction
 
 
 @v_args(inline=True)
@@ -64,6 +75,76 @@ class Builder(FilterBuilder):
     def instant(self, kind: Terminal, text: Terminal) -> st.Literal:
         return st.Literal(kind.word.lower(), text.string, from_to(kind.span, text.span))
 
+    # ---- databases and names
+
+    def database_name(self, *parts: Terminal) -> st.DatabaseName:
+        span = from_to(parts[0].span, parts[-1].span)
+        names = [part.name for part in parts]
+        if len(names) > 2 or (len(names) == 2 and names[0].lower() != "spark_catalog"):
+            raise ParseError(
+                f"'{'.'.join(names)}' is no name of a database: there is one catalog.",
+                condition="REQUIRES_SINGLE_PART_NAMESPACE",
+                sqlstate="42K05",
+                position=span,
+                object=".".join(names),
+                hint=f"Write {names[-1]}, or spark_catalog.{names[-1]}.",
+            )
+        return st.DatabaseName(names[-1], span)
+
+    def create_database(
+        self, if_not_exists: bool | None, database: st.DatabaseName, *clauses: Clause
+    ) -> st.CreateDatabase:
+        found = once(clauses)
+        return st.CreateDatabase(
+            database=database,
+            if_not_exists=bool(if_not_exists),
+            comment=found.get("COMMENT"),
+            location=found.get("LOCATION"),
+            properties=tuple(pair for pair, _ in found.get("DBPROPERTIES", ())),
+        )
+
+    def database_properties(self, word: Terminal, *properties: tuple[tuple[str, str], Span]) -> Clause:
+        return self.properties(word, *properties)._replace(kind="DBPROPERTIES")
+
+    def drop_database(self, if_exists: bool | None, database: st.DatabaseName, how: Terminal | None) -> st.DropDatabase:
+        cascade = how is not None and how.type == "CASCADE"
+        return st.DropDatabase(database=database, if_exists=bool(if_exists), cascade=cascade)
+
+    def show_databases(self, pattern: Terminal | None) -> st.ShowDatabases:
+        return st.ShowDatabases(like=pattern.string if pattern else None)
+
+    def show_current_database(self) -> st.ShowDatabases:
+        return st.ShowDatabases(current=True)
+
+    def describe_database(self, *parts: Any) -> st.DescribeDatabase:
+        return st.DescribeDatabase(database=parts[-1], extended=len(parts) > 1)
+
+    def use_database(self, database: st.DatabaseName) -> st.UseDatabase:
+        return st.UseDatabase(database=database)
+
+    def use_cluster(self, word: Terminal, cluster: Terminal | None = None) -> st.UseDatabase:
+        raise NotSupportedError(
+            "USE CLUSTER is not supported yet.",
+            position=from_to(word.span, (cluster or word).span),
+            hint="Clusters come later: the engine is chosen where the session is opened. A database of that name is "
+            "`cluster`, in backquotes.",
+        )
+
+    def in_database(self, database: st.DatabaseName) -> st.DatabaseName:
+        return database
+
+    def rename(self, kind: Terminal, name: st.Name, to: st.NewName) -> st.Rename:
+        return st.Rename(kind=kind.type, name=name, to=to)
+
+    def new_name(self, *parts: Terminal) -> st.NewName:
+        return st.NewName(tuple(part.name for part in parts), from_to(parts[0].span, parts[-1].span))
+
+    def show_create(self, kind: Terminal, name: st.Name, as_serde: bool | None) -> st.ShowCreate:
+        return st.ShowCreate(kind=kind.type, name=name, as_serde=bool(as_serde))
+
+    def as_serde(self) -> bool:
+        return True
+
     # ---- types and columns
 
     def simple_type(self, name: Terminal) -> str:
@@ -98,13 +179,23 @@ class Builder(FilterBuilder):
 
     def create_table(
         self,
+        or_replace: bool | None,
+        temporary: bool | None,
         external: Terminal | None,
         if_not_exists: bool | None,
         table: st.Name,
         columns: tuple[st.ColumnDef, ...] | None,
-        *clauses: Clause,
-    ) -> st.CreateTable:
+        *rest: Any,
+    ) -> st.CreateTable | st.CreateTableAs:
+        *clauses, query = rest
         found = once(clauses)
+        flags = table_flags(or_replace, temporary, external, if_not_exists, table)
+        partitioned_by = found.get("PARTITIONED BY", ())
+        if query is not None:
+            refuse_schema(table, columns, partitioned_by)
+            text = st.Query(query.token.text, query.span)
+            options = table_options(found)
+            return st.CreateTableAs(table=table, query=text, partitioned_by=partitioned_by, **flags, **options)
         if columns is None:
             raise NotSupportedError(
                 "CREATE TABLE without columns is not supported.",
@@ -112,23 +203,14 @@ class Builder(FilterBuilder):
                 hint="Declare the columns: CREATE TABLE t (name type, …) PARTITIONED BY (dt string)",
             )
         return st.CreateTable(
-            table=table,
-            columns=columns,
-            partitioned_by=found.get("PARTITIONED BY", ()),
-            external=external is not None,
-            if_not_exists=bool(if_not_exists),
-            format=found.get("USING or STORED AS"),
-            location=found.get("LOCATION"),
-            comment=found.get("COMMENT"),
-            properties=tuple(pair for pair, _ in found.get("TBLPROPERTIES", ())),
-            property_spans=tuple(span for _, span in found.get("TBLPROPERTIES", ())),
+            table=table, columns=columns, partitioned_by=partitioned_by, **flags, **table_options(found)
         )
 
     def using(self, word: Terminal, name: Terminal) -> Clause:
-        return Clause("USING or STORED AS", name.name.lower(), word.span)
+        return Clause("USING or STORED AS", Format(name.name.lower(), name.span), word.span)
 
     def stored_as(self, word: Terminal, name: Terminal) -> Clause:
-        return Clause("USING or STORED AS", name.name.lower(), word.span)
+        return Clause("USING or STORED AS", Format(name.name.lower(), name.span), word.span)
 
     def partitioned_by(self, word: Terminal, *columns: st.ColumnDef) -> Clause:
         return Clause("PARTITIONED BY", columns, word.span)
@@ -143,23 +225,23 @@ class Builder(FilterBuilder):
         refuse_duplicates([(key, span) for (key, _), span in properties], str)
         return Clause("TBLPROPERTIES", properties, word.span)
 
-    def property(self, key: Terminal | st.Name, value: Terminal) -> tuple[tuple[str, str], Span]:
+    def property(self, key: Terminal | st.ColumnName, value: Terminal) -> tuple[tuple[str, str], Span]:
         name = self._key_of(key)
         text = value.string if value.type == "STRING" else value.token.text
         return (name, text.lower() if value.type in ("TRUE", "FALSE") else text), key.span
 
-    def property_path(self, *parts: Terminal) -> st.Name:
-        return self.name(*parts)
+    def property_path(self, *parts: Terminal) -> st.ColumnName:
+        return st.ColumnName(tuple(part.name for part in parts), from_to(parts[0].span, parts[-1].span))
 
-    def _key_of(self, key: Terminal | st.Name) -> str:
-        return ".".join(key.parts) if isinstance(key, st.Name) else key.string
+    def _key_of(self, key: Terminal | st.ColumnName) -> str:
+        return ".".join(key.parts) if isinstance(key, st.ColumnName) else key.string
 
     def set_properties(self, table: st.Name, clause: Clause) -> st.SetProperties:
         pairs, spans = zip(*clause.value, strict=True)
         return st.SetProperties(table=table, properties=pairs, property_spans=spans)
 
     def unset_properties(
-        self, table: st.Name, _word: Terminal, if_exists: bool | None, *keys: Terminal | st.Name
+        self, table: st.Name, _word: Terminal, if_exists: bool | None, *keys: Terminal | st.ColumnName
     ) -> st.UnsetProperties:
         names = [(self._key_of(key), key.span) for key in keys]
         refuse_duplicates(names, str)
@@ -179,14 +261,122 @@ class Builder(FilterBuilder):
     def drop_table(self, if_exists: bool | None, table: st.Name, purge: Terminal | None) -> st.DropTable:
         return st.DropTable(table=table, if_exists=bool(if_exists), purge=purge is not None)
 
-    def show_tables(self, pattern: Terminal | None) -> st.ShowTables:
-        return st.ShowTables(like=pattern.string if pattern else None)
+    def show_tables(self, database: st.DatabaseName | None, pattern: Terminal | None) -> st.ShowTables:
+        return st.ShowTables(like=pattern.string if pattern else None, database=database)
 
     def describe(self, *parts: Any) -> st.Describe:
-        *options, name = parts
+        *options, name, partition, column, as_json = parts
         groups = ["kind" if option.type in ("TABLE", "CUBE", "FACT") else "detail" for option in options]
         found = once(Clause(group, option.type, option.span) for group, option in zip(groups, options, strict=True))
-        return st.Describe(name=name, kind=found.get("kind", "TABLE"), extended="detail" in found)
+        kind = found.get("kind", "TABLE")
+        require_values(partition or ())
+        beyond = name.span if as_json else column.span if column else partition[-1].span if partition else None
+        if kind != "TABLE" and beyond is not None:
+            raise ParseError(
+                f"DESCRIBE {kind} describes a {kind.lower()} as a whole.",
+                position=beyond,
+                hint=f"Write DESCRIBE {kind} {name.last}, or DESCRIBE TABLE of one of its tables.",
+            )
+        return st.Describe(
+            name=name,
+            kind=kind,
+            extended="detail" in found,
+            partition=partition,
+            column=column,
+            as_json=bool(as_json),
+        )
+
+    # ---- what is known of tables and partitions
+
+    def show_table_extended(
+        self, database: st.DatabaseName | None, pattern: Terminal, partition: tuple[st.PartitionItem, ...] | None
+    ) -> st.ShowTableExtended:
+        require_values(partition or ())
+        return st.ShowTableExtended(like=pattern.string, database=database, partition=partition, like_span=pattern.span)
+
+    def show_columns(self, table: st.Name, database: st.DatabaseName | None) -> st.ShowColumns:
+        return st.ShowColumns(table=table if database is None else inside(table, database))
+
+    def show_tblproperties(
+        self, _word: Terminal, table: st.Name, key: Terminal | st.ColumnName | None = None
+    ) -> st.ShowTableProperties:
+        return st.ShowTableProperties(table=table, key=self._key_of(key) if key is not None else None)
+
+    def analyze_table(
+        self,
+        table: st.Name,
+        partition: tuple[st.PartitionItem, ...] | None,
+        what: Terminal | tuple[st.ColumnName, ...] | None,
+    ) -> st.AnalyzeTable:
+        noscan = isinstance(what, Terminal)
+        return st.AnalyzeTable(
+            table=table, partition=partition, columns=None if isinstance(what, Terminal) else what, noscan=noscan
+        )
+
+    def analyzed_columns(self, *columns: Terminal) -> tuple[st.ColumnName, ...]:
+        refuse_duplicates([(column.name, column.span) for column in columns], str.lower)
+        return tuple(self.property_path(column) for column in columns)
+
+    def analyze_tables(self, database: st.DatabaseName | None, noscan: Terminal | None) -> st.AnalyzeTables:
+        return st.AnalyzeTables(database=database, noscan=noscan is not None)
+
+    # ---- other forms of CREATE TABLE, and columns
+
+    def temporary(self) -> bool:
+        return True
+
+    def transform(self, name: Terminal, *arguments: Terminal) -> st.ColumnDef:
+        raise refused_transform(name, arguments)
+
+    def row_format(self, word: Terminal, name: Terminal) -> Clause:
+        return Clause("ROW FORMAT", format_of_class(name), word.span)
+
+    def stored_by_classes(self, word: Terminal, reads: Terminal, writes: Terminal) -> Clause:
+        return Clause("USING or STORED AS", format_of_classes(reads, writes), word.span)
+
+    def create_table_like(
+        self,
+        temporary: bool | None,
+        external: Terminal | None,
+        if_not_exists: bool | None,
+        table: st.Name,
+        source: st.Name,
+        *clauses: Clause,
+    ) -> st.CreateTableLike:
+        flags = table_flags(None, temporary, external, if_not_exists, table)
+        options = table_options(once(clauses))
+        del flags["or_replace"], options["comment"]
+        return st.CreateTableLike(table=table, source=source, **flags, **options)
+
+    def add_columns(self, table: st.Name, *columns: Any) -> st.AddColumns:
+        listed = isinstance(columns[0], tuple)
+        return st.AddColumns(table=table, columns=columns[0] if listed else columns)
+
+    def comment_column(self, table: st.Name, column: Terminal, comment: Terminal) -> st.CommentColumn:
+        return st.CommentColumn(table=table, column=column.name, comment=comment.string, column_span=column.span)
+
+    def change_column(
+        self, table: st.Name, column: Terminal, name: Terminal, type_: str, comment: Terminal
+    ) -> st.CommentColumn:
+        return st.CommentColumn(
+            table=table,
+            column=column.name,
+            comment=comment.string,
+            renamed=st.ColumnDef(name.name, type_, None, name.span),
+            column_span=column.span,
+        )
+
+    def comment_on(self, table: st.Name, comment: Terminal) -> st.CommentTable:
+        return st.CommentTable(table=table, comment=comment.string if comment.type == "STRING" else None)
+
+    def comment_on_column(self, name: st.Name, comment: Terminal) -> st.CommentColumn:
+        table, column = table_and_column(name)
+        return st.CommentColumn(
+            table=table,
+            column=column,
+            comment=comment.string if comment.type == "STRING" else None,
+            column_span=name.span,
+        )
 
     # ---- views
 
@@ -231,10 +421,31 @@ class Builder(FilterBuilder):
     def drop_view(self, if_exists: bool | None, view: st.Name) -> st.DropView:
         return st.DropView(view=view, if_exists=bool(if_exists))
 
-    def show_views(self, pattern: Terminal | None) -> st.ShowViews:
-        return st.ShowViews(like=pattern.string if pattern else None)
+    def show_views(self, database: st.DatabaseName | None, pattern: Terminal | None) -> st.ShowViews:
+        return st.ShowViews(like=pattern.string if pattern else None, database=database)
 
-    # ---- partitions
+    # ---- inserting
+
+    def by_name(self, _word: Terminal) -> bool:
+        return True
+
+    def load_data(
+        self,
+        local: Terminal | None,
+        path: Terminal,
+        overwrite: Terminal | None,
+        table: st.Name,
+        partition: tuple[st.PartitionItem, ...] | None,
+    ) -> st.LoadData:
+        require_values(partition or ())
+        return st.LoadData(
+            path=path.string,
+            table=table,
+            partition=partition,
+            overwrite=overwrite is not None,
+            local=local is not None,
+            path_span=path.span,
+        )
 
     def insert(
         self,
@@ -242,7 +453,7 @@ class Builder(FilterBuilder):
         table: st.Name,
         partition: tuple[st.PartitionItem, ...] | None,
         if_not_exists: Terminal | None,
-        columns: tuple[str, ...] | None,
+        columns: tuple[str, ...] | bool | None,
         query: Terminal,
     ) -> st.Insert:
         if if_not_exists is not None:
@@ -253,8 +464,11 @@ class Builder(FilterBuilder):
             overwrite=how.type == "OVERWRITE",
             partition=partition,
             if_not_exists=if_not_exists is not None,
-            columns=columns,
+            columns=columns if isinstance(columns, tuple) else None,
+            by_name=columns is True,
         )
+
+    # ---- partitions
 
     def partition_spec(self, *items: st.PartitionItem) -> tuple[st.PartitionItem, ...]:
         refuse_duplicates([(item.column, item.span) for item in items], str.lower)
@@ -278,7 +492,12 @@ class Builder(FilterBuilder):
         return st.DropPartitions(table=table, specs=tuple(specs), if_exists=bool(if_exists), purge=purge is not None)
 
     def drop_spec(self, *conditions: Filter) -> tuple[Filter, ...]:
+        equal = [one for one in conditions if isinstance(one, Comparison) and one.op == "="]
+        refuse_duplicates([(one.column, one.span) for one in equal], str.lower)
         return conditions
+
+    def valueless(self, name: Terminal) -> None:
+        require_values((st.PartitionItem(name.name, None, name.span),))
 
     def operator(self, op: Terminal) -> str:
         return {"==": "=", "!=": "<>"}.get(op.token.text, op.token.text)
@@ -325,6 +544,80 @@ class Builder(FilterBuilder):
     def as_json(self) -> bool:
         return True
 
+    # ---- moves of partitions, and where and how they are stored
+
+    def rename_partition(
+        self, table: st.Name, partition: tuple[st.PartitionItem, ...], to: tuple[st.PartitionItem, ...]
+    ) -> st.RenamePartition:
+        require_values((*partition, *to))
+        return st.RenamePartition(table=table, partition=partition, to=to)
+
+    def exchange_partitions(self, table: st.Name, *rest: Any) -> st.ExchangePartitions:
+        *partitions, source = rest
+        for spec in partitions:
+            require_values(spec)
+        return st.ExchangePartitions(table=table, partitions=tuple(partitions), source=source)
+
+    def truncate(self, table: st.Name, partition: tuple[st.PartitionItem, ...] | None) -> st.Truncate:
+        require_values(partition or ())
+        return st.Truncate(table=table, partition=partition)
+
+    def set_location(
+        self, table: st.Name, partition: tuple[st.PartitionItem, ...] | None, location: Terminal
+    ) -> st.SetLocation:
+        require_values(partition or ())
+        return st.SetLocation(table=table, location=location.string, partition=partition, location_span=location.span)
+
+    def set_file_format(
+        self, table: st.Name, partition: tuple[st.PartitionItem, ...] | None, name: Terminal
+    ) -> st.SetFileFormat:
+        require_values(partition or ())
+        return st.SetFileFormat(table=table, format=name.name.lower(), partition=partition, format_span=name.span)
+
+    def hive_format(self, word: Terminal, *_classes: Terminal | None) -> Terminal:
+        raise NotSupportedError(
+            "SET FILEFORMAT with classes of Hive is not supported.",
+            position=word.span,
+            hint="Name the format: ALTER TABLE t SET FILEFORMAT parquet",
+        )
+
+    def set_serde(
+        self, table: st.Name, partition: tuple[st.PartitionItem, ...] | None, what: tuple[Terminal | None, Any]
+    ) -> st.SetSerde:
+        require_values(partition or ())
+        serde, found = what
+        return st.SetSerde(
+            table=table,
+            serde=serde.string if serde is not None else None,
+            properties=tuple(pair for pair, _ in found),
+            partition=partition,
+            serde_span=serde.span if serde is not None else table.span,
+            property_spans=tuple(span for _, span in found),
+        )
+
+    def serde_class(self, serde: Terminal, properties: tuple[None, Any] | None) -> tuple[Terminal, Any]:
+        return serde, properties[1] if properties is not None else ()
+
+    def serde_properties(self, *properties: tuple[tuple[str, str], Span]) -> tuple[None, Any]:
+        refuse_duplicates([(key, span) for (key, _), span in properties], str)
+        return None, properties
+
+    # ---- directories of external tables
+
+    def repair_table(self, *parts: Any) -> st.RepairTable:
+        *words, table, what, where = parts
+        repair = words[-1].type == "REPAIR"
+        return st.RepairTable(table=table, repair=repair, what=what or ("ADD" if repair else "SYNC"), where=where)
+
+    def repaired(self, word: Terminal) -> str:
+        return word.word.upper()
+
+    def repaired_where(self, *parts: Filter) -> Filter:
+        return self.where(conjunction(parts))
+
+    def recover_partitions(self, table: st.Name) -> st.RepairTable:
+        return st.RepairTable(table=table, repair=True, what="ADD")
+
     # ---- cubes
 
     def create_cube(
@@ -366,8 +659,8 @@ class Builder(FilterBuilder):
     def drop_cube(self, if_exists: bool | None, name: st.Name) -> st.DropCube:
         return st.DropCube(name=name, if_exists=bool(if_exists))
 
-    def show_cubes(self) -> st.ShowCubes:
-        return st.ShowCubes()
+    def show_cubes(self, database: st.DatabaseName | None) -> st.ShowCubes:
+        return st.ShowCubes(database=database)
 
     # ---- facts
 
@@ -441,8 +734,8 @@ class Builder(FilterBuilder):
     def drop_fact(self, if_exists: bool | None, name: st.Name) -> st.DropFact:
         return st.DropFact(name=name, if_exists=bool(if_exists))
 
-    def show_facts(self) -> st.ShowCubes:
-        return st.ShowCubes(facts=True)
+    def show_facts(self, database: st.DatabaseName | None) -> st.ShowCubes:
+        return st.ShowCubes(facts=True, database=database)
 
     def show_timelines(self, fact: st.Name, storage: Terminal | None, period: Terminal | None) -> st.ShowTimelines:
         return st.ShowTimelines(

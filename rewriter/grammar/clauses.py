@@ -51,6 +51,23 @@ def from_to(first: Span, last: Span) -> Span:
     return Span(first.start, last.end)
 
 
+def inside(table: st.Name, database: st.DatabaseName) -> st.Name:
+    """The table in a database that is named behind it, as in SHOW COLUMNS IN t IN db; it may be named before it, too.
+
+    Raises ``AnalysisError`` SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE 42K05 where these are two.
+    """
+    if len(table.parts) > 1 and table.parts[-2].lower() != database.text.lower():
+        raise AnalysisError(
+            f"SHOW COLUMNS names two databases, {table.parts[-2]} and {database.text}.",
+            condition="SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE",
+            sqlstate="42K05",
+            position=database.span,
+            object=database.text,
+            hint=f"Write SHOW COLUMNS IN {'.'.join(table.parts)}.",
+        )
+    return table if len(table.parts) > 1 else st.Name((database.text, *table.parts), table.span)
+
+
 def once(clauses: Iterable[Clause]) -> dict[str, Any]:
     """The clauses' values by kind; a second one of a kind is an error."""
     found: dict[str, Any] = {}
@@ -109,14 +126,19 @@ def check_if_not_exists(how: Terminal, partition: Iterable[st.PartitionItem], cl
         )
     dynamic = next((item for item in partition if item.value is None), None)
     if dynamic is not None:
-        raise ParseError(
-            f"Operation not allowed: IF NOT EXISTS with dynamic partitions: {dynamic.column}.",
-            condition="INVALID_STATEMENT_OR_CLAUSE",
-            sqlstate="42601",
-            position=dynamic.span,
-            object=dynamic.column,
-            hint="Give every partition column a value, or leave IF NOT EXISTS out.",
-        )
+        raise if_not_exists_of(dynamic.column, dynamic.span)
+
+
+def if_not_exists_of(column: str, position: Span) -> ParseError:
+    """The error for INSERT OVERWRITE … IF NOT EXISTS with a dynamic partition column."""
+    return ParseError(
+        f"Operation not allowed: IF NOT EXISTS with dynamic partitions: {column}.",
+        condition="INVALID_STATEMENT_OR_CLAUSE",
+        sqlstate="42601",
+        position=position,
+        object=column,
+        hint="Give every partition column a value, or leave IF NOT EXISTS out.",
+    )
 
 
 def period_name(name: Terminal) -> str:

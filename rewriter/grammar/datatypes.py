@@ -102,7 +102,7 @@ def _decimal(numbers: Sequence[int], span: Span) -> str:
         raise ParseError(
             f"Decimal scale {scale} exceeds its precision {precision}.",
             condition="DECIMAL_SCALE_EXCEEDS_PRECISION",
-            sqlstate="42K04",
+            sqlstate="22003",
             position=span,
             hint="The scale is the number of digits after the point, the precision that of all digits.",
         )

@@ -164,8 +164,8 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     token = tokens[index]
     # Only INSERT and CREATE VIEW … AS end in a query; elsewhere the state's lookahead may merely seem to allow one.
     if (
-        (tokens[0].is_word("INSERT") or tokens[index - 1].is_word("AS"))
-        and "QUERY" in choices
+        "QUERY" in choices
+        and (tokens[0].is_word("INSERT") or tokens[index - 1].is_word("AS"))
         and starts_query(tokens, index)
         and not _is_column_list(tokens, index)
     ):
@@ -243,13 +243,19 @@ def _readable(terminal: str) -> str:
 
 def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
     token = tokens[index] if index < len(tokens) else None
+    following = tokens[index + 1] if index + 1 < len(tokens) else None
     names = [_readable(name) for name in expected]
     if token is not None:
-        following = tokens[index + 1] if index + 1 < len(tokens) else None
         if token.text == "?" or (token.text == ":" and following is not None and following.start == token.end):
             return "Parameters stand in queries only; write the value itself."
         if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and "NULL" in expected and "STRING" in expected:
+            if _is_string(tokens, index + 1):
+                return "A value is a string, a number, DATE '…', TIMESTAMP '…', TRUE, FALSE or NULL."
+            if following is not None and following.is_operator("("):
+                return "A value is a literal, nothing is computed here: write the value itself."
             return f"A value is a literal: quote it, '{identifier_value(token)}'."
+        if token.is_word("PARTITION") and "','" in names:
+            return "Separate partitions with commas: PARTITION (…), PARTITION (…)"
         if token.is_operator("-") and index > 0 and tokens[index - 1].kind is TokenKind.NUMBER:
             return "A value is a single literal: quote a date, '2015-01-31'."
         if token.kind is TokenKind.WORD:

@@ -77,9 +77,10 @@ _LOOKALIKES = {"‘": "'", "’": "'", "“": '"', "”": '"', "„": '"', "´":
 def tokens(text: str) -> tuple[Token, ...]:
     """All tokens of the text, in order. Linear in its length, about 0.2 ms for 1,000 characters.
 
-    Raises ``ParseError``, with position and hint, for an unterminated string, identifier or comment and for a
-    character that begins nothing in SQL.
+    Raises ``ParseError``, with position and hint, for an unterminated string, identifier or comment, for a character
+    that begins nothing in SQL, and for half of a surrogate pair, which is none.
     """
+    _check_characters(text)
     found: list[Token] = []
     append, match, kinds, make = found.append, _TOKEN.match, _KINDS, Token._make
     position = 0
@@ -194,6 +195,19 @@ def _end_of_comment(text: str, start: int) -> int:
         position=Span(start, start + 2),
         hint="Close it with */. Comments nest: each /* needs its own */.",
     )
+
+
+def _check_characters(text: str) -> None:
+    if text.isascii():
+        return
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ParseError(
+            "The text holds half of a surrogate pair, which is no character.",
+            position=Span(error.start, error.start + 1),
+            hint="Take it out: nothing can store it.",
+        ) from None
 
 
 def _unreadable(text: str, position: int) -> ParseError:

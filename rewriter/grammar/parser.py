@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rewriter.errors import NotSupportedError, ParseError, Span
+from rewriter.grammar.inserts import assembled, split_inserts
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.queries import QUERY_STARTS, read_query, starts_query
 from rewriter.grammar.refusals import refusal
 from rewriter.grammar.statements import (
+    Describe,
+    DescribeQuery,
     DropPartitions,
     Explain,
     ExplainScan,
+    Insert,
     Query,
     ResetSetting,
     Select,
@@ -23,8 +27,14 @@ from rewriter.grammar.statements import (
 
 _EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "ALL")
 _SPARK_EXPLAINED = ("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
-_BY_GRAMMAR = ("CREATE", "DROP", "ALTER", "INSERT", "SHOW", "DESC", "DESCRIBE", "CHECK", "REFRESH")
-_STATEMENTS = "SELECT, INSERT, CREATE, DROP, ALTER TABLE, SHOW, DESCRIBE, CHECK FACT, REFRESH, EXPLAIN, SET, RESET"
+_BY_GRAMMAR = (
+    "CREATE", "DROP", "ALTER", "INSERT", "LOAD", "TRUNCATE", "SHOW", "DESC", "DESCRIBE", "USE", "CHECK",
+    "REFRESH", "MSCK", "REPAIR", "ANALYZE", "COMMENT",
+)  # fmt: skip
+_STATEMENTS = (
+    "SELECT, INSERT, FROM … INSERT, LOAD DATA, CREATE, DROP, ALTER TABLE, TRUNCATE TABLE, MSCK REPAIR TABLE, "
+    "ANALYZE TABLE, SHOW, DESCRIBE, USE, CHECK FACT, REFRESH, EXPLAIN, SET, RESET"
+)
 
 
 def parse(text: str) -> Statement:
@@ -65,10 +75,15 @@ def _one_statement(text: str, found: Sequence[Token]) -> Sequence[Token]:
 
 def _dispatch(text: str, found: Sequence[Token]) -> Statement:
     first = found[0]
+    before, *inserts = (first.is_word("WITH", "FROM") and split_inserts(found)) or ((),)
+    if before:
+        return _inserts(text, before, inserts)
     if first.is_word(*QUERY_STARTS) or first.is_operator("("):
         return Select(query=_with_comments(text, read_query(text, found)))
     if first.is_word("EXPLAIN"):
         return _explain(text, found)
+    if first.is_word("DESC", "DESCRIBE") and (described := _described_query(found[1:])):
+        return DescribeQuery(query=read_query(text, described))
     if first.is_word("SET"):
         return _set(text, found)
     if first.is_word("RESET"):
@@ -81,6 +96,23 @@ def _dispatch(text: str, found: Sequence[Token]) -> Statement:
     raise ParseError(
         f"Syntax error at or near '{first.text}'.", position=first.span, hint=f"Statements are {_STATEMENTS}."
     )
+
+
+def _inserts(text: str, before: Sequence[Token], inserts: Sequence[Sequence[Token]]) -> Statement:
+    """INSERTs behind the WITH or FROM of their queries."""
+    found: list[Insert] = []
+    for number, one in enumerate(inserts):
+        end = Span(one[-1].end, one[-1].end)
+        try:
+            statement = _by_grammar(text, one)
+        except ParseError as error:
+            if error.position == end and number + 1 < len(inserts):
+                # Not the end of the input, but the next INSERT.
+                error.message, error.position = "Syntax error at or near 'INSERT'.", inserts[number + 1][0].span
+            raise
+        assert isinstance(statement, Insert)
+        found.append(replace(statement, span=Span(one[0].start, one[-1].end)))
+    return assembled(text, before, found)
 
 
 def _with_comments(text: str, query: Query) -> Query:
@@ -99,6 +131,8 @@ def _by_grammar(text: str, found: Sequence[Token]) -> Statement:
         statement = parse_tokens(found, text)
     except SyntaxFailure as failure:
         raise refusal(failure.tokens, failure.index) or failure.error from None
+    if isinstance(statement, Describe) and statement.column is not None and (refused := refusal(found, 1)):
+        raise refused  # DESCRIBE FUNCTION f is about no table FUNCTION.
     query = getattr(statement, "query", None)
     if query is not None:
         read_query(text, [token for token in found if token.start >= query.span.start])
@@ -133,6 +167,13 @@ def _explain(text: str, found: Sequence[Token]) -> Explain | ExplainScan:
         options = ", ".join((*_EXPLAINED, *QUERY_STARTS[:3]))
         raise ParseError(f"Syntax error at or near {near}.", position=position, hint=f"Expected {options}.")
     return Explain(what=what, query=read_query(text, query))
+
+
+def _described_query(rest: Sequence[Token]) -> Sequence[Token]:
+    """The tokens of the query that DESCRIBE describes, if it is one; ``DESCRIBE TABLE t`` is about a table."""
+    if rest and rest[0].is_word("QUERY") and starts_query(rest, 1):
+        return rest[1:]
+    return rest if len(rest) > 1 and starts_query(rest, 0) and not rest[0].is_word("TABLE") else ()
 
 
 def _set(text: str, found: Sequence[Token]) -> SetSetting:

@@ -25,8 +25,8 @@ def starts_query(tokens: Sequence[Token], index: int) -> bool:
 def read_query(text: str, tokens: Sequence[Token]) -> Query:
     """The query that the tokens of ``text`` spell, verbatim.
 
-    Nothing is understood but the outline: ``NotSupportedError`` for a multi-insert and for WITH before INSERT,
-    ``ParseError`` where no query begins.
+    Nothing is understood but the outline: ``NotSupportedError`` for an INSERT inside, ``ParseError`` where no query
+    begins.
     """
     start = next((token for token in tokens if not token.is_operator("(")), None)
     if start is None or not start.is_word(*QUERY_STARTS):
@@ -38,40 +38,58 @@ def read_query(text: str, tokens: Sequence[Token]) -> Query:
     if start.is_word("WITH"):
         _check_main(tokens)
     _check_inserts(tokens)
+    _check_conflicts(tokens)
     span = Span(tokens[0].start, tokens[-1].end)
     return Query(text[span.start : span.end], span)
 
 
+def after_with(tokens: Sequence[Token]) -> int:
+    """The index of the token behind the common table expressions of WITH, the first token; their number without one."""
+    depth = 0
+    for index, token in enumerate(tokens, start=1):
+        depth += token.is_operator("(") - token.is_operator(")")
+        after = tokens[index] if index < len(tokens) else None
+        if depth == 0 and token.is_operator(")") and not (after and (after.is_operator(",") or after.is_word("AS"))):
+            return index
+    return len(tokens)
+
+
 def _check_main(tokens: Sequence[Token]) -> None:
     """Refuses what follows the common table expressions of WITH and is no query."""
-    depth = 0
-    for token, after in pairwise(tokens):
-        depth += token.is_operator("(") - token.is_operator(")")
-        if depth or not token.is_operator(")") or after.is_operator(",") or after.is_word("AS"):
-            continue
-        if after.is_word("INSERT"):
-            raise NotSupportedError(
-                "WITH before INSERT is not supported.",
-                position=after.span,
-                hint="Put WITH where the query begins: INSERT INTO t WITH x AS (…) SELECT …",
-            )
-        if after.is_word(*_CHANGES):
-            raise NotSupportedError(
-                f"{after.upper} is not supported: rows are not changed in place.",
-                position=after.span,
-                hint="Write the partition anew: INSERT OVERWRITE t PARTITION (…) SELECT …",
-            )
-        return
+    main = after_with(tokens)
+    if main < len(tokens) and tokens[main].is_word(*_CHANGES):
+        raise NotSupportedError(
+            f"{tokens[main].upper} is not supported: rows are not changed in place.",
+            position=tokens[main].span,
+            hint="Write the partition anew: INSERT OVERWRITE t PARTITION (…) SELECT …",
+        )
 
 
 def _check_inserts(tokens: Sequence[Token]) -> None:
-    """Refuses ``FROM s INSERT … INSERT …``."""
+    """Refuses an INSERT inside of what must be a query, as in ``INSERT INTO t FROM s INSERT INTO u SELECT a``."""
     depth = 0
     for token, after in pairwise(tokens):
         depth += token.is_operator("(") - token.is_operator(")")
         if depth == 0 and token.is_word("INSERT") and after.is_word("INTO", "OVERWRITE"):
             raise NotSupportedError(
-                "An INSERT after the query's FROM (multi-insert) is not supported yet.",
+                "An INSERT inside of a query is not supported.",
                 position=token.span,
-                hint="Write one statement for each target: INSERT INTO t SELECT … FROM s",
+                hint="What is inserted into several tables stands first: FROM s INSERT INTO t SELECT … INSERT INTO u …",
+            )
+
+
+def _check_conflicts(tokens: Sequence[Token]) -> None:
+    """Refuses ``ON CONFLICT …`` and ``ON DUPLICATE KEY …`` behind what an INSERT inserts."""
+    depth = 0
+    for token, word, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        depth += token.is_operator("(") - token.is_operator(")")
+        if depth or not token.is_word("ON"):
+            continue
+        conflict = word.is_word("CONFLICT") and (after.is_word("DO", "ON") or after.is_operator("("))
+        if conflict or (word.is_word("DUPLICATE") and after.is_word("KEY")):
+            raise NotSupportedError(
+                f"ON {word.upper} is not supported: no column is a key, and rows are not changed in place.",
+                position=Span(token.start, word.end),
+                hint="Write the partition anew: INSERT OVERWRITE t PARTITION (…) SELECT …, the old rows that stay "
+                "UNION ALL the new ones.",
             )

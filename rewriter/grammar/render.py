@@ -52,7 +52,7 @@ def _words(*parts: str | None) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _name(name: st.Name) -> str:
+def _name(name: st.Name | st.ColumnName) -> str:
     return ".".join(map(quote_name, name.parts))
 
 
@@ -95,16 +95,62 @@ def _column(column: st.ColumnDef) -> str:
 
 def _create_table(s: st.CreateTable) -> str:
     return _words(
-        "CREATE EXTERNAL TABLE" if s.external else "CREATE TABLE",
-        "IF NOT EXISTS" if s.if_not_exists else None,
+        _creates(s),
         _name(s.table),
         _list(map(_column, s.columns)),
+        *_table_clauses(s),
+    )
+
+
+def _create_table_as(s: st.CreateTableAs) -> str:
+    return _words(_creates(s), _name(s.table), *_table_clauses(s), f"AS {s.query.text}")
+
+
+def _create_table_like(s: st.CreateTableLike) -> str:
+    return _words(
+        _creates(s),
+        _name(s.table),
+        f"LIKE {_name(s.source)}",
+        f"USING {quote_name(s.format)}" if s.format is not None else None,
+        _option("LOCATION", s.location),
+        _properties(s.properties),
+    )
+
+
+def _creates(s: st.CreateTable | st.CreateTableAs | st.CreateTableLike) -> str:
+    return _words(
+        "CREATE",
+        "OR REPLACE" if not isinstance(s, st.CreateTableLike) and s.or_replace else None,
+        "TEMPORARY" if s.temporary else None,
+        "EXTERNAL" if s.external else None,
+        "TABLE",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+    )
+
+
+def _table_clauses(s: st.CreateTable | st.CreateTableAs) -> tuple[str | None, ...]:
+    return (
         f"USING {quote_name(s.format)}" if s.format is not None else None,
         f"PARTITIONED BY {_list(map(_column, s.partitioned_by))}" if s.partitioned_by else None,
         _option("COMMENT", s.comment),
         _option("LOCATION", s.location),
         _properties(s.properties),
     )
+
+
+def _add_columns(s: st.AddColumns) -> str:
+    return f"ALTER TABLE {_name(s.table)} ADD COLUMNS {_list(map(_column, s.columns))}"
+
+
+def _comment_column(s: st.CommentColumn) -> str:
+    if s.renamed is not None:
+        change = _words(quote_name(s.column), _column(s.renamed), _option("COMMENT", s.comment))
+        return f"ALTER TABLE {_name(s.table)} CHANGE COLUMN {change}"
+    return f"COMMENT ON COLUMN {_name(s.table)}.{quote_name(s.column)} IS {_text_or_null(s.comment)}"
+
+
+def _text_or_null(text: str | None) -> str:
+    return "NULL" if text is None else quote(text)
 
 
 def _properties(properties: tuple[tuple[str, str], ...]) -> str | None:
@@ -145,7 +191,39 @@ def _drop(kind: str, name: st.Name, if_exists: bool, purge: bool = False) -> str
 
 
 def _describe(s: st.Describe) -> str:
-    return _words("DESCRIBE", s.kind, "EXTENDED" if s.extended else None, _name(s.name))
+    return _words(
+        "DESCRIBE",
+        s.kind,
+        "EXTENDED" if s.extended else None,
+        _name(s.name),
+        _partition(s.partition),
+        _name(s.column) if s.column is not None else None,
+        "AS JSON" if s.as_json else None,
+    )
+
+
+def _show_table_extended(s: st.ShowTableExtended) -> str:
+    return _words("SHOW TABLE EXTENDED", _in(s.database), _option("LIKE", s.like), _partition(s.partition))
+
+
+def _show_table_properties(s: st.ShowTableProperties) -> str:
+    return _words("SHOW TBLPROPERTIES", _name(s.table), None if s.key is None else f"({quote(s.key)})")
+
+
+def _analyze_table(s: st.AnalyzeTable) -> str:
+    columns = None
+    if s.columns is not None:
+        columns = f"FOR COLUMNS {', '.join(map(_name, s.columns))}" if s.columns else "FOR ALL COLUMNS"
+    return _words(
+        f"ANALYZE TABLE {_name(s.table)}",
+        _partition(s.partition),
+        "COMPUTE STATISTICS",
+        "NOSCAN" if s.noscan else columns,
+    )
+
+
+def _analyze_tables(s: st.AnalyzeTables) -> str:
+    return _words("ANALYZE TABLES", _in(s.database), "COMPUTE STATISTICS", "NOSCAN" if s.noscan else None)
 
 
 def _partition(spec: tuple[st.PartitionItem, ...] | None) -> str | None:
@@ -164,8 +242,18 @@ def _insert(s: st.Insert) -> str:
         _name(s.table),
         _partition(s.partition),
         "IF NOT EXISTS" if s.if_not_exists else None,
-        _names(s.columns),
+        "BY NAME" if s.by_name else _names(s.columns),
         s.query.text,
+    )
+
+
+def _load_data(s: st.LoadData) -> str:
+    return _words(
+        "LOAD DATA LOCAL INPATH" if s.local else "LOAD DATA INPATH",
+        quote(s.path),
+        "OVERWRITE INTO TABLE" if s.overwrite else "INTO TABLE",
+        _name(s.table),
+        _partition(s.partition),
     )
 
 
@@ -187,6 +275,22 @@ def _drop_partitions(s: st.DropPartitions) -> str:
     )
 
 
+def _exchange_partitions(s: st.ExchangePartitions) -> str:
+    specs = ", ".join(_partition(spec) or "" for spec in s.partitions)
+    return f"ALTER TABLE {_name(s.table)} EXCHANGE {specs} WITH TABLE {_name(s.source)}"
+
+
+def _stored(s: st.SetLocation | st.SetFileFormat | st.SetSerde, *words: str | None) -> str:
+    return _words(f"ALTER TABLE {_name(s.table)}", _partition(s.partition), "SET", *words)
+
+
+def _set_serde(s: st.SetSerde) -> str:
+    pairs = "SERDEPROPERTIES " + _list(f"{quote(key)} = {quote(value)}" for key, value in s.properties)
+    if s.serde is None:
+        return _stored(s, pairs)
+    return _stored(s, f"SERDE {quote(s.serde)}", f"WITH {pairs}" if s.properties else None)
+
+
 def _show_partitions(s: st.ShowPartitions) -> str:
     keys = (quote_name(key.column) + (" DESC" if key.descending else "") for key in s.order_by)
     return _words(
@@ -197,6 +301,15 @@ def _show_partitions(s: st.ShowPartitions) -> str:
         f"ORDER BY {', '.join(keys)}" if s.order_by else None,
         None if s.limit is None else f"LIMIT {s.limit}",
         "AS JSON" if s.as_json else None,
+    )
+
+
+def _repair_table(s: st.RepairTable) -> str:
+    return _words(
+        "MSCK REPAIR TABLE" if s.repair else "MSCK TABLE",
+        _name(s.table),
+        f"{s.what} PARTITIONS",
+        None if s.where is None else f"PARTITION ({render_filter(s.where)})",
     )
 
 
@@ -296,6 +409,26 @@ def _refresh_fact(s: st.RefreshFact) -> str:
     return _words(f"REFRESH FACT {_name(s.fact)}", _bounds(s), "DRY RUN" if s.dry_run else None)
 
 
+def _database(database: st.DatabaseName) -> str:
+    return quote_name(database.text)
+
+
+def _in(database: st.DatabaseName | None) -> str | None:
+    return None if database is None else f"IN {_database(database)}"
+
+
+def _create_database(s: st.CreateDatabase) -> str:
+    properties = _properties(s.properties)
+    return _words(
+        "CREATE DATABASE",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        _database(s.database),
+        _option("COMMENT", s.comment),
+        _option("LOCATION", s.location),
+        f"WITH DB{properties.removeprefix('TBL')}" if properties is not None else None,
+    )
+
+
 def _key(key: str) -> str:
     return key if _PLAIN_KEY.fullmatch(key) else "`" + key.replace("`", "``") + "`"
 
@@ -311,20 +444,42 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.Explain: _explain,
     st.ExplainScan: _explain_scan,
     st.CreateTable: _create_table,
+    st.CreateTableAs: _create_table_as,
+    st.CreateTableLike: _create_table_like,
+    st.AddColumns: _add_columns,
+    st.CommentColumn: _comment_column,
+    st.CommentTable: lambda s: f"COMMENT ON TABLE {_name(s.table)} IS {_text_or_null(s.comment)}",
     st.DropTable: lambda s: _drop("TABLE", s.table, s.if_exists, s.purge),
     st.SetProperties: _set_properties,
     st.UnsetProperties: _unset_properties,
     st.SetTimeline: _set_timeline,
-    st.ShowTables: lambda s: _words("SHOW TABLES", _option("LIKE", s.like)),
+    st.ShowTables: lambda s: _words("SHOW TABLES", _in(s.database), _option("LIKE", s.like)),
     st.CreateView: _create_view,
     st.DropView: lambda s: _drop("VIEW", s.view, s.if_exists),
-    st.ShowViews: lambda s: _words("SHOW VIEWS", _option("LIKE", s.like)),
-    st.ShowCubes: lambda s: "SHOW FACTS" if s.facts else "SHOW CUBES",
+    st.ShowViews: lambda s: _words("SHOW VIEWS", _in(s.database), _option("LIKE", s.like)),
+    st.ShowCubes: lambda s: _words("SHOW FACTS" if s.facts else "SHOW CUBES", _in(s.database)),
     st.Describe: _describe,
+    st.DescribeQuery: lambda s: f"DESCRIBE QUERY {s.query.text}",
+    st.ShowTableExtended: _show_table_extended,
+    st.ShowColumns: lambda s: f"SHOW COLUMNS IN {_name(s.table)}",
+    st.ShowTableProperties: _show_table_properties,
+    st.AnalyzeTable: _analyze_table,
+    st.AnalyzeTables: _analyze_tables,
     st.Insert: _insert,
+    st.MultiInsert: lambda s: _words(s.source.text, *map(_insert, s.inserts)),
+    st.LoadData: _load_data,
     st.AddPartitions: _add_partitions,
     st.DropPartitions: _drop_partitions,
     st.ShowPartitions: _show_partitions,
+    st.RenamePartition: lambda s: _words(
+        f"ALTER TABLE {_name(s.table)}", _partition(s.partition), "RENAME TO", _partition(s.to)
+    ),
+    st.ExchangePartitions: _exchange_partitions,
+    st.Truncate: lambda s: _words(f"TRUNCATE TABLE {_name(s.table)}", _partition(s.partition)),
+    st.SetLocation: lambda s: _stored(s, f"LOCATION {quote(s.location)}"),
+    st.SetFileFormat: lambda s: _stored(s, f"FILEFORMAT {quote_name(s.format)}"),
+    st.SetSerde: _set_serde,
+    st.RepairTable: _repair_table,
     st.CreateCube: _create_cube,
     st.CreateFact: _create_fact,
     st.DropCube: lambda s: _drop("CUBE", s.name, s.if_exists),
@@ -335,6 +490,19 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.CheckFact: lambda s: _words(f"CHECK FACT {_name(s.fact)}", _bounds(s)),
     st.RefreshFact: _refresh_fact,
     st.RefreshTimelines: lambda s: f"REFRESH TIMELINES OF {_name(s.fact)}",
+    st.CreateDatabase: _create_database,
+    st.DropDatabase: lambda s: _words(
+        "DROP DATABASE", "IF EXISTS" if s.if_exists else None, _database(s.database), "CASCADE" if s.cascade else None
+    ),
+    st.ShowDatabases: lambda s: (
+        "SHOW CURRENT DATABASE" if s.current else _words("SHOW DATABASES", _option("LIKE", s.like))
+    ),
+    st.DescribeDatabase: lambda s: _words(
+        "DESCRIBE DATABASE", "EXTENDED" if s.extended else None, _database(s.database)
+    ),
+    st.UseDatabase: lambda s: f"USE DATABASE {_database(s.database)}",
+    st.Rename: lambda s: f"ALTER {s.kind} {_name(s.name)} RENAME TO {'.'.join(map(quote_name, s.to.parts))}",
+    st.ShowCreate: lambda s: _words(f"SHOW CREATE {s.kind}", _name(s.name), "AS SERDE" if s.as_serde else None),
     st.SetSetting: _set,
     st.ResetSetting: lambda s: "RESET" if s.key is None else f"RESET {_key(s.key)}",
 }

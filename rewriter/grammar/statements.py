@@ -28,6 +28,34 @@ class Name:
 
 
 @dataclass(frozen=True)
+class ColumnName:
+    """A column, or with several ``parts`` a field within it; without quotes, as typed. It belongs to no database."""
+
+    parts: tuple[str, ...]
+    span: Span = field(default=Span(0, 0), compare=False)
+
+    @property
+    def last(self) -> str:
+        return self.parts[-1]
+
+
+@dataclass(frozen=True)
+class DatabaseName:
+    """The name of a database, without quotes, as typed. It belongs to no other database."""
+
+    text: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class NewName:
+    """What something is to be called; without a database it stays in the one where it is."""
+
+    parts: tuple[str, ...]
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class Literal:
     """A literal of the dialect.
 
@@ -92,17 +120,79 @@ class Explain(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateTable(Statement):
+class NewTable(Statement):
+    """What all forms of CREATE TABLE say."""
+
     table: Name
-    columns: tuple[ColumnDef, ...]
-    partitioned_by: tuple[ColumnDef, ...] = ()
     external: bool = False
+    temporary: bool = False
     if_not_exists: bool = False
     format: str | None = None
     location: str | None = None
-    comment: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     property_spans: tuple[Span, ...] = field(default=(), compare=False)
+    format_span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTable(NewTable):
+    """``CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE [IF NOT EXISTS] t (columns) …``."""
+
+    columns: tuple[ColumnDef, ...]
+    partitioned_by: tuple[ColumnDef, ...] = ()
+    comment: str | None = None
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTableAs(NewTable):
+    """``CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE [IF NOT EXISTS] t … AS query``.
+
+    ``partitioned_by`` refers to columns that the query answers: none has a type.
+    """
+
+    query: Query
+    partitioned_by: tuple[ColumnDef, ...] = ()
+    comment: str | None = None
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTableLike(NewTable):
+    """``CREATE [TEMPORARY] [EXTERNAL] TABLE [IF NOT EXISTS] t LIKE source …``."""
+
+    source: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddColumns(Statement):
+    """``ALTER TABLE t ADD COLUMNS (c type [COMMENT '…'], …)``."""
+
+    table: Name
+    columns: tuple[ColumnDef, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommentColumn(Statement):
+    """``ALTER TABLE t ALTER COLUMN c COMMENT '…'``, or ``CHANGE COLUMN c c type COMMENT '…'``, which changes no more.
+
+    ``comment`` is ``None`` where ``COMMENT ON COLUMN t.c IS NULL`` takes it away. ``renamed`` is what CHANGE says of
+    the column: it must be as the column is.
+    """
+
+    table: Name
+    column: str
+    comment: str | None
+    renamed: ColumnDef | None = None
+    column_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommentTable(Statement):
+    """``COMMENT ON TABLE t IS '…'``, or ``IS NULL``, where ``comment`` is ``None``."""
+
+    table: Name
+    comment: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +239,7 @@ class SetTimeline(Statement):
 @dataclass(frozen=True, kw_only=True)
 class ShowTables(Statement):
     like: str | None = None
+    database: DatabaseName | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,15 +247,75 @@ class ShowCubes(Statement):
     """``SHOW CUBES`` or, with ``facts``, ``SHOW FACTS``."""
 
     facts: bool = False
+    database: DatabaseName | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Describe(Statement):
-    """``DESCRIBE [EXTENDED|FORMATTED] [TABLE] t``; ``kind`` is ``TABLE``, ``CUBE`` or ``FACT``."""
+    """``DESCRIBE [EXTENDED|FORMATTED] [TABLE] t [PARTITION (…)] [column] [AS JSON]``.
+
+    ``kind`` is ``TABLE``, ``CUBE`` or ``FACT``; of these two everything but the name is left out.
+    """
 
     name: Name
     kind: str = "TABLE"
     extended: bool = False
+    partition: tuple[PartitionItem, ...] | None = None
+    column: ColumnName | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeQuery(Statement):
+    """``DESCRIBE [QUERY] query``."""
+
+    query: Query
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowTableExtended(Statement):
+    """``SHOW TABLE EXTENDED [IN database] LIKE 'pattern' [PARTITION (…)]``."""
+
+    like: str
+    database: DatabaseName | None = None
+    partition: tuple[PartitionItem, ...] | None = None
+    like_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowColumns(Statement):
+    """``SHOW COLUMNS IN t [IN database]``: the database is part of the name."""
+
+    table: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowTableProperties(Statement):
+    """``SHOW TBLPROPERTIES t [('key')]``."""
+
+    table: Name
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyzeTable(Statement):
+    """``ANALYZE TABLE t [PARTITION (…)] COMPUTE STATISTICS [NOSCAN | FOR COLUMNS … | FOR ALL COLUMNS]``.
+
+    ``columns`` is ``None`` without FOR and empty for all of them; NOSCAN and columns exclude each other.
+    """
+
+    table: Name
+    partition: tuple[PartitionItem, ...] | None = None
+    columns: tuple[ColumnName, ...] | None = None
+    noscan: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyzeTables(Statement):
+    """``ANALYZE TABLES [IN database] COMPUTE STATISTICS [NOSCAN]``."""
+
+    database: DatabaseName | None = None
+    noscan: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,13 +340,15 @@ class DropView(Statement):
 @dataclass(frozen=True, kw_only=True)
 class ShowViews(Statement):
     like: str | None = None
+    database: DatabaseName | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Insert(Statement):
-    """``INSERT INTO|OVERWRITE [TABLE] t [PARTITION (…) [IF NOT EXISTS]] [(cols)] query``.
+    """``INSERT INTO|OVERWRITE [TABLE] t [PARTITION (…) [IF NOT EXISTS]] [(cols)|BY NAME] query``.
 
-    ``partition`` is ``None`` without the clause.
+    ``partition`` is ``None`` without the clause. A WITH or FROM that stands before INSERT belongs to ``query``, in
+    which blanks take the place of what is between them.
     """
 
     table: Name
@@ -204,6 +357,30 @@ class Insert(Statement):
     partition: tuple[PartitionItem, ...] | None = None
     if_not_exists: bool = False
     columns: tuple[str, ...] | None = None
+    by_name: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiInsert(Statement):
+    """``[WITH …] FROM source INSERT … SELECT … INSERT … SELECT …``, two of them at least.
+
+    ``source`` reaches from WITH or FROM to the first INSERT; the query of each insert is its own SELECT alone.
+    """
+
+    source: Query
+    inserts: tuple[Insert, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadData(Statement):
+    """``LOAD DATA [LOCAL] INPATH 'path' [OVERWRITE] INTO TABLE t [PARTITION (…)]``."""
+
+    path: str
+    table: Name
+    partition: tuple[PartitionItem, ...] | None = None
+    overwrite: bool = False
+    local: bool = False
+    path_span: Span = field(default=Span(0, 0), compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +406,66 @@ class DropPartitions(Statement):
     purge: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class RenamePartition(Statement):
+    """``ALTER TABLE t PARTITION (…) RENAME TO PARTITION (…)``."""
+
+    table: Name
+    partition: tuple[PartitionItem, ...]
+    to: tuple[PartitionItem, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExchangePartitions(Statement):
+    """``ALTER TABLE t EXCHANGE PARTITION (…)[, (…)] WITH TABLE source``: from ``source`` to ``table``."""
+
+    table: Name
+    partitions: tuple[tuple[PartitionItem, ...], ...]
+    source: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truncate(Statement):
+    """``TRUNCATE TABLE t [PARTITION (…)]``; the spec may be partial."""
+
+    table: Name
+    partition: tuple[PartitionItem, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetLocation(Statement):
+    """``ALTER TABLE t [PARTITION (…)] SET LOCATION '…'``."""
+
+    table: Name
+    location: str
+    partition: tuple[PartitionItem, ...] | None = None
+    location_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetFileFormat(Statement):
+    """``ALTER TABLE t [PARTITION (…)] SET FILEFORMAT f``; the format is in lower case."""
+
+    table: Name
+    format: str
+    partition: tuple[PartitionItem, ...] | None = None
+    format_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetSerde(Statement):
+    """``ALTER TABLE t [PARTITION (…)] SET SERDE '…' [WITH SERDEPROPERTIES (…)]``, or ``SET SERDEPROPERTIES (…)``, where
+    ``serde`` is ``None``.
+    """
+
+    table: Name
+    serde: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    partition: tuple[PartitionItem, ...] | None = None
+    serde_span: Span = field(default=Span(0, 0), compare=False)
+    property_spans: tuple[Span, ...] = field(default=(), compare=False)
+
+
 @dataclass(frozen=True)
 class SortKey:
     """``column [ASC|DESC]`` in ORDER BY."""
@@ -248,6 +485,19 @@ class ShowPartitions(Statement):
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     as_json: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepairTable(Statement):
+    """``MSCK [REPAIR] TABLE t [ADD|DROP|SYNC PARTITIONS] [PARTITION (filter)]``; ``what`` is one of the three words.
+
+    Without ``repair`` it only reports. ALTER TABLE … RECOVER PARTITIONS is a repair that adds.
+    """
+
+    table: Name
+    repair: bool
+    what: str
+    where: Filter | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -396,6 +646,59 @@ class RefreshFact(Statement):
 @dataclass(frozen=True, kw_only=True)
 class RefreshTimelines(Statement):
     fact: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateDatabase(Statement):
+    database: DatabaseName
+    if_not_exists: bool = False
+    comment: str | None = None
+    location: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropDatabase(Statement):
+    database: DatabaseName
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowDatabases(Statement):
+    """``SHOW DATABASES [LIKE 'pattern']``, or, with ``current``, ``SHOW CURRENT DATABASE``."""
+
+    like: str | None = None
+    current: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeDatabase(Statement):
+    database: DatabaseName
+    extended: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseDatabase(Statement):
+    database: DatabaseName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rename(Statement):
+    """``ALTER TABLE|VIEW a RENAME TO b``; ``kind`` is ``TABLE`` or ``VIEW``."""
+
+    kind: str
+    name: Name
+    to: NewName
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowCreate(Statement):
+    """``SHOW CREATE TABLE|VIEW|CUBE|FACT x [AS SERDE]``; ``kind`` is the word before the name."""
+
+    kind: str
+    name: Name
+    as_serde: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -12,6 +12,8 @@ from sqlglot import exp
 
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Cube, Fact, Partition, Table, View
+from rewriter.catalog.names import DEFAULT_DATABASE, seen_from
+from rewriter.catalog.temporary import shown
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
 from rewriter.planner.inlining import (
     CteReferences,
@@ -23,6 +25,7 @@ from rewriter.planner.inlining import (
     shadowed,
 )
 from rewriter.planner.joins import nullable, relations
+from rewriter.planner.names import catalog_name
 from rewriter.planner.projections import own_nodes, substituted
 from rewriter.planner.text import QueryText, has_place
 from rewriter.planner.trees import children
@@ -31,14 +34,18 @@ from rewriter.timeline.timelines import PartitionTimeline
 
 #: What may stand before a path: SELECT … FROM parquet.`path`.
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
-#: The one database that there is.
-DATABASE = "default"
 
 
 class CatalogReader(Protocol):
-    """What planning reads. A ``Snapshot`` of the catalog is one; planning never writes."""
+    """What planning reads. A ``Snapshot`` of the catalog is one; planning never writes.
+
+    Names are the catalog's (``catalog.names``); ``current`` is the database of those that are typed without one.
+    """
+
+    current: str
 
     def find(self, name: str) -> Table | Cube | Fact | None: ...
+    def temporary(self, name: str) -> Table | None: ...
     def table(self, name: str) -> Table: ...
     def cube(self, name: str) -> Cube: ...
     def facts_of(self, cube_name: str) -> tuple[Fact, ...]: ...
@@ -146,7 +153,7 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
         if not isinstance(node.this, exp.Identifier) or ctes.of(node) is not None or node.find_ancestor(exp.Hint):
             continue
         span = _name_span(query, node)
-        if node.db.lower() in FILE_FORMATS and node.args.get("db") is not None:
+        if is_file(node):
             files += 1
             tables[id(node)] = TableReference(node, _file(node, -files), span, None)
             continue
@@ -191,21 +198,29 @@ def did_you_mean(name: str, names: list[str]) -> str | None:
 
 
 def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) -> Table | Cube | Fact:
-    database = node.args.get("db")
-    found = reader.find(node.name) if (database is None or node.db.lower() == DATABASE) and not node.catalog else None
+    found = meaning(node, reader)
     if found is None:
-        names = [table.name for table in reader.tables()]
-        names += [cube.name for cube in reader.cubes()] + [fact.name for fact in reader.facts()]
-        names += [view.name for view in reader.views()]
+        every = (reader.tables(), reader.cubes(), reader.facts(), reader.views())
+        names = [shown(seen_from(reader.current, one.name)) for kind in every for one in kind]
+        name = catalog_name(node, reader.current)
+        wanted = node.name if name is None else seen_from(reader.current, name)
         raise AnalysisError(
             f"The table, cube or fact {node.sql(dialect='spark', comments=False)} cannot be found.",
             condition="TABLE_OR_VIEW_NOT_FOUND",
             sqlstate="42P01",
             position=query.place(span),
             object=node.name,
-            hint=did_you_mean(node.name, names) or "SHOW TABLES, SHOW CUBES and SHOW FACTS list what there is.",
+            hint=did_you_mean(wanted, names) or _where_to_look(node, reader),
         )
     return found
+
+
+def _where_to_look(node: exp.Table, reader: CatalogReader) -> str:
+    if node.db:
+        return "SHOW DATABASES lists the databases; SHOW TABLES, SHOW CUBES and SHOW FACTS IN one list what is there."
+    return "SHOW TABLES, SHOW CUBES and SHOW FACTS list what there is" + (
+        "." if reader.current == DEFAULT_DATABASE else f" in {reader.current}, the current database."
+    )
 
 
 def _blocks(
@@ -300,18 +315,20 @@ def _kept_apart(value: exp.Expr, select: exp.Select, source: CubeSource) -> exp.
     return exp.Coalesce(this=value.copy(), expressions=[])
 
 
-def databases(text: QueryText, names: Collection[str]) -> Iterator[tuple[Span, exp.Column]]:
-    """``default.`` in ``default.flights.carrier``, with the column, for tables called one of ``names`` (in lower case):
-    what takes a name's place belongs to no database.
+def meaning(node: exp.Table, reader: CatalogReader) -> Table | Cube | Fact | None:
+    """What a name behind FROM that is no CTE means to the catalog, a temporary table of the session's before all else;
+    ``None`` for files, views and what is not there.
     """
-    for column in text.find_all(exp.Column) if names else ():
-        database, table = column.args.get("db"), column.args.get("table")
-        if column.args.get("catalog") or column.find_ancestor(exp.Hint):
-            continue
-        if not (has_place(database) and has_place(table)):
-            continue
-        if database.name.lower() == DATABASE and table.name.lower() in names:
-            yield Span(database.meta["start"], table.meta["start"]), column
+    if is_file(node):
+        return None
+    temporary = None if node.db else reader.temporary(node.name)
+    name = catalog_name(node, reader.current)
+    return temporary or (None if name is None else reader.find(name))
+
+
+def is_file(node: exp.Table) -> bool:
+    """Whether a name behind FROM is a path: ``parquet.`path```. No database is called as a format is."""
+    return node.args.get("db") is not None and node.db.lower() in FILE_FORMATS and not node.catalog
 
 
 def renames(relation: exp.Expr) -> bool:

@@ -9,17 +9,18 @@ from sqlglot import exp
 
 from rewriter.catalog.models import Cube, Fact
 from rewriter.errors import Span
-from rewriter.planner.blocks import DATABASE, FILE_FORMATS, CatalogReader
+from rewriter.planner.blocks import CatalogReader, meaning
 from rewriter.planner.closed import escaping
 from rewriter.planner.derived import DerivedText, Piece, Replacement, alias_text, replaced
 from rewriter.planner.inlining import CteReferences
 from rewriter.planner.joins import relations
+from rewriter.planner.names import prefix_of
 from rewriter.planner.plan import quote_identifier
 from rewriter.planner.scalars import is_scalar
 from rewriter.planner.text import QueryText, has_place
 
 _CLAUSES = ("expressions", "from_", "where")
-_PARTS = ("this", "db", "alias")
+_PARTS = ("this", "db", "catalog", "alias")
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,9 @@ class _Shared:
             elif node.args.get("db") is None:
                 # A name with its database is never that of a CTE that the copy's new place sees.
                 span = _place(node.this)
-                inside.append(Replacement(Span(span.start, span.start), (Piece(f"{DATABASE}.", span),)))
+                inside.append(
+                    Replacement(Span(span.start, span.start), (Piece(prefix_of(self._reader.current), span),))
+                )
         return replaced(self._text, self._definitions[id(cte)].body, inside)
 
     def _fits(self, cte: exp.CTE) -> bool:
@@ -151,7 +154,7 @@ class _Shared:
         through = self._references.of(read)
         if through is not None:
             return self._fits(through) and escaping(cte.this, self._reader) is None
-        found = None if read.db.lower() in FILE_FORMATS else self._reader.find(read.name)
+        found = meaning(read, self._reader)
         return isinstance(found, Cube | Fact) and escaping(cte.this, self._reader) is None
 
     def _uses(self, cte: exp.CTE) -> int:

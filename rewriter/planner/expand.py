@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewriter.catalog.models import View
+from rewriter.catalog.names import seen_from
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
-from rewriter.planner.blocks import DATABASE, FILE_FORMATS, CatalogReader, databases
+from rewriter.planner.apart import told_apart
+from rewriter.planner.blocks import CatalogReader, is_file
 from rewriter.planner.closed import escaping, is_correlatable
 from rewriter.planner.ctes import expand_ctes
 from rewriter.planner.derived import DerivedText, Piece, Replacement, alias_text, replaced
 from rewriter.planner.inlining import CteReferences
+from rewriter.planner.names import Key, catalog_name, databases, key_of, prefix_of
 from rewriter.planner.plan import quote_identifier
 from rewriter.planner.text import QueryText, has_place
 
@@ -28,7 +31,7 @@ LONGEST = 1_000_000
 DEEPEST = 100
 
 #: What may hang on the name of a view; anything else (TABLESAMPLE, PIVOT …) would mean another thing elsewhere.
-_PARTS = ("this", "db", "alias", "joins", "laterals")
+_PARTS = ("this", "db", "catalog", "alias", "joins", "laterals")
 
 
 def expand(text: QueryText, reader: CatalogReader, within: str | None = None) -> QueryText:
@@ -63,22 +66,27 @@ class _Views:
     def replacements(self, text: QueryText, chain: tuple[str, ...]) -> list[Replacement]:
         """What puts derived tables in the place of the views that the user's query names."""
         found: list[Replacement] = []
-        names: set[str] = set()
-        for node, span in _names(text):
-            view = self._view(node)
-            if view is None:
+        keys: set[Key | None] = set()
+        current = self._reader.current
+        for node, span in names_in(text):
+            view = self._view(node, current)
+            if view is None or (not node.db and self._reader.temporary(node.name) is not None):
                 continue
             try:
                 found += self._replacing(text, node, span, view, chain)
             except (AnalysisError, NotSupportedError, ParseError) as error:
                 raise error.at(text.place(span)) from None
             self.named[span] = view.name
-            names |= set() if node.alias else {node.name.lower()}
-        return found + [Replacement(span, ()) for span, _ in databases(text, names)]
+            keys |= set() if node.alias else {key_of(node, current)}
+        return found + [Replacement(span, ()) for span, _ in databases(text, keys)]
 
-    def _view(self, node: exp.Table) -> View | None:
-        ours = (node.args.get("db") is None or node.db.lower() == DATABASE) and not node.catalog
-        return self._reader.find_view(node.name) if ours else None
+    def _view(self, node: exp.Table, current: str) -> View | None:
+        name = None if is_file(node) else catalog_name(node, current)
+        return None if name is None else self._reader.find_view(name)
+
+    def _seen(self, view: View) -> str:
+        """The view's name as the query would write it."""
+        return seen_from(self._reader.current, view.name)
 
     def _replacing(
         self, text: QueryText, node: exp.Table, span: Span, view: View, chain: tuple[str, ...]
@@ -89,7 +97,7 @@ class _Views:
             raise NotSupportedError(
                 f"Nothing but an alias may follow the view {view.name}: no TABLESAMPLE, PIVOT or time travel.",
                 object=view.name,
-                hint=f"Put it into a subquery: (SELECT * FROM {view.name}).",
+                hint=f"Put it into a subquery: (SELECT * FROM {self._seen(view)}).",
             )
         body = self._body(view, chain)
         if is_correlatable(node):
@@ -140,18 +148,20 @@ class _Views:
         unread = text.unread()
         if unread is not None:
             raise ParseError(f"The query of the view {view.name} cannot be read: {unread.message}", object=view.name)
+        text = told_apart(text, view.database)
+        prefix = prefix_of(view.database)
         found: list[Replacement] = []
-        names: set[str] = set()
-        for node, span in _names(text):
-            inner = self._view(node)
+        keys: set[Key | None] = set()
+        for node, span in names_in(text):
+            inner = self._view(node, view.database)
             if inner is not None:
                 found += self._replacing(text, node, span, inner, chain)
-                names |= set() if node.alias else {node.name.lower()}
-            elif node.db.lower() not in FILE_FORMATS:
+                keys |= set() if node.alias else {key_of(node, view.database)}
+            elif not is_file(node):
                 self._check_there(view, node)
-                # A name with its database is never that of a CTE of the query around.
-                found += [] if node.db else [Replacement(Span(span.start, span.start), (Piece(f"{DATABASE}.", span),))]
-        found += [Replacement(span, ()) for span, _ in databases(text, names)]
+                # A name with its database means the same where another one is current, and is never that of a CTE.
+                found += [] if node.db else [Replacement(Span(span.start, span.start), (Piece(prefix, span),))]
+        found += [Replacement(span, ()) for span, _ in databases(text, keys)]
         whole = Span(text.tokens[0].start, text.tokens[-1].end)  # a comment at the end would hide what follows
         body = "".join(piece.text for piece in replaced(text, whole, found))
         if len(body) > LONGEST:
@@ -163,15 +173,15 @@ class _Views:
         return body
 
     def _check_there(self, view: View, node: exp.Table) -> None:
-        name = node.sql(dialect="spark", comments=False)
-        ours = (not node.db or node.db.lower() == DATABASE) and not node.catalog
-        if not ours or self._reader.find(node.name) is None:
+        known = catalog_name(node, view.database)
+        if known is None or self._reader.find(known) is None:
+            name = seen_from(self._reader.current, known) if known else node.sql(dialect="spark", comments=False)
             raise AnalysisError(
                 f"The view {view.name} reads {name}, which cannot be found.",
                 condition="TABLE_OR_VIEW_NOT_FOUND",
                 sqlstate="42P01",
                 object=node.name,
-                hint=f"Create it again, or make the view anew: CREATE OR REPLACE VIEW {view.name} AS SELECT …",
+                hint=f"Create it again, or make the view anew: CREATE OR REPLACE VIEW {self._seen(view)} AS SELECT …",
             )
 
     def _check_closed(self, view: View, body: str) -> None:
@@ -180,11 +190,11 @@ class _Views:
             raise NotSupportedError(
                 f"The view {view.name} cannot be used in a subquery: where its column {column} is from is not certain.",
                 object=view.name,
-                hint=f"Name the view before the query: WITH x AS (SELECT * FROM {view.name}) SELECT …",
+                hint=f"Name the view before the query: WITH x AS (SELECT * FROM {self._seen(view)}) SELECT …",
             )
 
 
-def _names(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
+def names_in(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
     """The names behind FROM and JOIN that are no CTEs, with their places."""
     ctes = CteReferences(text.nodes)
     for node in text.find_all(exp.Table):

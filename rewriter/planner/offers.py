@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from rewriter.catalog.models import Column, Cube, Fact, Table
-from rewriter.planner.blocks import FILE_FORMATS, CatalogReader
+from rewriter.planner.blocks import CatalogReader, meaning
 from rewriter.planner.inlining import CteReferences
 from rewriter.planner.joins import relations
 from rewriter.planner.scalars import is_scalar
@@ -87,7 +87,7 @@ class Offers:
             listed = cte.args["alias"].args.get("columns")
             answer = self.answered(cte.this)
             return renamed(answer, [column.name for column in listed]) if listed else answer
-        found = None if relation.db.lower() in FILE_FORMATS else self._reader.find(relation.name)
+        found = meaning(relation, self._reader)
         if isinstance(found, Table):
             return found.all_columns
         if found is None:

@@ -85,12 +85,15 @@ class Reading:
 
     ``branch`` is the number of the branch of the query's outermost UNION ALL that it stands in; ``None`` where there is
     no such union, or the reference stands outside of its branches. ``unread`` are the tables of the facts of a cube of
-    which nothing is needed, because no time satisfies the query.
+    which nothing is needed, because no time satisfies the query. ``alias`` is what the query calls a table; ``notes``
+    say what became of conditions about its partition columns that are not looked up as they are.
     """
 
     uses: tuple[TableUse, ...]
     branch: int | None = None
     unread: tuple[Table, ...] = ()
+    alias: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def _selected(selection: Selection, table: Table, values: PartitionValues) -> bool:
@@ -268,8 +271,13 @@ class Plan:
 
     @property
     def sql(self) -> str:
-        """The rewritten SQL over the storage tables' own names."""
-        return self.template.render(lambda table: table.name if table.id < 0 else quote_identifier(table.name))
+        """The rewritten SQL over the storage tables' own names; those without a database are of ``default``."""
+        return self.template.render(lambda table: table.name if table.id < 0 else quoted(table.name))
+
+
+def quoted(name: str) -> str:
+    """A catalog's name as Spark SQL reads it back."""
+    return ".".join(map(quote_identifier, name.split(".")))
 
 
 def quote_identifier(name: str) -> str:

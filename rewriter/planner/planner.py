@@ -6,21 +6,25 @@ user's text at once. Planning reads timelines only; no partition is enumerated a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 from sqlglot import exp
 
 from rewriter.catalog.models import Table
-from rewriter.errors import Error, MissingDataError, NotSupportedError, Span
+from rewriter.catalog.temporary import session_of
+from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.statements import Query
-from rewriter.planner.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, databases, resolve
+from rewriter.planner.apart import told_apart
+from rewriter.planner.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, resolve
 from rewriter.planner.constants import Constants
 from rewriter.planner.derived import in_view
 from rewriter.planner.expand import expand
 from rewriter.planner.literals import date_literal, timestamp_literal
+from rewriter.planner.names import current_edits, databases, key_of
 from rewriter.planner.plan import Coverage, Plan, Reading, ReferencePlan, Settings, TableToken, TableUse
-from rewriter.planner.pruning import pruned
+from rewriter.planner.pruning import Pruner, Pruning
 from rewriter.planner.reference import PlannedReference, plan_reference
 from rewriter.planner.text import Edit, QueryText
 from rewriter.planner.timeuse import bad_call
@@ -41,7 +45,7 @@ def plan_query(query: Query, reader: CatalogReader, settings: Settings, paramete
         unread = text.unread()
         if unread is not None:
             return plan_verbatim(text, reader, unread, dict(parameters))
-        text = expand(text, reader)
+        text = expand(told_apart(text, reader.current, lambda name: reader.temporary(name) is not None), reader)
         return _plan(text, reader, settings, parameters)
     except Error as error:
         in_view(error, text)
@@ -57,9 +61,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
     planned: list[PlannedReference] = []
     blocks = {id(block.select): block for block in resolved.blocks}
     branches = _branches(text.tree)
-    readings = [
-        Reading((_use(one, resolved.blocks, parameters),), _branch(one.node, branches)) for one in resolved.tables
-    ]
+    readings: list[Reading] = []
     for block in resolved.blocks:
         for source in block.cubes:
             one = _placed(text, block, source, blocks, reader, settings, constants)
@@ -76,9 +78,20 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
             check_clocks(text, constants, calendar)
             check_seconds(text, [(one.node, one.table) for one in resolved.tables], calendar)
     there = {edit.span for edit in edits}
-    today = calendar_of_today(text, calendars)
-    now = [edit for edit in _now_edits(text, constants, today) if edit.span not in there] if planned else []
-    others = [*_qualifier_edits(text, resolved), *now]
+    names = _columns(text, resolved)
+    clock = cache(partial(_now_edits, text, constants, calendar_of_today(text, calendars), names, bool(planned)))
+    pruner = Pruner(text, resolved.blocks, parameters, clock, settings.explain)
+    found = [pruner.pruned(one) for one in resolved.tables]
+    readings[:0] = [
+        _reading(one, pruning, _branch(one.node, branches)) for one, pruning in zip(resolved.tables, found, strict=True)
+    ]
+    # What partitions were chosen by is what the engine has to ask.
+    now = clock() if planned or any(one.timed for one in found) else []
+    others = [
+        *_qualifier_edits(text, resolved, reader.current),
+        *current_edits(text, reader.current),
+        *(edit for edit in now if edit.span not in there),
+    ]
     edits += others
     coverage = Coverage(tuple(one.reference for one in planned))
     warnings = [warning for one in planned for warning in one.reference.warnings]
@@ -116,20 +129,35 @@ def _check_calls(text: QueryText, edits: Sequence[Edit]) -> None:
             raise bad_call(text, call)
 
 
-def _qualifier_edits(text: QueryText, resolved: Resolved) -> list[Edit]:
-    """``default.flights.carrier`` becomes ``flights.carrier``: what takes a table's place has no database."""
-    named = [one.node for one in resolved.tables if one.table.id >= 0]
+def _qualifier_edits(text: QueryText, resolved: Resolved, current: str) -> list[Edit]:
+    """``sales.flights.carrier`` becomes ``flights.carrier``: what takes a table's place has no database."""
+    named = [one.node for one in resolved.tables if one.table.id >= 0 and session_of(one.table.name) is None]
     named += [source.node for block in resolved.blocks for source in block.cubes]
-    names = {node.name.lower() for node in named if not node.alias}
+    keys = {key for node in named if not node.alias and (key := key_of(node, current)) is not None}
     return [
         Edit(span, ("",), f"{column.db}.{column.table} becomes {column.table}")
-        for span, column in databases(text, names)
+        for span, column in databases(text, keys)
     ]
 
 
-def _now_edits(text: QueryText, constants: Constants, calendar: Calendar) -> list[Edit]:
+def _columns(text: QueryText, resolved: Resolved) -> Collection[str]:
+    """The names, in lower case, that columns of a query's relations have, as far as is known; over tables alone also
+    those that columns of derived tables may have.
+    """
+    over_cubes = any(block.cubes for block in resolved.blocks)
+    found = set() if over_cubes else {one.alias.lower() for one in text.find_all(exp.Alias)}
+    for block in resolved.blocks:
+        found.update(*(cube.columns for cube in block.cubes), *(other.columns or () for other in block.others))
+    return found
+
+
+def _now_edits(
+    text: QueryText, constants: Constants, calendar: Calendar, columns: Collection[str], over_cubes: bool
+) -> list[Edit]:
     """``current_timestamp``, ``now()`` and ``current_date`` as the statement's own instant and the calendar's date of
     it, so that text and cover agree.
+
+    Where one of ``columns`` is called so, the word alone means that, as in Spark; over cubes that is refused.
     """
     edits = []
     for index, token in enumerate(text.tokens):
@@ -142,6 +170,17 @@ def _now_edits(text: QueryText, constants: Constants, calendar: Calendar) -> lis
             continue  # a name
         if token.is_word("NOW", "CURDATE") and not called:
             continue
+        if not called and token.text.lower() in columns:
+            if not over_cubes:
+                continue
+            raise AnalysisError(
+                f"{token.text} is the name of a column, and of a function.",
+                condition="AMBIGUOUS_REFERENCE",
+                sqlstate="42704",
+                position=text.place(token.span),
+                object=token.text,
+                hint=f"Write {token.text}() for the present moment, and qualify the column by its relation.",
+            )
         today = token.is_word("CURRENT_DATE", "CURDATE")
         now = constants.now
         value = date_literal(calendar.wall(now)) if today else timestamp_literal(now)
@@ -153,10 +192,12 @@ def _now_edits(text: QueryText, constants: Constants, calendar: Calendar) -> lis
     return edits
 
 
-def _use(reference: TableReference, blocks: Sequence[Block], parameters: Mapping[str, object]) -> TableUse:
+def _reading(reference: TableReference, found: Pruning, branch: int | None) -> Reading:
     """What a reference to a table itself reads."""
-    wanted = pruned(reference, blocks, parameters)
-    return TableUse(reference.table, None) if wanted is None else TableUse(reference.table, (), wanted=wanted)
+    table = reference.table
+    use = TableUse(table, None) if found.wanted is None else TableUse(table, (), wanted=found.wanted)
+    notes = tuple(f"not used: {one}" for one in found.unused)
+    return Reading((use,), branch, alias=reference.node.alias_or_name, notes=notes)
 
 
 def _tables(source: CubeSource, reader: CatalogReader) -> tuple[Table, ...]:

@@ -30,7 +30,7 @@ def projection_of(node: exp.Expr) -> exp.Select | None:
     sources = relations(node)
     if len(sources) != 1 or not isinstance(sources[0], exp.Table | exp.Subquery):
         return None
-    if any(value and key not in ("this", "alias", "db") for key, value in sources[0].args.items()):
+    if any(value and key not in ("this", "alias", "db", "catalog") for key, value in sources[0].args.items()):
         return None
     return node if all(_plain(inner) for inner in _computed(node)) else None
 

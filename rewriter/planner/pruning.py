@@ -4,63 +4,104 @@ Pruning only leaves out what the query's own predicate rejects; the predicate st
 filter that is TRUE wherever the condition is, and perhaps elsewhere: what is not understood is left out of an AND, and
 makes a whole OR say nothing. NOT is driven down to the comparisons, which are exact, so nothing is ever negated that
 says too much.
+
+A condition about partition columns alone that is no comparison of a column with a value (``substr(dt, 1, 7) = …``)
+stays text, for an engine to compute on the values that there are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from sqlglot import exp
 
+from rewriter.catalog.computed import conditions
 from rewriter.catalog.keys import NULL
 from rewriter.catalog.models import Column, Table
+from rewriter.catalog.names import database_of
 from rewriter.catalog.partition_types import INTEGER_WIDTHS, partition_type
-from rewriter.catalog.scan_filters import AllOf, AnyOf, ScanFilter, bind_filter
+from rewriter.catalog.scan_filters import AllOf, AnyOf, Computed, NotOfNulls, ScanFilter, bind_filter
 from rewriter.errors import Error
 from rewriter.grammar import filters as f
 from rewriter.grammar.statements import Literal
-from rewriter.planner.blocks import DATABASE, Block, TableReference, modifiers, renames
+from rewriter.planner.blocks import Block, TableReference, modifiers, renames
 from rewriter.planner.joins import filters, matching, nullable, relations
+from rewriter.planner.text import Edit, QueryText
+from rewriter.planner.trees import find_all, walk
 
 
-def pruned(reference: TableReference, blocks: Iterable[Block], parameters: Mapping[str, object]) -> ScanFilter | None:
-    """What is TRUE of every partition that the block of a reference can need; ``None`` for all partitions.
+@dataclass(frozen=True)
+class Pruning:
+    """What is TRUE of every partition that the block of a reference can need, ``None`` for all partitions.
 
-    ``parameters`` are the values of the query's named parameters.
+    ``unused`` are conditions about partition columns that say nothing, each with the reason. ``timed`` says that the
+    present moment went into what is to be computed.
     """
-    if not reference.table.partition_columns or reference.table.id < 0:
-        return None
-    for block in blocks:
-        found = relations(block.select)
-        index = next((i for i, relation in enumerate(found) if relation is reference.node), None)
-        if index is not None:
-            plain = not modifiers(block.select) and not any(renames(one) or one.args.get("joins") for one in found)
-            return _of_block(block, index, reference, parameters) if plain else None
-    return None
+
+    wanted: ScanFilter | None = None
+    unused: tuple[str, ...] = ()
+    timed: bool = False
 
 
-def _of_block(
-    block: Block, index: int, reference: TableReference, parameters: Mapping[str, object]
-) -> ScanFilter | None:
+@dataclass(frozen=True)
+class Pruner:
+    """Prunes what one query reads. ``parameters`` are the values of its named parameters, ``clock`` answers the edits
+    that put the present moment into its text. What is not used is told only to who wants to ``explain``.
+    """
+
+    text: QueryText
+    blocks: Sequence[Block]
+    parameters: Mapping[str, object]
+    clock: Callable[[], Sequence[Edit]]
+    explain: bool = False
+
+    def pruned(self, reference: TableReference) -> Pruning:
+        """Which partitions the block of a reference to a table can need."""
+        if not reference.table.partition_columns or reference.table.id < 0:
+            return Pruning()
+        for block in self.blocks:
+            found = relations(block.select)
+            index = next((i for i, relation in enumerate(found) if relation is reference.node), None)
+            if index is not None:
+                return _of_block(block, index, reference, self)
+        return Pruning()
+
+
+def _of_block(block: Block, index: int, reference: TableReference, query: Pruner) -> Pruning:
     select, table = block.select, reference.table
+    beside = modifiers(select)
+    if any(renames(one) or one.args.get("joins") for one in relations(select)):
+        beside.add("renamed columns or a join in parentheses")
+    explain = query.explain
+    if beside and not explain:
+        return Pruning()
     alias = reference.node.alias.lower()
     called = alias or reference.node.name.lower()
-    reader = _Reader(table, called, "" if alias else DATABASE, _unshared(block, table), parameters)
-    absent = (NULL,) * len(table.partition_columns) if nullable(select, index) else None
+    reader = _Reader(table, called, "" if alias else database_of(table.name), _unshared(block, table), query)
+    columns = len(table.partition_columns)
+    absent = (NULL,) * columns if nullable(select, index) else None
     matched = {id(condition) for condition in matching(select, index)}
-    found = []
+    found: list[ScanFilter] = []
+    unused: list[str | None] = []
     for condition in filters(select, index):
+        if beside:
+            unused.append(reader.unused(condition, f"beside {', '.join(sorted(beside)).replace('_', ' ')}"))
+            continue
         wanted = reader.implied(condition, negated=False)
         if wanted is None:
-            continue
+            unused.append(reader.unused(condition) if explain else None)
         # Rows whose match was not read would come back as rows without one, which this condition may let through.
-        if absent is None or id(condition) in matched or not wanted.holds(absent):
+        elif absent is None or id(condition) in matched or not wanted.holds(absent):
             found.append(wanted)
-    return _all(found)
+        elif any(conditions(wanted)):
+            found.append(NotOfNulls(wanted, columns))
+        elif explain:
+            unused.append(reader.unused(condition, f"NULL passes it, and {called} may be absent"))
+    return Pruning(_all(found), tuple(one for one in unused if one), bool(reader.timed))
 
 
 def _unshared(block: Block, table: Table) -> frozenset[str]:
@@ -77,38 +118,104 @@ def _unshared(block: Block, table: Table) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
+class _Found:
+    """A filter that is TRUE wherever a condition is; ``exact``: and nowhere else."""
+
+    wanted: ScanFilter | None
+    exact: bool
+
+
+@dataclass(frozen=True)
 class _Reader:
     """Reads conditions about one relation: its table, what the block calls it, the database that may stand before that,
-    the names that need no qualifier, and the values of parameters.
+    and the names that need no qualifier. ``timed`` is what of the clock it has met in conditions to compute.
     """
 
     table: Table
     alias: str
     database: str
     bare: frozenset[str]
-    parameters: Mapping[str, object]
+    query: Pruner
+    timed: list[Edit] = field(default_factory=list)
 
-    def implied(self, node: exp.Expr, negated: bool) -> ScanFilter | None:
+    def implied(self, node: exp.Expr, negated: bool, compute: bool = True) -> ScanFilter | None:
         """What is TRUE of a partition wherever the condition (``negated``: its opposite) is; ``None`` if unknown."""
         match node:
             case exp.Paren():
-                return self.implied(node.this, negated)
-            case exp.Not():
-                return self.implied(node.this, not negated)
+                return self.implied(node.this, negated, compute)
+            case exp.Not() if not isinstance(node.this, _TESTS):
+                return self.implied(node.this, not negated, compute)
             case exp.And() | exp.Or():
-                # A chain of a thousand is a tree as deep.
-                parts = [self.implied(part, negated) for part in node.flatten()]
-                return _all(parts) if isinstance(node, exp.And) is not negated else _any(parts)
-            case exp.Between() if _plain(node, "this", "low", "high"):
-                ends = [(node.this, ">=", node.args["low"]), (node.this, "<=", node.args["high"])]
-                parts = [self._bound(self._compared(*end), negated) for end in ends]
-                return _any(parts) if negated else _all(parts)
-        return self._bound(self._predicate(node), negated)
+                return self._chain(node, negated, compute)
+            case exp.Not():
+                # NOT may stand inside: x NOT IN (…), x IS NOT NULL.
+                found = self._compared_alone(node.this, not negated)
+            case _:
+                found = self._compared_alone(node, negated)
+        if found.exact or not compute:
+            return found.wanted
+        return _all([found.wanted, self._computed(node, negated)])
+
+    def _chain(self, node: exp.And | exp.Or, negated: bool, compute: bool) -> ScanFilter | None:
+        """AND and OR. A chain of a thousand is a tree as deep; one of many parts to compute is computed as a whole."""
+        joined = _all if isinstance(node, exp.And) is not negated else _any
+        operands = list(node.flatten())
+        if not compute or len(operands) <= _MOST_APART:
+            return joined([self.implied(part, negated, compute) for part in operands])
+        parts = [self.implied(part, negated, compute=False) for part in operands]
+        if parts.count(None) > _MOST_APART:
+            return _all([joined(parts), self._computed(node, negated)])
+        return joined([known or self.implied(part, negated) for known, part in zip(parts, operands, strict=True)])
+
+    def _compared_alone(self, node: exp.Expr, negated: bool) -> _Found:
+        """What comparisons of a column with values say."""
+        if isinstance(node, exp.Between) and _plain(node, "this", "low", "high"):
+            ends = [(node.this, ">=", node.args["low"]), (node.this, "<=", node.args["high"])]
+            parts = [self._bound(self._compared(*end), negated) for end in ends]
+            return _Found(_any(parts) if negated else _all(parts), None not in parts)
+        found = self._bound(self._predicate(node), negated)
+        return _Found(found, found is not None)
+
+    def _computed(self, node: exp.Expr, negated: bool) -> ScanFilter | None:
+        """A condition about nothing but partition columns, row by row, as it was typed."""
+        nodes = walk(node)
+        found = [one for one in nodes if isinstance(one, exp.Column)]
+        columns = [self._column(one) for one in found]
+        if not columns or None in columns or len(nodes) > _LONGEST:
+            return None
+        # By another name than the table's own it is not known where it is computed.
+        if any(isinstance(one, _NO_VALUE) for one in nodes) or any(one.db for one in found):
+            return None
+        span = self.query.text.exactly(node)
+        if span is None:
+            return None
+        span = self.query.text.with_parentheses(span)  # current_date and current_date() are one to sqlglot
+        times = [edit for edit in self.query.clock() if span.start <= edit.span.start and edit.span.end <= span.end]
+        typed = self.query.text.edited(span, times)
+        if _SUBSTITUTED in typed:
+            return None
+        self.timed.extend(times)
+        indexes = sorted({self.table.partition_columns.index(one) for one in columns if one is not None})
+        return Computed(f"NOT ({typed})" if negated else typed, self.alias, tuple(indexes))
+
+    def unused(self, node: exp.Expr, why: str | None = None) -> str | None:
+        """A condition that rules nothing out, and why; ``None`` where it is about no partition column."""
+        columns = find_all(node, exp.Column)
+        if not any(self._column(one) for one in columns):
+            return None
+        other = next((one for one in columns if self._column(one) is None), None)
+        if why is None and any(isinstance(one, exp.Query) for one in walk(node)):
+            why = "it has a subquery"
+        elif why is None and other is not None:
+            why = f"{other.sql(dialect='spark')} is no partition column of {self.alias}"
+        span = self.query.text.exactly(node)
+        words = node.sql(dialect="spark") if span is None else self.query.text.text[span.start : span.end]
+        return f"{' '.join(words.split())}: {why or 'it is too long, or no value of single rows'}"
 
     def _bound(self, exact: f.Filter | None, negated: bool) -> ScanFilter | None:
         if exact is None:
             return None
-        # To the engines CHAR and VARCHAR are texts like any other: blanks at the end count.
+        # To the engines VARCHAR is a text like any other: blanks at the end count.
         columns = [replace(one, type="string") if _is_text(one) else one for one in self.table.partition_columns]
         try:
             return bind_filter(f.negation(exact) if negated else exact, columns)
@@ -156,7 +263,7 @@ class _Reader:
         return null if equal.value.kind == "null" else f.conjunction((f.Not(null), equal))
 
     def _like(self, left: exp.Expr, right: exp.Expr) -> f.Filter | None:
-        column, pattern = self._column(left), _literal(right, self.parameters)
+        column, pattern = self._column(left), _literal(right, self.query.parameters)
         if column is None or not _is_text(column) or pattern is None or pattern.kind != "string":
             return None
         return f.Like(column.name, pattern)
@@ -172,15 +279,23 @@ class _Reader:
         name = node.name.lower()
         if node.table.lower() != self.alias if node.table else name not in self.bare:
             return None
-        return next((one for one in self.table.partition_columns if one.name.lower() == name), None)
+        found = next((one for one in self.table.partition_columns if one.name.lower() == name), None)
+        # Whether blanks at the end of a CHAR count depends on what it is compared with: the engine is to say.
+        return None if found is not None and partition_type(found.type).name == "char" else found
 
     def _literals(self, column: Column, nodes: Sequence[exp.Expr]) -> tuple[Literal, ...] | None:
         """The literals, where Spark compares all of them with the column as a filter does."""
-        found = [_literal(node, self.parameters) for node in nodes]
+        found = [_literal(node, self.query.parameters) for node in nodes]
         known = tuple(one for one in found if one is not None)
         return known if len(known) == len(found) and _compare_alike(column, known) else None
 
 
+#: Tests that NOT may stand inside of.
+_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike)
+#: So many parts of an AND or OR are computed one by one, and a condition of so many nodes at most.
+_MOST_APART, _LONGEST = 16, 4000
+#: What has no value that follows from one row's partition values.
+_NO_VALUE = (exp.Query, exp.AggFunc, exp.Window, exp.Star)
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
@@ -202,7 +317,7 @@ def _any(parts: Sequence[ScanFilter | None]) -> ScanFilter | None:
 
 
 def _is_text(column: Column) -> bool:
-    return partition_type(column.type).name in ("string", "varchar", "char")
+    return partition_type(column.type).name in ("string", "varchar")
 
 
 def _compare_alike(column: Column, literals: Sequence[Literal]) -> bool:
@@ -215,7 +330,7 @@ def _compare_alike(column: Column, literals: Sequence[Literal]) -> bool:
     values = [one.text for one in literals if one.kind != "null"]
     kind = partition_type(column.type)
     match kind.name:
-        case "string" | "varchar" | "char":
+        case "string" | "varchar":
             return kinds <= {"string"}
         case "boolean":
             return kinds <= {"boolean"}
@@ -292,6 +407,7 @@ def _value(value: object) -> Literal | None:
 
 
 #: Spark puts values of variables into texts with a dollar sign.
+_SUBSTITUTED = "${"
 _PLAIN = re.compile(r"[^\\'\"$]*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?")

@@ -19,7 +19,7 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.planner.plan import SqlTemplate, TableToken
-from rewriter.planner.trees import children, walk
+from rewriter.planner.trees import children, settle_joins, walk
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -77,6 +77,7 @@ class QueryText:
             ) from error
         if len(trees) != 1 or trees[0] is None:
             raise ParseError("One query was expected here.", position=self.place(Span(0, len(self.text))))
+        settle_joins(trees[0])
         return trees[0]
 
     @cached_property
@@ -99,6 +100,13 @@ class QueryText:
             tree = self.tree
         except ParseError as error:
             return error
+        unbalanced = self._unbalanced()
+        if unbalanced is not None:
+            return ParseError(
+                f"This query cannot be read: nothing belongs to this '{unbalanced.text}'.",
+                position=self.place(unbalanced.span),
+                hint="Close each parenthesis that is opened, and no other.",
+            )
         unlike = self._read_unlike()
         if unlike is not None:
             return ParseError(
@@ -115,6 +123,18 @@ class QueryText:
             if bare and table.alias and table.name.upper() in ("TABLE", "STREAM"):
                 return ParseError(f"{table.name.upper()} in FROM cannot be read.", position=place)
         return None
+
+    def _unbalanced(self) -> Token | None:
+        """The parenthesis that has no counterpart: sqlglot forgives some, such as that of ``percentile(f( 0.5)``."""
+        open_: list[Token] = []
+        for token in self.tokens:
+            if token.is_operator("("):
+                open_.append(token)
+            elif token.is_operator(")"):
+                if not open_:
+                    return token
+                open_.pop()
+        return open_[-1] if open_ else None
 
     @cached_property
     def _their_tokens(self) -> list[Any]:
@@ -317,6 +337,10 @@ class QueryText:
         """
         ordered = sorted(edits, key=lambda e: (e.span.start, e.span.start < e.span.end, -e.span.end))
         return SqlTemplate(tuple(_joined(self._edited(Span(0, len(self.text)), ordered))))
+
+    def edited(self, within: Span, edits: Sequence[Edit]) -> str:
+        """A stretch of the text with edits inside it made, which put no tables in."""
+        return "".join(part for part in self._edited(within, edits) if isinstance(part, str))
 
     def _edited(self, within: Span, edits: Sequence[Edit]) -> list[str | TableToken]:
         """A stretch of the text with the edits inside it made; they come in order, outer ones first."""

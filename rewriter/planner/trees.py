@@ -39,6 +39,20 @@ def find_all(root: exp.Expr, kind: type[_Node]) -> list[_Node]:
     return [node for node in walk(root) if isinstance(node, kind)]
 
 
+def settle_joins(tree: exp.Expr) -> None:
+    """Hangs the joins of ``FROM a JOIN b … SELECT …`` on the SELECT, as those of ``SELECT … FROM a JOIN b`` are.
+
+    sqlglot leaves them on the first relation, where a SELECT that begins as such has none.
+    """
+    for select in find_all(tree, exp.Select):
+        from_ = select.args.get("from_")
+        first = from_.this if isinstance(from_, exp.From) else None
+        joins = first.args.get("joins") if isinstance(first, exp.Expr) else None
+        if first is not None and joins:
+            first.set("joins", None)
+            select.set("joins", [*joins, *(select.args.get("joins") or ())])
+
+
 def one_of(*kinds: type[exp.Expr]) -> Callable[[type[exp.Expr]], bool]:
     """Whether a class is one of these or derived from one: asked of every node, and remembered for each class."""
     return cache(lambda kind: issubclass(kind, kinds))  # type: ignore[return-value]  # a class has a hash

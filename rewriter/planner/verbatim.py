@@ -8,9 +8,12 @@ unknown; it cannot read anything else by it.
 from __future__ import annotations
 
 from rewriter.catalog.models import Table
-from rewriter.errors import Error
+from rewriter.catalog.names import CATALOG, parts_of, short_name
+from rewriter.catalog.temporary import session_of, shown
+from rewriter.errors import Error, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.planner.blocks import CatalogReader
+from rewriter.planner.names import current_edits
 from rewriter.planner.plan import Coverage, Plan, Reading, TableToken, TableUse, quote_identifier
 from rewriter.planner.text import Edit, QueryText
 
@@ -27,27 +30,47 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
     """The plan of a query that was not read, for ``reason``; raises ``reason`` where the query may name a cube or a
     fact.
     """
-    tables = {table.name.lower(): table for table in reader.tables()}
-    cubes = {cube.name.lower() for cube in reader.cubes()} | {fact.name.lower() for fact in reader.facts()}
-    cubes |= {view.name.lower() for view in reader.views()}
+    tables = {parts_of(table.name.lower()): table for table in reader.tables()}
+    others = (reader.cubes(), reader.facts(), reader.views())
+    unfit = {short_name(one.name).lower() for kind in others for one in kind}
+    # Nor a temporary table, which may hide another.
+    unfit |= {shown(name) for _, name in tables if session_of(name)}
     words = [_value(token) for token in text.tokens]
-    if any(word in cubes for word in words):
+    if any(word in unfit for word in words):
         raise reason
-    edits: list[Edit] = []
+    edits = current_edits(text, reader.current)
     used: dict[int, Table] = {}
     for index, token in enumerate(text.tokens):
-        table = tables.get(words[index]) if words[index] else None
-        if table is None or index == 0 or not text.tokens[index - 1].is_word(*_BEFORE_TABLE):
+        if index == 0 or not words[index] or not text.tokens[index - 1].is_word(*_BEFORE_TABLE):
             continue
-        if _defines_cte(text.tokens, words, table.name.lower()):
+        last, key = _name_at(text.tokens, words, index, reader.current)
+        table = tables.get(key)
+        if table is None:
+            continue
+        if last == index and _defines_cte(text.tokens, words, key[1]):
             raise reason
-        following = text.tokens[index + 1] if index + 1 < len(text.tokens) else None
+        following = text.tokens[last + 1] if last + 1 < len(text.tokens) else None
         # TABLE t takes no alias.
         aliased = text.tokens[index - 1].is_word("TABLE") or (following is not None and _is_alias(following))
-        edits.append(Edit(token.span, (TableToken(table, None if aliased else quote_identifier(table.name)),)))
+        alias = None if aliased else quote_identifier(short_name(table.name))
+        edits.append(Edit(Span(token.start, text.tokens[last].end), (TableToken(table, alias),)))
         used[table.id] = table
     readings = tuple(Reading((TableUse(table, None),)) for table in used.values())
     return Plan(text.apply(edits), readings, Coverage(), parameters=parameters)
+
+
+def _name_at(tokens: tuple[Token, ...], words: list[str], index: int, current: str) -> tuple[int, tuple[str, str]]:
+    """The last token of the name that begins at ``index``, and what it means; a name with more parts than ours have
+    means nothing.
+    """
+    parts = [words[index]]
+    while index + 2 < len(tokens) and tokens[index + 1].is_operator(".") and words[index + 2]:
+        index += 2
+        parts.append(words[index])
+    if len(parts) == 3 and parts[0] == CATALOG:
+        del parts[0]
+    database = parts[0] if len(parts) == 2 else current
+    return index, (database, parts[-1] if len(parts) < 3 else "")
 
 
 def _value(token: Token) -> str:

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 
+#: What Spark calls the column of SHOW CREATE.
+_STATEMENT = "createtab_stmt"
+
 FORMATS = ("table", "csv", "json", "markdown")
 
 Row = Sequence[object]
@@ -84,6 +87,10 @@ def width(text: str) -> int:
 def _table(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
     """Numbers to the right, all else to the left; a line below the header."""
     values = [tuple(row) for row in rows]
+    if list(names) == [_STATEMENT]:
+        # To be read and copied, not to be aligned.
+        yield from (_cell(line) for (text,) in values for line in str(text).split("\n"))
+        return
     cells = [[_cell(value) for value in row] for row in values]
     header = [_cell(name) for name in names]
     widths = [max(map(width, column), default=0) for column in zip(header, *cells, strict=True)]

@@ -278,6 +278,49 @@ def test_csv_is_text_and_cast(engine: Engine, rows: Run, tmp_path: Path) -> None
     assert caught.value.condition == "CAST_INVALID_INPUT"
 
 
+def test_csv_of_one_column_has_a_row_for_each_line(engine: Engine, rows: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "p=a%2F+ b"
+    folder.mkdir()
+    one, two = folder / "1.csv", folder / "2.csv"
+    one.write_bytes(b'"a"\n1\n\n"3"\n\n')
+    two.write_bytes(b"\xef\xbb\xbfa\r\n\r\n5")
+    files = (scan_file(str(one), ("x",)), scan_file(str(two), ("y",)))
+    relation = Relation("t", "csv", columns("a int"), columns("p string"), files)
+    assert rows(engine, "SELECT * FROM t", relation) == sorted(
+        [(1, "x"), (None, "x"), (3, "x"), (None, "x"), (None, "y"), (5, "y")], key=repr
+    )
+    assert rows(engine, "SELECT COUNT(*) FROM t", relation) == [(6,)]
+    assert rows(engine, "SELECT COUNT(*) FROM t WHERE p = 'y' AND a IS NULL", relation) == [(1,)]
+    one.write_text('a\n"x\n\n""y"\n\n""\n \n', newline="")
+    relation = Relation("t", "csv", columns("a string", "b int"), (), (scan_file(str(one)),))
+    assert rows(engine, "SELECT * FROM t", relation) == sorted(
+        [('x\n\n"y', None), (None, None), ("", None), (" ", None)], key=repr
+    )
+    for text in ("a\n1,2\n", 'a\n"x\n'):
+        one.write_text(text)
+        with pytest.raises(EngineError) as caught:
+            rows(engine, "SELECT * FROM t", relation)
+        assert engine.name == "duckdb" or caught.value.condition == "FAILED_READ_FILE"
+
+
+def test_a_float_of_csv_is_refused_on_duckdb_alone(engine: Engine, rows: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n0.5,x\n")
+    files = (scan_file(str(tmp_path / "a.csv")),)
+    relation = Relation("t", "csv", columns("a float", "b string"), (), files)
+    if engine.name == "spark":
+        assert rows(engine, "SELECT * FROM t", relation) == [(0.5, "x")]
+        return
+    with pytest.raises(NotSupportedError) as caught:
+        rows(engine, "SELECT * FROM t", relation)
+    assert (caught.value.condition, caught.value.object) == ("DUCKDB_UNSUPPORTED", "a")
+
+
+def test_a_long_value_in_csv_of_one_column(engine: Engine, rows: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"a\n{'x' * 300_000}\n\n")
+    relation = Relation("t", "csv", columns("a string"), (), (scan_file(str(tmp_path / "a.csv")),))
+    assert rows(engine, "SELECT LENGTH(a) FROM t", relation) == [(300_000,), (None,)]
+
+
 def test_csv_with_another_delimiter_and_header(engine: Engine, rows: Run, tmp_path: Path) -> None:
     one, two = tmp_path / "1.csv", tmp_path / "2.csv"
     one.write_text("a;b\n1;x,y\n")
@@ -491,6 +534,25 @@ def test_csv_is_written_and_read(engine: Engine, rows: Run, tmp_path: Path) -> N
     assert rows(engine, "SELECT * FROM t", relation) == [
         (1, 'x, "y"', at(2013, 1, 2, 3, 4, 5), 1e20, "a"), (None, "", None, None, "b")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [("spark", "duckdb"), ("duckdb", "spark")], ids="-".join)
+@pytest.mark.parametrize("type_", ["int", "string"])
+def test_nulls_of_the_only_column_of_csv(
+    names: tuple[str, str], type_: str, request: pytest.FixtureRequest, rows: Run, tmp_path: Path
+) -> None:
+    writer, *readers = (request.getfixturevalue(name) for name in (names[0], *names))
+    data, partition = columns(f"a {type_}"), columns("p string")
+    sql = "VALUES ('7', 'x'), (NULL, 'x'), (NULL, 'y'), (NULL, NULL)"
+    sql = f"SELECT CAST(col1 AS {type_}), col2 FROM ({sql})"
+    files = writer.write(EngineQuery(sql), Write(str(tmp_path / "w"), "csv", data, partition))
+    assert sum(file.rows or 0 for file in files) == 4
+    relation = replace(read_back(files, data, partition), format="csv")
+    seven = 7 if type_ == "int" else "7"
+    for reader in readers:
+        assert rows(reader, "SELECT * FROM t", relation) == sorted(
+            [(seven, "x"), (None, "x"), (None, "y"), (None, None)], key=repr
+        )
 
 
 @pytest.mark.parametrize("names", [("spark", "duckdb"), ("duckdb", "spark")], ids="-".join)

@@ -75,7 +75,9 @@ class Words:
     """Random conditions about the partition columns of relations, given as (qualifier, column)."""
 
     def __init__(self, rng: random.Random, columns: Sequence[tuple[str, Column]], exact: bool = False) -> None:
-        self.rng, self.columns, self.exact = rng, columns, exact
+        # Nothing is concluded from conditions on CHAR, which the engine compares in its own way.
+        known = [one for one in columns if not (exact and one[1].type.startswith("char"))]
+        self.rng, self.columns, self.exact = rng, known, exact
 
     def condition(self, depth: int = 3) -> str:
         if depth and self.rng.random() < 0.6:
@@ -110,6 +112,8 @@ class Words:
         rng, name = self.rng, qualifier + self.rng.choice([column.name, column.name.upper(), f"`{column.name}`"])
         negated = rng.choice(["", "NOT "])
         kind = rng.randrange(8)
+        if column.type.startswith("char") and kind in (1, 2):
+            kind = 7  # Not on DuckDB.
         if kind == 0:
             return f"{name} IS {negated}NULL"
         if kind == 1:
@@ -280,9 +284,10 @@ def _takes_every_condition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruning, "filters", every)
 
 
-def _pads_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CHAR as a type of its own, which compares without the blanks at the end."""
-    monkeypatch.setattr(pruning, "replace", lambda column, type: column)
+def _takes_char_for_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CHAR column as a text like any other, of which blanks at the end count."""
+    known = pruning.partition_type
+    monkeypatch.setattr(pruning, "partition_type", lambda type: known("string" if type.startswith("char") else type))
 
 
 def _compares_doubles_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +311,7 @@ JOINED = "SELECT p.x, q.x FROM one p"
         (_negates_too_much, "one"),
         (_forgets_outer_joins, f"{JOINED} LEFT JOIN two q ON p.k = q.k WHERE q.s IS NULL"),
         (_takes_every_condition, f"{JOINED} LEFT JOIN two q ON p.k = q.k AND p.n = 1"),
-        (_pads_blanks, "two"),
+        (_takes_char_for_text, "two"),
         (_compares_doubles_exactly, "two_numbers"),
         (_ignores_qualifiers, f"{JOINED} JOIN two q ON p.k = q.k WHERE p.s IS NULL"),
     ],

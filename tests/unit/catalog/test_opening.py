@@ -70,6 +70,19 @@ def test_a_catalog_from_before_views_is_upgraded(tmp_path: Path) -> None:
     assert caught.value.condition == "CATALOG_TOO_NEW"
 
 
+def test_the_index_of_keys_is_replaced(tmp_path: Path) -> None:
+    fresh, older = tmp_path / "fresh.db", tmp_path / "catalog.db"
+    Database(older, migrations.STEPS[:7]).close()
+    with sqlite3.connect(older) as connection:  # As an earlier release made it.
+        connection.execute("DROP INDEX partitions_by_version")
+        connection.execute("CREATE INDEX partitions_by_key ON partitions (key, ended)")
+    for place in (fresh, older):
+        Database(place).close()
+        with sqlite3.connect(place) as connection:
+            query = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'partitions' ORDER BY name"
+            assert connection.execute(query).fetchall() == [("partitions_by_commit",), ("partitions_by_version",)]
+
+
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "catalog.db").write_text("Dear diary, this is a text of more than a hundred bytes. " * 9)
     with pytest.raises(OperationalError) as caught:

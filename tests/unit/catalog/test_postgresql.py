@@ -105,7 +105,7 @@ def test_a_database_of_somebody_else(tmp_path: Path, w: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("change", "condition"),
     [
-        ({"database": "no such"}, "CATALOG_NOT_FOUND"),
+        ({"database": "no such"}, "CATALOG_DATABASE_NOT_FOUND"),
         ({"username": "nobody"}, "CATALOG_ACCESS_DENIED"),
         ({"host": "localhost", "port": 1, "query": {}}, "CATALOG_UNAVAILABLE"),
         ({"host": "nowhere.invalid", "query": {}}, "CATALOG_UNAVAILABLE"),
@@ -130,7 +130,8 @@ def test_a_schema_that_is_not_there_or_not_ours(
 ) -> None:
     url = sa.make_url(postgres_url)
     assert (
-        refused(tmp_path, url.update_query_dict({"options": "-csearch_path=nowhere"})).condition == "CATALOG_NOT_FOUND"
+        refused(tmp_path, url.update_query_dict({"options": "-csearch_path=nowhere"})).condition
+        == "CATALOG_DATABASE_NOT_FOUND"
     )
     role = f"{str(url.query['options']).partition('=')[2]}_role"
     postgres_server.run(f"CREATE ROLE {role} LOGIN PASSWORD '{SECRET}'")
@@ -139,7 +140,7 @@ def test_a_schema_that_is_not_there_or_not_ours(
     finally:
         postgres_server.run(f"DROP ROLE {role}")
     # A schema that the user may not even look into is none to it.
-    assert error.condition in ("CATALOG_ACCESS_DENIED", "CATALOG_NOT_FOUND")
+    assert error.condition in ("CATALOG_ACCESS_DENIED", "CATALOG_DATABASE_NOT_FOUND")
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def test_edges_of_several_columns() -> None:
 @given(st.data())
 def test_the_text_of_a_plan_is_a_filter_that_finds_the_same(data: st.DataObject) -> None:
     columns, rows = data.draw(tables())
-    assume(not any(column.type in ("double", "float") for column in columns))
+    # What LIKE says of CHAR is shown as an equality, which pads.
+    assume(not any(column.type in ("double", "float") or column.type.startswith("char") for column in columns))
     tree = bind_filter(data.draw(filters(columns)), columns)
     plans = PartitionFilterGenerator(len(columns)).plan(tree).plans
     text = filter_text(columns, plans)

@@ -81,6 +81,12 @@ REFUSED = [
     ("SELECT k = r IN (1, 2) FROM e", "k = r IN (1, 2)"),
     ("SELECT k = r < 3 FROM e", "k = r < 3"),
     ("SELECT s LIKE 'a' = k FROM e", "s LIKE 'a' = k"),
+    ("SELECT k <=> r < 3 FROM e", "k <=> r < 3"),
+    ("SELECT k <=> (r) < 3 FROM e", "k <=> (r) < 3"),
+    ("SELECT (k <=> (r) < 3) FROM e", "k <=> (r) < 3"),
+    ("SELECT k <=> r IN (1, 2) FROM e", "k <=> r IN (1, 2)"),
+    ("SELECT k <=> s LIKE 'a' FROM e", "k <=> s LIKE 'a'"),
+    ("SELECT k <=> r BETWEEN 1 AND 2 FROM e", "k <=> r BETWEEN 1 AND 2"),
     # windows
     ("SELECT row_number() OVER () FROM e", "ROW_NUMBER"),
     ("SELECT rank() FROM e", "rank"),

@@ -7,24 +7,36 @@ from typing import Any
 import pytest
 
 from rewriter.errors import Span
-from rewriter.grammar.filters import Comparison
+from rewriter.grammar import statements as st
+from rewriter.grammar.filters import And, Comparison, IsNull, Or
 from rewriter.grammar.parser import parse
 from rewriter.grammar.statements import (
+    AddColumns,
     AddPartitions,
+    AnalyzeTable,
+    AnalyzeTables,
     CheckFact,
     ColumnDef,
+    ColumnName,
+    CommentColumn,
+    CommentTable,
     CompleteWith,
     CreateCube,
     CreateFact,
     CreateTable,
+    CreateTableAs,
+    CreateTableLike,
     CreateView,
     CubeColumn,
+    DatabaseName,
     Describe,
+    DescribeQuery,
     DropCube,
     DropFact,
     DropPartitions,
     DropTable,
     DropView,
+    ExchangePartitions,
     Explain,
     ExplainScan,
     FactStorage,
@@ -32,25 +44,36 @@ from rewriter.grammar.statements import (
     Insert,
     LayoutColumn,
     Literal,
+    LoadData,
+    MultiInsert,
     Name,
     PartitionItem,
     PartitionLocation,
     Query,
     RefreshFact,
     RefreshTimelines,
+    RenamePartition,
+    RepairTable,
     ResetSetting,
     Select,
+    SetFileFormat,
+    SetLocation,
     SetProperties,
+    SetSerde,
     SetSetting,
     SetTimeline,
+    ShowColumns,
     ShowCoverage,
     ShowCubes,
     ShowLatest,
     ShowPartitions,
+    ShowTableExtended,
+    ShowTableProperties,
     ShowTables,
     ShowTimelines,
     ShowViews,
     Statement,
+    Truncate,
     UnsetProperties,
 )
 
@@ -152,6 +175,37 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "insert overwrite table t partition (a = 1, b) select 1, 2",
         Insert(table=name("t"), query=Query("select 1, 2"), overwrite=True, partition=spec(a=number("1"), b=None)),
     ),
+    # WITH and FROM before INSERT
+    (
+        "WITH x AS (SELECT 1 AS a) INSERT INTO t SELECT a FROM x",
+        Insert(table=name("t"), query=Query("WITH x AS (SELECT 1 AS a)" + " " * 15 + "SELECT a FROM x")),
+    ),
+    (
+        "FROM s INSERT OVERWRITE t PARTITION (b) SELECT a, b",
+        Insert(
+            table=name("t"),
+            query=Query("FROM s" + " " * 34 + "SELECT a, b"),
+            overwrite=True,
+            partition=spec(b=None),
+        ),
+    ),
+    (
+        "FROM (SELECT 1 AS a) AS s INSERT INTO t SELECT a WHERE a > 1 INSERT OVERWRITE TABLE u (a) SELECT a",
+        MultiInsert(
+            source=Query("FROM (SELECT 1 AS a) AS s"),
+            inserts=(
+                Insert(table=name("t"), query=Query("SELECT a WHERE a > 1")),
+                Insert(table=name("u"), query=Query("SELECT a"), overwrite=True, columns=("a",)),
+            ),
+        ),
+    ),
+    ("INSERT INTO t BY NAME SELECT 1 AS a", Insert(table=name("t"), query=Query("SELECT 1 AS a"), by_name=True)),
+    ("INSERT INTO by (name) SELECT 1", Insert(table=name("by"), query=Query("SELECT 1"), columns=("name",))),
+    (
+        "LOAD DATA LOCAL INPATH '/tmp/x y' OVERWRITE INTO TABLE t PARTITION (b = '1')",
+        LoadData(path="/tmp/x y", table=name("t"), partition=spec(b="1"), overwrite=True, local=True),
+    ),
+    ("load data inpath 'x' into table t", LoadData(path="x", table=name("t"))),
     # Seed 003, partitions
     (
         "ALTER TABLE country_page_view ADD PARTITION (date='2019-8-30', country='china');",
@@ -179,6 +233,63 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "SHOW PARTITIONS table_name PARTITION(ds='2010-03-03', hr='12');",
         ShowPartitions(table=name("table_name"), partition=spec(ds="2010-03-03", hr="12")),
     ),
+    # moves of partitions, and where and how they are stored
+    (
+        "ALTER TABLE table_name PARTITION (ds='1', hr=2) RENAME TO PARTITION (HR=3, ds='1')",
+        RenamePartition(
+            table=name("table_name"),
+            partition=(PartitionItem("ds", text("1")), PartitionItem("hr", number("2"))),
+            to=(PartitionItem("HR", number("3")), PartitionItem("ds", text("1"))),
+        ),
+    ),
+    (
+        "ALTER TABLE table_name_2 EXCHANGE PARTITION (ds='1') WITH TABLE table_name_1;",
+        ExchangePartitions(table=name("table_name_2"), partitions=(spec(ds="1"),), source=name("table_name_1")),
+    ),
+    (
+        "ALTER TABLE t2 EXCHANGE PARTITION (ds='1'), (ds='2'), PARTITION (ds='3', hr='4') WITH TABLE db.t1",
+        ExchangePartitions(
+            table=name("t2"), partitions=(spec(ds="1"), spec(ds="2"), spec(ds="3", hr="4")), source=name("db", "t1")
+        ),
+    ),
+    ("TRUNCATE TABLE t", Truncate(table=name("t"))),
+    ("TRUNCATE TABLE t PARTITION (ds = '1')", Truncate(table=name("t"), partition=spec(ds="1"))),
+    ("ALTER TABLE t SET LOCATION '/x'", SetLocation(table=name("t"), location="/x")),
+    (
+        "ALTER TABLE t PARTITION (ds='1') SET LOCATION '/x'",
+        SetLocation(table=name("t"), location="/x", partition=spec(ds="1")),
+    ),
+    ("ALTER TABLE t SET FILEFORMAT ORC", SetFileFormat(table=name("t"), format="orc")),
+    (
+        "ALTER TABLE t PARTITION (ds='1') SET FILEFORMAT parquet",
+        SetFileFormat(table=name("t"), format="parquet", partition=spec(ds="1")),
+    ),
+    ("ALTER TABLE t SET SERDE 'a.B'", SetSerde(table=name("t"), serde="a.B")),
+    (
+        "ALTER TABLE t PARTITION (ds='1') SET SERDE 'a.B' WITH SERDEPROPERTIES ('x' = 'y', a.b = 1)",
+        SetSerde(table=name("t"), serde="a.B", properties=(("x", "y"), ("a.b", "1")), partition=spec(ds="1")),
+    ),
+    ("ALTER TABLE t SET SERDEPROPERTIES ('x' = 'y')", SetSerde(table=name("t"), properties=(("x", "y"),))),
+    # Directories of external tables
+    ("MSCK TABLE t", RepairTable(table=name("t"), repair=False, what="SYNC")),
+    ("MSCK REPAIR TABLE t", RepairTable(table=name("t"), repair=True, what="ADD")),
+    ("REPAIR TABLE db.t SYNC PARTITIONS", RepairTable(table=name("db", "t"), repair=True, what="SYNC")),
+    ("MSCK TABLE sync ADD PARTITIONS", RepairTable(table=name("sync"), repair=False, what="ADD")),
+    (
+        "MSCK REPAIR TABLE t DROP PARTITIONS PARTITION (a = 1, (a = 2 OR b IS NULL))",
+        RepairTable(
+            table=name("t"),
+            repair=True,
+            what="DROP",
+            where=And(
+                (
+                    Comparison("a", "=", Literal("number", "1")),
+                    Or((Comparison("a", "=", Literal("number", "2")), IsNull("b"))),
+                )
+            ),
+        ),
+    ),
+    ("ALTER TABLE t RECOVER PARTITIONS", RepairTable(table=name("t"), repair=True, what="ADD")),
     ("DESCRIBE EXTENDED db.t", Describe(name=name("db", "t"), extended=True)),
     # CREATE TABLE, clauses in any order
     (
@@ -211,6 +322,64 @@ STATEMENTS: list[tuple[str, Statement]] = [
             format="orc",
         ),
     ),
+    # CREATE TABLE in its other forms
+    (
+        "create or replace temporary table t partitioned by (b) stored as orc as (SELECT 1 AS a, 2 AS b)",
+        CreateTableAs(
+            table=name("t"),
+            query=Query("(SELECT 1 AS a, 2 AS b)"),
+            partitioned_by=(ColumnDef("b", None),),
+            format="orc",
+            temporary=True,
+            or_replace=True,
+        ),
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS t LOCATION '/w' COMMENT 'c' TBLPROPERTIES ('a'='b') "
+        "AS WITH x AS (SELECT 1) TABLE x",
+        CreateTableAs(
+            table=name("t"),
+            query=Query("WITH x AS (SELECT 1) TABLE x"),
+            if_not_exists=True,
+            location="/w",
+            comment="c",
+            properties=(("a", "b"),),
+        ),
+    ),
+    ("CREATE TEMP TABLE t (a INT)", CreateTable(table=name("t"), columns=(ColumnDef("a", "int"),), temporary=True)),
+    (
+        "CREATE OR REPLACE TABLE t (a INT) "
+        "ROW FORMAT SERDE 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' "
+        "STORED AS INPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat' "
+        "OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'",
+        CreateTable(table=name("t"), columns=(ColumnDef("a", "int"),), format="parquet", or_replace=True),
+    ),
+    (
+        "CREATE EXTERNAL TABLE IF NOT EXISTS t LIKE db.s USING csv LOCATION 'x' TBLPROPERTIES (a = 1)",
+        CreateTableLike(
+            table=name("t"),
+            source=name("db", "s"),
+            external=True,
+            if_not_exists=True,
+            format="csv",
+            location="x",
+            properties=(("a", "1"),),
+        ),
+    ),
+    # Columns
+    (
+        "ALTER TABLE t ADD COLUMNS (a INT COMMENT 'x', `b c` ARRAY<INT>)",
+        AddColumns(table=name("t"), columns=(ColumnDef("a", "int", "x"), ColumnDef("b c", "array<int>"))),
+    ),
+    ("ALTER TABLE t ADD COLUMN column INT", AddColumns(table=name("t"), columns=(ColumnDef("column", "int"),))),
+    ("ALTER TABLE t ALTER COLUMN c COMMENT 'x'", CommentColumn(table=name("t"), column="c", comment="x")),
+    ("ALTER TABLE t ALTER column COMMENT 'x'", CommentColumn(table=name("t"), column="column", comment="x")),
+    (
+        "ALTER TABLE t CHANGE c C INT COMMENT ''",
+        CommentColumn(table=name("t"), column="c", comment="", renamed=ColumnDef("C", "int")),
+    ),
+    ("COMMENT ON COLUMN db.t.c IS NULL", CommentColumn(table=name("db", "t"), column="c", comment=None)),
+    ("COMMENT ON TABLE t IS 'it''s'", CommentTable(table=name("t"), comment="it's")),
     ("DROP TABLE t", DropTable(table=name("t"))),
     ("DROP TABLE IF EXISTS db.t PURGE", DropTable(table=name("db", "t"), if_exists=True, purge=True)),
     ("SHOW TABLES", ShowTables()),
@@ -227,6 +396,38 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("DESCRIBE fact", Describe(name=name("fact"))),
     ("DESCRIBE FACT fact", Describe(name=name("fact"), kind="FACT")),
     ("DESCRIBE extended", Describe(name=name("extended"))),
+    ("DESC t PARTITION (c='zz', d='22')", Describe(name=name("t"), partition=spec(c="zz", d="22"))),
+    (
+        "DESCRIBE FORMATTED t PARTITION (c='zz') col",
+        Describe(name=name("t"), extended=True, partition=spec(c="zz"), column=ColumnName(("col",))),
+    ),
+    ("DESCRIBE t partition", Describe(name=name("t"), column=ColumnName(("partition",)))),
+    ("DESC EXTENDED t AS JSON", Describe(name=name("t"), extended=True, as_json=True)),
+    ("DESC t as", Describe(name=name("t"), column=ColumnName(("as",)))),
+    ("DESCRIBE QUERY SELECT 1 AS a", DescribeQuery(query=Query("SELECT 1 AS a"))),
+    ("DESC (SELECT 1)", DescribeQuery(query=Query("(SELECT 1)"))),
+    ("DESCRIBE query", Describe(name=name("query"))),
+    ("DESCRIBE values", Describe(name=name("values"))),
+    ("SHOW TABLE EXTENDED LIKE 't*'", ShowTableExtended(like="t*")),
+    (
+        "SHOW TABLE EXTENDED FROM default LIKE 't' PARTITION (d='1')",
+        ShowTableExtended(like="t", database=DatabaseName("default"), partition=spec(d="1")),
+    ),
+    ("SHOW COLUMNS FROM t IN b", ShowColumns(table=name("b", "t"))),
+    ("SHOW TBLPROPERTIES t", ShowTableProperties(table=name("t"))),
+    ("SHOW TBLPROPERTIES t (a.b)", ShowTableProperties(table=name("t"), key="a.b")),
+    ("ANALYZE TABLE t COMPUTE STATISTICS", AnalyzeTable(table=name("t"))),
+    (
+        "ANALYZE TABLE t PARTITION (c='1', d) COMPUTE STATISTICS NOSCAN",
+        AnalyzeTable(table=name("t"), partition=(*spec(c="1"), PartitionItem("d", None)), noscan=True),
+    ),
+    (
+        "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS a, b",
+        AnalyzeTable(table=name("t"), columns=(ColumnName(("a",)), ColumnName(("b",)))),
+    ),
+    ("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS", AnalyzeTable(table=name("t"), columns=())),
+    ("ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS", AnalyzeTable(table=name("t"), columns=())),
+    ("ANALYZE TABLES IN a COMPUTE STATISTICS NOSCAN", AnalyzeTables(database=DatabaseName("a"), noscan=True)),
     ("DROP TABLE if", DropTable(table=name("if"))),
     ("INSERT INTO table SELECT 1", Insert(table=name("table"), query=Query("SELECT 1"))),
     ("INSERT INTO TABLE table SELECT 1", Insert(table=name("table"), query=Query("SELECT 1"))),
@@ -474,6 +675,42 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "WITH a (x) AS (SELECT 1), b AS (SELECT 2) SELECT *",
         Select(query=Query("WITH a (x) AS (SELECT 1), b AS (SELECT 2) SELECT *")),
     ),
+    # ---- databases and names
+    ("CREATE DATABASE sales", st.CreateDatabase(database=st.DatabaseName("sales"))),
+    (
+        "create schema if not exists `x y` with dbproperties ('a'='b', c.d = 1) comment 'c' location '/d'",
+        st.CreateDatabase(
+            database=st.DatabaseName("x y"),
+            if_not_exists=True,
+            comment="c",
+            location="/d",
+            properties=(("a", "b"), ("c.d", "1")),
+        ),
+    ),
+    ("DROP NAMESPACE spark_catalog.sales", st.DropDatabase(database=st.DatabaseName("sales"))),
+    ("DROP SCHEMA IF EXISTS sales RESTRICT", st.DropDatabase(database=st.DatabaseName("sales"), if_exists=True)),
+    ("DROP DATABASE sales CASCADE", st.DropDatabase(database=st.DatabaseName("sales"), cascade=True)),
+    ("SHOW DATABASES", st.ShowDatabases()),
+    ("SHOW SCHEMAS LIKE 's*|d*'", st.ShowDatabases(like="s*|d*")),
+    ("SHOW NAMESPACES 's*'", st.ShowDatabases(like="s*")),
+    ("SHOW CURRENT SCHEMA", st.ShowDatabases(current=True)),
+    ("DESC DATABASE EXTENDED sales", st.DescribeDatabase(database=st.DatabaseName("sales"), extended=True)),
+    ("DESCRIBE SCHEMA sales", st.DescribeDatabase(database=st.DatabaseName("sales"))),
+    ("DESCRIBE database", Describe(name=name("database"))),
+    ("DESCRIBE schema.t", Describe(name=name("schema", "t"))),
+    ("USE sales", st.UseDatabase(database=st.DatabaseName("sales"))),
+    ("USE DATABASE sales", st.UseDatabase(database=st.DatabaseName("sales"))),
+    ("USE database", st.UseDatabase(database=st.DatabaseName("database"))),
+    ("USE SCHEMA cluster", st.UseDatabase(database=st.DatabaseName("cluster"))),
+    ("USE `CLUSTER`", st.UseDatabase(database=st.DatabaseName("CLUSTER"))),
+    ("SHOW TABLES IN sales LIKE 'a'", ShowTables(like="a", database=st.DatabaseName("sales"))),
+    ("SHOW VIEWS FROM sales 'a'", ShowViews(like="a", database=st.DatabaseName("sales"))),
+    ("SHOW CUBES IN sales", ShowCubes(database=st.DatabaseName("sales"))),
+    ("SHOW FACTS FROM sales", ShowCubes(facts=True, database=st.DatabaseName("sales"))),
+    ("ALTER TABLE a.b RENAME TO c", st.Rename(kind="TABLE", name=name("a", "b"), to=st.NewName(("c",)))),
+    ("ALTER VIEW v RENAME TO a.c", st.Rename(kind="VIEW", name=name("v"), to=st.NewName(("a", "c")))),
+    ("SHOW CREATE TABLE a.b AS SERDE", st.ShowCreate(kind="TABLE", name=name("a", "b"), as_serde=True)),
+    ("SHOW CREATE FACT f", st.ShowCreate(kind="FACT", name=name("f"))),
 ]
 
 

@@ -20,6 +20,7 @@ names = some.sampled_from(["a", "date", "user", "SELECT", "Table", "values", "1a
     some.text(min_size=1, max_size=8)
 )
 qualified = some.builds(st.Name, some.lists(names, min_size=1, max_size=3).map(tuple))
+databases = some.builds(st.DatabaseName, names)
 flags = some.booleans()
 numbers = some.from_regex(r"-?[0-9]{1,6}(\.[0-9]{1,3})?(BD|D|F)?|-?[0-9]{1,4}[LSY]|-?1e-?[0-9]", fullmatch=True)
 literals = some.one_of(
@@ -121,8 +122,26 @@ inserts = some.builds(
     overwrite=flags,
     partition=optional(dynamic),
     columns=optional(tuples(names)),
+) | some.builds(st.Insert, table=qualified, query=queries, partition=optional(dynamic), by_name=some.just(True))
+multi_inserts = some.builds(
+    st.MultiInsert,
+    source=some.sampled_from(["FROM s", "FROM (SELECT a FROM t) AS s", "WITH x AS (SELECT 1) FROM x"]).map(st.Query),
+    inserts=some.lists(
+        some.builds(
+            st.Insert,
+            table=qualified,
+            query=some.sampled_from(["SELECT a", "SELECT * WHERE a > (SELECT 1)"]).map(st.Query),
+            overwrite=flags,
+            partition=optional(dynamic),
+            columns=optional(tuples(names)),
+        ),
+        min_size=2,
+        max_size=3,
+    ).map(tuple),
 )
 statements = some.one_of(
+    multi_inserts,
+    some.builds(st.LoadData, path=texts, table=qualified, partition=optional(static), overwrite=flags, local=flags),
     some.builds(st.Select, query=queries),
     some.builds(st.Explain, what=some.sampled_from(["REWRITE", "COVER", "SCAN", "ENGINE", "ALL"]), query=queries),
     some.builds(
@@ -136,7 +155,42 @@ statements = some.one_of(
         location=optional(texts),
         comment=optional(texts),
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
+        temporary=flags,
     ),
+    some.builds(
+        st.CreateTableAs,
+        table=qualified,
+        query=queries,
+        partitioned_by=tuples(some.builds(st.ColumnDef, names, some.none()), least=0),
+        external=flags,
+        format=optional(some.sampled_from(["parquet", "orc", "x y", "table"])),
+        location=optional(texts),
+        comment=optional(texts),
+        properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
+        temporary=flags,
+        or_replace=flags,
+    ),
+    some.builds(
+        st.CreateTableLike,
+        table=qualified,
+        source=qualified,
+        external=flags,
+        if_not_exists=flags,
+        format=optional(some.sampled_from(["parquet", "as"])),
+        location=optional(texts),
+        properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
+        temporary=flags,
+    ),
+    some.builds(st.AddColumns, table=qualified, columns=tuples(columns)),
+    some.builds(st.CommentColumn, table=qualified, column=names, comment=optional(texts)),
+    some.builds(
+        st.CommentColumn,
+        table=qualified,
+        column=names,
+        comment=texts,
+        renamed=some.builds(st.ColumnDef, names, types),
+    ),
+    some.builds(st.CommentTable, table=qualified, comment=optional(texts)),
     some.builds(st.DropTable, table=qualified, if_exists=flags, purge=flags),
     some.builds(
         lambda how, **parts: st.CreateView(or_replace=how == "REPLACE", if_not_exists=how == "IF NOT EXISTS", **parts),
@@ -148,10 +202,51 @@ statements = some.one_of(
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
     ),
     some.builds(st.DropView, view=qualified, if_exists=flags),
-    some.builds(st.ShowViews, like=optional(texts)),
-    some.builds(st.ShowTables, like=optional(texts)),
-    some.builds(st.ShowCubes, facts=flags),
+    some.builds(st.ShowViews, like=optional(texts), database=optional(databases)),
+    some.builds(st.ShowTables, like=optional(texts), database=optional(databases)),
+    some.builds(st.ShowCubes, facts=flags, database=optional(databases)),
+    some.builds(
+        st.CreateDatabase,
+        database=databases,
+        if_not_exists=flags,
+        comment=optional(texts),
+        location=optional(texts),
+        properties=some.just(()) | tuples(some.tuples(texts, texts), lambda pair: pair[0]),
+    ),
+    some.builds(st.DropDatabase, database=databases, if_exists=flags, cascade=flags),
+    some.builds(st.ShowDatabases, like=optional(texts)),
+    some.builds(st.DescribeDatabase, database=databases, extended=flags),
+    some.builds(st.UseDatabase, database=databases),
+    some.builds(
+        st.Rename,
+        kind=some.sampled_from(["TABLE", "VIEW"]),
+        name=qualified,
+        to=some.builds(st.NewName, some.lists(names, min_size=1, max_size=3).map(tuple)),
+    ),
+    some.builds(
+        st.ShowCreate, kind=some.sampled_from(["TABLE", "VIEW", "CUBE", "FACT"]), name=qualified, as_serde=flags
+    ),
     some.builds(st.Describe, name=qualified, kind=some.sampled_from(["TABLE", "CUBE", "FACT"]), extended=flags),
+    some.builds(
+        st.Describe,
+        name=qualified,
+        extended=flags,
+        partition=optional(static),
+        column=optional(some.builds(st.ColumnName, some.lists(names, min_size=1, max_size=3).map(tuple))),
+        as_json=flags,
+    ),
+    some.builds(st.DescribeQuery, query=queries),
+    some.builds(st.ShowTableExtended, like=texts, database=optional(databases), partition=optional(static)),
+    some.builds(st.ShowColumns, table=qualified),
+    some.builds(st.ShowTableProperties, table=qualified, key=optional(texts)),
+    some.builds(st.AnalyzeTable, table=qualified, partition=optional(dynamic), noscan=flags),
+    some.builds(
+        st.AnalyzeTable,
+        table=qualified,
+        partition=optional(dynamic),
+        columns=tuples(names.map(lambda one: st.ColumnName((one,))), lambda one: one.last.lower(), least=0),
+    ),
+    some.builds(st.AnalyzeTables, database=optional(databases), noscan=flags),
     inserts,
     some.builds(
         st.Insert,
@@ -183,6 +278,31 @@ statements = some.one_of(
         order_by=tuples(some.builds(st.SortKey, names, flags), least=0),
         limit=optional(some.integers(0, 10**9)),
         as_json=flags,
+    ),
+    some.builds(st.RenamePartition, table=qualified, partition=static, to=static),
+    some.builds(st.ExchangePartitions, table=qualified, partitions=tuples(static), source=qualified),
+    some.builds(st.Truncate, table=qualified, partition=optional(static)),
+    some.builds(st.SetLocation, table=qualified, location=texts, partition=optional(static)),
+    some.builds(
+        st.SetFileFormat,
+        table=qualified,
+        format=some.sampled_from(["parquet", "orc", "x y", "inputformat"]),
+        partition=optional(static),
+    ),
+    some.builds(
+        lambda serde, pairs, **parts: st.SetSerde(serde=serde, properties=pairs, **parts),
+        optional(texts),
+        tuples(some.tuples(texts, texts), lambda pair: pair[0]),
+        table=qualified,
+        partition=optional(static),
+    ),
+    some.builds(st.SetSerde, table=qualified, serde=texts, partition=optional(static)),
+    some.builds(
+        st.RepairTable,
+        table=qualified,
+        repair=flags,
+        what=some.sampled_from(["ADD", "DROP", "SYNC"]),
+        where=optional(filters),
     ),
     some.builds(
         st.CreateCube, name=qualified, columns=tuples(cube_columns), if_not_exists=flags, time_zone=optional(texts)

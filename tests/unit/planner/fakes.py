@@ -59,6 +59,8 @@ def storage_table(name: str, layouts: Mapping[UpdatePeriod, Sequence[tuple[str, 
 class FakeReader:
     """Answers what a snapshot would; ``covered`` and ``stale`` map (table, period) to ranges of time as text pairs."""
 
+    current = "default"
+
     def __init__(
         self,
         facts: Sequence[Fact],
@@ -74,6 +76,9 @@ class FakeReader:
         self._covered, self._stale = dict(covered), dict(stale or {})
         self._null_tables = null_tables
         self._sizes = dict(sizes or {})
+
+    def temporary(self, name: str) -> Table | None:
+        return None
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         known: dict[str, Table | Cube | Fact] = {**self._tables, self._cube.name: self._cube}

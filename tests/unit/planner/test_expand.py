@@ -428,7 +428,7 @@ def test_a_copy_of_a_cte_over_a_view_has_the_place_of_the_view_s_name() -> None:
     assert error.message == "In the view over_cube: No."
 
 
-@pytest.mark.parametrize("name", ["a.b", "x`y", "select", "é 中"])
+@pytest.mark.parametrize("name", ["a-b", "x`y", "select", "é 中"])
 def test_names_of_views_are_quoted_where_they_must_be(name: str) -> None:
     quoted = "`" + name.replace("`", "``") + "`"
     made = expanded(f"SELECT {quoted}.a FROM {quoted}", {name: "SELECT a FROM u"})

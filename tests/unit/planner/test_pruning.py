@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from rewriter.catalog import keys
+from rewriter.catalog.computed import conditions, settled
 from rewriter.catalog.models import Column, Table
 from rewriter.errors import Error
 
@@ -33,16 +34,25 @@ CATALOG = FakeReader((), (HOURS, OTHER), {})
 
 
 def kept(where: str, source: str = "hours h", **parameters: object) -> list[int] | None:
-    """The places in ``VALUES`` of what is read of ``hours``; ``None`` where nothing is pruned."""
+    """The places in ``VALUES`` of what is read of ``hours`` without computing anything; ``None`` where that is all."""
     made = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
     (use,) = (use for use in made.uses if use.table == HOURS)
-    if use.wanted is None:
-        assert use.ranges is None
+    assert use.ranges == (None if use.wanted is None else ())
+    wanted = None if use.wanted is None else settled(use.wanted, {})
+    if wanted is None:
         return None
-    assert use.ranges == ()
     types = [column.type for column in HOURS.partition_columns]
     rows = [[keys.encode_value(*pair) for pair in zip(types, row, strict=True)] for row in VALUES]
-    return [place for place, fields in enumerate(rows) if use.wanted.holds(fields)]
+    found = [place for place, fields in enumerate(rows) if wanted.holds(fields)]
+    assert use.wanted is None or found == [place for place, fields in enumerate(rows) if use.wanted.holds(fields)]
+    return found
+
+
+def to_compute(where: str, source: str = "hours h", **parameters: object) -> list[tuple[str, tuple[int, ...]]]:
+    """The conditions that are computed before files of ``hours`` are looked up, and the columns that they are about."""
+    made = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
+    uses = (use for reading in made.readings for use in reading.uses if use.table == HOURS)
+    return [(one.text, one.indexes) for use in uses if use.wanted for one, _ in conditions(use.wanted)]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +131,50 @@ def test_what_is_understood_keeps_just_what_it_can_be_true_of(where: str, wanted
 )
 def test_what_is_not_understood_prunes_nothing(where: str) -> None:
     assert kept(where) is None
+
+
+@pytest.mark.parametrize(
+    ("where", "computed"),
+    {
+        "upper(nation) = 'US'": [("upper(nation) = 'US'", (2,))],
+        "h.hr+1=2 AND k = 1": [("h.hr+1=2", (1,))],
+        "concat( nation , dt ) = '/* no comment */'": [("concat( nation , dt ) = '/* no comment */'", (0, 2))],
+        "NOT (hr % 2 = 0 OR late AND year(dt) = 2013)": [("NOT (hr % 2 = 0)", (1,)), ("NOT (year(dt) = 2013)", (0,))],
+        "CAST(`Hr` AS STRING) BETWEEN '1' AND '3'": [("CAST(`Hr` AS STRING) BETWEEN '1' AND '3'", (1,))],
+        "CASE WHEN late THEN hr END = 1": [("CASE WHEN late THEN hr END = 1", (1, 3))],
+        "(startswith(nation, 'u'))": [("startswith(nation, 'u')", (2,))],
+        "hr BETWEEN 0 AND length(nation)": [("hr BETWEEN 0 AND length(nation)", (1, 2))],
+        "upper(nation) = :nation": [("upper(nation) = :nation", (2,))],
+        "dt > current_date() - INTERVAL 2 DAYS": [("dt > DATE '2013-03-01' - INTERVAL 2 DAYS", (0,))],
+        # What depends on more than the values of one partition.
+        "upper(s.nation) = 'US'": [],
+        "upper(nation) = 'US' OR k = 1": [],
+        "hr + k = 2": [],
+        "upper(nation) IN (SELECT 'US')": [],
+        "hr + max(hr) = 3": [],
+        "hr + 1 = row_number() OVER (ORDER BY k)": [],
+        "length('x') = 1": [],
+        "default.hours.hr + 1 = 2": [],
+    }.items(),
+)
+def test_conditions_about_partition_columns_alone_are_kept_as_typed(
+    where: str, computed: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    source = "hours" if "default." in where else "hours h"
+    assert to_compute(where, source, nation="US") == computed
+
+
+def test_a_side_that_may_be_absent_is_computed_with_what_nulls_are() -> None:
+    for source, of_nulls in [
+        ("other o LEFT JOIN hours h ON o.k = h.k", True),
+        ("other o JOIN hours h ON o.k = h.k", False),
+    ]:
+        made = plan(f"SELECT 1 FROM {source} WHERE upper(nation) = 'US' AND hr = 1", CATALOG)
+        (use,) = (use for use in made.uses if use.table == HOURS)
+        assert use.wanted is not None
+        assert [answer for _, answer in conditions(use.wanted)] == [of_nulls]
+    assert to_compute("true", "other o LEFT JOIN hours h ON o.k = h.k AND upper(nation) = 'US'") != []
+    assert to_compute("true", "hours h LEFT JOIN other o ON o.k = h.k AND upper(nation) = 'US'") == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,199 @@
+"""What Apache Spark 4.3.0 answered, what we answer, and where the two differ on purpose.
+
+``recorded/*.txt`` hold statements in the order in which they ran, with Spark's answers. ``deviations.toml`` lists those
+that we answer otherwise, each with the reason; ``pending.txt`` those that are being built. An answer is one text:
+``OK`` and the rows, or the condition of an error and its SQLSTATE.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rewriter.errors import Error
+from rewriter.result import Result
+from rewriter.session import Session
+
+FOLDER = Path(__file__).parent
+_LINE = re.compile(r"(OK|ERR) +(.*) =>(.*)")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A statement and Spark's answer to it, in which ``<warehouse>``, ``<dir>`` and ``<time>`` may stand."""
+
+    recording: str
+    line: int
+    statement: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A statement that we answer otherwise, where Spark answers ``theirs`` (it may stand in a recording several times).
+
+    ``then`` are statements that lead to where Spark stands after its own.
+    """
+
+    recording: str
+    statement: str
+    ours: str
+    theirs: str
+    reason: str
+    then: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A statement that we refuse as yet; ``then`` as in ``Deviation``, ``subject`` the part that it belongs to."""
+
+    recording: str
+    statement: str
+    subject: str
+    then: tuple[str, ...] = ()
+
+
+def recordings() -> list[str]:
+    """The names of all recordings."""
+    return sorted(path.stem for path in (FOLDER / "recorded").glob("*.txt"))
+
+
+def recorded(name: str) -> list[Recorded]:
+    """The statements of a recording, in order."""
+    lines = (FOLDER / "recorded" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line)
+        assert match, f"{name}.txt:{number} is no answer"
+        kind, statement, rest = match.groups()
+        found.append(Recorded(name, number, statement, f"OK {rest.strip()}".strip() if kind == "OK" else rest.strip()))
+    return found
+
+
+def deviations() -> list[Deviation]:
+    """The deliberate deviations, in the order of the file."""
+    tables: list[dict[str, Any]] = tomllib.loads((FOLDER / "deviations.toml").read_text(encoding="utf-8"))["deviation"]
+    return [Deviation(**{**table, "then": tuple(table.get("then", ()))}) for table in tables]
+
+
+def pending() -> list[Pending]:
+    """The statements that are being built: ``subject | recording | statement | stand-ins``, ``;`` between the last."""
+    found = []
+    for line in (FOLDER / "pending.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            subject, recording, statement, then = (part.strip() for part in f"{line} | ".split(" | ")[:4])
+            found.append(Pending(recording, statement, subject, tuple(one.strip() for one in then.split(";") if one)))
+    return found
+
+
+class Replay:
+    """Runs the statements of one recording in a session of a fresh warehouse."""
+
+    def __init__(self, session: Session, warehouse: Path, directory: Path) -> None:
+        self._session = session
+        self._places = {"<warehouse>": str(warehouse), "<dir>": str(directory)}
+
+    def answer(self, statement: str) -> str:
+        """Our answer, with placeholders for this machine's directories."""
+        try:
+            result = self._session.execute(self._placed(statement))
+            text = _rows(result)
+        except Error as error:
+            return f"{error.condition} {error.sqlstate}"
+        for placeholder, path in self._places.items():
+            text = text.replace(path, placeholder)
+        return f"OK {text}".strip()
+
+    def restore(self, statements: Sequence[str]) -> Iterator[str]:
+        """Runs what leads back to Spark's state; answers what went wrong."""
+        for statement in statements:
+            answer = self.answer(statement)
+            if not answer.startswith("OK"):
+                yield f"    {statement}\n      failed: {answer}"
+
+    def _placed(self, statement: str) -> str:
+        for placeholder, path in self._places.items():
+            statement = statement.replace(placeholder, path)
+        return statement
+
+
+def agree(answer: str, expected: str) -> bool:
+    """Whether an answer is the expected one, where ``<time>`` and ``<number>`` stand for any text."""
+    pattern = ".+?".join(re.escape(part) for part in re.split("<time>|<number>", _plain(expected)))
+    return re.fullmatch(pattern, _plain(answer), re.DOTALL) is not None
+
+
+def differences(name: str, replay: Replay) -> list[str]:
+    """Everything in which a replay differs from the recording, the deviations and what is pending."""
+    deviating = {(one.statement, one.theirs): one for one in deviations() if one.recording == name}
+    waiting = {one.statement: one for one in pending() if one.recording == name}
+    report: list[str] = []
+    for one in recorded(name):
+        where = f"{name}.txt:{one.line}: {one.statement}"
+        answer = replay.answer(one.statement)
+        same, entry = agree(answer, one.answer), deviating.get((one.statement, one.answer))
+        if one.statement in waiting:
+            if same or (entry is not None and agree(answer, entry.ours)):
+                report.append(f"{where}\n    is answered as it should be: delete it from pending.txt")
+            elif answer.startswith("OK"):
+                report.append(f"{where}\n    is pending, and yet answered\n    Spark {one.answer}\n    ours  {answer}")
+            else:
+                report += replay.restore(waiting[one.statement].then)
+        elif entry is not None:
+            if same:
+                report.append(f"{where}\n    is answered as Spark does: delete it from deviations.toml")
+            elif not agree(answer, entry.ours):
+                report.append(f"{where}\n    deviations.toml has {entry.ours}\n    now it is        {answer}")
+            report += replay.restore(entry.then)
+        elif not same:
+            report.append(f"{where}\n    Spark {one.answer}\n    ours  {answer}")
+    return report
+
+
+def table() -> list[str]:
+    """The deviations as lines of a table of Markdown, one for each; what is pending deviates in nothing as yet."""
+    waiting = {(one.recording, one.statement) for one in pending()}
+    lines = ["| statement | Spark 4.3 | here | reason |", "| --- | --- | --- | --- |"]
+    for one in deviations():
+        if (one.recording, one.statement) in waiting:
+            continue
+        cells = (f"`{one.statement}`", _shown(one.theirs, one.ours), _shown(one.ours, one.theirs), one.reason)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines
+
+
+def _shown(answer: str, other: str) -> str:
+    """An answer in the table: of rows those that the other answer lacks, and only where that has rows, too."""
+    if not answer.startswith("OK"):
+        return f"`{answer.removesuffix(' None')}`"
+    rows, others = _plain(answer).split("\n")[1:], _plain(other).split("\n")[1:]
+    if not rows or not others:
+        return "rows" if rows else "OK"
+    return " ".join(f"`{row}`" for row in rows if row not in others) or "no more"
+
+
+def _rows(result: Result) -> str:
+    rows = ["|".join(_cell(value) for value in row) for row in result.rows()]
+    return repr(rows) if result.columns is not None else ""
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, datetime):
+        value = value.replace(tzinfo=None)  # Instants are in UTC on both sides.
+    return "NULL" if value is None else str(value)
+
+
+def _plain(answer: str) -> str:
+    """Rows, one a line, without the quotes and backslashes of their list."""
+    if not answer.startswith("OK ["):
+        return answer
+    rows: list[str] = ast.literal_eval(answer.removeprefix("OK "))
+    return "\n".join(("OK", *rows))

@@ -1,0 +1,51 @@
+"""The statements whose answers by Apache Spark 4.3.0 were recorded, answered by us on both engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recordings import Replay, deviations, differences, pending, recorded, recordings, table
+
+from rewriter.exec.engine import Engine
+from rewriter.session import Session
+
+PAGE = Path(__file__).parents[2] / "docs" / "dialect.md"
+_BEGIN, _END = "<!-- deviations -->\n", "<!-- end of deviations -->"
+
+
+@pytest.mark.parametrize("name", recordings())
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_answers_are_those_of_spark(name: str, engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    running: Engine = request.getfixturevalue(engine)
+    warehouse, directory = tmp_path / "warehouse", tmp_path / "directory"
+    warehouse.mkdir()
+    directory.mkdir()
+    with Session(warehouse, running) as session:
+        report = differences(name, Replay(session, warehouse, directory))
+    assert not report, "\n".join(["", *report])
+
+
+def test_everything_listed_was_recorded() -> None:
+    answers = {(one.recording, one.statement, one.answer) for name in recordings() for one in recorded(name)}
+    assert [one for one in deviations() if (one.recording, one.statement, one.theirs) not in answers] == []
+    statements = {(recording, statement) for recording, statement, _ in answers}
+    assert [one for one in pending() if (one.recording, one.statement) not in statements] == []
+
+
+def test_nothing_is_listed_twice() -> None:
+    listed = [(one.recording, one.statement, one.theirs) for one in deviations()]
+    waiting = [(one.recording, one.statement) for one in pending()]
+    assert len(listed) == len(set(listed))
+    assert len(waiting) == len(set(waiting))
+
+
+def test_the_page_of_the_dialect_prints_the_deviations(request: pytest.FixtureRequest) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    wanted = before + _BEGIN + "\n".join(table()) + "\n" + end + after
+    if request.config.getoption("--rewrite"):
+        PAGE.write_text(wanted, encoding="utf-8")
+    assert end
+    assert PAGE.read_text(encoding="utf-8") == wanted, "pytest tests/conformance --rewrite prints the table anew"

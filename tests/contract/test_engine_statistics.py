@@ -1,0 +1,85 @@
+"""What an engine's optimizer knows of relations: sizes and counts of rows come from the files that are handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from contract.conftest import columns, parquet, scan_file
+
+from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.engine import Engine, EngineQuery, Relation, ScanFile
+from rewriter.exec.spark import SparkEngine
+
+DATA, DAYS = columns("k int", "x string"), columns("dt string")
+JOIN = "SELECT big.x, small.x AS y FROM big JOIN small ON big.k = small.k"
+
+
+def files(root: Path, name: str, rows: int, spelled: bool = True, count: int = 3) -> tuple[ScanFile, ...]:
+    """A file for each of some days."""
+    table = pa.table({"k": pa.array(range(rows), pa.int32()), "x": pa.array([str(n * n) for n in range(rows)])})
+    found = []
+    for day in range(count):
+        place = root / name / (f"dt={day}" if spelled else f"day-{day}")
+        found.append(scan_file(parquet(place / "part-0.parquet", table), (str(day),)))
+    return tuple(found)
+
+
+def both(engine: Engine, big: tuple[ScanFile, ...], small: tuple[ScanFile, ...]) -> str:
+    """The engine's plan of a join of the two."""
+    relations = (Relation("big", "parquet", DATA, DAYS, big), Relation("small", "parquet", DATA, DAYS, small))
+    return engine.explain(EngineQuery(JOIN, relations))
+
+
+def broadcast_below(spark: SparkEngine, size: str) -> None:
+    spark.execute(EngineQuery(f"SET spark.sql.autoBroadcastJoinThreshold = {size}"))
+
+
+@pytest.fixture
+def sized(spark: SparkEngine) -> Iterator[SparkEngine]:
+    """Spark, whose threshold for broadcasts may be changed."""
+    yield spark
+    broadcast_below(spark, "10MB")
+
+
+def test_spark_broadcasts_what_is_small_after_pruning(tmp_path: Path, sized: SparkEngine) -> None:
+    big, small = files(tmp_path, "big", 20_000), files(tmp_path, "small", 20_000)
+    few, moved = files(tmp_path, "few", 3), files(tmp_path, "moved", 3, spelled=False)
+    broadcast_below(sized, f"{sum(one.bytes for one in small) // 2}b")
+    assert "BroadcastHashJoin" not in both(sized, big, small)
+    for kept in (small[:1], few, moved, few[:1] + moved[1:]):
+        plan = both(sized, big, kept)
+        assert "BroadcastHashJoin" in plan
+        assert "SortMergeJoin" not in plan
+    broadcast_below(sized, "1KB")
+    assert sum(one.bytes for one in moved) > 1024 > moved[0].bytes
+    assert "SortMergeJoin" in both(sized, big, moved)
+    assert "SortMergeJoin" not in both(sized, big, moved[:1])
+    broadcast_below(sized, "-1")
+    assert "SortMergeJoin" in both(sized, big, moved[:1])
+
+
+def test_spark_knows_that_nothing_is_left(tmp_path: Path, spark: SparkEngine) -> None:
+    plan = both(spark, files(tmp_path, "big", 20_000), ())
+    assert "Join" not in plan
+    assert "LocalTableScan" in plan
+
+
+def test_an_empty_relation_has_its_columns(spark: SparkEngine) -> None:
+    declared = columns("k int", "x array<string>", "odd`name decimal(6,2)", "c char(3)")
+    query = EngineQuery("SELECT * FROM t", (Relation("t", "parquet", declared, DAYS, ()),))
+    assert [(one.name, one.type) for one in spark.columns(query)] == [
+        ("k", "int"), ("x", "array<string>"), ("odd`name", "decimal(6,2)"), ("c", "string"), ("dt", "string"),
+    ]  # fmt: skip
+    assert spark.execute(query).read_all().num_rows == 0
+
+
+def test_duckdb_counts_the_rows_of_the_files(tmp_path: Path, duckdb: DuckDBEngine) -> None:
+    for spelled in (True, False):
+        big = files(tmp_path, f"big-{spelled}", 5_000, spelled)
+        for kept in (1, 3):
+            relation = Relation("t", "parquet", DATA, DAYS, big[:kept])
+            plan = duckdb.explain(EngineQuery("SELECT * FROM t", (relation,)))
+            assert f"{kept * 5_000:,} rows" in plan, plan

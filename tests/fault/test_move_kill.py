@@ -1,0 +1,213 @@
+"""SIGKILL at every database call and every step on disk of RENAME, EXCHANGE, TRUNCATE and DROP: before or after, never
+between, and the catalog never names a directory that does not hold the data.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rewriter.catalog import Catalog, Snapshot
+from rewriter.catalog.changes import PartitionWrite, WritePartitions
+from rewriter.catalog.directories import MOVING
+from rewriter.catalog.models import DataFile, Table
+from rewriter.files import external_files
+from rewriter.session import Session
+
+Content = dict[tuple[str, tuple[str | None, ...]], list[str]]
+
+#: By kind of table: statements, what undoes them, and whether every moment is tried or each n-th.
+STATEMENTS = [
+    ("EXTERNAL", "ALTER TABLE t PARTITION (c='a', d=1) RENAME TO PARTITION (c='n', d=9)",
+     "ALTER TABLE t PARTITION (c='n', d=9) RENAME TO PARTITION (c='a', d=1)", 1),
+    ("EXTERNAL", "ALTER TABLE u EXCHANGE PARTITION (c='a') WITH TABLE t",
+     "ALTER TABLE t EXCHANGE PARTITION (c='a') WITH TABLE u", 2),
+    ("", "ALTER TABLE t PARTITION (c='a', d=1) RENAME TO PARTITION (c='n', d=9)",
+     "ALTER TABLE t PARTITION (c='n', d=9) RENAME TO PARTITION (c='a', d=1)", 5),
+    ("", "ALTER TABLE u EXCHANGE PARTITION (c='a') WITH TABLE t",
+     "ALTER TABLE t EXCHANGE PARTITION (c='a') WITH TABLE u", 5),
+    ("", "TRUNCATE TABLE t PARTITION (c='a')", "", 5),
+    ("", "ALTER TABLE t DROP PARTITION (c='a')", "", 5),
+    ("EXTERNAL", "ALTER TABLE t DROP PARTITION (c='a', d=1), PARTITION (c='b')",
+     "ALTER TABLE t ADD PARTITION (c='a', d=1) PARTITION (c='b', d=1)", 5),
+]  # fmt: skip
+
+
+def content(catalog: Catalog) -> Content:
+    """The files of every partition of every table, as a reader finds them: by table and values, their names."""
+    snapshot = catalog.snapshot()
+    found: Content = {}
+    for table in snapshot.tables():
+        partitions = snapshot.partitions(table)
+        found |= {(table.name, one.values): [] for one in partitions}
+        files = external_files(table, partitions) if table.external else snapshot.files(table)
+        for partition, file in files:
+            assert not table.external or os.path.exists(file.path)
+            found[table.name, partition.values].append(os.path.basename(file.path))
+    return found
+
+
+def fill(session: Session, warehouse: Path, external: bool) -> None:
+    """Two files in each partition of t, and one partition of u."""
+    where = {name: f"LOCATION '{warehouse}/{name}'" if external else "" for name in "tu"}
+    for name in "tu":
+        kind = "EXTERNAL" if external else ""
+        session.execute(f"CREATE {kind} TABLE {name} (x INT) PARTITIONED BY (c STRING, d INT) {where[name]}")
+    for name, c, d in [("t", "a", "1"), ("t", "a", "2"), ("t", "b", "1"), ("u", "z", "1")]:
+        files = [f"{name}-{c}-{d}-{number}" for number in range(2)]
+        if external:
+            folder = warehouse / name / f"c={c}" / f"d={d}"
+            folder.mkdir(parents=True)
+            for file in files:
+                (folder / file).write_text("x")
+            session.execute(f"ALTER TABLE {name} ADD PARTITION (c='{c}', d={d})")
+            continue
+        write(session.catalog, session.catalog.snapshot().table(name), (c, d), files)
+
+
+def write(catalog: Catalog, table: Table, values: tuple[str, str], files: list[str]) -> None:
+    with catalog.begin() as tx:
+        part = PartitionWrite(values, tuple(DataFile(f"{table.location}/{file}", 1, 1) for file in files))
+        tx.commit([WritePartitions(table, tx.write_id(table), (part,), overwrite=True)])
+
+
+def killed_at(warehouse: Path, statement: str, moment: int) -> bool:
+    """Runs the statement in a child that kills itself at the n-th moment, and says whether it came to that.
+
+    Moments are: before and after each statement of the database, before each COMMIT, before and after each step on
+    disk.
+    """
+    return _killed(lambda: _run(warehouse, statement, moment))
+
+
+def killed_before_the_directory_moves(warehouse: Path, statement: str) -> bool:
+    """Runs the statement in a child that kills itself where a directory is to be renamed."""
+
+    def run() -> None:
+        os.rename = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+        with Session(warehouse, "duckdb") as session:
+            session.execute(statement)
+
+    return _killed(run)
+
+
+def _killed(run: Callable[[], None]) -> bool:
+    """Whether the child was killed that runs this."""
+    child = os.fork()
+    if child == 0:
+        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
+        gc.disable()
+        try:
+            run()
+        finally:
+            os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert not os.WIFSIGNALED(status) or os.WTERMSIG(status) == signal.SIGKILL
+    return os.WIFSIGNALED(status)
+
+
+def _run(warehouse: Path, statement: str, moment: int) -> None:
+    seen = 0
+
+    def count(*_: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def counted(step: Callable[..., object]) -> Callable[..., object]:
+        def run(*args: object, **options: object) -> object:
+            count()
+            answer = step(*args, **options)
+            count()
+            return answer
+
+        return run
+
+    with Session(warehouse, "duckdb") as session:
+        for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
+            sa.event.listen(sa.Engine, name, count)
+        for name in ("rename", "remove", "makedirs"):
+            setattr(os, name, counted(getattr(os, name)))
+        session.execute(statement)
+
+
+@pytest.mark.parametrize(("kind", "statement", "undo", "stride"), STATEMENTS)
+def test_killed_at_every_step_of_a_move(tmp_path: Path, kind: str, statement: str, undo: str, stride: int) -> None:
+    moves = "RENAME" in statement or "EXCHANGE" in statement
+    with Session(tmp_path, "duckdb") as session:
+        fill(session, tmp_path, kind == "EXTERNAL")
+        before = content(session.catalog)
+        session.execute(statement)
+        after = content(session.catalog)
+        assert after != before
+        assert (files_of(after) == files_of(before)) == moves
+        restore(session, undo)
+        assert content(session.catalog) == before
+    moment, seen = 1, {"before": 0, "after": 0, "half": 0}
+    while killed_at(tmp_path, statement, moment):
+        with Session(tmp_path, "duckdb") as session:
+            now = content(session.catalog)
+            assert now in (before, after), f"moment {moment}"
+            seen["after" if now == after else "before"] += 1
+            if is_noted(session.catalog.snapshot()):
+                seen["half"] += 1
+                # Whoever next changes something of a table brings the move to its end; to readers nothing happens.
+                for name in "tu":
+                    session.execute(f"ALTER TABLE {name} SET TBLPROPERTIES ('moment' = '{moment}')")
+                assert content(session.catalog) == now, f"moment {moment}"
+                assert not is_noted(session.catalog.snapshot())
+            if now == after:
+                restore(session, undo)
+            assert content(session.catalog) == before, f"moment {moment}"
+        moment += stride
+    assert seen["before"] > 40 // stride
+    # The rows of a managed table change with the last statement of the database; directories take a few steps more.
+    assert not (kind and moves) or min(seen["after"], seen["half"]) > 20 // stride
+    with Session(tmp_path, "duckdb") as session:
+        assert content(session.catalog) == after
+
+
+def restore(session: Session, undo: str) -> None:
+    if undo:
+        session.execute(undo)
+        return
+    table = session.catalog.snapshot().table("t")
+    for d in "12":
+        write(session.catalog, table, ("a", d), [f"t-a-{d}-{number}" for number in range(2)])
+
+
+def files_of(found: Content) -> list[str]:
+    return sorted(file for files in found.values() for file in files)
+
+
+def is_noted(snapshot: Snapshot) -> bool:
+    return any(key.startswith(MOVING) for table in snapshot.tables() for key in table.properties)
+
+
+def test_a_directory_that_cannot_move_is_read_where_it_is(tmp_path: Path) -> None:
+    """What a move leaves where somebody else put a directory in its way; it goes on when that has gone."""
+    with Session(tmp_path, "duckdb") as session:
+        fill(session, tmp_path, external=True)
+        goal = tmp_path / "t" / "c=n" / "d=9"
+        before = content(session.catalog)
+        assert killed_before_the_directory_moves(tmp_path, STATEMENTS[0][1])
+        assert is_noted(session.catalog.snapshot())
+        goal.mkdir(parents=True, exist_ok=True)
+        (goal / "in-the-way").write_text("x")
+        moved = content(session.catalog)
+        assert moved["t", ("n", "9")] == before["t", ("a", "1")]
+        for statement in ("ALTER TABLE t ADD PARTITION (c='a', d=1)", "SHOW PARTITIONS t"):
+            with pytest.raises(Exception, match="DIRECTORY_MOVE_PENDING"):
+                session.execute(statement)
+        assert content(session.catalog) == moved
+        (goal / "in-the-way").unlink()
+        session.execute("ALTER TABLE t ADD PARTITION (c='a', d=1)")
+        assert content(session.catalog) == {**moved, ("t", ("a", "1")): []}
+        assert sorted(name for name in os.listdir(goal) if name[0] != ".") == before["t", ("a", "1")]

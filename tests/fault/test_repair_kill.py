@@ -1,0 +1,108 @@
+"""SIGKILL at calls of the database all through MSCK: all of its partitions are there, or none."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rewriter.session import Session
+
+DAYS = [f"2019-08-{day:02d}" for day in range(1, 31)]
+REPAIR = "MSCK REPAIR TABLE days SYNC PARTITIONS"
+
+
+def _warehouse(directory: Path, url: str | None) -> None:
+    """An external table of a fact: the first ten days are registered and gone, the last ten are there and are not."""
+    with Session(directory / "warehouse", "duckdb", catalog=url) as session:
+        session.execute(f"CREATE EXTERNAL TABLE days (n BIGINT) PARTITIONED BY (dt STRING) LOCATION '{directory}/days'")
+        session.execute("CREATE CUBE visits (n BIGINT MEASURE SUM, at TIMESTAMP TIME)")
+        session.execute(
+            "CREATE FACT all_visits OF CUBE visits STORED IN (TABLE days PERIOD DAILY PARTITIONED BY at AS (dt))"
+        )
+        for day in DAYS[:20]:
+            (directory / "days" / f"dt={day}").mkdir(parents=True)
+        session.execute("MSCK REPAIR TABLE days")
+    for day in DAYS[:10]:
+        shutil.rmtree(directory / "days" / f"dt={day}")
+    for day in DAYS[20:]:
+        (directory / "days" / f"dt={day}").mkdir()
+
+
+def _state(directory: Path, url: str | None) -> tuple[object, ...]:
+    """What a session of its own sees: partitions, timelines, whether these say what those do."""
+    with Session(directory / "warehouse", "duckdb", catalog=url) as session:
+        partitions = [name for (name,) in session.execute("SHOW PARTITIONS days").rows()]
+        line = session.execute("SHOW TIMELINES OF all_visits").fetch()
+        return partitions, line, session.catalog.snapshot().sequence
+
+
+def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
+    """Repairs in a child that kills itself at the n-th moment, and says whether it came to that.
+
+    Moments are: before each statement of the database, behind it, and before each COMMIT.
+    """
+    child = os.fork()
+    if child == 0:
+        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
+        gc.disable()
+        code = 1
+        try:
+            seen = 0
+
+            def count(*_: object) -> None:
+                nonlocal seen
+                seen += 1
+                if seen == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            with Session(directory / "warehouse", "duckdb", catalog=url) as session:
+                for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
+                    sa.event.listen(sa.Engine, name, count)
+                session.execute(REPAIR)
+            code = 0
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return True
+    assert os.WEXITSTATUS(status) == 0
+    return False
+
+
+def test_killed_at_calls_of_the_database(tmp_path: Path, catalog_url: str | None) -> None:
+    _warehouse(tmp_path, catalog_url)
+    before = _state(tmp_path, catalog_url)
+    assert before[0] == [f"dt={day}" for day in DAYS[:20]]
+    # Every moment takes a process: every fourth is tried, on PostgreSQL, where connections take longer, every tenth.
+    moment, stride, outcomes = 1, 4 if catalog_url is None else 10, []
+    while _killed_at(tmp_path, catalog_url, moment):
+        now = _state(tmp_path, catalog_url)
+        outcomes.append(now == before)
+        if now != before:
+            break
+        moment += stride
+    after = _state(tmp_path, catalog_url)
+    assert after[0] == [f"dt={day}" for day in DAYS[10:]]
+    assert after[2] == before[2] + 1  # one commit
+    assert len(outcomes) > 40 // stride
+    with Session(tmp_path / "warehouse", "duckdb", catalog=catalog_url) as session:
+        assert session.execute(REPAIR).fetch() == []
+        assert session.execute("REFRESH TIMELINES OF all_visits").fetch() == []
+    for day in DAYS[10:]:
+        assert (tmp_path / "days" / f"dt={day}").is_dir(), "no file is touched"
+
+
+@pytest.mark.parametrize("what", ["ADD", "DROP"])
+def test_the_other_half_is_left_alone(tmp_path: Path, what: str) -> None:
+    _warehouse(tmp_path, None)
+    with Session(tmp_path / "warehouse", "duckdb") as session:
+        session.execute(f"MSCK REPAIR TABLE days {what} PARTITIONS")
+    kept = DAYS if what == "ADD" else DAYS[10:20]
+    assert _state(tmp_path, None)[0] == [f"dt={day}" for day in kept]
