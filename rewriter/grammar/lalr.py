@@ -56,7 +56,7 @@ def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
     Linear in the number of tokens. Raises ``SyntaxFailure`` where the grammar does not fit, and what the builder
     raises for what fits the grammar and means nothing.
     """
-    statement: Statement = _parse(_without_parameters(tokens), text, "start")
+    statement: Statement = _parse(_without_parameters(tokens) if ":" in text else tokens, text, "start")
     return statement
 
 
@@ -83,13 +83,13 @@ def parse_filter_tokens(tokens: Sequence[Token], text: str) -> Filter:
 
 def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
     """What the rule ``start`` makes of the tokens; ``SyntaxFailure`` where it does not fit."""
-    state = _grammar().lark.parse_interactive(start=start)
+    state = _begun(start)
     fed: list[Terminal] = []
     retreat: tuple[int, Terminal] | None = None
     furthest: SyntaxFailure | None = None
     index = 0
     while True:
-        options = _options(tokens, index, text, state.choices())
+        options = _options(tokens, index, text, state.parse_conf.states[state.position])
         if len(options) > 1:
             retreat = (index, options[1])
         fits, statement = _feed(state, options[0]) if options else (False, None)
@@ -105,7 +105,7 @@ def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
             raise furthest
         (index, name), retreat = retreat, None
         fed = [*fed[:index], name]
-        state = _grammar().lark.parse_interactive(start=start)
+        state = _begun(start)
         if not all(_feed(state, terminal)[0] for terminal in fed):
             raise furthest
         index += 1
@@ -148,10 +148,15 @@ def _grammar() -> _Grammar:
     return _Grammar(lark, types, {name: spelling for spelling, name in types.items()})
 
 
+def _begun(start: str) -> Any:
+    """Lark's parser before the first token."""
+    return _grammar().lark.parse_interactive(start=start).parser_state
+
+
 def _feed(state: Any, terminal: Terminal) -> tuple[bool, Any]:
     """Whether the terminal fits, and the statement or filter once the end was fed."""
     try:
-        return True, state.feed_token(terminal)
+        return True, state.feed_token(terminal, terminal.type == _END)
     except UnexpectedToken:
         return False, None
 
@@ -162,6 +167,7 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
         end = tokens[-1].end
         return [Terminal(_END, Token(TokenKind.OPERATOR, "", end, end))]
     token = tokens[index]
+    kind = token.kind
     # Only INSERT and CREATE VIEW … AS end in a query; elsewhere the state's lookahead may merely seem to allow one.
     if (
         "QUERY" in choices
@@ -171,11 +177,13 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     ):
         start, end = token.start, tokens[-1].end
         return [Terminal("QUERY", Token(TokenKind.WORD, text[start:end], start, end))]
-    if token.kind in (TokenKind.WORD, TokenKind.OPERATOR):
+    if kind is TokenKind.OPERATOR:
+        types = [_grammar().types.get(token.text, "")]
+    elif kind is TokenKind.WORD:
         types = [_grammar().types.get(token.upper, "")]
     else:
-        types = [_BY_KIND.get(token.kind, "")]
-    if token.kind is TokenKind.WORD:
+        types = [_BY_KIND.get(kind, "")]
+    if kind is TokenKind.WORD:
         if types[0] in ("DATE", "TIMESTAMP") and "NAME" in choices and not _is_string(tokens, index + 1):
             types = []
         if not (types and types[0] in _RESERVED and types[0] in choices):
