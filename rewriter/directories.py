@@ -120,16 +120,19 @@ class _Walk:
         return f"the directory is not named {name}=…"
 
 
-def list_directories(table: Table, wanted: ScanFilter | None = None) -> Listing:
+def list_directories(
+    table: Table, wanted: ScanFilter | None = None, advance: Callable[[int], None] = lambda _: None
+) -> Listing:
     """The directories of an external table's partitions, those that satisfy ``wanted``.
 
-    One listing of a directory for each that is entered, the last level alone is not. Where the table's location is not
-    there, nothing is found. Raises ``OperationalError`` FAILED_READ_FILE for a directory that may not be read.
+    One listing of a directory for each that is entered, the last level alone is not; ``advance`` is told of how many
+    more. Where the table's location is not there, nothing is found. Raises ``OperationalError`` FAILED_READ_FILE for a
+    directory that may not be read.
     """
     walk = _Walk(table, wanted)
     levels = [_Level(table.location, (), ())]
     for index in range(len(table.partition_columns)):
-        listed = in_parallel(_entries, [level.path for level in levels])
+        listed = in_parallel(_entries, [level.path for level in levels], advance)
         levels = [
             below for level, entries in zip(levels, listed, strict=True) for below in walk.below(level, index, entries)
         ]
