@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,13 @@ from benchmarks.timing import Table, markdown
 GROUPS = ("planning", "cover", "timelines", "lookups", "duckdb", "spark", "dialect")
 
 
-def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None:
+def main(
+    chosen: set[str],
+    metastore_partitions: int = metastores.SMALL,
+    dialect_rows: Sequence[str] = tuple(dialect.WHAT),
+    *,
+    hive: bool = True,
+) -> None:
     """Runs the chosen groups (all without a choice) and prints each table as soon as it is there."""
 
     def show(table: Table) -> None:
@@ -45,7 +51,7 @@ def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None
     if not chosen or "lookups" in chosen:
         _lookups(metastore_partitions, show)
     if not chosen or "dialect" in chosen:
-        _dialect(show)
+        _dialect(dialect_rows, hive, show)
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights
@@ -79,10 +85,11 @@ def _spark(warehouse: Path, show: Callable[[Table], None]) -> None:
         show(scanning.measure(warehouse, engine, session))
 
 
-def _dialect(show: Callable[[Table], None]) -> None:
+def _dialect(rows: Sequence[str], hive: bool, show: Callable[[Table], None]) -> None:
     with _started() as (engine, session):
-        for table in dialect.measure(engine, session):
-            show(table)
+        for table in dialect.measure(engine, session, rows, hive=hive):
+            if table.figures:
+                show(table)
 
 
 @contextmanager
@@ -109,9 +116,17 @@ if __name__ == "__main__":
         metavar="N",
         help="measure a Hive metastore with about N partitions, too (it adds some hundred a second)",
     )
+    parser.add_argument(
+        "--dialect-rows",
+        nargs="+",
+        choices=tuple(dialect.WHAT),
+        default=tuple(dialect.WHAT),
+        help="some rows of dialect",
+    )
+    parser.add_argument("--no-hive", action="store_true", help="leave out Spark's Hive catalog, which takes longest")
     given = parser.parse_args()
     if unknown := set(given.groups) - set(GROUPS):
         parser.error(f"unknown group {', '.join(sorted(unknown))}: choose of {', '.join(GROUPS)}")
     if given.metastore_partitions < metastores.SMALL:
         parser.error(f"--metastore-partitions is {metastores.SMALL} or more")
-    main(set(given.groups), given.metastore_partitions)
+    main(set(given.groups), given.metastore_partitions, given.dialect_rows, hive=not given.no_hive)

@@ -1,16 +1,24 @@
-"""Statements about partitions beside plain Spark 4.3 with its in-memory catalog: the same texts, run by both.
+"""Statements about partitions beside plain Spark 4.3: the same texts, run by both, the least time of several runs.
 
-Ours are managed tables in a catalog on SQLite, but for MSCK, which concerns external ones. Spark's catalog is in its
-memory and gone with the process, while each of our statements is a commit on disk; Spark makes, renames and removes a
-directory for each partition, which ours has no need of. Statements about the catalog alone run in a session on DuckDB,
-which starts no engine for them.
+Ours are managed tables in a catalog on SQLite, but for MSCK and SHOW, whose tables are external. Spark has its catalog
+in its memory, gone with the process, or in a Hive metastore on Derby (a process of its own, as a session has one of
+both); each of our statements is a commit on disk. Spark makes, renames and removes a directory for each partition of a
+managed table, which ours has no need of. Statements about the catalog alone run in a session on DuckDB, which starts no
+engine for them.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,117 +29,219 @@ CHANGED, SHOWN, DIRECTORIES = 1_000, 100_000, 10_000
 #: How many partitions a dynamic INSERT writes, of so many rows each.
 INSERTED, ROWS = (365, 2_000), 20
 
-#: Runs one statement to its end.
-Run = Callable[[str], object]
+#: Rows of the tables by their short names: what each says.
+WHAT = {
+    "add": f"ADD {CHANGED:,} partitions, one statement",
+    "drop": f"DROP {CHANGED:,} partitions, one statement",
+    "rename": f"RENAME {CHANGED:,} partitions, a statement each",
+    "msck": f"MSCK REPAIR TABLE, {DIRECTORIES:,} directories",
+    "show": f"SHOW PARTITIONS of {SHOWN:,}",
+    **{f"insert{count}": f"{count:,} partitions" for count in INSERTED},
+}
+#: To add the partitions that it would show takes Hive most of an hour.
+_NOT_BY_HIVE = "show"
+_HIVE_SECONDS = 1800
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Somebody who runs the statements, and a directory for what is outside the warehouse."""
+    """Somebody who runs statements, each to its end, and a directory for what is outside the warehouse."""
 
-    run: Run
+    run: Callable[[str], object]
     folder: Path
 
 
-def measure(engine: Any, spark: Any) -> Iterator[Table]:
+def measure(engine: Any, spark: Any, rows: Collection[str] = tuple(WHAT), *, hive: bool = True) -> Iterator[Table]:
     """Two tables: statements about the catalog, and dynamic INSERTs. ``engine`` is ours on the session ``spark``."""
-    with tempfile.TemporaryDirectory(prefix="rewriter-dialect-") as folder:
+    with tempfile.TemporaryDirectory(prefix="rewriter-dialect-") as folder, ExitStack() as stack:
         home = Path(folder)
-        theirs = Peer(lambda text: spark.sql(text).collect(), home / "spark")
+        ours = {
+            name: _ours(home / name, chosen, stack) for name, chosen in (("on DuckDB", "duckdb"), ("on Spark", engine))
+        }
+        plain = Peer(lambda text: spark.sql(text).collect(), home / "spark")
         spark.sql(f"CREATE DATABASE rewriter_benchmark LOCATION '{home / 'database'}'")
         spark.sql("USE rewriter_benchmark")
+        spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
         try:
-            with rewriter.connect(home / "warehouse", engine="duckdb") as connection:
-                cursor = connection.cursor()
-                yield _statements(Peer(lambda text: _run(cursor, text), home / "ours"), theirs)
-            yield _inserts(home, engine, theirs)
+            times = {
+                row: {
+                    **{name: best(row, peer) for name, peer in ours.items() if name == "on DuckDB" or _is_insert(row)},
+                    "plain Spark": best(row, plain),
+                }
+                for row in rows
+            }
         finally:
+            spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
             spark.sql("USE default")
             spark.sql("DROP DATABASE rewriter_benchmark CASCADE")
+        for row, taken in (_by_hive(rows, home) if hive else {}).items():
+            times[row]["plain Spark, Hive catalog on Derby"] = taken
+    title = "Statements about partitions, ours on SQLite beside plain Spark 4.3"
+    yield _table(title, {row: taken for row, taken in times.items() if not _is_insert(row)})
+    title = f"Dynamic INSERT OVERWRITE, {ROWS} rows in each partition"
+    yield _table(title, {row: taken for row, taken in times.items() if _is_insert(row)})
 
 
-def _run(cursor: Any, text: str) -> None:
-    cursor.execute(text)
-    if cursor.description is not None:
-        cursor.fetchall()
+def _is_insert(row: str) -> bool:
+    return row.startswith("insert")
 
 
-def _statements(ours: Peer, theirs: Peer) -> Table:
+def _ours(home: Path, engine: Any, stack: ExitStack) -> Peer:
+    cursor = stack.enter_context(rewriter.connect(home / "warehouse", engine=engine)).cursor()
+
+    def run(text: str) -> None:
+        cursor.execute(text)
+        if cursor.description is not None:
+            cursor.fetchall()
+
+    return Peer(run, home)
+
+
+def _table(title: str, times: Mapping[str, Mapping[str, float]]) -> Table:
+    """Each row's first figure is ours on DuckDB; the others say how many times as long they take."""
     figures: list[Figure] = []
-    for what, measured in (
-        (f"ADD {CHANGED:,} partitions, one statement", _add),
-        (f"RENAME {CHANGED:,} partitions, a statement each", _rename),
-        (f"DROP {CHANGED:,} partitions, one statement", _drop),
-        (f"SHOW PARTITIONS of {SHOWN:,}", _show),
-        (f"MSCK REPAIR TABLE, {DIRECTORIES:,} directories", _repair),
-    ):
-        figures += _beside(what, measured(ours), measured(theirs))
-    return Table("Statements about partitions, ours on SQLite beside plain Spark's in-memory catalog", tuple(figures))
+    for row, taken in times.items():
+        (first, least), *others = taken.items()
+        figures.append(Figure(f"{WHAT[row]}, {first}" if _is_insert(row) else WHAT[row], least))
+        for name, time in others:
+            note = f"{ratio(time, least)} of ours"
+            if name == "plain Spark" and "on Spark" in taken:
+                note += f", {ratio(time, taken['on Spark'])} of ours on Spark"
+            figures.append(Figure(f"— {name}", time, "" if name == "on Spark" else note))
+    return Table(title, tuple(figures))
 
 
-def _beside(what: str, ours: float, theirs: float, note: str = "") -> tuple[Figure, Figure]:
-    return Figure(what, ours, note), Figure("— plain Spark", theirs, f"ours takes {ratio(theirs, ours)} less")
-
-
-def _table(peer: Peer, name: str) -> None:
-    peer.run(f"CREATE TABLE {name} (x INT) USING parquet PARTITIONED BY (ds STRING, hr INT)")
+def best(row: str, peer: Peer, turns: int | None = None) -> float:
+    """The least time that the peer takes for a row, in seconds, of as many turns."""
+    taken = _insert(peer, int(row.removeprefix("insert"))) if _is_insert(row) else _TAKEN[row](peer)
+    return min(islice(taken, turns))
 
 
 def _specs(start: int, count: int) -> list[str]:
     return [f"PARTITION (ds = 'd{number // 24:05d}', hr = {number % 24})" for number in range(start, start + count)]
 
 
-def _add(peer: Peer) -> float:
-    _table(peer, "changed")
-    peer.run(f"ALTER TABLE changed ADD {' '.join(_specs(0, 10))}")
-    return seconds(lambda: peer.run(f"ALTER TABLE changed ADD {' '.join(_specs(10, CHANGED))}"))
+def _create(peer: Peer, name: str, location: Path | None = None) -> None:
+    where = "" if location is None else f" LOCATION '{location}'"
+    peer.run(f"CREATE TABLE {name} (x INT, ds STRING, hr INT) USING parquet PARTITIONED BY (ds, hr){where}")
 
 
-def _rename(peer: Peer) -> float:
-    def run() -> None:
-        for number in range(10, CHANGED + 10):
-            (before,), (after,) = _specs(number, 1), _specs(number + 24 * CHANGED, 1)
-            peer.run(f"ALTER TABLE changed {before} RENAME TO {after}")
-
-    return seconds(run)
+def _timed(peer: Peer, statement: str) -> float:
+    return seconds(lambda: peer.run(statement))
 
 
-def _drop(peer: Peer) -> float:
-    specs = ", ".join(_specs(10 + 24 * CHANGED, CHANGED))
-    return seconds(lambda: peer.run(f"ALTER TABLE changed DROP {specs}"))
+def _add(peer: Peer) -> Iterator[float]:
+    _create(peer, "added")
+    peer.run(f"ALTER TABLE added ADD {' '.join(_specs(0, 10))}")
+    for turn in range(1, 4):
+        yield _timed(peer, f"ALTER TABLE added ADD {' '.join(_specs(turn * CHANGED, CHANGED))}")
+    peer.run("DROP TABLE added")
 
 
-def _show(peer: Peer) -> float:
-    _table(peer, "shown")
+def _drop(peer: Peer) -> Iterator[float]:
+    _create(peer, "dropped")
+    for _ in range(3):
+        peer.run(f"ALTER TABLE dropped ADD {' '.join(_specs(0, CHANGED))}")
+        yield _timed(peer, f"ALTER TABLE dropped DROP {', '.join(_specs(0, CHANGED))}")
+    peer.run("DROP TABLE dropped")
+
+
+def _rename(peer: Peer) -> Iterator[float]:
+    _create(peer, "renamed")
+    peer.run(f"ALTER TABLE renamed ADD {' '.join(_specs(0, CHANGED))}")
+
+    def run(start: int, goal: int) -> None:
+        for before, after in zip(_specs(start, CHANGED), _specs(goal, CHANGED), strict=True):
+            peer.run(f"ALTER TABLE renamed {before} RENAME TO {after}")
+
+    yield seconds(lambda: run(0, 24 * CHANGED))
+    yield seconds(lambda: run(24 * CHANGED, 0))
+    peer.run("DROP TABLE renamed")
+
+
+def _show(peer: Peer) -> Iterator[float]:
+    # Of an external table nobody makes directories for what is added.
+    _create(peer, "shown", peer.folder / "shown")
     for start in range(0, SHOWN, 10_000):
         peer.run(f"ALTER TABLE shown ADD {' '.join(_specs(start, 10_000))}")
-    return seconds(lambda: peer.run("SHOW PARTITIONS shown"), 3)
+    for _ in range(5):
+        yield _timed(peer, "SHOW PARTITIONS shown")
+    peer.run("DROP TABLE shown")
 
 
-def _repair(peer: Peer) -> float:
+def _msck(peer: Peer) -> Iterator[float]:
     place = peer.folder / "found"
     for number in range(DIRECTORIES):
         (place / f"ds=d{number // 24:05d}" / f"hr={number % 24}").mkdir(parents=True)
-    columns = "(x INT, ds STRING, hr INT) USING parquet PARTITIONED BY (ds, hr)"
-    peer.run(f"CREATE TABLE found {columns} LOCATION '{place}'")
-    return seconds(lambda: peer.run("MSCK REPAIR TABLE found"))
+    for _ in range(3):
+        _create(peer, "found", place)
+        yield _timed(peer, "MSCK REPAIR TABLE found")
+        peer.run("DROP TABLE found")
 
 
-def _inserts(home: Path, engine: Any, theirs: Peer) -> Table:
-    figures: list[Figure] = []
-    for partitions in INSERTED:
-        query = f"SELECT CAST(id AS INT) AS x, id % {partitions} AS day FROM range({partitions * ROWS})"
-        statement = f"INSERT OVERWRITE TABLE days{partitions} PARTITION (day) {query}"
-        create = f"CREATE TABLE days{partitions} (x INT) USING parquet PARTITIONED BY (day BIGINT)"
-        times = {}
-        for name, chosen in (("duckdb", "duckdb"), ("spark", engine)):
-            with rewriter.connect(home / name, engine=chosen) as connection:
-                cursor = connection.cursor()
-                cursor.execute(create)
-                times[name] = seconds(lambda: _run(cursor, statement))  # noqa: B023
-        theirs.run(create)
-        plain = seconds(lambda: theirs.run(statement))  # noqa: B023
-        figures += _beside(f"{partitions:,} partitions, on Spark", times["spark"], plain)
-        note = f"plain Spark takes {ratio(plain, times['duckdb'])} of that"
-        figures.append(Figure(f"{partitions:,} partitions, on DuckDB", times["duckdb"], note))
-    return Table(f"Dynamic INSERT OVERWRITE, {ROWS} rows in each partition", tuple(figures))
+_TAKEN: Mapping[str, Callable[[Peer], Iterator[float]]] = {
+    "add": _add,
+    "drop": _drop,
+    "rename": _rename,
+    "msck": _msck,
+    "show": _show,
+}
+
+
+def _insert(peer: Peer, partitions: int) -> Iterator[float]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    source = peer.folder / f"source{partitions}.parquet"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    days = [number % partitions for number in range(partitions * ROWS)]
+    pq.write_table(pa.table({"x": pa.array(range(len(days)), pa.int32()), "day": pa.array(days, pa.int32())}), source)
+    name = f"days{partitions}"
+    peer.run(f"CREATE TABLE {name} (x INT, day INT) USING parquet PARTITIONED BY (day)")
+    for _ in range(3):
+        yield _timed(peer, f"INSERT OVERWRITE TABLE {name} PARTITION (day) SELECT x, day FROM parquet.`{source}`")
+    peer.run(f"DROP TABLE {name}")
+
+
+def _by_hive(rows: Collection[str], home: Path) -> dict[str, float]:
+    """The times that plain Spark takes with a Hive catalog, as far as it comes in half an hour."""
+    command = [sys.executable, "-m", "benchmarks.dialect", str(home / "hive"), *(r for r in rows if r != _NOT_BY_HIVE)]
+    found: dict[str, float] = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        assert child.stdout is not None
+        timer = threading.Timer(_HIVE_SECONDS, child.terminate)
+        timer.start()
+        for line in child.stdout:
+            if line.startswith("{"):
+                found |= json.loads(line)
+        timer.cancel()
+    return found
+
+
+def main(home: Path, rows: Collection[str]) -> None:
+    """Prints the time of each row on plain Spark with a Hive catalog, taken once, a line of JSON each."""
+    from pyspark.sql import SparkSession
+
+    from rewriter.exec.java import find_java_home
+
+    os.environ["JAVA_HOME"] = str(find_java_home())
+    builder = SparkSession.builder.master("local[*]").enableHiveSupport()
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={home}/metastore;create=true",
+        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+        "spark.hadoop.hive.metastore.schema.verification": "false",
+    }.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    peer = Peer(lambda text: spark.sql(text).collect(), home / "outside")
+    for row in rows:
+        print(json.dumps({row: best(row, peer, 1)}), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -15,6 +15,7 @@ from rewriter import __version__
 from rewriter.errors import Error, InterfaceError, OperationalError, render
 
 if TYPE_CHECKING:
+    from rewriter.progress import Progress
     from rewriter.result import Result
     from rewriter.session import Session
 
@@ -111,13 +112,21 @@ def _engine_options(command: argparse.ArgumentParser) -> None:
 
 def _sql(arguments: argparse.Namespace) -> int:
     text = arguments.execute if arguments.execute is not None else _read(arguments.file)
-    with _session(arguments, arguments.engine, arguments.master) as session:
+    from rewriter.shell.progress_line import ProgressLine
+
+    line = ProgressLine(sys.stderr)
+    progress = line if sys.stderr.isatty() else None
+    with _session(arguments, arguments.engine, arguments.master, progress) as session:
         try:
             for _, result in session.script(text):
+                line.clear()
                 _print_result(result, arguments.format)
         except Error as error:
+            line.clear()
             sys.stdout.flush()
             return _failed(error, text)
+        finally:
+            line.clear()
     return 0
 
 
@@ -194,10 +203,16 @@ def _golden(arguments: argparse.Namespace) -> int:
     return run_command(arguments.path, rewrite=arguments.rewrite)
 
 
-def _session(arguments: argparse.Namespace, engine: str = "duckdb", master: str | None = None) -> Session:
+def _session(
+    arguments: argparse.Namespace,
+    engine: str = "duckdb",
+    master: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Session:
     from rewriter.session import Session
 
-    return Session(arguments.warehouse, engine, master, dict(map(_key_value, arguments.set)), arguments.catalog)
+    settings = dict(map(_key_value, arguments.set))
+    return Session(arguments.warehouse, engine, master, settings, arguments.catalog, progress)
 
 
 def _key_value(text: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rewriter.catalog import moves
 from rewriter.catalog.codec import Object
@@ -15,13 +15,16 @@ from rewriter.errors import AnalysisError, Error
 from rewriter.exec.engine import Engine
 from rewriter.grammar.statements import DatabaseName, Name
 from rewriter.planner.plan import Settings
+from rewriter.progress import Teller
 from rewriter.settings import SessionSettings
 from rewriter.temporaries import Temporaries
 
 
 @dataclass(frozen=True)
 class Context:
-    """One statement's surroundings. ``engine`` starts the engine when first called; ``serial`` numbers relations."""
+    """One statement's surroundings. ``engine`` starts the engine when first called; ``serial`` numbers relations;
+    ``progress`` is told how far the statement is.
+    """
 
     catalog: Catalog
     snapshot: Snapshot
@@ -31,6 +34,7 @@ class Context:
     serial: Iterator[int]
     parameters: Mapping[str, object]
     temporaries: Temporaries
+    progress: Teller = field(default_factory=Teller)
 
     def renewed(self) -> Context:
         """The same statement over the newest state; the present moment stays."""

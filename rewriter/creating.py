@@ -140,6 +140,7 @@ def _create_managed(
         files = written(query, statement.query, target, folder, context)
     partitions = tuple(PartitionWrite(values, found) for values, found in grouped(files).items())
     writes = [WritePartitions(table, write_id, partitions, overwrite=True)] if partitions else []
+    context.progress.tell("committing", total=len(partitions), unit="partitions")
     with removed_on_refusal(table.location):
         commit.make(table, writes)
     return files
@@ -161,6 +162,7 @@ def _create_external(
         partitions = grouped(files)
         registered = table.partition_columns and not is_discovered(table)
         adds = [AddPartitions(table, tuple(map(PartitionWrite, partitions)))] if registered and partitions else []
+        context.progress.tell("committing", total=len(partitions), unit="partitions")
         moved: list[str] = []
         with taken_back(moved, BaseException):
             for values, found in partitions.items():

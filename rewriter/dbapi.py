@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rewriter.planner.plan import Coverage, Plan
+    from rewriter.progress import Progress
     from rewriter.result import Result, Row, Stats
     from rewriter.session import Session
 
@@ -95,20 +96,23 @@ def connect(
     engine: str = "spark",
     master: str | None = None,
     catalog: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
     **settings: object,
 ) -> Connection:
     """Opens a warehouse directory, which is made where there is none. No engine starts yet.
 
     ``engine`` is ``spark`` or ``duckdb``; ``master`` is Spark's master URL, ``local[*]`` without. ``catalog`` is the
     URL of the PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without one it
-    is a file in the directory. ``settings`` are those of SET, their prefix left out: ``connect(d, partial_data=True)``.
+    is a file in the directory. ``progress`` is called with a ``rewriter.progress.Progress`` while INSERT, CREATE TABLE
+    … AS and MSCK run, a few times a second at most, from whatever thread. ``settings`` are those of SET, their prefix
+    left out: ``connect(d, partial_data=True)``.
     Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be made, the database cannot be used,
     or one of them holds something else.
     """
     from rewriter.session import Session
 
     named = {name if "." in name else f"rewriter.{name}": value for name, value in settings.items()}
-    return Connection(Session(warehouse, engine, master, named, catalog))
+    return Connection(Session(warehouse, engine, master, named, catalog, progress))
 
 
 class Connection:

@@ -28,7 +28,7 @@ from rewriter.grammar import statements as s
 from rewriter.grammar.filters import Filter, span_of
 from rewriter.properties import checked
 from rewriter.result import Result
-from rewriter.specs import check_unique, named_values, read_dropped, read_full, require_partitioned, spec_text
+from rewriter.specs import check_unique, full_key, named_values, read_dropped, read_full, require_partitioned, spec_text
 from rewriter.temporaries import folder_of
 
 FORMATS = ("parquet", "csv", "json", "orc")
@@ -246,25 +246,29 @@ def _faulty(
 
 def dropped(statement: s.DropPartitions, context: Context) -> tuple[tuple[tuple[Filter, ...], Lookup], ...]:
     """Each spec of ALTER TABLE … DROP PARTITION, and the partitions that satisfy it."""
+    table = _registered(statement, context)
+    return tuple((spec, context.snapshot.lookup(table, read_dropped(table, spec))) for spec in statement.specs)
+
+
+def _registered(statement: s.DropPartitions, context: Context) -> Table:
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
     if is_discovered(table):
         raise not_registered(table).at(statement.table.span)
-    return tuple((spec, context.snapshot.lookup(table, read_dropped(table, spec))) for spec in statement.specs)
+    return table
 
 
 def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     """ALTER TABLE … DROP PARTITION: every partition that satisfies one of the specs, which may be partial.
 
     Raises PARTITIONS_NOT_FOUND 428FT where a spec matches nothing, unless IF EXISTS. Files stay. A write that comes in
-    between conflicts where it falls into the stretches of keys that were searched.
+    between conflicts where it falls into the stretches of keys that were searched. Full specs are looked up together.
     """
+    table = _registered(statement, context)
     keys: set[bytes] = set()
     ranges: list[KeyRange] = []
-    for spec, lookup in dropped(statement, context):
-        table = lookup.table
-        found = list(lookup.found_keys())
-        ranges += lookup.ranges
+    for spec, (found, searched) in zip(statement.specs, _searched(statement.specs, table, context), strict=True):
+        ranges += searched
         if not found and not statement.if_exists:
             seen = seen_from(context.snapshot.current, table.name)
             raise AnalysisError(
@@ -280,6 +284,24 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
         with context.catalog.begin(context.snapshot) as transaction:
             transaction.commit([DropPartitions(table, tuple(sorted(keys)), merged(ranges))])
     return Result("ALTER TABLE DROP PARTITION")
+
+
+def _searched(
+    specs: Sequence[Sequence[Filter]], table: Table, context: Context
+) -> list[tuple[list[bytes], Sequence[KeyRange]]]:
+    """For each DROP spec the keys found, and where they were looked for. All full specs together are one look-up."""
+    lookup, keys = context.snapshot.lookup, [full_key(table, spec) for spec in specs]
+    lookups = {
+        id(spec): lookup(table, read_dropped(table, spec)) for spec, key in zip(specs, keys, strict=True) if not key
+    }
+    full = merged(KeyRange.of_key(key) for key in keys if key)
+    there = set(lookup(table, None, full).found_keys()) if full else set()
+    return [
+        ([key] if key in there else [], [KeyRange.of_key(key)])
+        if key
+        else (list(lookups[id(spec)].found_keys()), lookups[id(spec)].ranges)
+        for spec, key in zip(specs, keys, strict=True)
+    ]
 
 
 def already_exists(name: s.Name) -> IntegrityError:

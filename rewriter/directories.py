@@ -22,6 +22,8 @@ from rewriter.errors import DataError, OperationalError
 _THREADS = 16
 #: Below so many directories threads cost more than they save.
 _FEW = 8
+#: How many a thread takes at once, at most.
+_BATCH = 64
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -80,8 +82,9 @@ class _Walk:
 
     def below(self, level: _Level, index: int, entries: Sequence[tuple[str, bool]]) -> Iterable[_Level]:
         files: list[str] = []
+        stem = os.path.join(level.path, "")
         for name, is_folder in entries:
-            path = os.path.join(level.path, name)
+            path = stem + name
             text = level_text(self.table, index, name) if is_folder else None
             if text is None:
                 if not is_folder and not is_hidden(name):
@@ -117,16 +120,19 @@ class _Walk:
         return f"the directory is not named {name}=…"
 
 
-def list_directories(table: Table, wanted: ScanFilter | None = None) -> Listing:
+def list_directories(
+    table: Table, wanted: ScanFilter | None = None, advance: Callable[[int], None] = lambda _: None
+) -> Listing:
     """The directories of an external table's partitions, those that satisfy ``wanted``.
 
-    One listing of a directory for each that is entered, the last level alone is not. Where the table's location is not
-    there, nothing is found. Raises ``OperationalError`` FAILED_READ_FILE for a directory that may not be read.
+    One listing of a directory for each that is entered, the last level alone is not; ``advance`` is told of how many
+    more. Where the table's location is not there, nothing is found. Raises ``OperationalError`` FAILED_READ_FILE for a
+    directory that may not be read.
     """
     walk = _Walk(table, wanted)
     levels = [_Level(table.location, (), ())]
     for index in range(len(table.partition_columns)):
-        listed = in_parallel(_entries, [level.path for level in levels])
+        listed = in_parallel(_entries, [level.path for level in levels], advance)
         levels = [
             below for level, entries in zip(levels, listed, strict=True) for below in walk.below(level, index, entries)
         ]
@@ -152,12 +158,25 @@ def is_directory(path: str) -> bool:
         raise _unreadable(path, error) from error
 
 
-def in_parallel(run: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-    """``run`` of each item, in their order; waiting for a disk, not for Python, is what threads share."""
+def in_parallel(
+    run: Callable[[_In], _Out], items: Sequence[_In], advance: Callable[[int], None] = lambda _: None
+) -> list[_Out]:
+    """``run`` of each item, in their order; waiting for a disk, not for Python, is what threads share.
+
+    ``advance`` is told of how many further items are done, by this thread.
+    """
     if len(items) < _FEW:
+        advance(len(items))
         return [run(item) for item in items]
+    # To hand an item over takes longer than to list a directory that the system knows.
+    size = min(_BATCH, -(-len(items) // _THREADS))
+    batches = [items[start : start + size] for start in range(0, len(items), size)]
+    found: list[_Out] = []
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="rewriter-listing") as pool:
-        return list(pool.map(run, items))
+        for batch in pool.map(lambda some: [run(item) for item in some], batches):
+            found += batch
+            advance(len(batch))
+    return found
 
 
 def may_hold(wanted: ScanFilter, fields: Sequence[bytes]) -> bool:

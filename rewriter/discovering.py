@@ -86,9 +86,14 @@ class Discovery:
         """The key's fields, which order as the values do."""
         return keys.split([keys.width_of(column.type) for column in self.table.partition_columns], key)
 
-    def name_of(self, key: bytes) -> str:
-        """The partition's name, ``c=US/d=1``."""
-        return partition_name(self.table.partition_columns, self.values_of(key))
+    def names(self) -> Iterator[str]:
+        """Their names, ``c=US/d=1``, in key order."""
+        return (name for name, _ in self.named_keys())
+
+    def named_keys(self) -> Iterator[tuple[str, bytes]]:
+        """Their names, each with its key, in key order."""
+        columns = self.table.partition_columns
+        return ((partition_name(columns, one.values), key) for key, one in self._found.items())
 
     def explained(self) -> tuple[str, ...]:
         """How they are found, line by line."""

@@ -93,6 +93,8 @@ def write_tables(
         if not changes:
             return
         with removed_on_refusal(*(place.folder for place in places.values())):
+            total = sum(len(change.partitions) for change in changes)
+            context.progress.tell("committing", total=total, unit="partitions")
             transaction.commit(changes, *proven(readings, context))
 
 

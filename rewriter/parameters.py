@@ -51,6 +51,8 @@ def bind(text: str, parameters: Parameters) -> BoundText:
     Raises ``ProgrammingError`` UNBOUND_SQL_PARAMETER 42P02 with the placeholder's position, or for a count that
     does not fit; ``DataError`` for a value of another type.
     """
+    if parameters is None and "?" not in text and ":" not in text:
+        return BoundText(text, {})  # The text is read once, by the parser.
     found = [token for token in tokens(text) if token.kind is TokenKind.PARAMETER]
     marks = [token for token in found if token.text == "?"]
     names = [token for token in found if token.text != "?"]

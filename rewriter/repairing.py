@@ -120,7 +120,8 @@ def _compare(found: _Findings, what: str, wanted: ScanFilter | None, context: Co
     known = {one.key: one for one in context.snapshot.satisfying(table, wanted)}
     if what != "ADD":
         places = [directory(table, one) for one in known.values()]
-        present = in_parallel(is_directory, places)
+        advance = context.progress.counter("checking", "directories", len(places))
+        present = in_parallel(is_directory, places, advance)
         found.gone = [one for one, there in zip(known.values(), present, strict=True) if not there]
         for one in found.gone:
             found.note(one.values, ABSENT_ON_DISK, directory(table, one))
@@ -133,7 +134,7 @@ def _compare(found: _Findings, what: str, wanted: ScanFilter | None, context: Co
 
 def _look_for_new(found: _Findings, known: dict[bytes, Partition], wanted: ScanFilter | None, context: Context) -> None:
     table = found.table
-    listed = list_directories(table, wanted)
+    listed = list_directories(table, wanted, context.progress.counter("listing", "directories"))
     misfit = _fits_no_layout(table, context)
     for key, group in listed.by_key().items():
         if key in known:
@@ -153,7 +154,8 @@ def _look_for_new(found: _Findings, known: dict[bytes, Partition], wanted: ScanF
         found.note(None, IGNORED, stray.path, stray.reason)
     if listed.hidden:
         found.warnings.append(f"Hidden directories were passed over: {_some(listed.hidden)}.")
-    deeper = in_parallel(folders_in, [new.found.path for new in found.new])
+    advance = context.progress.counter("checking", "directories", len(found.new))
+    deeper = in_parallel(folders_in, [new.found.path for new in found.new], advance)
     paths = [os.path.join(new.found.path, names[0]) for new, names in zip(found.new, deeper, strict=True) if names]
     if paths:
         found.warnings.append(
@@ -209,6 +211,7 @@ def _commit(found: _Findings, context: Context) -> None:
         )
         changes.append(AddPartitions(table, writes))
     if changes:
+        context.progress.tell("committing", total=len(found.gone) + len(found.new), unit="partitions")
         with context.catalog.begin(context.snapshot) as transaction:
             transaction.commit(changes)
 

@@ -56,6 +56,7 @@ from rewriter.grammar.qualifying import qualified
 from rewriter.parameters import Parameters, bind
 from rewriter.planner.plan import Plan
 from rewriter.planner.planner import plan_query
+from rewriter.progress import Progress, Teller
 from rewriter.result import Result, Row
 from rewriter.settings import SessionSettings
 from rewriter.showing import listing, strings
@@ -126,7 +127,8 @@ class Session:
 
     ``engine`` is ``spark``, ``duckdb`` or an ``Engine``, which stays its owner's to close. ``master`` is Spark's
     master URL. ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that holds the
-    catalog; without one it is a file in the warehouse.
+    catalog; without one it is a file in the warehouse. ``progress`` is called while long statements run, from whatever
+    thread (``rewriter.progress``).
     """
 
     def __init__(
@@ -136,6 +138,7 @@ class Session:
         master: str | None = None,
         settings: Mapping[str, object] | None = None,
         catalog: str | None = None,
+        progress: Callable[[Progress], object] | None = None,
     ) -> None:
         if isinstance(engine, str) and engine not in ENGINES:
             raise InterfaceError(f"There is no engine '{engine}'.", object=engine, hint="Use spark or duckdb.")
@@ -145,6 +148,7 @@ class Session:
         for name, value in (settings or {}).items():
             self.settings.set(name, _setting_text(value))
         self._engine_name = engine
+        self._progress = progress
         self._engine: Engine | None = None
         self._master = master
         self._serial = itertools.count(1)
@@ -172,6 +176,7 @@ class Session:
                 self._serial,
                 bound.parameters,
                 self._temporaries,
+                Teller(self._progress),
             )
             if isinstance(statement, s.UseDatabase):
                 self._database = context.database(statement.database).name

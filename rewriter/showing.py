@@ -107,7 +107,10 @@ def show_partitions(statement: s.ShowPartitions, context: Context) -> Result:
     lookup = listed(statement, context)
     table = lookup.table
     order = [(_sorted_by(table, key), key.descending) for key in reversed(statement.order_by)]
-    found = sorted((lookup.name_of(key), key) for key in lookup.found_keys())
+    if not order and not statement.as_json:
+        names = sorted(lookup.names())[: statement.limit]
+        return listing("SHOW PARTITIONS", strings("partition"), [(name,) for name in names])
+    found = sorted(lookup.named_keys())
     for index, descending in order:
         found.sort(key=lambda one: one[0] if index is None else lookup.fields_of(one[1])[index], reverse=descending)
     found = found[: statement.limit]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rewriter.catalog.comparands import named
-from rewriter.catalog.keys import KeyRange, prefix_of, successor
+from rewriter.catalog.keys import KeyRange, encode, prefix_of, successor
 from rewriter.catalog.models import Column, PartitionValues, Table
 from rewriter.catalog.scan_filters import AllOf, ScanFilter, bind_filter, equal
 from rewriter.catalog.values import check_path, coerce
@@ -129,6 +129,25 @@ def read_dropped(table: Table, spec: Sequence[Filter]) -> ScanFilter:
     INVALID_PARTITION_SPEC where a value is NULL and the condition is none of these two.
     """
     return read_filter(table, conjunction(tuple(spec)))
+
+
+def full_key(table: Table, spec: Sequence[Filter]) -> bytes | None:
+    """The key of the one partition that a DROP spec can mean, as it gives each column one value; otherwise ``None``.
+
+    It is the key that ``read_dropped`` finds. Raises as that does, where the answer is not ``None``.
+    """
+    types = [column.type for column in table.partition_columns]
+    if len(spec) != len(types):
+        return None
+    values: dict[int, str | None] = {}
+    for one in spec:
+        if not isinstance(one, Comparison) or one.op != "=":
+            return None
+        index = _index(table, one.column, one.span)
+        values[index] = value_of(table.partition_columns[index], one.value)
+    return (
+        encode(table.id, types, [values[index] for index in range(len(types))]) if len(values) == len(types) else None
+    )
 
 
 def read_filter(table: Table, tree: Filter) -> ScanFilter:

@@ -100,6 +100,7 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
     Starts the engine, reads no data. ``at`` is the place of what is wrong with the query as a whole.
     """
     at = at or statement.query.span
+    context.progress.tell("planning")
     table = context.table(statement.table)
     target = read_target(statement, table)
     if context.settings.static_overwrite and statement.overwrite and not target.is_static:
@@ -213,7 +214,8 @@ def written(
     table, limit = target.table, context.settings.max_dynamic_partitions
     write = Write(folder, table.format, table.columns, table.partition_columns, target.static, limit)
     try:
-        return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
+        with context.progress.watching(folder):
+            return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
     except Error as error:
         raise placed(error, source, query.sql) from None
 
@@ -256,6 +258,7 @@ def write_external(
     with staged(table) as staging:
         files = fill(staging)
         partitions = grouped(files)
+        context.progress.tell("committing", total=len(partitions), unit="partitions")
         if target.is_static and (overwrite or table.partition_columns):
             partitions.setdefault(target.static, ())
         known = _known(target, context)

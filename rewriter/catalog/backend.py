@@ -17,6 +17,8 @@ class Purpose(Enum):
 
     READ = "read"
     WRITE = "write"
+    #: A write that says what its process is about to do, and means nothing once that is dead.
+    ANNOUNCE = "announce"
     MIGRATE = "migrate"
 
 
@@ -24,9 +26,10 @@ class Purpose(Enum):
 class Backend:
     """One database. ``place`` names it in messages, and holds no secret.
 
-    ``begin`` runs first in every transaction: after it a READ sees one state, and a WRITE or MIGRATE is the only one
-    and sees the newest. ``options`` are those of SQLAlchemy's connections. ``translated`` makes an error of ours of
-    one of the driver's; its second argument says whether the connection is lost.
+    ``begin`` runs first in every transaction: after it a READ sees one state, and any other is the only one and sees
+    the newest. An ANNOUNCE need not be on disk before a later WRITE is, where the clients die with the database.
+    ``options`` are those of SQLAlchemy's connections. ``translated`` makes an error of ours of one of the driver's; its
+    second argument says whether the connection is lost.
     """
 
     place: str

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -20,7 +21,10 @@ from rewriter.catalog import schema
 from rewriter.catalog.bulk import insert_rows
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Table
+from rewriter.catalog.prepared import fetch, once
 from rewriter.errors import ConflictError
+
+_INSERT = schema.claimed_ranges.insert()
 
 
 @dataclass
@@ -64,24 +68,36 @@ def record(connection: sa.Connection, table: Table, claims: Claims, own: int) ->
     ]
     columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
     rows = [(keys.start, keys.end, exclusive, table.id, own) for keys, exclusive in entries]
-    insert_rows(connection, schema.claimed_ranges.insert(), columns, rows)
+    insert_rows(connection, _INSERT, columns, rows)
 
 
 def _written_between(connection: sa.Connection, table: Table, seen: int, own: int) -> Sequence[tuple[KeyRange, bool]]:
     """What the commits between wrote, and whether exclusively. What an INTO wrote may be told twice."""
-    recorded, row = schema.claimed_ranges.c, schema.partitions.c
-    told = connection.execute(
-        sa.select(recorded.commit_seq, recorded.start_key, recorded.end_key, recorded.exclusive).where(
-            recorded.table_id == table.id, recorded.commit_seq > seen, recorded.commit_seq < own
-        )
-    ).all()
-    rows = connection.execute(
-        sa.select(row.commit_seq, row.key).where(row.table_id == table.id, row.commit_seq > seen, row.commit_seq < own)
-    )
+    between = {"table": table.id, "seen": seen, "own": own}
+    told = fetch(connection, _recorded(connection.dialect), **between)
+    rows = fetch(connection, _made(connection.dialect), **between)
     shared = {(commit, start) for commit, start, _, exclusive in told if not exclusive}
     return [(KeyRange(start, end), exclusive) for _, start, end, exclusive in told] + [
         (KeyRange.of_key(key), True) for commit, key in rows if (commit, key) not in shared
     ]
+
+
+@once
+def _recorded() -> sa.Select[Any]:
+    recorded = schema.claimed_ranges.c
+    columns = (recorded.commit_seq, recorded.start_key, recorded.end_key, recorded.exclusive)
+    return sa.select(*columns).where(*_between(recorded.table_id, recorded.commit_seq))
+
+
+@once
+def _made() -> sa.Select[Any]:
+    row = schema.partitions.c
+    return sa.select(row.commit_seq, row.key).where(*_between(row.table_id, row.commit_seq))
+
+
+def _between(table: sa.Column[int], commit: sa.Column[int]) -> tuple[sa.ColumnElement[bool], ...]:
+    given = {name: sa.bindparam(name, 0, sa.BigInteger) for name in ("table", "seen", "own")}
+    return table == given["table"], commit > given["seen"], commit < given["own"]
 
 
 def _meets(ranges: Sequence[KeyRange], other: KeyRange) -> bool:

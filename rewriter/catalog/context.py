@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from rewriter.catalog import reads, schema
+from rewriter.catalog.bulk import insert_rows
 from rewriter.catalog.codec import Object
 from rewriter.catalog.database import NOW, Database, next_number
 from rewriter.catalog.freshness import Sources
 from rewriter.catalog.models import Fact, Table
+from rewriter.catalog.prepared import changed, fetch_value, once
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.timelines import TimelineDifference
 from rewriter.catalog.writeids import ValidTxnList
@@ -19,6 +21,7 @@ from rewriter.errors import ConflictError
 
 _Kind = TypeVar("_Kind", bound=Object)
 
+_INSERT_EVENT, _INSERT_ID = schema.events.insert(), schema.write_ids.insert()
 _EVERYONE = ValidTxnList(schema.NEVER, frozenset())
 
 
@@ -49,16 +52,10 @@ class CommitContext:
         self._close_transaction()
 
     def _close_transaction(self) -> None:
-        transaction, held = schema.transactions, schema.write_ids
-        closed = self.connection.execute(
-            sa.update(transaction)
-            .where(transaction.c.transaction_id == self.transaction_id, transaction.c.state == "open")
-            .values(state="committed", heartbeat_at=NOW, commit_seq=self.sequence)
-        )
-        if closed.rowcount != 1:
+        dialect, given = self.connection.dialect, {"mine": self.transaction_id, "sequence": self.sequence}
+        if changed(self.connection, _close(dialect), **given) != 1:
             raise not_open(self.transaction_id)
-        mine = held.c.transaction_id == self.transaction_id
-        self.connection.execute(sa.update(held).where(mine).values(commit_seq=self.sequence))
+        changed(self.connection, _commit_ids(dialect), **given)
 
     def write_id(self, object_id: int) -> int:
         """The transaction's write id for an object; allocated now where it had none."""
@@ -102,9 +99,7 @@ class CommitContext:
 
     def live_row(self, thing: Object) -> int | None:
         """The row of a table, cube or fact; ``None`` where it is not there any more."""
-        row = schema.objects
-        query = sa.select(row.c.row_id).where(row.c.object_id == thing.id, row.c.ended == schema.NEVER)
-        found: int | None = self.connection.execute(query).scalar()
+        found: int | None = fetch_value(self.connection, _row_of(self.connection.dialect), object=thing.id)
         return found
 
     def live_facts(self) -> list[tuple[Fact, int]]:
@@ -124,20 +119,13 @@ class CommitContext:
         ]
         entries.append(("COMMIT", None, {"write_ids": lists}))
         first = next_number(self.connection, "event", len(entries))
-        self.connection.execute(
-            schema.events.insert(),
-            [
-                {
-                    "event_seq": first + place,
-                    "transaction_id": self.transaction_id,
-                    "commit_seq": self.sequence,
-                    "kind": kind,
-                    "object_id": object_id,
-                    "payload": json.dumps(payload, ensure_ascii=False),
-                }
-                for place, (kind, object_id, payload) in enumerate(entries)
-            ],
-        )
+        common = (self.transaction_id, self.sequence)
+        rows = [
+            (first + place, kind, object_id, json.dumps(payload, ensure_ascii=False), *common)
+            for place, (kind, object_id, payload) in enumerate(entries)
+        ]
+        columns = ("event_seq", "kind", "object_id", "payload", "transaction_id", "commit_seq")
+        insert_rows(self.connection, _INSERT_EVENT, columns, rows)
 
 
 def _names_and_types(table: Table) -> list[tuple[str, str]]:
@@ -146,19 +134,49 @@ def _names_and_types(table: Table) -> list[tuple[str, str]]:
 
 def hold_write_id(connection: sa.Connection, transaction_id: int, object_id: int, commit_seq: int | None = None) -> int:
     """The write id that a transaction holds of an object; the next of its sequence where it holds none yet."""
-    held = schema.write_ids
-    mine = connection.execute(
-        sa.select(held.c.write_id).where(held.c.transaction_id == transaction_id, held.c.object_id == object_id)
-    ).scalar()
+    dialect = connection.dialect
+    mine = fetch_value(connection, _held(dialect), mine=transaction_id, object=object_id)
     if mine is not None:
         return int(mine)
-    newest = connection.execute(sa.select(sa.func.max(held.c.write_id)).where(held.c.object_id == object_id)).scalar()
-    write_id = (newest or 0) + 1
-    connection.execute(
-        held.insert(),
-        {"object_id": object_id, "write_id": write_id, "transaction_id": transaction_id, "commit_seq": commit_seq},
-    )
+    write_id: int = (fetch_value(connection, _newest_id(dialect), object=object_id) or 0) + 1
+    columns = ("object_id", "write_id", "transaction_id", "commit_seq")
+    insert_rows(connection, _INSERT_ID, columns, [(object_id, write_id, transaction_id, commit_seq)])
     return write_id
+
+
+def _number(name: str) -> sa.BindParameter[int]:
+    return sa.bindparam(name, 0, sa.BigInteger)
+
+
+@once
+def _close() -> sa.Update:
+    row = schema.transactions
+    mine = sa.update(row).where(row.c.transaction_id == _number("mine"), row.c.state == "open")
+    return mine.values(state="committed", heartbeat_at=NOW, commit_seq=_number("sequence"))
+
+
+@once
+def _commit_ids() -> sa.Update:
+    held = schema.write_ids
+    return sa.update(held).where(held.c.transaction_id == _number("mine")).values(commit_seq=_number("sequence"))
+
+
+@once
+def _row_of() -> sa.Select[Any]:
+    row = schema.objects.c
+    return sa.select(row.row_id).where(row.object_id == _number("object"), row.ended == schema.NEVER)
+
+
+@once
+def _held() -> sa.Select[Any]:
+    held = schema.write_ids.c
+    return sa.select(held.write_id).where(held.transaction_id == _number("mine"), held.object_id == _number("object"))
+
+
+@once
+def _newest_id() -> sa.Select[Any]:
+    held = schema.write_ids.c
+    return sa.select(sa.func.max(held.write_id)).where(held.object_id == _number("object"))
 
 
 def not_open(transaction_id: int) -> ConflictError:

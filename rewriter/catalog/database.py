@@ -14,7 +14,7 @@ from sqlalchemy.ext.compiler import compiles
 
 from rewriter.catalog import migrations, postgresql, schema, sqlite
 from rewriter.catalog.backend import Backend, Purpose
-from rewriter.catalog.prepared import Prepared, prepared
+from rewriter.catalog.prepared import Prepared, changed, fetch_value, once
 from rewriter.catalog.volumes import VolumeCache
 from rewriter.errors import DataError
 
@@ -75,17 +75,14 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """A connection that sees one state of the database until it is given back."""
-        with _our_errors(self._backend), self._engines[Purpose.READ].connect() as connection:
+        # It begins here and not with the first statement: of those that the driver is given directly nobody tells.
+        with _our_errors(self._backend), self._engines[Purpose.READ].connect() as connection, connection.begin():
             yield connection
 
     @property
     def dialect(self) -> sa.Dialect:
-        """In whose words ``rows`` takes statements."""
+        """In whose words statements for ``rows`` are prepared."""
         return self._backend.engine.dialect
-
-    def prepared(self, query: sa.Select[Any]) -> Prepared:
-        """A statement for ``rows``."""
-        return prepared(query, self.dialect)
 
     def rows(self, statement: Prepared, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
         """What one statement answers that runs by itself, in no transaction of ours: it sees one state.
@@ -100,10 +97,10 @@ class Database:
             return rows
 
     @contextmanager
-    def write(self) -> Iterator[sa.Connection]:
+    def write(self, purpose: Purpose = Purpose.WRITE) -> Iterator[sa.Connection]:
         """The one writer's connection: all or nothing. It waits for its turn, and sees what those before committed."""
-        with self._alone(Purpose.WRITE) as connection:
-            self.check_version(connection.execute(sa.select(schema.schema_version.c.version)).scalar_one())
+        with self._alone(purpose) as connection:
+            self.check_version(fetch_value(connection, _version(connection.dialect)))
             yield connection
 
     def check_version(self, found: int) -> None:
@@ -152,10 +149,29 @@ os.register_at_fork(after_in_child=_forked)
 
 def next_number(connection: sa.Connection, name: str, count: int = 1) -> int:
     """Takes ``count`` numbers of a sequence and answers the first; until the end of the transaction nobody else can."""
-    counter = schema.counters
-    connection.execute(sa.update(counter).where(counter.c.name == name).values(value=counter.c.value + count))
-    newest: int = connection.execute(sa.select(counter.c.value).where(counter.c.name == name)).scalar_one()
+    changed(connection, _count_on(connection.dialect), counter=name, more=count)
+    newest: int = fetch_value(connection, _counted(connection.dialect), counter=name)
     return newest - count + 1
+
+
+@once
+def _version() -> sa.Select[Any]:
+    return sa.select(schema.schema_version.c.version)
+
+
+@once
+def _count_on() -> sa.Update:
+    counter, more = schema.counters, sa.bindparam("more", 0, sa.BigInteger)
+    return sa.update(counter).where(counter.c.name == _counter()).values(value=counter.c.value + more)
+
+
+@once
+def _counted() -> sa.Select[Any]:
+    return sa.select(schema.counters.c.value).where(schema.counters.c.name == _counter())
+
+
+def _counter() -> sa.BindParameter[str]:
+    return sa.bindparam("counter", "", sa.Text)
 
 
 @contextmanager

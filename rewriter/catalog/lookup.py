@@ -26,7 +26,7 @@ from rewriter.catalog.residuals import Residual, residual_of
 from rewriter.catalog.scan_plans import Scan
 from rewriter.catalog.scan_text import filter_text, stretch_text
 from rewriter.catalog.stretches import MOST
-from rewriter.catalog.values import canonical, parse_partition_name, partition_name
+from rewriter.catalog.values import canonical, parse_partition_name
 from rewriter.catalog.ways import MOST_GATHERED, Choice, IndexWay, choose
 from rewriter.catalog.writeids import ValidWriteIdList
 from rewriter.errors import DataError, InterfaceError
@@ -124,6 +124,11 @@ class Lookup:
         maker = NameMaker(self.table.partition_columns)
         return chain.from_iterable(map(maker.names_of, self._key_pages(limit, after)))
 
+    def named_keys(self) -> Iterator[tuple[str, bytes]]:
+        """Their names, each with its key, in key order."""
+        maker = NameMaker(self.table.partition_columns)
+        return chain.from_iterable(zip(maker.names_of(page), page, strict=True) for page in self._key_pages(None, None))
+
     def count(self) -> int:
         """How many there are. The database counts where it tests all of the filter, or a scan has none."""
         gathered = self._gathered()
@@ -196,10 +201,6 @@ class Lookup:
         return tuple(
             keys.decode_value(column.type, part) for column, part in zip(columns, self.fields_of(key), strict=True)
         )
-
-    def name_of(self, key: bytes) -> str:
-        """The partition's name, ``c=US/d=1``."""
-        return partition_name(self.table.partition_columns, self.values_of(key))
 
     def _limited(
         self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, after: bytes | str | None

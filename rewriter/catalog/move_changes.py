@@ -53,7 +53,8 @@ class MoveChanges:
 
     def move(self, change: MovePartitions) -> None:
         """Partitions under other keys. Raises PARTITIONS_NOT_FOUND and PARTITIONS_ALREADY_EXIST, both 428FT."""
-        source, target = self._unchanged(change.source), self._unchanged(change.target)
+        source = self._unchanged(change.source)
+        target = source if change.target.id == source.id else self._unchanged(change.target)
         connection = self._context.connection
         stored = self._found(source, [move.key for move in change.moves])
         goals = {partition_key(target, move.values): move for move in change.moves}

@@ -147,9 +147,7 @@ class PartitionChanges:
 
     def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:
         if isinstance(change, DropPartitions):
-            claims.ranges += change.ranges
-            alone = (key for key in change.keys if not any(key in one for one in change.ranges))
-            claims.ranges += map(KeyRange.of_key, alone)
+            claims.ranges += keys.merged([*change.ranges, *map(KeyRange.of_key, change.keys)])
             return
         repeated = isinstance(change, AddPartitions)
         named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -30,7 +31,7 @@ def add_entries(connection: sa.Connection, table: Table, written: Iterable[bytes
     ]
     # In the order of the index, whose pages are then met one after the other.
     entries.sort()
-    insert_rows(connection, _insert(connection), ("place", "key"), entries)
+    insert_rows(connection, _insert(connection.dialect.name), ("place", "key"), entries)
 
 
 def index_all(connection: sa.Connection) -> None:
@@ -42,9 +43,10 @@ def index_all(connection: sa.Connection) -> None:
             last = batch[-1]
 
 
-def _insert(connection: sa.Connection) -> sa.Insert:
+@cache
+def _insert(dialect: str) -> sa.Insert:
     """An INSERT that leaves an entry alone which is there already."""
-    if connection.dialect.name == "sqlite":
+    if dialect == "sqlite":
         return sqlite.insert(schema.partition_fields).on_conflict_do_nothing()
     return postgresql.insert(schema.partition_fields).on_conflict_do_nothing()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -15,6 +15,7 @@ from rewriter.catalog.bulk import insert_rows
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import DataFile, PartitionValues, Table
 from rewriter.catalog.partition_index import add_entries
+from rewriter.catalog.prepared import fetch, once
 from rewriter.catalog.reads import chunks
 from rewriter.catalog.timelines import end_rows
 
@@ -31,6 +32,9 @@ class LivePartition(NamedTuple):
     row_id: int = 0
     properties: str | None = None
 
+
+#: How many keys one statement asks for at most, a power of two.
+_KEYS = 512
 
 _ROW = schema.partitions.c
 #: What a ``LivePartition`` is made of, in its order.
@@ -62,11 +66,10 @@ class StoredPartition:
 
 def stored_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, StoredPartition]:
     """Those of the partitions that exist, with all that their rows say."""
-    row = schema.partitions.c
     found: dict[bytes, StoredPartition] = {}
-    for some in chunks(list(dict.fromkeys(keys))):
-        query = sa.select(*_COLUMNS, row.as_of, row.sources, row.commit_seq)
-        for values in connection.execute(query.where(row.ended == schema.NEVER, row.key.in_(some))):
+    for some in chunks(list(dict.fromkeys(keys)), _KEYS):
+        size, given = _filled(some)
+        for values in fetch(connection, _stored(connection.dialect, size), **given):
             key, texts, *rest = values[:-3]
             as_of, sources, commit = values[-3:]
             live = LivePartition(key, tuple(json.loads(texts)), *rest)
@@ -86,9 +89,33 @@ def insert_stored(connection: sa.Connection, table: Table, written: Sequence[Sto
 def live_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, LivePartition]:
     """Those of the partitions that exist."""
     found: dict[bytes, LivePartition] = {}
-    for some in chunks(keys):
-        found.update((live.key, live) for live in _live(connection, schema.partitions.c.key.in_(some)))
+    for some in chunks(keys, _KEYS):
+        size, given = _filled(some)
+        found.update(
+            (live.key, live) for live in _lives(fetch(connection, _live_of(connection.dialect, size), **given))
+        )
     return found
+
+
+def _filled(some: Sequence[bytes]) -> tuple[int, dict[str, bytes]]:
+    """How many keys a statement asks for, few numbers serving all, and its parameters: none has the empty key."""
+    size = 1 << (len(some) - 1).bit_length()
+    return size, {f"key_{at}": key for at, key in enumerate([*some, *[b""] * (size - len(some))])}
+
+
+def _wanted(size: int) -> sa.ColumnElement[bool]:
+    return _ROW.key.in_([sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)])
+
+
+@once
+def _live_of(size: int) -> sa.Select[Any]:
+    return sa.select(*_COLUMNS).where(_ROW.ended == schema.NEVER, _wanted(size))
+
+
+@once
+def _stored(size: int) -> sa.Select[Any]:
+    columns = (*_COLUMNS, _ROW.as_of, _ROW.sources, _ROW.commit_seq)
+    return sa.select(*columns).where(_ROW.ended == schema.NEVER, _wanted(size))
 
 
 def live_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartition]:
@@ -126,7 +153,11 @@ def known_before(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]
 def _live(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Iterable[LivePartition]:
     row = schema.partitions
     query = sa.select(*_COLUMNS).where(row.c.ended == schema.NEVER, *conditions)
-    for key, values, *rest in connection.execute(query):
+    return _lives(connection.execute(query))
+
+
+def _lives(found: Iterable[Sequence[Any]]) -> Iterator[LivePartition]:
+    for key, values, *rest in found:
         yield LivePartition(key, tuple(json.loads(values)), *rest)
 
 
@@ -145,6 +176,7 @@ def insert_tombstones(
     _insert_rows(connection, table, [(live, -1) for live in removed], version, version.made)
 
 
+_INSERT, _INSERT_FILES = schema.partitions.insert(), schema.files.insert()
 #: What ``_insert_rows`` writes, in its order.
 _WRITTEN = (
     "key", "partition_values", "location", "rows", "bytes", "files", "as_of", "properties",
@@ -161,36 +193,24 @@ def _insert_rows(
 ) -> None:
     common = (table.id, json.dumps(list(version.sources)), version.made, ended, version.commit_seq)
     encoded = cache(json.JSONEncoder(ensure_ascii=False).encode)  # Partitions share most of their values.
-    rows = [
+    written_rows = [
         (
             live.key, f"[{', '.join(map(encoded, live.values))}]", live.location, live.rows, live.bytes, live.files,
             as_of, live.properties, *common,
         )
         for live, as_of in written
     ]  # fmt: skip
-    insert_rows(connection, schema.partitions.insert(), _WRITTEN, rows)
+    insert_rows(connection, _INSERT, _WRITTEN, written_rows)
 
 
 def insert_files(
     connection: sa.Connection, added: Mapping[bytes, Sequence[DataFile]], version: Version, *, base: bool
 ) -> None:
     """The files that a write added, by partition key."""
-    rows = [
-        {
-            "key": key,
-            "path": file.path,
-            "rows": file.rows,
-            "bytes": file.bytes,
-            "base": base,
-            "made": version.made,
-            "ended": schema.NEVER,
-            "commit_seq": version.commit_seq,
-        }
-        for key, files in added.items()
-        for file in files
-    ]
-    if rows:
-        connection.execute(schema.files.insert(), rows)
+    common = (base, version.made, schema.NEVER, version.commit_seq)
+    new = [(key, file.path, file.rows, file.bytes, *common) for key, files in added.items() for file in files]
+    columns = ("key", "path", "rows", "bytes", "base", "made", "ended", "commit_seq")
+    insert_rows(connection, _INSERT_FILES, columns, new)
 
 
 def live_files(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bool, dict[bytes, list[DataFile]]]:

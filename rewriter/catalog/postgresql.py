@@ -43,7 +43,7 @@ SETTINGS = {
 _MIGRATION_LOCK = 0x7265777269746572
 
 _ALONE = {
-    Purpose.WRITE: "SELECT value FROM counters WHERE name = 'commit' FOR UPDATE",
+    **dict.fromkeys((Purpose.WRITE, Purpose.ANNOUNCE), "SELECT value FROM counters WHERE name = 'commit' FOR UPDATE"),
     Purpose.MIGRATE: f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})",
 }
 
@@ -87,6 +87,7 @@ def backend(url: str | sa.URL) -> Backend:
     options: Mapping[Purpose, Mapping[str, Any]] = {
         Purpose.READ: {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
         Purpose.WRITE: {"isolation_level": "READ COMMITTED"},
+        Purpose.ANNOUNCE: {"isolation_level": "READ COMMITTED"},
         Purpose.MIGRATE: {"isolation_level": "READ COMMITTED"},
     }
     return Backend(_place(parsed), engine, _begin, _translated, options)

@@ -21,7 +21,7 @@ from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import NO_PROPERTIES, DataFile, Partition, Table
 from rewriter.catalog.names import database_key
-from rewriter.catalog.prepared import Prepared, prepared
+from rewriter.catalog.prepared import Prepared, fetch, fetch_value, once, prepared
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -46,51 +46,80 @@ def transaction_list(connection: sa.Connection) -> tuple[int, int, ValidTxnList]
 
     One statement, hence one state of the database.
     """
+    found = fetch(connection, _transactions(connection.dialect))
+    newest = {name: value for name, value, _, _ in found}
+    open_ids = frozenset(transaction_id for _, _, transaction_id, _ in found if transaction_id is not None)
+    return found[0][3], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
+
+
+@once
+def _transactions() -> sa.Select[Any]:
     counter, transaction = schema.counters, schema.transactions
     version = sa.select(schema.schema_version.c.version).scalar_subquery()
-    rows = connection.execute(
+    return (
         sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version)
         .select_from(counter.outerjoin(transaction, transaction.c.state == "open"))
         .where(counter.c.name.in_(("commit", "transaction")))
-    ).all()
-    newest = {name: value for name, value, _, _ in rows}
-    open_ids = frozenset(transaction_id for _, _, transaction_id, _ in rows if transaction_id is not None)
-    return rows[0][3], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
+    )
 
 
 def write_id_list(
     connection: sa.Connection, object_id: int, sequence: int, transactions: ValidTxnList
 ) -> ValidWriteIdList:
     """The write ids of an object that are valid as of a commit. Two statements."""
-    held, transaction = schema.write_ids, schema.transactions
-    # The addition keeps the index on commit numbers out: the newest ids, read backwards, are the answer almost at once.
-    high = connection.execute(
-        sa.select(held.c.write_id)
-        .where(held.c.object_id == object_id, held.c.commit_seq + 0 <= sequence)
-        .order_by(held.c.write_id.desc())
-        .limit(1)
-    ).scalar()
+    given = {"object": object_id, "sequence": sequence}
+    high: int | None = fetch_value(connection, _high(connection.dialect), **given)
     if high is None:
         return ValidWriteIdList(str(object_id), 0)
+    found = fetch(connection, _not_seen(connection.dialect), **given, high=high)
+    # One that was open at the snapshot stays open for it, whatever became of it since.
+    aborted = frozenset(w for w, holder, state in found if state == "aborted" and transactions.may_see(holder))
+    open_ids = frozenset(w for w, _, _ in found) - aborted
+    return ValidWriteIdList(str(object_id), high, open_ids, aborted)
+
+
+@once
+def _high() -> sa.Select[Any]:
+    held = schema.write_ids.c
+    # The addition keeps the index on commit numbers out: the newest ids, read backwards, are the answer almost at once.
+    query = sa.select(held.write_id).where(
+        held.object_id == _number("object"), held.commit_seq + 0 <= _number("sequence")
+    )
+    return query.order_by(held.write_id.desc()).limit(1)
+
+
+@once
+def _not_seen() -> sa.CompoundSelect[Any]:
+    held, transaction = schema.write_ids, schema.transactions
     below = (
         sa.select(held.c.write_id, held.c.transaction_id, transaction.c.state)
         .join_from(held, transaction, transaction.c.transaction_id == held.c.transaction_id)
-        .where(held.c.object_id == object_id, held.c.write_id + 0 < high)
+        .where(held.c.object_id == _number("object"), held.c.write_id + 0 < _number("high"))
     )
-    rows = connection.execute(
-        sa.union_all(below.where(held.c.commit_seq.is_(None)), below.where(held.c.commit_seq > sequence))
-    ).all()
-    # One that was open at the snapshot stays open for it, whatever became of it since.
-    aborted = frozenset(w for w, holder, state in rows if state == "aborted" and transactions.may_see(holder))
-    open_ids = frozenset(w for w, _, _ in rows) - aborted
-    return ValidWriteIdList(str(object_id), high, open_ids, aborted)
+    return sa.union_all(below.where(held.c.commit_seq.is_(None)), below.where(held.c.commit_seq > _number("sequence")))
+
+
+def _number(name: str) -> sa.BindParameter[int]:
+    return sa.bindparam(name, 0, sa.BigInteger)
 
 
 def objects(
     connection: sa.Connection, sequence: int, name: str | None = None, kind: str | None = None, id: int | None = None
 ) -> list[tuple[Object, int]]:
     """The objects that a commit's snapshot sees, with the number of the commit that made each. One statement."""
+    given = {
+        name_: value
+        for name_, value in (("name", name and name.lower()), ("kind", kind), ("id", id))
+        if value is not None
+    }
+    found = fetch(connection, _objects(connection.dialect, *given), **given, sequence=sequence)
+    return [(decoded(*values), commit) for *values, commit in found]
+
+
+@once
+def _objects(*by: str) -> sa.Select[Any]:
     row, maker, ender = schema.objects, schema.write_ids.alias("maker"), schema.write_ids.alias("ender")
+    sequence = _number("sequence")
     query = (
         sa.select(row.c.kind, row.c.object_id, row.c.name, row.c.definition, row.c.commit_seq)
         .join_from(row, maker, sa.and_(maker.c.object_id == row.c.object_id, maker.c.write_id == row.c.made))
@@ -101,13 +130,13 @@ def objects(
         )
         .where(maker.c.commit_seq <= sequence, sa.or_(ender.c.commit_seq.is_(None), ender.c.commit_seq > sequence))
     )
-    if name is not None:
-        query = query.where(row.c.name_key == name.lower())
-    if kind is not None:
-        query = query.where(row.c.kind == kind)
-    if id is not None:
-        query = query.where(row.c.object_id == id)
-    return [(decoded(*values), commit) for *values, commit in connection.execute(query)]
+    if "name" in by:
+        query = query.where(row.c.name_key == sa.bindparam("name", "", sa.Text))
+    if "kind" in by:
+        query = query.where(row.c.kind == sa.bindparam("kind", "", sa.Text))
+    if "id" in by:
+        query = query.where(row.c.object_id == _number("id"))
+    return query
 
 
 def names_in(connection: sa.Connection, database: str, limit: int = 20) -> list[str]:
@@ -116,6 +145,14 @@ def names_in(connection: sa.Connection, database: str, limit: int = 20) -> list[
     inside = sa.and_(row.c.name_key > key, row.c.name_key < key[:-1] + chr(ord(key[-1]) + 1))
     query = sa.select(row.c.name).where(inside, row.c.ended == schema.NEVER).order_by(row.c.name_key).limit(limit)
     return list(connection.execute(query).scalars().all())
+
+
+@once
+def plain_get() -> sa.Select[Any]:
+    """The partition with the key ``:key`` that the write ids up to ``:high`` see, as ``partitions_of`` reads it."""
+    row, high = schema.partitions.c, _number("high")
+    key = sa.bindparam("key", b"", sa.LargeBinary)
+    return sa.select(*_partition_columns()).where(row.key == key, row.made <= high, row.ended > high)
 
 
 def partition_query(ids: ValidWriteIdList) -> sa.Select[Any]:

@@ -18,7 +18,7 @@ from rewriter.catalog.keys import KeyRange, encode, merged, prefix
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
 from rewriter.catalog.names import DEFAULT_DATABASE, database_key, database_of, seen_from
-from rewriter.catalog.prepared import Prepared
+from rewriter.catalog.prepared import Prepared, prepared
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
 from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
 from rewriter.catalog.temporary import session_of, stored_name
@@ -208,9 +208,15 @@ class Snapshot:
         """
         require_canonical(table.partition_columns, values)
         key = encode(table.id, [column.type for column in table.partition_columns], values)
+        ids = self.write_ids(table.id)
         if table.id not in self._gets:
-            self._gets[table.id] = self._database.prepared(reads.partition_query(self.write_ids(table.id)))
-        found = reads.partitions_of(table, self._database.rows(self._gets[table.id], {"key": key}))
+            dialect = self._database.dialect
+            self._gets[table.id] = (
+                prepared(reads.partition_query(ids), dialect) if ids.invalid else reads.plain_get(dialect)
+            )
+        found = reads.partitions_of(
+            table, self._database.rows(self._gets[table.id], {"key": key, "high": ids.high_water_mark})
+        )
         return found[0] if found else None
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:

@@ -34,7 +34,15 @@ def _prepare(dbapi: Any, _record: Any) -> None:
 
 
 def _begin(connection: sa.Connection, purpose: Purpose) -> None:
-    connection.exec_driver_sql("BEGIN" if purpose is Purpose.READ else "BEGIN IMMEDIATE")
+    cursor = connection.connection.cursor()
+    if purpose is Purpose.READ:
+        cursor.execute("BEGIN")
+    else:
+        # What is not waited for goes to disk with the next commit that is; until then only the machine's death undoes
+        # it, and that is the death of all that know of it.
+        cursor.execute(f"PRAGMA synchronous = {'NORMAL' if purpose is Purpose.ANNOUNCE else 'FULL'}")
+        cursor.execute("BEGIN IMMEDIATE")
+    cursor.close()
 
 
 def _translated(place: str, error: BaseException, _lost: bool) -> OperationalError:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any, cast
 
 import sqlalchemy as sa
 
 from rewriter.catalog import schema
 from rewriter.catalog.models import Table
+from rewriter.catalog.prepared import once
 from rewriter.catalog.schema import FRESH, OUTDATED, RETIRED
 from rewriter.timeline import runs
 from rewriter.timeline.calendars import Period
@@ -194,7 +196,12 @@ def end_timelines(connection: sa.Connection, table_id: int, write_id: int) -> No
 def end_rows(connection: sa.Connection, table: sa.Table, row_ids: Sequence[int], write_id: int) -> None:
     """Marks rows as ended. One prepared statement, run once for each row."""
     if row_ids:
-        connection.execute(
-            sa.update(table).where(table.c.row_id == sa.bindparam("gone")).values(ended=write_id),
-            [{"gone": row_id} for row_id in row_ids],
-        )
+        statement = _end_row(connection.dialect, table)
+        every = [statement.given({"gone": row_id, "by": write_id}) for row_id in row_ids]
+        connection.exec_driver_sql(statement.text, cast(Any, every))
+
+
+@once
+def _end_row(table: sa.Table) -> sa.Update:
+    gone, by = (sa.bindparam(name, 0, sa.BigInteger) for name in ("gone", "by"))
+    return sa.update(table).where(table.c.row_id == gone).values(ended=by)

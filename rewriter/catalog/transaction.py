@@ -8,11 +8,13 @@ from types import TracebackType
 import sqlalchemy as sa
 
 from rewriter.catalog import commit, schema
+from rewriter.catalog.backend import Purpose
 from rewriter.catalog.changes import Change
 from rewriter.catalog.context import CommitContext, hold_write_id, not_open
 from rewriter.catalog.database import NOW, Database, next_number
 from rewriter.catalog.freshness import Sources, as_sources
 from rewriter.catalog.models import Table
+from rewriter.catalog.prepared import changed, once
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.timelines import TimelineDifference
 from rewriter.errors import CommitUnknownError, Error, OperationalError
@@ -37,19 +39,18 @@ class Transaction:
     def begin(cls, database: Database, snapshot: Snapshot | None, timeout_seconds: float) -> Transaction:
         """Opens a transaction, and aborts those that were silent for longer than the timeout. One write transaction."""
         transaction = schema.transactions
-        with database.write() as connection:
+        with database.write(Purpose.ANNOUNCE) as connection:
             abort_dead(connection, timeout_seconds)
             id = next_number(connection, "transaction")
-            connection.execute(
-                transaction.insert().values(
-                    transaction_id=id, state="open", snapshot_seq=0, begun_at=NOW, heartbeat_at=NOW
-                )
-            )
+            seen = 0 if snapshot is None else snapshot.sequence
+            changed(connection, _open(connection.dialect), own=id, seen=seen)
             if snapshot is None:
                 snapshot = Snapshot.on(database, connection)
-            connection.execute(
-                sa.update(transaction).where(transaction.c.transaction_id == id).values(snapshot_seq=snapshot.sequence)
-            )
+                connection.execute(
+                    sa.update(transaction)
+                    .where(transaction.c.transaction_id == id)
+                    .values(snapshot_seq=snapshot.sequence)
+                )
         return cls(database, id, snapshot)
 
     @property
@@ -169,6 +170,18 @@ class Transaction:
 
 def abort_dead(connection: sa.Connection, timeout_seconds: float) -> int:
     """Aborts the open transactions whose last heartbeat is older than the timeout; how many."""
-    transaction = schema.transactions
-    dead = sa.and_(transaction.c.state == "open", transaction.c.heartbeat_at < NOW - timeout_seconds)
-    return connection.execute(sa.update(transaction).where(dead).values(state="aborted")).rowcount
+    return changed(connection, _abort_silent(connection.dialect), timeout=timeout_seconds)
+
+
+@once
+def _abort_silent() -> sa.Update:
+    row = schema.transactions
+    silent = row.c.heartbeat_at < NOW - sa.bindparam("timeout", 0.0, sa.Double)
+    return sa.update(row).where(row.c.state == "open", silent).values(state="aborted")
+
+
+@once
+def _open() -> sa.Insert:
+    own, seen = (sa.bindparam(name, 0, sa.BigInteger) for name in ("own", "seen"))
+    given = {"transaction_id": own, "state": "open", "snapshot_seq": seen, "begun_at": NOW, "heartbeat_at": NOW}
+    return schema.transactions.insert().values(given)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rewriter.catalog.casts import cast_text, literal_text
 from rewriter.catalog.models import Column, PartitionValues
@@ -111,11 +112,18 @@ def unescape(text: str) -> str:
 
 def partition_name(columns: Sequence[Column | str], values: PartitionValues) -> str:
     """``c=US/d=1``: the partition's name and default path below its table. NULL is ``__HIVE_DEFAULT_PARTITION__``."""
-    names = (column if isinstance(column, str) else column.name for column in columns)
     return "/".join(
-        f"{escape(name)}={DEFAULT_PARTITION if value is None else escape(value)}"
-        for name, value in zip(names, values, strict=True)
+        [
+            _level(column if isinstance(column, str) else column.name, value)
+            for column, value in zip(columns, values, strict=True)
+        ]
     )
+
+
+@lru_cache(maxsize=10_000)
+def _level(name: str, value: str | None) -> str:
+    """One level of a name. Partitions share most of theirs."""
+    return f"{escape(name)}={DEFAULT_PARTITION if value is None else escape(value)}"
 
 
 def parse_partition_name(text: str) -> tuple[tuple[str, str | None], ...]:

@@ -53,7 +53,7 @@ def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
     Linear in the number of tokens. Raises ``SyntaxFailure`` where the grammar does not fit, and what the builder
     raises for what fits the grammar and means nothing.
     """
-    statement: Statement = _parse(_without_parameters(tokens), text, "start")
+    statement: Statement = _parse(_without_parameters(tokens) if ":" in text else tokens, text, "start")
     return statement
 
 

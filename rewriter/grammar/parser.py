@@ -63,7 +63,7 @@ def _one_statement(text: str, found: Sequence[Token]) -> Sequence[Token]:
             position=Span(len(text), len(text)),
             hint=f"Write one: {_STATEMENTS}.",
         )
-    for token in found[:end]:
+    for token in found[:end] if ";" in text else ():
         if token.is_operator(";"):
             raise ParseError(
                 "Syntax error at or near ';': there is more than one statement.",

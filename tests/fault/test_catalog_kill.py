@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from postgres import seeds
+from statements import watch
 
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
@@ -113,7 +114,7 @@ def _forked(action: Callable[[], None]) -> int:
 def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
     """Runs an OVERWRITE in a child that kills itself at the n-th moment, and says whether it came to that.
 
-    Moments are: before each statement of the database, behind it, and before each COMMIT.
+    Moments are those of ``statements``.
     """
 
     def run() -> None:
@@ -126,8 +127,7 @@ def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         catalog = Catalog.open(directory, url)
-        for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
-            sa.event.listen(sa.Engine, name, count)
+        watch(count)
         _write(catalog, "hours", HOURS[10:], wipe=True)
 
     status = _forked(run)
@@ -139,13 +139,13 @@ def test_killed_at_every_statement_of_a_write(tmp_path: Path, catalog_url: str |
     catalog = _warehouse(tmp_path, catalog_url)
     before = _state(catalog.snapshot())
     catalog.close()
-    # Connections take longer to open than a file: on PostgreSQL every sixth moment is tried.
-    moment, stride = 1, 1 if catalog_url is None else 6
+    # Connections take longer to open than a file: on PostgreSQL every third moment is tried.
+    moment, stride = 1, 1 if catalog_url is None else 3
     while _killed_at(tmp_path, catalog_url, moment):
         assert _state(Catalog.open(tmp_path, catalog_url).snapshot()) == before
         moment += stride
     # All statements of begin, write id and commit were tried; the last child lived and committed.
-    assert moment > 60
+    assert moment > 30
     catalog = Catalog.open(tmp_path, catalog_url)
     assert _is_written(catalog.snapshot())
     assert len(catalog.snapshot().transactions.open) >= moment // stride // 2

@@ -1,10 +1,14 @@
-"""A process killed at any point of CREATE TABLE … AS leaves no table or the whole table, and the next one works."""
+"""A process killed at any point of CREATE TABLE … AS leaves no table or the whole table, and the next one works.
+
+Four moments are tried, two of each statement; ``pytest -m long tests/fault/test_create_kill.py`` tries thirty.
+"""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
 
+import pytest
 from test_insert_kill import ROWS, attempt, duration
 
 import rewriter
@@ -32,12 +36,13 @@ def run(warehouse: Path, *statements: str) -> None:
             cursor.execute(statement)
 
 
-def test_a_killed_create_is_before_or_after(tmp_path: Path) -> None:
+@pytest.mark.parametrize("attempts", [4, pytest.param(30, marks=pytest.mark.long)])
+def test_a_killed_create_is_before_or_after(tmp_path: Path, attempts: int) -> None:
     rng = random.Random(12)
     run(tmp_path, "CREATE TABLE src (x INT, dt STRING)", f"INSERT INTO src VALUES {ROWS}")
     taken = duration(tmp_path, CREATE)
     assert content(tmp_path) == (400, 0)
-    for number in range(6):
+    for number in range(attempts):
         replacing = number % 2 == 1
         if not replacing:
             run(tmp_path, "DROP TABLE IF EXISTS made")

@@ -1,4 +1,7 @@
-"""SIGKILL at calls of the database all through MSCK: all of its partitions are there, or none."""
+"""SIGKILL at calls of the database all through MSCK: all of its partitions are there, or none.
+
+Every n-th moment is tried; ``pytest -m long tests/fault/test_repair_kill.py`` tries all.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import signal
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
+from statements import watch
 
 from rewriter.session import Session
 
@@ -45,7 +48,7 @@ def _state(directory: Path, url: str | None) -> tuple[object, ...]:
 def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
     """Repairs in a child that kills itself at the n-th moment, and says whether it came to that.
 
-    Moments are: before each statement of the database, behind it, and before each COMMIT.
+    Moments are those of ``statements``.
     """
     child = os.fork()
     if child == 0:
@@ -62,8 +65,7 @@ def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
                     os.kill(os.getpid(), signal.SIGKILL)
 
             with Session(directory / "warehouse", "duckdb", catalog=url) as session:
-                for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
-                    sa.event.listen(sa.Engine, name, count)
+                watch(count)
                 session.execute(REPAIR)
             code = 0
         finally:
@@ -76,12 +78,21 @@ def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
     return False
 
 
+@pytest.mark.long
+def test_killed_at_every_call_of_the_database(tmp_path: Path, catalog_url: str | None) -> None:
+    _check(tmp_path, catalog_url, stride=1)
+
+
 def test_killed_at_calls_of_the_database(tmp_path: Path, catalog_url: str | None) -> None:
+    # Every moment takes a process, on PostgreSQL a connection, too.
+    _check(tmp_path, catalog_url, stride=9 if catalog_url is None else 7)
+
+
+def _check(tmp_path: Path, catalog_url: str | None, stride: int) -> None:
     _warehouse(tmp_path, catalog_url)
     before = _state(tmp_path, catalog_url)
     assert before[0] == [f"dt={day}" for day in DAYS[:20]]
-    # Every moment takes a process: every fourth is tried, on PostgreSQL, where connections take longer, every tenth.
-    moment, stride, outcomes = 1, 4 if catalog_url is None else 10, []
+    moment, outcomes = 1, []
     while _killed_at(tmp_path, catalog_url, moment):
         now = _state(tmp_path, catalog_url)
         outcomes.append(now == before)
@@ -91,7 +102,7 @@ def test_killed_at_calls_of_the_database(tmp_path: Path, catalog_url: str | None
     after = _state(tmp_path, catalog_url)
     assert after[0] == [f"dt={day}" for day in DAYS[10:]]
     assert after[2] == before[2] + 1  # one commit
-    assert len(outcomes) > 40 // stride
+    assert len(outcomes) > 25 // stride
     with Session(tmp_path / "warehouse", "duckdb", catalog=catalog_url) as session:
         assert session.execute(REPAIR).fetch() == []
         assert session.execute("REFRESH TIMELINES OF all_visits").fetch() == []

@@ -24,6 +24,7 @@ FLOORS = {
         "parameters",
         "result",
         "context",
+        "progress",
         "specs",
         "files",
         "directories",

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from rewriter.catalog import Catalog, migrations
+from rewriter.catalog import Catalog, migrations, reads
 from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite
-from rewriter.catalog.database import Database
+from rewriter.catalog.database import Database, next_number
 from rewriter.catalog.models import Column, Table, View
 from rewriter.errors import OperationalError
 
@@ -33,6 +33,22 @@ def test_a_catalog_is_kept(tmp_path: Path) -> None:
     second = Catalog.open(str(warehouse))
     assert second.warehouse == warehouse
     assert second.snapshot().table("T") == table
+
+
+def test_a_read_of_several_statements_sees_one_state(tmp_path: Path, catalog_url: str | None) -> None:
+    database = Database(tmp_path / "catalog.db" if catalog_url is None else catalog_url)
+
+    def newest(connection: sa.Connection) -> int:
+        return reads.transaction_list(connection)[1]
+
+    with database.read() as connection:
+        before = newest(connection)
+        with database.write() as other:
+            next_number(other, "commit")
+        assert newest(connection) == before
+    with database.read() as connection:
+        assert newest(connection) == before + 1
+    database.close()
 
 
 def test_an_older_catalog_is_upgraded_at_once_or_not_at_all(tmp_path: Path) -> None:

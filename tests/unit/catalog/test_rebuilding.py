@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Collection
 
 import pytest
-import sqlalchemy as sa
 from postgres import on_sqlite, seeds
+from statements import watch
 
 from rewriter.catalog import Snapshot, schema
 from rewriter.catalog.changes import (
@@ -451,15 +451,12 @@ def test_all_timelines_of_a_table_are_one_read(w: Warehouse, loaded: Tables) -> 
     snapshot.table("coarse"), snapshot.facts()
     seen: list[str] = []
 
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        seen.append(statement)
-
-    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    end = watch(seen.append)
     try:
         for period in (P.MONTHLY, P.YEARLY):
             for line in ("timeline", "outdated", "retired", "timeline"):
                 getattr(snapshot, line)("coarse", period, "t").ranges()
     finally:
-        sa.event.remove(sa.Engine, "before_cursor_execute", note)
+        end()
     assert len([one for one in seen if "timeline_ranges" in one]) == 1
     assert len([one for one in seen if "SELECT" in one]) == 3  # two for the list of valid write ids

@@ -1,0 +1,53 @@
+"""The one line on a terminal that says how far a statement is, and is gone when it has ended."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TextIO
+
+from rewriter.progress import Progress
+
+_CLEAR = "\r\x1b[2K"
+
+
+class ProgressLine:
+    """Writes progress over what it wrote before; ``clear`` takes it away. Its stream is a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown = False
+
+    def __call__(self, progress: Progress) -> None:
+        width = shutil.get_terminal_size().columns
+        self._stream.write(_CLEAR + line(progress)[: width - 1])
+        self._stream.flush()
+        self._shown = True
+
+    def clear(self) -> None:
+        """Leaves the terminal as it was. Idempotent."""
+        if self._shown:
+            self._stream.write(_CLEAR)
+            self._stream.flush()
+            self._shown = False
+
+
+def line(progress: Progress) -> str:
+    """``Writing: 1,234 files, 5.6 MB``, ``Checking: 300 of 10,000 directories``, ``Planning …``."""
+    phase = progress.phase.capitalize()
+    if not progress.unit or (not progress.done and not progress.total):
+        return f"{phase} …"
+    if not progress.done:
+        return f"{phase} {progress.total:,} {progress.unit} …"
+    of = f" of {progress.total:,}" if progress.total is not None else ""
+    size = f", {_size(progress.bytes)}" if progress.bytes else ""
+    return f"{phase}: {progress.done:,}{of} {progress.unit}{size}"
+
+
+def _size(count: int) -> str:
+    """Bytes for a person, as ``5.6 MB``."""
+    value, unit = float(count), "bytes"
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if value < 1000 or unit == "TB":
+            break
+        value /= 1000
+    return f"{count:,} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
