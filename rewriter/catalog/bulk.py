@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,20 +14,14 @@ def insert_rows(
     """Runs one INSERT for each row, whose values are in the order of ``columns``.
 
     The values go to the driver as they are (numbers, text, bytes, None), because what the columns' types would do to
-    each of them takes longer than the insert itself. A statement that is a constant is made into text only once.
+    each of them takes longer than the insert itself.
     """
     if not rows:
         return
-    text, given = _prepared(statement, connection.dialect, tuple(columns))
-    connection.exec_driver_sql(text, list(map(given, rows)))
-
-
-@lru_cache(maxsize=32)
-def _prepared(
-    statement: sa.Insert, dialect: sa.Dialect, columns: tuple[str, ...]
-) -> tuple[str, Callable[[tuple[object, ...]], Any]]:
-    """The statement's text, and what makes a row into what the driver takes with it."""
-    compiled = statement.compile(dialect=dialect, column_keys=columns)
+    compiled = statement.compile(dialect=connection.dialect, column_keys=list(columns))
     if not compiled.positional:
-        return compiled.string, lambda row: dict(zip(columns, row, strict=True))
-    return compiled.string, itemgetter(*map(columns.index, compiled.positiontup or ()))
+        named = [dict(zip(columns, row, strict=True)) for row in rows]
+        connection.exec_driver_sql(compiled.string, named)
+        return
+    in_order = itemgetter(*map(list(columns).index, compiled.positiontup or ()))
+    connection.exec_driver_sql(compiled.string, list(map(in_order, rows)))

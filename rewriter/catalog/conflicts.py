@@ -20,18 +20,7 @@ from rewriter.catalog import schema
 from rewriter.catalog.bulk import insert_rows
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Table
-from rewriter.catalog.prepared import number, run
 from rewriter.errors import ConflictError
-
-_RECORDED, _ROW = schema.claimed_ranges.c, schema.partitions.c
-_RECORD = schema.claimed_ranges.insert()
-_TABLE, _SEEN, _OWN = number("table"), number("seen"), number("own")
-_TOLD = sa.select(_RECORDED.commit_seq, _RECORDED.start_key, _RECORDED.end_key, _RECORDED.exclusive).where(
-    _RECORDED.table_id == _TABLE, _RECORDED.commit_seq > _SEEN, _RECORDED.commit_seq < _OWN
-)
-_ROWS = sa.select(_ROW.commit_seq, _ROW.key).where(
-    _ROW.table_id == _TABLE, _ROW.commit_seq > _SEEN, _ROW.commit_seq < _OWN
-)
 
 
 @dataclass
@@ -75,13 +64,20 @@ def record(connection: sa.Connection, table: Table, claims: Claims, own: int) ->
     ]
     columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
     rows = [(keys.start, keys.end, exclusive, table.id, own) for keys, exclusive in entries]
-    insert_rows(connection, _RECORD, columns, rows)
+    insert_rows(connection, schema.claimed_ranges.insert(), columns, rows)
 
 
 def _written_between(connection: sa.Connection, table: Table, seen: int, own: int) -> Sequence[tuple[KeyRange, bool]]:
     """What the commits between wrote, and whether exclusively. What an INTO wrote may be told twice."""
-    told = run(connection, _TOLD, table=table.id, seen=seen, own=own).all()
-    rows = run(connection, _ROWS, table=table.id, seen=seen, own=own)
+    recorded, row = schema.claimed_ranges.c, schema.partitions.c
+    told = connection.execute(
+        sa.select(recorded.commit_seq, recorded.start_key, recorded.end_key, recorded.exclusive).where(
+            recorded.table_id == table.id, recorded.commit_seq > seen, recorded.commit_seq < own
+        )
+    ).all()
+    rows = connection.execute(
+        sa.select(row.commit_seq, row.key).where(row.table_id == table.id, row.commit_seq > seen, row.commit_seq < own)
+    )
     shared = {(commit, start) for commit, start, _, exclusive in told if not exclusive}
     return [(KeyRange(start, end), exclusive) for _, start, end, exclusive in told] + [
         (KeyRange.of_key(key), True) for commit, key in rows if (commit, key) not in shared

@@ -8,34 +8,16 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from rewriter.catalog import reads, schema
-from rewriter.catalog.bulk import insert_rows
 from rewriter.catalog.codec import Object
 from rewriter.catalog.database import NOW, Database, next_number
 from rewriter.catalog.freshness import Sources
 from rewriter.catalog.models import Fact, Table
-from rewriter.catalog.prepared import number, run
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.timelines import TimelineDifference
 from rewriter.catalog.writeids import ValidTxnList
 from rewriter.errors import ConflictError
 
 _Kind = TypeVar("_Kind", bound=Object)
-
-_OWN, _GIVEN, _OBJECT = number("own"), number("number"), number("object")
-_HOLDER, _ENDS = schema.write_ids.c, schema.transactions.c
-_CLOSE = (
-    sa.update(schema.transactions)
-    .where(_ENDS.transaction_id == _OWN, _ENDS.state == "open")
-    .values(state="committed", heartbeat_at=NOW, commit_seq=_GIVEN)
-)
-_NUMBER = sa.update(schema.write_ids).where(_HOLDER.transaction_id == _OWN).values(commit_seq=_GIVEN)
-_HELD = sa.select(_HOLDER.write_id).where(_HOLDER.transaction_id == _OWN, _HOLDER.object_id == _OBJECT)
-_NEWEST_HELD = sa.select(sa.func.max(_HOLDER.write_id)).where(_HOLDER.object_id == _OBJECT)
-_LIVE_ROW = sa.select(schema.objects.c.row_id).where(
-    schema.objects.c.object_id == _OBJECT, schema.objects.c.ended == schema.NEVER
-)
-
-_INSERT_EVENT = schema.events.insert()
 
 _EVERYONE = ValidTxnList(schema.NEVER, frozenset())
 
@@ -67,10 +49,16 @@ class CommitContext:
         self._close_transaction()
 
     def _close_transaction(self) -> None:
-        own = {"own": self.transaction_id, "number": self.sequence}
-        if run(self.connection, _CLOSE, **own).rowcount != 1:
+        transaction, held = schema.transactions, schema.write_ids
+        closed = self.connection.execute(
+            sa.update(transaction)
+            .where(transaction.c.transaction_id == self.transaction_id, transaction.c.state == "open")
+            .values(state="committed", heartbeat_at=NOW, commit_seq=self.sequence)
+        )
+        if closed.rowcount != 1:
             raise not_open(self.transaction_id)
-        run(self.connection, _NUMBER, **own)
+        mine = held.c.transaction_id == self.transaction_id
+        self.connection.execute(sa.update(held).where(mine).values(commit_seq=self.sequence))
 
     def write_id(self, object_id: int) -> int:
         """The transaction's write id for an object; allocated now where it had none."""
@@ -114,7 +102,9 @@ class CommitContext:
 
     def live_row(self, thing: Object) -> int | None:
         """The row of a table, cube or fact; ``None`` where it is not there any more."""
-        found: int | None = run(self.connection, _LIVE_ROW, object=thing.id).scalar()
+        row = schema.objects
+        query = sa.select(row.c.row_id).where(row.c.object_id == thing.id, row.c.ended == schema.NEVER)
+        found: int | None = self.connection.execute(query).scalar()
         return found
 
     def live_facts(self) -> list[tuple[Fact, int]]:
@@ -134,12 +124,20 @@ class CommitContext:
         ]
         entries.append(("COMMIT", None, {"write_ids": lists}))
         first = next_number(self.connection, "event", len(entries))
-        columns = ("event_seq", "transaction_id", "commit_seq", "kind", "object_id", "payload")
-        rows = [
-            (first + place, self.transaction_id, self.sequence, kind, object_id, json.dumps(said, ensure_ascii=False))
-            for place, (kind, object_id, said) in enumerate(entries)
-        ]
-        insert_rows(self.connection, _INSERT_EVENT, columns, rows)
+        self.connection.execute(
+            schema.events.insert(),
+            [
+                {
+                    "event_seq": first + place,
+                    "transaction_id": self.transaction_id,
+                    "commit_seq": self.sequence,
+                    "kind": kind,
+                    "object_id": object_id,
+                    "payload": json.dumps(payload, ensure_ascii=False),
+                }
+                for place, (kind, object_id, payload) in enumerate(entries)
+            ],
+        )
 
 
 def _names_and_types(table: Table) -> list[tuple[str, str]]:
@@ -149,10 +147,12 @@ def _names_and_types(table: Table) -> list[tuple[str, str]]:
 def hold_write_id(connection: sa.Connection, transaction_id: int, object_id: int, commit_seq: int | None = None) -> int:
     """The write id that a transaction holds of an object; the next of its sequence where it holds none yet."""
     held = schema.write_ids
-    mine = run(connection, _HELD, own=transaction_id, object=object_id).scalar()
+    mine = connection.execute(
+        sa.select(held.c.write_id).where(held.c.transaction_id == transaction_id, held.c.object_id == object_id)
+    ).scalar()
     if mine is not None:
         return int(mine)
-    newest = run(connection, _NEWEST_HELD, object=object_id).scalar()
+    newest = connection.execute(sa.select(sa.func.max(held.c.write_id)).where(held.c.object_id == object_id)).scalar()
     write_id = (newest or 0) + 1
     connection.execute(
         held.insert(),

@@ -14,7 +14,7 @@ from sqlalchemy.ext.compiler import compiles
 
 from rewriter.catalog import migrations, postgresql, schema, sqlite
 from rewriter.catalog.backend import Backend, Purpose
-from rewriter.catalog.prepared import Prepared, number, prepared, run, text
+from rewriter.catalog.prepared import Prepared, prepared
 from rewriter.catalog.volumes import VolumeCache
 from rewriter.errors import DataError
 
@@ -98,7 +98,7 @@ class Database:
     def write(self) -> Iterator[sa.Connection]:
         """The one writer's connection: all or nothing. It waits for its turn, and sees what those before committed."""
         with self._alone(Purpose.WRITE) as connection:
-            self.check_version(run(connection, _VERSION).scalar_one())
+            self.check_version(connection.execute(sa.select(schema.schema_version.c.version)).scalar_one())
             yield connection
 
     def check_version(self, found: int) -> None:
@@ -145,17 +145,11 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-_VERSION = sa.select(schema.schema_version.c.version)
-_COUNTER = schema.counters.c
-_NAMED = _COUNTER.name == text("counter")
-_NEWEST = sa.select(_COUNTER.value).where(_NAMED)
-_TAKE = sa.update(schema.counters).where(_NAMED).values(value=_COUNTER.value + number("count"))
-
-
 def next_number(connection: sa.Connection, name: str, count: int = 1) -> int:
     """Takes ``count`` numbers of a sequence and answers the first; until the end of the transaction nobody else can."""
-    run(connection, _TAKE, counter=name, count=count)
-    newest: int = run(connection, _NEWEST, counter=name).scalar_one()
+    counter = schema.counters
+    connection.execute(sa.update(counter).where(counter.c.name == name).values(value=counter.c.value + count))
+    newest: int = connection.execute(sa.select(counter.c.value).where(counter.c.name == name)).scalar_one()
     return newest - count + 1
 
 

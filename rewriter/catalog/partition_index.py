@@ -15,12 +15,6 @@ from rewriter.catalog.models import Table
 #: How many keys the filling of an old catalog holds in memory.
 _BATCH = 10_000
 
-#: An INSERT that leaves an entry alone which is there already, for each database.
-_INSERT = {
-    "sqlite": sqlite.insert(schema.partition_fields).on_conflict_do_nothing(),
-    "postgresql": postgresql.insert(schema.partition_fields).on_conflict_do_nothing(),
-}
-
 
 def add_entries(connection: sa.Connection, table: Table, written: Iterable[bytes]) -> None:
     """The entries of these keys of a table; those that are there stay. One statement, run once for each entry."""
@@ -36,7 +30,7 @@ def add_entries(connection: sa.Connection, table: Table, written: Iterable[bytes
     ]
     # In the order of the index, whose pages are then met one after the other.
     entries.sort()
-    insert_rows(connection, _INSERT[connection.dialect.name], ("place", "key"), entries)
+    insert_rows(connection, _insert(connection), ("place", "key"), entries)
 
 
 def index_all(connection: sa.Connection) -> None:
@@ -46,6 +40,13 @@ def index_all(connection: sa.Connection) -> None:
         while batch := _keys_behind(connection, last, keys.successor(keys.prefix(table.id))):
             add_entries(connection, table, batch)
             last = batch[-1]
+
+
+def _insert(connection: sa.Connection) -> sa.Insert:
+    """An INSERT that leaves an entry alone which is there already."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(schema.partition_fields).on_conflict_do_nothing()
+    return postgresql.insert(schema.partition_fields).on_conflict_do_nothing()
 
 
 def _tables(connection: sa.Connection) -> list[Table]:

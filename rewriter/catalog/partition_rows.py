@@ -145,8 +145,6 @@ def insert_tombstones(
     _insert_rows(connection, table, [(live, -1) for live in removed], version, version.made)
 
 
-_INSERT, _INSERT_FILE = schema.partitions.insert(), schema.files.insert()
-
 #: What ``_insert_rows`` writes, in its order.
 _WRITTEN = (
     "key", "partition_values", "location", "rows", "bytes", "files", "as_of", "properties",
@@ -170,17 +168,29 @@ def _insert_rows(
         )
         for live, as_of in written
     ]  # fmt: skip
-    insert_rows(connection, _INSERT, _WRITTEN, rows)
+    insert_rows(connection, schema.partitions.insert(), _WRITTEN, rows)
 
 
 def insert_files(
     connection: sa.Connection, added: Mapping[bytes, Sequence[DataFile]], version: Version, *, base: bool
 ) -> None:
     """The files that a write added, by partition key."""
-    columns = ("key", "path", "rows", "bytes", "base", "made", "ended", "commit_seq")
-    common = (base, version.made, schema.NEVER, version.commit_seq)
-    rows = [(key, file.path, file.rows, file.bytes, *common) for key, files in added.items() for file in files]
-    insert_rows(connection, _INSERT_FILE, columns, rows)
+    rows = [
+        {
+            "key": key,
+            "path": file.path,
+            "rows": file.rows,
+            "bytes": file.bytes,
+            "base": base,
+            "made": version.made,
+            "ended": schema.NEVER,
+            "commit_seq": version.commit_seq,
+        }
+        for key, files in added.items()
+        for file in files
+    ]
+    if rows:
+        connection.execute(schema.files.insert(), rows)
 
 
 def live_files(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bool, dict[bytes, list[DataFile]]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,32 +26,7 @@ class Prepared:
         return every if self.names is None else tuple(every[name] for name in self.names)
 
 
-#: What ``run`` runs.
-Constant = sa.Select[Any] | sa.CompoundSelect[Any] | sa.Update
-
-
-def number(name: str) -> sa.BindParameter[int]:
-    """A parameter of a constant statement: a number of up to 64 bits."""
-    return sa.bindparam(name, 0, sa.BigInteger)
-
-
-def text(name: str) -> sa.BindParameter[str]:
-    """A parameter of a constant statement: a text."""
-    return sa.bindparam(name, "", sa.Text)
-
-
-def run(connection: sa.Connection, statement: Constant, **values: object) -> sa.CursorResult[*tuple[Any, ...]]:
-    """Runs a statement that is a constant, whose text is made once for each database; values go as they are."""
-    known = _known(statement, connection.dialect)
-    return connection.exec_driver_sql(known.text, known.given(values))
-
-
-@lru_cache(maxsize=256)
-def _known(statement: Constant, dialect: sa.Dialect) -> Prepared:
-    return prepared(statement, dialect)
-
-
-def prepared(query: Constant, dialect: sa.Dialect) -> Prepared:
+def prepared(query: sa.Select[Any], dialect: sa.Dialect) -> Prepared:
     """The statement in a dialect's words. A parameter that each run gives has a value all the same."""
     compiled = query.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
     names = compiled.positiontup if compiled.positional else None

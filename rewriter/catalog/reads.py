@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from rewriter.catalog.codec import Object, decoded
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import NO_PROPERTIES, DataFile, Partition, Table
 from rewriter.catalog.names import database_key
-from rewriter.catalog.prepared import Prepared, number, prepared, run, text
+from rewriter.catalog.prepared import Prepared, prepared
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.timeline.timelines import OrdinalRange
 
@@ -58,40 +58,28 @@ def transaction_list(connection: sa.Connection) -> tuple[int, int, ValidTxnList]
     return rows[0][3], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
 
 
-def _high(object_id: sa.ColumnElement[int], sequence: sa.ColumnElement[int]) -> sa.Select[Any]:
-    """The newest id that committed by then."""
-    held = schema.write_ids.c
-    # The addition keeps the index on commit numbers out: the newest ids, read backwards, are the answer almost at once.
-    return (
-        sa.select(held.write_id)
-        .where(held.object_id == object_id, held.commit_seq + 0 <= sequence)
-        .order_by(held.write_id.desc())
-        .limit(1)
-    )
-
-
-def _not_seen(object_id: sa.ColumnElement[int], sequence: sa.ColumnElement[int]) -> sa.CompoundSelect[Any]:
-    """The ids below ``:high`` that had not committed by then, with their holders and what became of these."""
-    held, transaction = schema.write_ids, schema.transactions
-    below = (
-        sa.select(held.c.write_id, held.c.transaction_id, transaction.c.state)
-        .join_from(held, transaction, transaction.c.transaction_id == held.c.transaction_id)
-        .where(held.c.object_id == object_id, held.c.write_id + 0 < number("high"))
-    )
-    return sa.union_all(below.where(held.c.commit_seq.is_(None)), below.where(held.c.commit_seq > sequence))
-
-
-_HIGH, _NOT_SEEN = (make(number("object"), number("sequence")) for make in (_high, _not_seen))
-
-
 def write_id_list(
     connection: sa.Connection, object_id: int, sequence: int, transactions: ValidTxnList
 ) -> ValidWriteIdList:
     """The write ids of an object that are valid as of a commit. Two statements."""
-    high = run(connection, _HIGH, object=object_id, sequence=sequence).scalar()
+    held, transaction = schema.write_ids, schema.transactions
+    # The addition keeps the index on commit numbers out: the newest ids, read backwards, are the answer almost at once.
+    high = connection.execute(
+        sa.select(held.c.write_id)
+        .where(held.c.object_id == object_id, held.c.commit_seq + 0 <= sequence)
+        .order_by(held.c.write_id.desc())
+        .limit(1)
+    ).scalar()
     if high is None:
         return ValidWriteIdList(str(object_id), 0)
-    rows = run(connection, _NOT_SEEN, object=object_id, sequence=sequence, high=high).all()
+    below = (
+        sa.select(held.c.write_id, held.c.transaction_id, transaction.c.state)
+        .join_from(held, transaction, transaction.c.transaction_id == held.c.transaction_id)
+        .where(held.c.object_id == object_id, held.c.write_id + 0 < high)
+    )
+    rows = connection.execute(
+        sa.union_all(below.where(held.c.commit_seq.is_(None)), below.where(held.c.commit_seq > sequence))
+    ).all()
     # One that was open at the snapshot stays open for it, whatever became of it since.
     aborted = frozenset(w for w, holder, state in rows if state == "aborted" and transactions.may_see(holder))
     open_ids = frozenset(w for w, _, _ in rows) - aborted
@@ -102,17 +90,7 @@ def objects(
     connection: sa.Connection, sequence: int, name: str | None = None, kind: str | None = None, id: int | None = None
 ) -> list[tuple[Object, int]]:
     """The objects that a commit's snapshot sees, with the number of the commit that made each. One statement."""
-    key = None if name is None else name.lower()
-    query = _objects(named=key is not None, of_kind=kind is not None, by_id=id is not None)
-    found = run(connection, query, sequence=sequence, key=key, kind=kind, id=id)
-    return [(decoded(*values), commit) for *values, commit in found]
-
-
-@cache
-def _objects(*, named: bool, of_kind: bool, by_id: bool) -> sa.Select[Any]:
-    """What ``objects`` runs."""
     row, maker, ender = schema.objects, schema.write_ids.alias("maker"), schema.write_ids.alias("ender")
-    sequence = number("sequence")
     query = (
         sa.select(row.c.kind, row.c.object_id, row.c.name, row.c.definition, row.c.commit_seq)
         .join_from(row, maker, sa.and_(maker.c.object_id == row.c.object_id, maker.c.write_id == row.c.made))
@@ -123,11 +101,13 @@ def _objects(*, named: bool, of_kind: bool, by_id: bool) -> sa.Select[Any]:
         )
         .where(maker.c.commit_seq <= sequence, sa.or_(ender.c.commit_seq.is_(None), ender.c.commit_seq > sequence))
     )
-    if named:
-        query = query.where(row.c.name_key == text("key"))
-    if of_kind:
-        query = query.where(row.c.kind == text("kind"))
-    return query.where(row.c.object_id == number("id")) if by_id else query
+    if name is not None:
+        query = query.where(row.c.name_key == name.lower())
+    if kind is not None:
+        query = query.where(row.c.kind == kind)
+    if id is not None:
+        query = query.where(row.c.object_id == id)
+    return [(decoded(*values), commit) for *values, commit in connection.execute(query)]
 
 
 def names_in(connection: sa.Connection, database: str, limit: int = 20) -> list[str]:
