@@ -1,5 +1,5 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [duckdb] [spark] [dialect]``: the tables of
-``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [duckdb] [spark] [dialect]``: the tables
+of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    commits,
     cover,
     dialect,
     goldens,
@@ -26,7 +27,7 @@ from benchmarks import (
 )
 from benchmarks.timing import Table, markdown
 
-GROUPS = ("planning", "cover", "timelines", "lookups", "duckdb", "spark", "dialect")
+GROUPS = ("planning", "cover", "timelines", "lookups", "commits", "duckdb", "spark", "dialect")
 
 
 def main(
@@ -50,6 +51,8 @@ def main(
         show(timelines.measure())
     if not chosen or "lookups" in chosen:
         _lookups(metastore_partitions, show)
+    if not chosen or "commits" in chosen:
+        _commits(show)
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if chosen and not chosen & {"duckdb", "spark"}:
@@ -71,6 +74,15 @@ def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
         (lookups.no_postgresql(), lookups.on_postgresql()),
         (hive_metastore.unavailable(), metastores.measure(metastore_partitions)),
     ):
+        if missing is not None:
+            print(f"{missing}\n", flush=True)
+            continue
+        for table in measured:
+            show(table)
+
+
+def _commits(show: Callable[[Table], None]) -> None:
+    for missing, measured in ((None, commits.on_sqlite()), (lookups.no_postgresql(), commits.on_postgresql())):
         if missing is not None:
             print(f"{missing}\n", flush=True)
             continue

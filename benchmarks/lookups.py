@@ -101,7 +101,7 @@ class Shape:
 def on_sqlite() -> Iterator[Table]:
     """A table of figures for each size."""
     with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder:
-        yield from _measure("SQLite", _numbered(Path(folder), None))
+        yield from _measure("SQLite", numbered(Path(folder), None))
 
 
 def no_postgresql() -> str | None:
@@ -112,8 +112,8 @@ def no_postgresql() -> str | None:
 
 def on_postgresql() -> Iterator[Table]:
     """The same on a PostgreSQL server of its own, over a socket."""
-    with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder, _postgresql_urls() as make:
-        yield from _measure("PostgreSQL", _numbered(Path(folder), make))
+    with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder, postgresql_urls() as make:
+        yield from _measure("PostgreSQL", numbered(Path(folder), make))
 
 
 def open_catalog(place: Place) -> Catalog:
@@ -233,14 +233,14 @@ def _names_alone(place: Place, shape: Shape) -> Figure:
     return Taken(answer["seconds"], answer["cpu"]).figure("— in a process of its own", note)
 
 
-def _numbered(folder: Path, new_url: Callable[[], str] | None) -> Callable[[], Place]:
+def numbered(folder: Path, new_url: Callable[[], str] | None) -> Callable[[], Place]:
     """Makes places, each of an empty catalog."""
     numbers = iter(range(sys.maxsize))
     return lambda: (folder / str(next(numbers)), None if new_url is None else new_url())
 
 
 @contextmanager
-def _postgresql_urls() -> Iterator[Callable[[], str]]:
+def postgresql_urls() -> Iterator[Callable[[], str]]:
     """A PostgreSQL server in a temporary directory, with its own defaults; makes URLs of empty databases."""
     import pgserver
 

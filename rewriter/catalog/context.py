@@ -79,8 +79,8 @@ class CommitContext:
 
     def check_columns(self, table: Table) -> None:
         """``ConflictError`` where another transaction has altered the table's columns since this one looked."""
-        live = self.live_object(table.name)
-        if isinstance(live, Table) and _names_and_types(live) != _names_and_types(table):
+        live = self.live(table)
+        if live is not None and _names_and_types(live) != _names_and_types(table):
             raise ConflictError(
                 f"another transaction has altered the columns of '{table.name}' since this one began",
                 object=table.name,

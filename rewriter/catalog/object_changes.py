@@ -103,7 +103,7 @@ class ObjectChanges:
     def alter_columns(self, change: AlterColumns) -> None:
         """A new version of a table under its id, with more columns, or with other comments."""
         table = self._context.live_table(change.table)
-        live = self._context.live_object(table.name)
+        live = self._context.live(table)  # Its name may be another one's by now.
         if not isinstance(live, Table):
             raise InternalError(f"the table '{table.name}' has no definition")
         if change.added:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,10 @@ def backend(path: Path) -> Backend:
         pool_size=4,
         max_overflow=-1,
     )
+    file = _SameFile(path)
+    sa.event.listen(engine, "do_connect", file.check)
     sa.event.listen(engine, "connect", _prepare)
+    sa.event.listen(engine, "checkout", file.check)
     return Backend(str(path), engine, _begin, _translated, {})
 
 
@@ -31,6 +35,44 @@ def _prepare(dbapi: Any, _record: Any) -> None:
     dbapi.isolation_level = None
     dbapi.execute("PRAGMA journal_mode = WAL")
     dbapi.execute("PRAGMA synchronous = FULL")
+
+
+class _SameFile:
+    """Refuses to go on where another file has taken the place of the one that was opened first.
+
+    A connection stays with the file that it has opened, which nobody else finds any more; and what was read of one
+    catalog means nothing in another, be it only the same one of yesterday.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        #: Device and number of the file; another file gets that number only once no connection holds the first one.
+        self._known: tuple[int, int] | None = None
+        self._is_gone = False
+
+    def check(self, *_: object) -> None:
+        """Raises ``OperationalError`` CATALOG_REPLACED, and ever since. One look at the directory.
+
+        Whoever connects for the first time makes the file; later ones must not.
+        """
+        try:
+            status = os.stat(self._path)
+            found = status.st_dev, status.st_ino
+        except OSError:
+            found = None
+        if self._known is None:
+            self._known = found
+        elif self._is_gone or found != self._known:
+            self._is_gone = True
+            raise self._replaced()
+
+    def _replaced(self) -> OperationalError:
+        return OperationalError(
+            f"the file {self._path} is not the catalog any more that was opened",
+            condition="CATALOG_REPLACED",
+            object=str(self._path),
+            hint="close the catalog and open it again; what was not committed is lost",
+        )
 
 
 def _begin(connection: sa.Connection, purpose: Purpose) -> None:

@@ -18,6 +18,7 @@ from rewriter.catalog.changes import (
     DropObject,
     DropPartitions,
     PartitionWrite,
+    RenameObject,
     WritePartitions,
 )
 from rewriter.catalog.models import Column, Table
@@ -119,3 +120,29 @@ def test_no_partition_gets_a_value_that_no_directory_can_bear(w: Warehouse, valu
     assert (caught.value.condition, caught.value.object) == ("PARTITION_VALUE_TOO_LONG", "dt")
     with w.catalog.begin() as tx:
         tx.commit([AddPartitions(t, (PartitionWrite(("x" * 252,)),))])
+
+
+def renamed_meanwhile(w: Warehouse) -> tuple[Table, Transaction]:
+    """A table that is called otherwise by now, while another has its name, and a transaction that saw it before."""
+    t = w.create("t")
+    tx = w.catalog.begin()
+    w.commit(lambda _: [RenameObject(t, "old")])
+    w.create("t")
+    return t, tx
+
+
+def test_a_comment_stays_with_the_table_that_was_renamed_meanwhile(w: Warehouse) -> None:
+    t, tx = renamed_meanwhile(w)
+    tx.commit([AlterColumns(t, comments={None: "the old one"})])
+    snapshot = w.catalog.snapshot()
+    assert (snapshot.table("old").comment, snapshot.table("t").comment) == ("the old one", None)
+
+
+def test_a_new_column_meets_who_renamed_the_table(w: Warehouse) -> None:
+    t, tx = renamed_meanwhile(w)
+    with pytest.raises(ConflictError) as caught, tx:
+        tx.commit([alter(t)(tx)])
+    assert caught.value.sqlstate == "40001"
+    w.commit(lambda _: [RenameObject(w.catalog.snapshot().table("t"), "other")])
+    with pytest.raises(ConflictError), w.catalog.begin(tx.snapshot) as again:
+        again.commit([alter(t)(again)])

@@ -1,0 +1,141 @@
+"""Commits of inserts of 1, 365 and 10,000 partitions, and of several processes at once, on SQLite and PostgreSQL.
+
+Each partition is an hour with one file. A commit is what ``Transaction.commit`` takes; begin and write id come before,
+as in an INSERT, and no engine runs. The first commit of a process, when SQLAlchemy makes its statements, is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.lookups import Place, Taken, measured, numbered, open_catalog, postgresql_urls
+from benchmarks.timing import Figure, Table
+from rewriter.catalog import Catalog, Transaction, models
+from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+
+#: Partitions of one commit, and how many commits the median is of.
+SIZES = {1: 101, 365: 21, 10_000: 5}
+WRITERS = (1, 2, 4)
+SECONDS = 5.0
+
+HOURS = TimeLayout.of(UpdatePeriod.HOURLY, [("dt", None)])
+MONTHS = TimeLayout.of(UpdatePeriod.MONTHLY, [("dt", None)])
+
+
+def on_sqlite() -> Iterator[Table]:
+    """The tables of figures."""
+    with tempfile.TemporaryDirectory(prefix="rewriter-commits-") as folder:
+        yield from _measure("SQLite", numbered(Path(folder), None))
+
+
+def on_postgresql() -> Iterator[Table]:
+    """The same on a PostgreSQL server of its own, over a socket."""
+    with tempfile.TemporaryDirectory(prefix="rewriter-commits-") as folder, postgresql_urls() as make:
+        yield from _measure("PostgreSQL", numbered(Path(folder), make))
+
+
+def _measure(database: str, new_place: Callable[[], Place]) -> Iterator[Table]:
+    figures: list[Figure] = []
+    for size, repeat in SIZES.items():
+        for what, in_fact in (("a table", False), ("the base of a fact", True)):
+            figures += inserts(new_place(), f"{size:,} of {what}", size, repeat, in_fact=in_fact)
+    yield Table(f"Commits of inserts on {database}", tuple(figures))
+    yield Table(f"Writers of different partitions on {database}", tuple(_throughput(new_place)))
+
+
+def inserts(place: Place, what: str, size: int, repeat: int, *, in_fact: bool) -> list[Figure]:
+    """Commits of new partitions, and of the same ones overwritten."""
+    catalog = open_catalog(place)
+    table = make(catalog, in_fact=in_fact)
+    insert(catalog, table, range(size), overwrite=False)
+    new = [insert(catalog, table, range(n * size, (n + 1) * size), overwrite=False) for n in range(1, repeat + 1)]
+    again = [insert(catalog, table, range(size), overwrite=True) for _ in range(repeat)]
+    assert len(catalog.snapshot().partitions(table)) == (repeat + 1) * size
+    catalog.close()
+    return [_median(new).figure(f"new, {what}"), _median(again).figure(f"overwritten, {what}")]
+
+
+def make(catalog: Catalog, *, in_fact: bool) -> models.Table:
+    """The table of hours; below a fact whose months are another table, if it shall be one's base."""
+    with catalog.begin() as tx:
+        table, rollup = (_table(tx, name) for name in ("hours", "months"))
+        cube = models.Cube(tx.allocate_id(), "c", (), (), ("t",), ("t",))
+        stored = (
+            models.StorageTable("hours", "t", {UpdatePeriod.HOURLY: HOURS}),
+            models.StorageTable("months", "t", {UpdatePeriod.MONTHLY: MONTHS}),
+        )
+        fact = models.Fact(tx.allocate_id(), "f", "c", (models.Storage("s", stored),))
+        tx.commit([CreateObject(table), *(map(CreateObject, (rollup, cube, fact)) if in_fact else ())])
+    return table
+
+
+def _table(tx: Transaction, name: str) -> models.Table:
+    columns = (models.Column("x", "int"),), (models.Column("dt", "string"),)
+    return models.Table(tx.allocate_id(), name, *columns, "parquet", f"/w/{name}")
+
+
+def insert(catalog: Catalog, table: models.Table, hours: Sequence[int], *, overwrite: bool) -> Taken:
+    """Writes these hours, numbered from 1970-01-01 on, and answers what the commit alone took."""
+    with catalog.begin() as tx:
+        write_id = tx.write_id(table)
+        values = [HOURS.values(hour) for hour in hours]
+        files = [models.DataFile(f"/w/hours/{write_id}/dt={v[0]}/part-0.parquet", 1_000, 50_000) for v in values]
+        parts = tuple(PartitionWrite(v, (file,)) for v, file in zip(values, files, strict=True))
+        change = WritePartitions(table, write_id, parts, overwrite)
+        return measured(lambda: tx.commit([change]))
+
+
+def _median(taken: Sequence[Taken]) -> Taken:
+    return sorted(taken, key=lambda one: one.seconds)[len(taken) // 2]
+
+
+def _throughput(new_place: Callable[[], Place]) -> Iterator[Figure]:
+    for writers in WRITERS:
+        place = new_place()
+        catalog = open_catalog(place)
+        make(catalog, in_fact=False)
+        before = catalog.snapshot().sequence
+        given = [json.dumps([str(place[0]), place[1], writer, SECONDS]) for writer in range(writers)]
+        children = [
+            subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.commits", one], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+            for one in given
+        ]
+        for go in (False, True):
+            for child in children:
+                assert child.stdin is not None
+                assert child.stdout is not None
+                _ = child.stdin.close() if go else child.stdout.readline()
+        counts = [int(child.stdout.read()) for child in children if child.stdout is not None and child.wait() == 0]
+        assert sum(counts) + writers == catalog.snapshot().sequence - before
+        catalog.close()
+        note = f"{sum(counts) / SECONDS:,.0f} inserts/s, {min(counts):,} to {max(counts):,} of each writer"
+        yield Figure(f"insert of one partition, {writers} writers", SECONDS / sum(counts), note)
+
+
+def _child(place: Place, writer: int, seconds: float) -> None:
+    """Inserts partitions of its own, one by one, once it is told to begin; prints how many within the time."""
+    catalog = open_catalog(place)
+    table = catalog.snapshot().table("hours")
+    insert(catalog, table, [writer * 1_000_000], overwrite=False)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    end, count = time.perf_counter() + seconds, 0
+    while time.perf_counter() < end:
+        count += 1
+        insert(catalog, table, [writer * 1_000_000 + count], overwrite=False)
+    print(count)
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    _child((Path(given[0]), given[1]), *given[2:])

@@ -1,0 +1,229 @@
+"""A SQLite catalog that is locked, full, not writable or replaced: a clear error soon, nothing half done, and it works
+again once it can.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rewriter.catalog import Catalog, Snapshot, sqlite
+from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog.models import Column, DataFile, Table
+from rewriter.catalog.store import FILE_NAME
+from rewriter.errors import OperationalError
+
+#: As many partitions as do not fit into what a full disk has left.
+MANY = tuple(f"2013-{n:05d}" for n in range(2_000))
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    """A catalog with a table ``t`` that has a partition."""
+    made = Catalog.open(tmp_path)
+    with made.begin() as tx:
+        columns = (Column("x", "int"),), (Column("dt", "string"),)
+        tx.commit([CreateObject(Table(tx.allocate_id(), "t", *columns, "parquet", "/w/t"))])
+    write(made, ("2012",))
+    yield made
+    made.close()
+
+
+def write(catalog: Catalog, values: tuple[str, ...]) -> int:
+    """An INSERT of these partitions."""
+    table = catalog.snapshot().table("t")
+    with catalog.begin() as tx:
+        write_id = tx.write_id(table)
+        parts = tuple(PartitionWrite((v,), (DataFile(f"/w/t/{write_id}/{v}", 1, 1),)) for v in values)
+        return tx.commit([WritePartitions(table, write_id, parts, overwrite=False)])
+
+
+def state(snapshot: Snapshot) -> object:
+    """What a reader sees."""
+    table = snapshot.table("t")
+    return snapshot.sequence, snapshot.partitions(table), snapshot.files(table)
+
+
+def refused(run: Callable[[], object], condition: str, within: float = 5.0) -> OperationalError:
+    """The error that it must end with, soon, and with a hint."""
+    start = time.monotonic()
+    with pytest.raises(OperationalError) as caught:
+        run()
+    assert time.monotonic() - start < within
+    assert caught.value.condition == condition, caught.value
+    assert caught.value.hint
+    return caught.value
+
+
+def check_whole(catalog: Catalog) -> None:
+    """The file is sound, and the log has no gaps."""
+    with closing(sqlite3.connect(catalog.warehouse / FILE_NAME)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    events = catalog.events(limit=100_000)
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+
+
+@contextmanager
+def locked(catalog: Catalog) -> Iterator[None]:
+    """Another one writes meanwhile, and does not end."""
+    with closing(sqlite3.connect(catalog.warehouse / FILE_NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def test_the_file_is_locked_for_longer_than_we_wait(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_SECONDS", 0.2)
+    with closing(Catalog.open(catalog.warehouse)) as waiting:
+        before, table = state(waiting.snapshot()), waiting.snapshot().table("t")
+        tx = waiting.begin()
+        change = WritePartitions(table, tx.write_id(table), (PartitionWrite(("2013",)),), overwrite=False)
+        with locked(catalog):
+            refused(waiting.begin, "CATALOG_BUSY")
+            refused(lambda: tx.commit([change]), "CATALOG_BUSY")
+            assert state(waiting.snapshot()) == before  # Readers wait for nobody.
+        # Its turn has come: what could not be said is as if it had not been asked for.
+        assert tx.commit([change]) == waiting.snapshot().sequence
+        write(waiting, ("2014",))
+        check_whole(waiting)
+
+
+def test_who_holds_the_file_for_less_is_waited_for(catalog: Catalog) -> None:
+    child = os.fork()
+    if child == 0:
+        gc.disable()
+        with locked(catalog):
+            time.sleep(1.0)
+        os._exit(0)
+    time.sleep(0.3)
+    write(catalog, ("2013",))
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file of a database that is opened now grows by more than a few pages."""
+
+    def limit(dbapi: sqlite3.Connection, _record: object) -> None:
+        (pages,) = dbapi.execute("PRAGMA page_count").fetchone()
+        dbapi.execute(f"PRAGMA max_page_count = {pages + 4}")
+
+    sa.event.listen(sa.Engine, "connect", limit)
+    try:
+        yield
+    finally:
+        sa.event.remove(sa.Engine, "connect", limit)
+
+
+def test_the_disk_is_full(catalog: Catalog) -> None:
+    before = state(catalog.snapshot())
+    with full_disk(), closing(Catalog.open(catalog.warehouse)) as starved:
+        error = refused(lambda: write(starved, MANY), "CATALOG_UNAVAILABLE")
+        assert "full" in error.message
+        assert "room" in (error.hint or "")
+        assert state(starved.snapshot()) == before
+        assert not starved.snapshot().transactions.open
+    assert state(catalog.snapshot()) == before
+    write(catalog, MANY)
+    check_whole(catalog)
+
+
+def test_the_system_refuses_to_write(catalog: Catalog) -> None:
+    """The write-ahead log may not grow: what is written of the commit is none."""
+    before = state(catalog.snapshot())
+
+    def starve() -> int:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        with closing(Catalog.open(catalog.warehouse)) as starved:
+            try:
+                write(starved, MANY)
+            except OperationalError as error:
+                return 7 if error.condition == "CATALOG_UNAVAILABLE" and state(starved.snapshot()) == before else 8
+        return 9
+
+    assert in_a_child(starve) == 7
+    assert state(catalog.snapshot()) == before
+    write(catalog, MANY)
+    check_whole(catalog)
+
+
+def in_a_child(run: Callable[[], int]) -> int:
+    """The exit code that a forked process answers; 1 where it fails otherwise."""
+    child = os.fork()
+    if child == 0:
+        gc.disable()
+        code = 1
+        try:
+            code = run()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_file_that_may_not_be_written() -> None:
+    with tempfile.TemporaryDirectory(prefix="readonly") as folder:
+        warehouse = Path(folder)
+        Catalog.open(warehouse).close()
+
+        def run() -> int:
+            if os.geteuid() == 0:
+                os.setuid(65534)  # To root everything may be written.
+            try:
+                with closing(Catalog.open(warehouse)) as catalog:
+                    catalog.begin()
+            except OperationalError as error:
+                return 7 if error.condition == "CATALOG_UNAVAILABLE" and "written" in (error.hint or "") else 8
+            return 9
+
+        warehouse.chmod(stat.S_IRUSR | stat.S_IXUSR | stat.S_IROTH | stat.S_IXOTH)
+        for file in warehouse.iterdir():
+            file.chmod(stat.S_IRUSR | stat.S_IROTH)
+        assert in_a_child(run) == 7
+        warehouse.chmod(stat.S_IRWXU)
+        for file in warehouse.iterdir():
+            file.chmod(stat.S_IRUSR | stat.S_IWUSR)
+        with closing(Catalog.open(warehouse)) as catalog:
+            catalog.begin().rollback()
+
+
+@pytest.mark.parametrize("by", ["nothing", "a copy", "another catalog"])
+def test_the_file_is_replaced_while_it_is_open(catalog: Catalog, tmp_path: Path, by: str) -> None:
+    """Numbers of one catalog mean other things in another: neither is answered from it, nor written into a file that
+    nobody can find any more.
+    """
+    file, old = tmp_path / FILE_NAME, catalog.snapshot()
+    before, sequence = state(old), old.sequence
+    late, tx = catalog.snapshot(), catalog.begin()
+    kept = tmp_path / "kept.db"
+    with closing(sqlite3.connect(file)) as one, closing(sqlite3.connect(kept)) as other:
+        one.backup(other)
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+    if by == "a copy":
+        shutil.copy(kept, file)
+    elif by == "another catalog":
+        Catalog.open(tmp_path).close()
+    runs: list[Callable[[], object]] = [catalog.snapshot, catalog.begin, lambda: late.table("t"), tx.rollback]
+    for run in runs:
+        refused(run, "CATALOG_REPLACED")
+    assert file.exists() == (by != "nothing")
+    with closing(Catalog.open(tmp_path)) as again:
+        assert again.snapshot().sequence == (sequence if by == "a copy" else 0)
+        if by == "a copy":
+            assert state(again.snapshot()) == before
+            write(again, ("2013",))
+        check_whole(again)

@@ -1,0 +1,73 @@
+"""Histories, one after the other: each with a warehouse and a database of its own."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewriter.catalog import Catalog
+
+from . import checking
+from .checking import Tally
+from .operations import build
+from .worker import Reader, Task, started
+
+#: Opens an empty database for one history, and drops it behind; ``None`` is the file in the warehouse.
+Databases = Callable[[], AbstractContextManager["str | None"]]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many processes a history has, and how much each does."""
+
+    workers: int = 4
+    steps: int = 30
+
+
+class HistoryError(AssertionError):
+    """A history that cannot have been. Says how to run it again."""
+
+
+def run(
+    seeds: Iterable[int],
+    directory: Path,
+    databases: Databases,
+    size: Size,
+    reader: Reader = Catalog.open,
+    plant: str = "",
+) -> Tally:
+    """Runs the histories of these seeds; ``HistoryError`` at the first that is wrong, whose warehouse is kept."""
+    total = Tally()
+    for seed in seeds:
+        warehouse = directory / f"history-{seed}"
+        with databases() as url:
+            try:
+                total += _one(seed, warehouse, url, size, reader, plant)
+            except Exception as error:
+                raise HistoryError(
+                    f"seed {seed} ({warehouse}): {error!r}\nREWRITER_HISTORY={seed} runs it again"
+                ) from error
+        shutil.rmtree(warehouse)
+    return total
+
+
+def _one(seed: int, warehouse: Path, url: str | None, size: Size, reader: Reader, plant: str) -> Tally:
+    rng = random.Random(seed)
+    catalog = Catalog.open(warehouse, url)
+    try:
+        build(catalog)
+        killed = [rng.randrange(30, 40 * size.steps) if rng.random() < 0.35 else 0 for _ in range(size.workers)]
+        tasks = [Task(warehouse, url, seed, n, size.steps, moment, plant) for n, moment in enumerate(killed)]
+        children = [started(task, reader) for task in tasks]
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+        for task, status in zip(tasks, statuses, strict=True):
+            died = os.WIFSIGNALED(status) and task.killed_at > 0
+            assert status == 0 or died, f"{task} has failed: {task.failure.read_text(encoding='utf-8')}"
+        return checking.check(catalog, url)
+    finally:
+        catalog.close()

@@ -1,0 +1,160 @@
+"""One process of a history: it writes and reads at random, and logs what it was told before it goes on."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import sqlalchemy as sa
+
+from rewriter.catalog import Catalog, Snapshot
+from rewriter.errors import ConflictError
+
+from . import plants
+from .asking import ask, questions
+from .operations import changes, choose, sources
+
+#: Makes the catalog by which a worker reads; a cached one takes its place here.
+Reader = Callable[[Path, "str | None"], Catalog]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one process does. ``killed_at`` counts calls of the database, 0 is never; ``plant`` names a planted bug."""
+
+    warehouse: Path
+    url: str | None
+    seed: int
+    number: int
+    steps: int
+    killed_at: int = 0
+    plant: str = ""
+
+    @property
+    def log(self) -> Path:
+        """What it logs: a line of JSON for each thing that it was told."""
+        return self.warehouse / f"worker-{self.number}.log"
+
+    @property
+    def failure(self) -> Path:
+        """Where it leaves the traceback of what it did not expect."""
+        return self.log.with_suffix(".failure")
+
+
+def started(task: Task, reader: Reader) -> int:
+    """The id of a process that has begun to work."""
+    child = os.fork()
+    if child == 0:
+        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
+        gc.disable()
+        _work(task, reader)
+    return child
+
+
+def _work(task: Task, reader: Reader) -> NoReturn:
+    code = 1
+    try:
+        if task.killed_at:
+            _kill_at(task.killed_at)
+        if task.plant:
+            plants.PLANTS[task.plant]()
+        Worker(task, reader).run()
+        code = 0
+    except BaseException:
+        task.failure.write_text(traceback.format_exc(), encoding="utf-8")
+    finally:
+        os._exit(code)
+
+
+def _kill_at(moment: int) -> None:
+    """Kills this process before or behind its n-th statement, or before a COMMIT."""
+    seen = 0
+
+    def count(*_: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
+        sa.event.listen(sa.Engine, name, count)
+
+
+class Worker:
+    """Reads, writes and waits at random."""
+
+    def __init__(self, task: Task, reader: Reader) -> None:
+        self._task = task
+        self._rng = random.Random(f"{task.seed}/{task.number}")
+        self._catalog = Catalog.open(task.warehouse, task.url)
+        self._reader = reader(task.warehouse, task.url)
+        self._held: list[Snapshot] = []
+        self._file = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def run(self) -> None:
+        """All steps."""
+        for _ in range(self._task.steps):
+            chance = self._rng.random()
+            if chance < 0.3:
+                self._read()
+            elif chance < 0.97:
+                self._write()
+            elif chance < 0.99:
+                started = time.monotonic()
+                self._log(aborted=self._catalog.abort_dead(0.0), start=started)
+            else:
+                self._pause(0.02)
+
+    def _read(self) -> None:
+        """Asks a new snapshot, or one from before that was asked other things, or nothing yet."""
+        start = time.monotonic()
+        if self._held and self._rng.random() < 0.4:
+            snapshot = self._held.pop(0)
+            start = 0.0  # It may be as old as it is.
+        else:
+            snapshot = self._reader.snapshot()
+        if self._rng.random() < 0.3:
+            self._held.append(snapshot)
+            self._log(read=snapshot.sequence, start=start, answers=[])
+            return
+        asked = questions(self._rng, snapshot, self._rng.choice([1, 2, 5]))
+        answers = [[question, ask(snapshot, question)] for question in asked]
+        self._log(read=snapshot.sequence, start=start, answers=answers)
+
+    def _write(self) -> None:
+        held = self._held[0] if self._held and self._rng.random() < 0.2 else None
+        start = time.monotonic()
+        with self._catalog.begin(held) as tx:
+            begun = time.monotonic()
+            try:
+                operation = choose(self._rng, tx, self._task.number)
+                if operation is None:
+                    return
+                told = {"seen": tx.snapshot.sequence, "operation": operation.logged()}
+                self._log(intent=tx.id, start=start, begun=begun, **told)
+                self._pause(self._rng.choice([0, 0, 0.003, 0.01, 0.04]))
+                if self._rng.random() < 0.05:
+                    return
+                change, commit_start = changes(operation, tx), time.monotonic()
+                number = tx.commit(change, sources(operation, tx))
+            except ConflictError as error:
+                self._log(conflict=tx.id, condition=error.condition, retryable=error.sqlstate == "40001")
+                return
+        self._log(committed=tx.id, number=number, start=commit_start, differences=list(map(str, tx.differences)))
+
+    def _pause(self, most: float) -> None:
+        if most:
+            time.sleep(self._rng.uniform(0, most))
+
+    def _log(self, **entry: Any) -> None:
+        line = json.dumps({**entry, "end": time.monotonic()}, ensure_ascii=False)
+        os.write(self._file, f"{line}\n".encode())
