@@ -80,6 +80,11 @@ class Catalog:
         """The directory, absolute."""
         return self._warehouse
 
+    @property
+    def database(self) -> Database:
+        """What it is kept in, for whoever looks at all of it: VACUUM, checks, dumps."""
+        return self._database
+
     def snapshot(self, session: str | None = None) -> Snapshot:
         """Everything that is committed now, temporary tables of one session included. One read."""
         return Snapshot.take(self._database, session)

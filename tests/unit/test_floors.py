@@ -63,6 +63,8 @@ FLOORS = {
         "writing",
         "multi_inserting",
         "loading",
+        "compacting",
+        "vacuuming",
     ),
     7: ("__init__", "__main__", "cli", "dbapi", "demo", "golden", "shell"),
 }
