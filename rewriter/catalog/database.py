@@ -105,12 +105,14 @@ class Database:
         self._backend.engine.dispose()
 
 
-def is_made(place: Path | str | sa.URL) -> bool:
-    """Whether a database holds anything. ``OperationalError`` where that is no catalog or cannot be read."""
+def stored_version(place: Path | str | sa.URL) -> int:
+    """The version of a database's schema, 0 where it holds nothing. ``OperationalError`` where it is no catalog or
+    cannot be read.
+    """
     backend = _backend(place)
     try:
         with _our_errors(backend), backend.engine.connect() as connection:
-            return migrations.version_of(connection) > 0
+            return migrations.version_of(connection)
     finally:
         backend.engine.dispose()
 
