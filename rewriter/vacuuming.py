@@ -77,10 +77,12 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     if not statement.dry_run:
         catalog.abort_dead(TRANSACTION_TIMEOUT_SECONDS)
     with catalog.database.read() as connection:
-        known = [one for one in unused.tables(connection) if only is None or one.table.id == only.id]
+        every = unused.tables(connection)
         limit = unused.horizon(connection, retained)
-        chosen = [one for one in unused.unneeded(connection, known, limit) if _is_of_a_write(one.path)]
+        found = unused.unneeded(connection, every, limit, None if only is None else only.id)
         roots = [] if only is not None else _roots(context, unused.database_locations(connection))
+    chosen = [one for one in found if _is_of_a_write(one.path)]
+    known = [one for one in every if only is None or one.table.id == only.id]
     folders = _ended(_folders(known, roots), context)
     removable = [*_orphans(folders, context), *_staging(known, retained)]
     if statement.dry_run:

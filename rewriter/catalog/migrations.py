@@ -71,7 +71,8 @@ def _databases(_connection: Connection) -> None:
 def _leases(connection: Connection) -> None:
     """Readers hold leases, and VACUUM removes files: an older release would know of neither."""
     schema.leases.create(connection, checkfirst=True)
-    connection.execute(schema.counters.insert(), {"name": "vacuumed", "value": 0})
+    if "vacuumed" not in connection.execute(select(schema.counters.c.name)).scalars().all():
+        connection.execute(schema.counters.insert(), {"name": "vacuumed", "value": 0})
 
 
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.

@@ -113,11 +113,12 @@ def horizon(connection: sa.Connection, retained_seconds: float) -> int:
     return min(int(limit) for limit in limits if limit is not None)
 
 
-def unneeded(connection: sa.Connection, known: Sequence[Known], limit: int) -> list[Unneeded]:
-    """The files of these tables of which every row was ended, or whose table was dropped, by a commit up to ``limit``.
+def unneeded(connection: sa.Connection, known: Sequence[Known], limit: int, only: int | None = None) -> list[Unneeded]:
+    """The files of which every row was ended, or whose table was dropped, by a commit up to ``limit``; with ``only``
+    those that the table of that id had at some time.
 
-    A file that another partition or table has by now, after RENAME or EXCHANGE, is needed. Reads the ended rows of the
-    tables, and the paths of all files where there are such rows.
+    ``known`` are all tables: a file that another partition or table has by now, after RENAME or EXCHANGE, is needed.
+    Reads the ended rows of all files, and the paths of all where there are such rows.
     """
     found: dict[str, list[tuple[Known, int, int, int]]] = {}
     for one in known:
@@ -136,7 +137,7 @@ def unneeded(connection: sa.Connection, known: Sequence[Known], limit: int) -> l
             last.dropped is not None,
         )
         for path, rows in sorted(found.items())
-        if named[path] == len(rows)
+        if named[path] == len(rows) and only in (None, *(one.table.id for one, _, _, _ in rows))
         for last, _, size, _ in rows[-1:]
     ]
 
