@@ -19,7 +19,7 @@ from rewriter.catalog.context import CommitContext
 from rewriter.catalog.database import Database
 from rewriter.catalog.factwork import FactWork
 from rewriter.catalog.keys import prefix
-from rewriter.catalog.models import Namespace
+from rewriter.catalog.models import Cube, Namespace
 from rewriter.catalog.names import DEFAULT_DATABASE, database_of
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.timelines import TimelineDifference
@@ -259,6 +259,8 @@ def _timelines(
     context = CommitContext(database, connection, 0, snapshot, {}, frozenset(), snapshot.sequence + 1)
     bound: set[int] = set()
     for fact, made_by in context.live_facts():
+        if not isinstance(context.live_object(fact.cube), Cube):
+            yield Finding(fact.name, f"there is no cube '{fact.cube}'")
         try:
             bindings = bind(fact, context.live_object)
             bound.update(binding.table.id for binding in bindings)

@@ -69,7 +69,7 @@ DAMAGE = [
     (f"UPDATE objects SET made = 99 WHERE name = 'v' AND {LIVE}", "v: row"),
     (f"UPDATE objects SET name_key = 'hours' WHERE name = 'v' AND {LIVE}", "2 live objects have its name"),
     (f"UPDATE objects SET ended = made WHERE kind = 'database' AND {LIVE}", "d.t: there is no database 'd'"),
-    (f"UPDATE objects SET ended = made WHERE kind = 'cube' AND {LIVE}", "f: its timelines cannot be built"),
+    (f"UPDATE objects SET ended = made WHERE kind = 'cube' AND {LIVE}", "f: there is no cube 'c'"),
     (f"UPDATE partitions SET made = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
     (f"UPDATE partitions SET commit_seq = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
     (f"UPDATE partitions SET as_of = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
@@ -81,7 +81,6 @@ DAMAGE = [
     (f'UPDATE partitions SET partition_values = \'["z", "1"]\' WHERE {OF_T} AND {LIVE}', "is not that of its values"),
     (f"DELETE FROM partitions WHERE {OF_T} AND {LIVE}", "d.t: 3 live files belong to 3 partitions that are not there"),
     (f"UPDATE partitions SET table_id = 77 WHERE {OF_T} AND {LIVE}", "id 77: it has rows in partitions"),
-    ("UPDATE partitions SET table_id = 99 WHERE table_id = 1", "id 99: it has rows in partitions"),
     (f"UPDATE files SET made = 99 WHERE {LIVE}", "d.t: row"),
     (f"DELETE FROM files WHERE {LIVE}", "d.t p=n/q=1: it says 1 files"),
     (f"UPDATE files SET path = '/nowhere' WHERE {LIVE}", "/nowhere: "),
@@ -93,14 +92,12 @@ DAMAGE = [
         "INSERT INTO partition_fields SELECT place, :key FROM partition_fields LIMIT 1",
         "of its secondary index are of no",
     ),
-    ("DELETE FROM timeline_ranges WHERE period = 300", ""),
     (f"UPDATE timeline_ranges SET state = 1 WHERE state = 0 AND {LIVE}", "days: the timeline DAILY of at says fresh"),
     (f"UPDATE timeline_ranges SET end_ordinal = end_ordinal + 1 WHERE {LIVE}", "hours: the timeline HOURLY of at says"),
     (f"UPDATE timeline_ranges SET table_id = 99 WHERE {LIVE}", "id 99: it has timelines, and belongs to no fact"),
     ("UPDATE claimed_ranges SET table_id = 99", "id 99: it has rows in claimed_ranges"),
     ("UPDATE claimed_ranges SET commit_seq = 99", "of claimed_ranges is of no commit"),
 ]
-DAMAGE = [one for one in DAMAGE if one[1]]
 
 
 @pytest.fixture
@@ -163,7 +160,7 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
     assert {name for name, count in counted.items() if not count} == {"schema_version", "leases"}
     catalog.close()
     (tmp_path / FILE_NAME).rename(tmp_path / "kept.db") if catalog_url is None else emptied(catalog)
-    for place in (None, postgres_url, catalog_url) if catalog_url is not None else (postgres_url, None):
+    for place in (postgres_url, None) if catalog_url is None else (None, catalog_url):
         other = Catalog.open(tmp_path, place)
         assert restore(other.database, tmp_path, lines) == len(lines) - 2
         assert list(dump(other.database, tmp_path)) == lines
@@ -191,7 +188,7 @@ def test_a_dump_is_restored_as_a_whole_or_not_at_all(catalog: Catalog, tmp_path:
             [*lines[:-1], '["nothing",1]\n', lines[-1]],
             [*lines[:5], lines[5][:9]],
             [lines[0], lines[-2], *lines[1:]],
-            [json.dumps({**header, "columns": {}}) + "\n", *lines[1:]],
+            [json.dumps({**header, "columns": {}, "warehouse": str(other.warehouse)}), *lines[1:]],
         ],
         "DUMP_OF_ANOTHER_VERSION": [[json.dumps({**header, "version": version + 1}), *lines[1:]]],
         "WAREHOUSE_MOVED": [lines],
