@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter import __version__
+from rewriter.catalog_commands import add_commands
 from rewriter.errors import Error, InterfaceError, OperationalError, render
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     rewrite = commands.add_parser("rewrite", parents=[common, warehouse], help="print a query as it would be run")
     rewrite.add_argument("sql", metavar="SQL", help="the query")
     rewrite.set_defaults(run=_rewrite)
+    catalog = commands.add_parser("catalog", help="upgrade, check, dump or restore the catalog")
+    add_commands(catalog, [common, warehouse])
     demo = commands.add_parser("demo", parents=[common], help="build a warehouse of real flights and query it")
     demo.add_argument("directory", nargs="?", default="demo", metavar="DIR", help="where to build it (default: demo)")
     _engine_options(demo)

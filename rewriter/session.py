@@ -19,6 +19,7 @@ from rewriter import (
     altering,
     analyzing,
     checking,
+    compacting,
     coverage,
     creating,
     cubes,
@@ -39,6 +40,7 @@ from rewriter import (
     showing,
     storing,
     table_listings,
+    vacuuming,
     views,
     writing,
 )
@@ -47,7 +49,7 @@ from rewriter.catalog.names import DEFAULT_DATABASE
 from rewriter.catalog.store import Catalog
 from rewriter.catalog.temporary import plainly
 from rewriter.context import Context
-from rewriter.errors import Error, InterfaceError, ProgrammingError, Span
+from rewriter.errors import EngineError, Error, InterfaceError, ProgrammingError, Span
 from rewriter.exec.engine import Engine
 from rewriter.grammar import statements as s
 from rewriter.grammar.lexer import split_statements
@@ -86,6 +88,8 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.RenamePartition: moving.rename_partition,
     s.ExchangePartitions: moving.exchange_partitions,
     s.Truncate: moving.truncate,
+    s.Compact: compacting.compact,
+    s.Vacuum: vacuuming.vacuum,
     s.SetLocation: storing.set_location,
     s.SetFileFormat: storing.set_file_format,
     s.SetSerde: storing.set_serde,
@@ -183,7 +187,11 @@ class Session:
                 return Result("USE")
             if self._database != DEFAULT_DATABASE:
                 statement = qualified(statement, self._database, context.is_temporary)
-            return _RUNNERS[type(statement)](statement, context)
+            try:
+                return _RUNNERS[type(statement)](statement, context)
+            except EngineError:
+                context.snapshot.check_readable()  # An engine misses a file; why it is gone, the catalog knows.
+                raise
         except Error as error:
             error.position = bound.original(error.position)
             self._show_plainly(error)

@@ -82,6 +82,12 @@ def _positive(text: str) -> str:
     raise DataError(f"'{text}' is no positive whole number.", hint="Use a number such as 10000.")
 
 
+def _whole(text: str) -> str:
+    if text.strip().isascii() and text.strip().isdigit():
+        return str(int(text))
+    raise DataError(f"'{text}' is no whole number.", hint="Use a number such as 24.")
+
+
 _SETTINGS = {
     setting.name: setting
     for setting in (
@@ -98,6 +104,7 @@ _SETTINGS = {
             "always so: every partition column may be dynamic",
         ),
         _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover has least of: partitions or bytes"),
+        _Setting("rewriter.least_retention_hours", "1", _whole, "fewest hours that VACUUM … RETAIN may name"),
         _Setting("rewriter.max_dynamic_partitions", "10000", _positive, "most partitions that one INSERT may write"),
         _Setting("rewriter.now", "", _instant, "pins the present moment; empty is the clock"),
         _Setting("rewriter.partial_data", "false", _boolean, "answer with what is there, and warn"),
@@ -156,6 +163,10 @@ class SessionSettings:
     @property
     def max_dynamic_partitions(self) -> int:
         return int(self.get("rewriter.max_dynamic_partitions"))
+
+    @property
+    def least_retention_hours(self) -> int:
+        return int(self.get("rewriter.least_retention_hours"))
 
     def for_planner(self) -> Settings:
         """What the planner is told. Reads the clock: once per statement."""

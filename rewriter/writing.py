@@ -44,6 +44,9 @@ from rewriter.targets import Target, check_columns, named_target, read_target, r
 
 _ATTEMPTS = 4
 
+#: What the staging directories of external tables are called, before what tells them apart.
+STAGING = ".rewriter-staging-"
+
 
 def insert(statement: s.Insert, context: Context) -> Result:
     """Runs an INSERT. INTO is run anew, over a new snapshot, when another transaction came between; OVERWRITE is not.
@@ -286,7 +289,7 @@ def staged(table: Table) -> Iterator[str]:
 
     Raises ``OperationalError`` EXTERNAL_WRITE_FAILED for what the disk refuses in the block.
     """
-    staging = os.path.join(table.location, f".rewriter-staging-{uuid.uuid4().hex}")
+    staging = os.path.join(table.location, f"{STAGING}{uuid.uuid4().hex}")
     try:
         os.makedirs(table.location, exist_ok=True)
         yield staging

@@ -221,6 +221,28 @@ class NoteStatistics:
     partitions: tuple[Counted, ...]
 
 
+@dataclass(frozen=True)
+class CompactedPartition:
+    """The files of one partition that were read, by their paths, and those that were written of them."""
+
+    key: bytes
+    replaced: tuple[str, ...]
+    files: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True)
+class CompactPartitions:
+    """COMPACT. ``write_id`` comes from ``Transaction.write_id(table)``.
+
+    Content, timelines and freshness stay as they are. It conflicts with who replaces the files that it read, and with
+    nobody else: what was added meanwhile stays beside what it wrote.
+    """
+
+    table: Table
+    write_id: int
+    partitions: tuple[CompactedPartition, ...]
+
+
 Change = (
     CreateObject
     | DropObject
@@ -235,4 +257,5 @@ Change = (
     | TruncatePartitions
     | AlterPartitions
     | NoteStatistics
+    | CompactPartitions
 )

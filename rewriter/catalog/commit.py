@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.catalog import statistics_changes
+from rewriter.catalog import compact_changes, statistics_changes
 from rewriter.catalog.changes import (
     AddPartitions,
     AlterColumns,
     AlterPartitions,
     AlterTable,
     Change,
+    CompactPartitions,
     CreateObject,
     DropObject,
     MovePartitions,
@@ -61,6 +62,8 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
             moves.alter(change)
         elif isinstance(change, NoteStatistics):
             statistics_changes.note(context, change)
+        elif isinstance(change, CompactPartitions):
+            compact_changes.compact(context, change)
         else:
             partitions.drop(change)
     works.finish()

@@ -35,21 +35,37 @@ class CommitContext:
         transaction_id: int,
         snapshot: Snapshot,
         sources: Sources,
-        unproven: frozenset[int] = frozenset(),
+        unproven: frozenset[int],
+        sequence: int,
     ) -> None:
-        """Takes the next commit number. ``ConflictError`` where the transaction is not open any more."""
+        """What is there for a commit of this number. Reads and writes nothing."""
         self.database = database
         self.connection = connection
         self.transaction_id = transaction_id
         self.snapshot = snapshot
         self.sources = sources
         self.unproven = unproven
-        self.sequence = next_number(connection, "commit")
+        self.sequence = sequence
         #: What the timelines that this commit rebuilt said otherwise before.
         self.differences: list[TimelineDifference] = []
         self._events: list[tuple[str, int | None, dict[str, Any]]] = []
         self._touched: dict[int, int] = {}
-        self._close_transaction()
+
+    @classmethod
+    def begin(
+        cls,
+        database: Database,
+        connection: sa.Connection,
+        transaction_id: int,
+        snapshot: Snapshot,
+        sources: Sources,
+        unproven: frozenset[int] = frozenset(),
+    ) -> CommitContext:
+        """Takes the next commit number. ``ConflictError`` where the transaction is not open any more."""
+        sequence = next_number(connection, "commit")
+        context = cls(database, connection, transaction_id, snapshot, sources, unproven, sequence)
+        context._close_transaction()
+        return context
 
     def _close_transaction(self) -> None:
         dialect, given = self.connection.dialect, {"mine": self.transaction_id, "sequence": self.sequence}

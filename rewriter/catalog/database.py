@@ -10,32 +10,14 @@ from typing import Any, cast
 from weakref import WeakSet
 
 import sqlalchemy as sa
-from sqlalchemy.ext.compiler import compiles
 
 from rewriter.catalog import migrations, postgresql, schema, sqlite
 from rewriter.catalog.backend import Backend, Purpose
+from rewriter.catalog.clock import NOW as NOW
+from rewriter.catalog.leases import Leases
 from rewriter.catalog.prepared import Prepared, changed, fetch_value, once
 from rewriter.catalog.volumes import VolumeCache
 from rewriter.errors import DataError
-
-
-class _Now(sa.ColumnElement[float]):
-    type = sa.Double()
-    inherit_cache = True
-
-
-@compiles(_Now, "sqlite")
-def _sqlite_now(_element: _Now, _compiler: Any, **_: Any) -> str:
-    return "((julianday('now') - 2440587.5) * 86400.0)"
-
-
-@compiles(_Now, "postgresql")
-def _postgresql_now(_element: _Now, _compiler: Any, **_: Any) -> str:
-    return "CAST(EXTRACT(epoch FROM statement_timestamp()) AS double precision)"
-
-
-#: Seconds since 1970 on the database's clock, at the start of the statement.
-NOW: sa.ColumnElement[float] = _Now()
 
 
 class Database:
@@ -47,6 +29,7 @@ class Database:
         ``OperationalError`` where it is no catalog or cannot be used; what ``postgresql.backend`` raises.
         """
         self.volumes = VolumeCache()
+        self.leases = Leases(self)
         self.version = len(steps)
         self._backend = _backend(place)
         engine = self._backend.engine
@@ -114,20 +97,24 @@ class Database:
             yield connection
 
     def forget(self) -> None:
-        """Leaves all connections to the process that this one was forked from."""
+        """Leaves all connections, and the lease, to the process that this one was forked from."""
+        self.leases = Leases(self)
         self._backend.engine.dispose(close=False)
 
     def close(self) -> None:
-        """Gives back all connections. Idempotent."""
+        """Gives back all connections, and the lease. Idempotent."""
+        self.leases.close()
         self._backend.engine.dispose()
 
 
-def is_made(place: Path | str | sa.URL) -> bool:
-    """Whether a database holds anything. ``OperationalError`` where that is no catalog or cannot be read."""
+def stored_version(place: Path | str | sa.URL) -> int:
+    """The version of a database's schema, 0 where it holds nothing. ``OperationalError`` where it is no catalog or
+    cannot be read.
+    """
     backend = _backend(place)
     try:
         with _our_errors(backend), backend.engine.connect() as connection:
-            return migrations.version_of(connection) > 0
+            return migrations.version_of(connection)
     finally:
         backend.engine.dispose()
 

@@ -25,6 +25,7 @@ from rewriter.catalog.timelines import (
     TimelineChange,
     TimelineDifference,
     change_timeline,
+    compare_timelines,
     end_timelines,
     ranges_of,
     replace_timelines,
@@ -197,15 +198,27 @@ class FactWork:
         is in the newest row of each partition, dropped ones included, and in the events of the base. What is older than
         the fact is judged as the fact found it. One statement that reads a row for each partition there ever was.
         """
+        found: list[TimelineDifference] = []
+        for binding, changes in self._rebuilt(tables):
+            found += self._replace(binding, changes)
+        return found
+
+    def compare(self) -> list[TimelineDifference]:
+        """What ``build`` would answer. Writes nothing."""
+        found: list[TimelineDifference] = []
+        for binding, changes in self._rebuilt(None):
+            found += compare_timelines(self._context.connection, binding.table, _lines(changes)).differences
+        return found
+
+    def _rebuilt(self, tables: Collection[int] | None) -> Iterator[tuple[TimeBinding, _Changes]]:
+        """All that the timelines of some tables (``None``: all) should say."""
         for table_id, binding in self._bindings.items():
             if tables is None or table_id in tables:
                 for row in self._newest_rows(binding.table):
                     self._rebuild(binding, row)
-        found: list[TimelineDifference] = []
         for binding, changes in self._judged():
             if tables is None or binding.table.id in tables:
-                found += self._replace(binding, changes)
-        return found
+                yield binding, changes
 
     def _rebuild(self, binding: TimeBinding, row: _Newest) -> None:
         """Takes one partition into account."""
@@ -276,14 +289,9 @@ class FactWork:
             )
 
     def _replace(self, binding: TimeBinding, changes: _Changes) -> list[TimelineDifference]:
-        context, wanted = self._context, {}
-        for (time_key, period), change in changes.items():
-            lines: Lines = {state: RangesPartitionTimeline() for state in STATES}
-            change.apply(lines)
-            wanted[int(period), time_key] = lines
-        table = binding.table
+        context, table = self._context, binding.table
         return replace_timelines(
-            context.connection, table, wanted, lambda: context.write_id(table.id), context.sequence
+            context.connection, table, _lines(changes), lambda: context.write_id(table.id), context.sequence
         )
 
     def _newest_rows(self, table: Table) -> Iterator[_Newest]:
@@ -311,6 +319,16 @@ class FactWork:
         query = search(self._context.connection, row.c.key, columns, live, [keys])
         for values, _ in self._context.connection.execute(query):
             yield tuple(json.loads(values))
+
+
+def _lines(changes: _Changes) -> dict[tuple[int, str], Lines]:
+    """The timelines that changes make of nothing."""
+    wanted: dict[tuple[int, str], Lines] = {}
+    for (time_key, period), change in changes.items():
+        lines: Lines = {state: RangesPartitionTimeline() for state in STATES}
+        change.apply(lines)
+        wanted[int(period), time_key] = lines
+    return wanted
 
 
 class FactWorks:

@@ -20,6 +20,7 @@ from rewriter.catalog import keys, reads, schema
 from rewriter.catalog.database import Database
 from rewriter.catalog.key_sql import Condition
 from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.leases import Held
 from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.name_maker import NameMaker
 from rewriter.catalog.residuals import Residual, residual_of
@@ -49,8 +50,8 @@ class Lookup:
     """The partitions of a table that the scans find, in key order. What is asked for is read each time anew.
 
     ``scans`` say what is found. How it is found is chosen, by counts, when first needed: by the scans, or by one of
-    ``indexes``, in which all of it is, too. ``limit`` is the most that is answered; ``after``, the key or name of a
-    partition, which need not exist (any more), answers those behind it only.
+    ``indexes``, in which all of it is, too. ``snapshot`` is whose files they are. ``limit`` is the most that is
+    answered; ``after``, the key or name of a partition, which need not exist (any more), answers those behind it only.
     """
 
     database: Database
@@ -58,6 +59,7 @@ class Lookup:
     ids: ValidWriteIdList
     scans: tuple[Scan, ...]
     indexes: tuple[IndexWay, ...] = ()
+    snapshot: Held | None = None
 
     @property
     def ranges(self) -> tuple[KeyRange, ...]:
@@ -105,7 +107,11 @@ class Lookup:
                 ranges += map(KeyRange.of_key, inside)
             else:
                 ranges.append(scan.keys)
+        if self.snapshot is not None:
+            self.database.leases.hold(self.snapshot)
         with self.database.read() as connection:
+            if self.snapshot is not None:
+                reads.check_readable(connection, self.snapshot.sequence)
             for key, file in reads.files(connection, self.ids, ranges):
                 yield by_key[key], file
 

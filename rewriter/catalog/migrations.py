@@ -68,6 +68,13 @@ def _databases(_connection: Connection) -> None:
     """Objects may lie in databases. No row changes, but an older release would look a view's names up elsewhere."""
 
 
+def _leases(connection: Connection) -> None:
+    """Readers hold leases, and VACUUM removes files: an older release would know of neither."""
+    schema.leases.create(connection, checkfirst=True)
+    if "vacuumed" not in connection.execute(select(schema.counters.c.name)).scalars().all():
+        connection.execute(schema.counters.insert(), {"name": "vacuumed", "value": 0})
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed.
 STEPS: tuple[Step, ...] = (
     _first_schema,
@@ -79,6 +86,7 @@ STEPS: tuple[Step, ...] = (
     _zoned_times,
     _covering_index,
     _databases,
+    _leases,
 )
 
 

@@ -23,6 +23,7 @@ from rewriter.catalog.models import NO_PROPERTIES, DataFile, Partition, Table
 from rewriter.catalog.names import database_key
 from rewriter.catalog.prepared import Prepared, fetch, fetch_value, once, prepared
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
+from rewriter.errors import OperationalError
 from rewriter.timeline.timelines import OrdinalRange
 
 #: (update period, time dimension in lower case, ``schema.FRESH``, …): one stored timeline of a table.
@@ -264,6 +265,21 @@ def files(
         query = stretches.search(connection, row.c.key, columns, visible(row, ids), some)
         for key, path, rows, size in connection.execute(query.order_by("key", "path")):
             yield key, DataFile(path, rows, size)
+
+
+def check_readable(connection: sa.Connection, sequence: int) -> None:
+    """Raises ``OperationalError`` SNAPSHOT_TOO_OLD where VACUUM has removed files that a snapshot of this commit may
+    see. One statement.
+    """
+    counter = schema.counters.c
+    removed = connection.execute(sa.select(counter.value).where(counter.name == "vacuumed")).scalar_one()
+    if removed > sequence:
+        raise OperationalError(
+            f"the files that commit {sequence} saw may be gone: VACUUM has removed what was replaced up to commit "
+            f"{removed}",
+            condition="SNAPSHOT_TOO_OLD",
+            hint="run the statement again, over the newest state; VACUUM … RETAIN n HOURS keeps files for longer",
+        )
 
 
 def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -> dict[TimelineKey, list[OrdinalRange]]:

@@ -36,6 +36,7 @@ _BYTEWISE = Text().with_variant(Text(collation="C"), "postgresql")
 schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True))
 
 #: The newest number of each sequence: ``transaction``, ``object``, ``event``, ``commit``. Taking one locks it.
+#: ``vacuumed`` is none: the newest commit of which VACUUM has removed a file that it ended.
 counters = Table(
     "counters",
     metadata,
@@ -55,6 +56,15 @@ transactions = Table(
     Column("heartbeat_at", Double, nullable=False),
     Column("commit_seq", BigInteger),
     Index("transactions_by_state", "state", "transaction_id"),
+)
+
+#: The oldest commit that a process still needs for what it reads, and when it last said so, on the database's clock.
+leases = Table(
+    "leases",
+    metadata,
+    Column("lease_id", _BYTEWISE, primary_key=True),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("renewed_at", Double, nullable=False),
 )
 
 #: Who holds which write id of which object. ``commit_seq`` is null until the holder commits, and for ever if it aborts.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import time
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -58,6 +59,7 @@ class Snapshot:
         self._database = database
         self._session = session
         self._sequence = sequence
+        self._taken = time.monotonic()
         self._transactions = transactions
         self._write_ids: dict[int, ValidWriteIdList] = {}
         self._by_name: dict[str, Object | None] = {}
@@ -98,6 +100,16 @@ class Snapshot:
     def sequence(self) -> int:
         """The number of the newest commit it sees; 0 before the first."""
         return self._sequence
+
+    @property
+    def taken(self) -> float:
+        """When it was taken, in seconds on the clock of ``time.monotonic``."""
+        return self._taken
+
+    def check_readable(self) -> None:
+        """Raises ``OperationalError`` SNAPSHOT_TOO_OLD where VACUUM has removed files that it may see. One read."""
+        with self._database.read() as connection:
+            reads.check_readable(connection, self._sequence)
 
     @property
     def transactions(self) -> ValidTxnList:
@@ -239,7 +251,7 @@ class Snapshot:
             scans = within_ranges(scans, ranges)
         # Where the scans leave nothing open they visit what they answer, and no index does better.
         indexes = index_ways(plan, table) if any(scan.filters for scan in scans) else ()
-        return Lookup(self._database, table, self.write_ids(table.id), scans, indexes)
+        return Lookup(self._database, table, self.write_ids(table.id), scans, indexes, self)
 
     def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
         """All partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
@@ -285,7 +297,8 @@ class Snapshot:
     def files(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[tuple[Partition, DataFile], ...]:
         """The files of these partitions, in (key, path) order: those of the newest OVERWRITE and the INTOs after it.
 
-        An external table answers none: who reads it lists its directories.
+        An external table answers none: who reads it lists its directories. The files stay as long as this object does:
+        VACUUM removes them later. Raises ``OperationalError`` SNAPSHOT_TOO_OLD where they may be gone already.
         """
         return tuple(self.lookup(table, None, ranges).files(self.partitions(table, ranges)))
 

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rewriter.catalog import moves, schema, transaction
-from rewriter.catalog.database import Database, is_made
+from rewriter.catalog.database import Database, stored_version
 from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.transaction import Transaction
@@ -73,12 +73,23 @@ class Catalog:
     def exists(warehouse: str | os.PathLike[str], url: str | None = None) -> bool:
         """Whether there is a directory with a catalog; ``open`` would make what is not there. Raises what it does."""
         path = Path(warehouse).expanduser().absolute()
-        return (path / FILE_NAME).exists() if url is None else path.is_dir() and is_made(url)
+        return (path / FILE_NAME).exists() if url is None else path.is_dir() and stored_version(url) > 0
+
+    @staticmethod
+    def stored_version(warehouse: str | os.PathLike[str], url: str | None = None) -> int:
+        """The version of the schema of a catalog that ``exists``, whatever this release knows. Raises what it does."""
+        path = Path(warehouse).expanduser().absolute()
+        return stored_version(path / FILE_NAME if url is None else url)
 
     @property
     def warehouse(self) -> Path:
         """The directory, absolute."""
         return self._warehouse
+
+    @property
+    def database(self) -> Database:
+        """What it is kept in, for whoever looks at all of it: VACUUM, checks, dumps."""
+        return self._database
 
     def snapshot(self, session: str | None = None) -> Snapshot:
         """Everything that is committed now, temporary tables of one session included. One read."""

@@ -126,6 +126,27 @@ def replace_timelines(
 
     Rows that are right stay; the others end, whatever they say. Asks for a ``write_id`` only if a row changes.
     """
+    found = compare_timelines(connection, table, wanted)
+    if found.wrong or found.missing:
+        made = write_id()
+        end_rows(connection, schema.timeline_ranges, found.wrong, made)
+        _insert(connection, table.id, sorted(found.missing), made, commit_seq)
+    return found.differences
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How stored timelines stand to those that are wanted: ids of rows that are wrong, rows that are missing, each of
+    (period, time dimension, state, start, end), and what both mean.
+    """
+
+    wrong: list[int]
+    missing: set[tuple[int, str, int, int, int]]
+    differences: list[TimelineDifference]
+
+
+def compare_timelines(connection: sa.Connection, table: Table, wanted: Mapping[tuple[int, str], Lines]) -> Comparison:
+    """Compares all the live timelines of a table with ``wanted``, by period and time dimension. One statement."""
     row = schema.timeline_ranges
     columns = (row.c.row_id, row.c.period, row.c.time_key, row.c.state, row.c.start_ordinal, row.c.end_ordinal)
     stored = connection.execute(sa.select(*columns).where(row.c.table_id == table.id, row.c.ended == schema.NEVER))
@@ -136,23 +157,20 @@ def replace_timelines(
         for one in line.ranges()
     }
     before: dict[tuple[int, str], Lines] = {}
-    gone: list[int] = []
+    wrong: list[int] = []
     for row_id, period, time_key, state, start, end in stored:
         if state in STATES and start < end:
             before.setdefault((period, time_key), _empty())[state].add_range(OrdinalRange(start, end))
         if (period, time_key, state, start, end) in missing:
             missing.remove((period, time_key, state, start, end))
         else:
-            gone.append(row_id)
-    if gone or missing:
-        made = write_id()
-        end_rows(connection, row, gone, made)
-        _insert(connection, table.id, sorted(missing), made, commit_seq)
-    return [
+            wrong.append(row_id)
+    differences = [
         TimelineDifference(table.name, *key, ordinals, was, now)
         for key in sorted({*before, *wanted}, reverse=True)
         for ordinals, was, now in _differences(before.get(key, _empty()), wanted.get(key, _empty()))
     ]
+    return Comparison(wrong, missing, differences)
 
 
 def _empty() -> Lines:

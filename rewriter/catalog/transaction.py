@@ -108,7 +108,9 @@ class Transaction:
         context: CommitContext | None = None
         try:
             with self._database.write() as connection:
-                made = CommitContext(self._database, connection, self._id, self._snapshot, read, frozenset(unproven))
+                made = CommitContext.begin(
+                    self._database, connection, self._id, self._snapshot, read, frozenset(unproven)
+                )
                 commit.apply(made, changes)
                 context = made
         except OperationalError as error:

@@ -562,6 +562,31 @@ class Builder(FilterBuilder):
         require_values(partition or ())
         return st.Truncate(table=table, partition=partition)
 
+    def compact(
+        self, table: st.Name, partition: tuple[st.PartitionItem, ...] | None, kind: Terminal | None
+    ) -> st.Compact:
+        require_values(partition or ())
+        if kind is not None and kind.string.lower() != "major":
+            raise NotSupportedError(
+                f"COMPACT '{kind.string}' is not supported.",
+                position=kind.span,
+                hint="There is one kind, Hive's 'major': all files of a partition become one.",
+            )
+        return st.Compact(table=table, partition=partition)
+
+    def vacuum(
+        self, table: st.Name | None, number: Terminal | None, unit: Terminal | None, dry: Terminal | None
+    ) -> st.Vacuum:
+        if number is None or unit is None:
+            return st.Vacuum(table=table, dry_run=dry is not None)
+        if not number.token.text.isdecimal() or unit.name.upper() not in ("HOUR", "HOURS"):
+            raise ParseError(
+                f"RETAIN takes a whole number of hours, not {number.token.text} {unit.name}.",
+                position=Span(number.span.start, unit.span.end),
+                hint="Write RETAIN 24 HOURS.",
+            )
+        return st.Vacuum(table=table, hours=int(number.token.text), dry_run=dry is not None)
+
     def set_location(
         self, table: st.Name, partition: tuple[st.PartitionItem, ...] | None, location: Terminal
     ) -> st.SetLocation:

@@ -100,7 +100,7 @@ _REFUSALS = (
         "ALTER TABLE",
         _ALTER,
         "RENAME SET UNSET EXCHANGE TOUCH ARCHIVE UNARCHIVE PARTITIONS "
-        "CLUSTER COMPACT CONCATENATE CONSTRAINT ENABLE DISABLE "
+        "CLUSTER CONCATENATE CONSTRAINT ENABLE DISABLE "
         "LOCATION FILEFORMAT SERDE SERDEPROPERTIES PRIMARY",
     ),
     _refuse("ALTER FACT", "DROP FACT f, then CREATE FACT f with all its storages; the tables keep their data."),
@@ -130,7 +130,6 @@ _REFUSALS = (
     *(_refuse(word, _AUTOMATIC) for word in ("CACHE", "UNCACHE", "CLEAR")),
     _refuse("REFRESH", _AUTOMATIC, "TABLE FUNCTION"),
     _refuse("REPLICATE", _CLUSTER),
-    _refuse("VACUUM", "Files that nothing refers to do no harm to any answer."),
     _refuse("OPTIMIZE", _OVERWRITE),
     _refuse("IMPORT", _FILES),
     _refuse("EXPORT", _OUTPUT),

@@ -275,6 +275,15 @@ def _drop_partitions(s: st.DropPartitions) -> str:
     )
 
 
+def _vacuum(s: st.Vacuum) -> str:
+    return _words(
+        "VACUUM",
+        None if s.table is None else f"TABLE {_name(s.table)}",
+        None if s.hours is None else f"RETAIN {s.hours} HOURS",
+        "DRY RUN" if s.dry_run else None,
+    )
+
+
 def _exchange_partitions(s: st.ExchangePartitions) -> str:
     specs = ", ".join(_partition(spec) or "" for spec in s.partitions)
     return f"ALTER TABLE {_name(s.table)} EXCHANGE {specs} WITH TABLE {_name(s.source)}"
@@ -475,6 +484,8 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
         f"ALTER TABLE {_name(s.table)}", _partition(s.partition), "RENAME TO", _partition(s.to)
     ),
     st.ExchangePartitions: _exchange_partitions,
+    st.Compact: lambda s: _words(f"ALTER TABLE {_name(s.table)}", _partition(s.partition), "COMPACT"),
+    st.Vacuum: _vacuum,
     st.Truncate: lambda s: _words(f"TRUNCATE TABLE {_name(s.table)}", _partition(s.partition)),
     st.SetLocation: lambda s: _stored(s, f"LOCATION {quote(s.location)}"),
     st.SetFileFormat: lambda s: _stored(s, f"FILEFORMAT {quote_name(s.format)}"),

@@ -433,6 +433,23 @@ class Truncate(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Compact(Statement):
+    """``ALTER TABLE t [PARTITION (…)] COMPACT``; the spec may be partial."""
+
+    table: Name
+    partition: tuple[PartitionItem, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vacuum(Statement):
+    """``VACUUM [TABLE t] [RETAIN n HOURS] [DRY RUN]``; without a table, of all that there are or were."""
+
+    table: Name | None = None
+    hours: int | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class SetLocation(Statement):
     """``ALTER TABLE t [PARTITION (…)] SET LOCATION '…'``."""
 

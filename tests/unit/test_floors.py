@@ -64,8 +64,10 @@ FLOORS = {
         "writing",
         "multi_inserting",
         "loading",
+        "compacting",
+        "vacuuming",
     ),
-    7: ("__init__", "__main__", "cli", "dbapi", "demo", "golden", "shell"),
+    7: ("__init__", "__main__", "cli", "catalog_commands", "dbapi", "demo", "golden", "shell"),
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names}
 ENGINE_LIBRARIES = ("pyspark", "duckdb", "py4j")

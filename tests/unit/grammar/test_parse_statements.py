@@ -20,6 +20,7 @@ from rewriter.grammar.statements import (
     ColumnName,
     CommentColumn,
     CommentTable,
+    Compact,
     CompleteWith,
     CreateCube,
     CreateFact,
@@ -75,6 +76,7 @@ from rewriter.grammar.statements import (
     Statement,
     Truncate,
     UnsetProperties,
+    Vacuum,
 )
 
 
@@ -252,6 +254,11 @@ STATEMENTS: list[tuple[str, Statement]] = [
             table=name("t2"), partitions=(spec(ds="1"), spec(ds="2"), spec(ds="3", hr="4")), source=name("db", "t1")
         ),
     ),
+    ("ALTER TABLE t COMPACT", Compact(table=name("t"))),
+    ("alter table t partition (ds = '1') compact 'MAJOR'", Compact(table=name("t"), partition=spec(ds="1"))),
+    ("VACUUM", Vacuum()),
+    ("VACUUM TABLE t RETAIN 0 hours DRY RUN", Vacuum(table=name("t"), hours=0, dry_run=True)),
+    ("vacuum retain 24 HOURS", Vacuum(hours=24)),
     ("TRUNCATE TABLE t", Truncate(table=name("t"))),
     ("TRUNCATE TABLE t PARTITION (ds = '1')", Truncate(table=name("t"), partition=spec(ds="1"))),
     ("ALTER TABLE t SET LOCATION '/x'", SetLocation(table=name("t"), location="/x")),

@@ -281,6 +281,8 @@ statements = some.one_of(
     ),
     some.builds(st.RenamePartition, table=qualified, partition=static, to=static),
     some.builds(st.ExchangePartitions, table=qualified, partitions=tuples(static), source=qualified),
+    some.builds(st.Compact, table=qualified, partition=optional(static)),
+    some.builds(st.Vacuum, table=optional(qualified), hours=optional(some.integers(0, 10**6)), dry_run=some.booleans()),
     some.builds(st.Truncate, table=qualified, partition=optional(static)),
     some.builds(st.SetLocation, table=qualified, location=texts, partition=optional(static)),
     some.builds(

@@ -1,0 +1,263 @@
+"""``rewriter catalog check`` finds every kind of damage, and a dump brings back what was dumped, on both databases."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rewriter import cli
+from rewriter.catalog import Catalog, schema
+from rewriter.catalog.check import findings
+from rewriter.catalog.dump import dump, restore
+from rewriter.catalog.store import FILE_NAME
+from rewriter.errors import Error
+from rewriter.session import Session
+
+SCENE = """
+CREATE DATABASE d;
+CREATE TABLE d.t (x INT, c STRING) PARTITIONED BY (p STRING, q INT);
+INSERT INTO d.t VALUES (1, 'ä', 'a', 1), (2, NULL, NULL, NULL), (3, '\\'', 'b/c', 2);
+INSERT INTO d.t VALUES (4, 'x', 'a', 1);
+INSERT OVERWRITE d.t PARTITION (p = 'b/c', q = 2) VALUES (5, 'y');
+ALTER TABLE d.t PARTITION (p = 'a', q = 1) RENAME TO PARTITION (p = 'n', q = 1);
+ALTER TABLE d.t COMPACT;
+CREATE TABLE gone AS SELECT 1 AS x;
+DROP TABLE gone;
+CREATE CUBE c (x BIGINT MEASURE SUM, at TIMESTAMP TIME);
+CREATE TABLE hours (x BIGINT) PARTITIONED BY (dt STRING);
+CREATE TABLE days (x BIGINT) PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY at AS (dt),
+  TABLE days PERIOD DAILY PARTITIONED BY at AS (dt));
+INSERT INTO hours VALUES (1, '2013-01-01-00'), (2, '2013-01-01-01'), (3, '2013-01-02-00');
+INSERT INTO days VALUES (3, '2013-01-01');
+INSERT INTO hours VALUES (1, '2013-01-01-05');
+ALTER TABLE hours DROP PARTITION (dt = '2013-01-02-00');
+ANALYZE TABLE hours COMPUTE STATISTICS;
+CREATE VIEW v AS SELECT 1 AS a;
+"""
+
+LIVE = f"ended = {schema.NEVER}"
+OF_T = f"table_id = (SELECT object_id FROM objects WHERE name = 'd.t' AND {LIVE})"
+#: What somebody does to the rows, and what is then said, of which object.
+DAMAGE = [
+    ("UPDATE counters SET value = value - 1 WHERE name = 'transaction'", "catalog: the counter transaction is"),
+    ("UPDATE counters SET value = 1 WHERE name = 'object'", "catalog: the counter object is 1"),
+    ("UPDATE counters SET value = value + 1 WHERE name = 'commit'", "catalog: the counter commit is"),
+    ("UPDATE counters SET value = value - 1 WHERE name = 'event'", "catalog: the counter event is"),
+    ("DELETE FROM counters WHERE name = 'event'", "catalog: the counter event is missing"),
+    ("UPDATE counters SET value = 1000 WHERE name = 'vacuumed'", "catalog: VACUUM has removed files up to commit 1000"),
+    ("UPDATE transactions SET state = 'lost' WHERE commit_seq = 3", "catalog: transaction 3 is lost"),
+    ("UPDATE transactions SET commit_seq = NULL WHERE commit_seq = 3", "and its commit number is None"),
+    ("UPDATE transactions SET commit_seq = 3 WHERE commit_seq = 4", "share a commit number"),
+    ("DELETE FROM transactions WHERE commit_seq = 3", "catalog: of the commits up to"),
+    (
+        "UPDATE write_ids SET commit_seq = commit_seq + 1 WHERE write_id = 2 AND commit_seq = 3",
+        "d.t: the write id 2 is",
+    ),
+    ("DELETE FROM write_ids WHERE write_id = 2 AND commit_seq = 3", "d.t: it has"),
+    ("UPDATE write_ids SET object_id = 77 WHERE write_id = 1 AND commit_seq = 1", "id 77: it has committed write ids"),
+    ("UPDATE write_ids SET transaction_id = 999 WHERE write_id = 2 AND commit_seq = 3", "d.t: the write id 2 is"),
+    ("DELETE FROM events WHERE event_seq = 4", "catalog: the log has"),
+    ("UPDATE events SET kind = 'INSERT' WHERE kind = 'COMMIT' AND commit_seq = 3", "does not close each commit"),
+    ("UPDATE events SET commit_seq = 2 WHERE event_seq = 7", "catalog: event 7 is of commit 2"),
+    (f"UPDATE objects SET definition = '{{' WHERE name = 'hours' AND {LIVE}", "hours: row"),
+    (f"UPDATE objects SET made = 99 WHERE name = 'v' AND {LIVE}", "v: row"),
+    (f"UPDATE objects SET name_key = 'hours' WHERE name = 'v' AND {LIVE}", "2 live objects have its name"),
+    (f"UPDATE objects SET ended = made WHERE kind = 'database' AND {LIVE}", "d.t: there is no database 'd'"),
+    (f"UPDATE objects SET ended = made WHERE kind = 'cube' AND {LIVE}", "f: there is no cube 'c'"),
+    (f"UPDATE partitions SET made = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
+    (f"UPDATE partitions SET commit_seq = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
+    (f"UPDATE partitions SET as_of = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
+    (f"UPDATE partitions SET ended = 99 WHERE {OF_T} AND ended < {schema.NEVER}", "and ended by 99, fits no commits"),
+    (f"UPDATE partitions SET ended = {schema.NEVER} WHERE {OF_T}", "several of its rows are live"),
+    (f"UPDATE partitions SET bytes = bytes + 1 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it says 1 files of"),
+    (f"UPDATE partitions SET files = 7 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it says 7 files"),
+    (f"UPDATE partitions SET rows = 7 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it says 7 rows, and its files have 2"),
+    (f'UPDATE partitions SET partition_values = \'["z", "1"]\' WHERE {OF_T} AND {LIVE}', "is not that of its values"),
+    (f"DELETE FROM partitions WHERE {OF_T} AND {LIVE}", "d.t: 3 live files belong to 3 partitions that are not there"),
+    (f"UPDATE partitions SET table_id = 77 WHERE {OF_T} AND {LIVE}", "id 77: it has rows in partitions"),
+    (f"UPDATE files SET made = 99 WHERE {LIVE}", "d.t: row"),
+    (f"DELETE FROM files WHERE {LIVE}", "d.t p=n/q=1: it says 1 files"),
+    (f"UPDATE files SET path = '/nowhere' WHERE {LIVE}", "/nowhere: "),
+    (f"UPDATE files SET path = path || 'x' WHERE {LIVE}", "cannot be read: No such file"),
+    (f"UPDATE files SET ended = {schema.NEVER}", "live rows name this file: its rows count more than once"),
+    ("UPDATE files SET key = :key", "catalog: "),
+    ("DELETE FROM partition_fields", "entries of its secondary index are missing"),
+    (
+        "INSERT INTO partition_fields SELECT place, :key FROM partition_fields LIMIT 1",
+        "of its secondary index are of no",
+    ),
+    (f"UPDATE timeline_ranges SET state = 1 WHERE state = 0 AND {LIVE}", "days: the timeline DAILY of at says fresh"),
+    (f"UPDATE timeline_ranges SET end_ordinal = end_ordinal + 1 WHERE {LIVE}", "hours: the timeline HOURLY of at says"),
+    (f"UPDATE timeline_ranges SET table_id = 99 WHERE {LIVE}", "id 99: it has timelines, and belongs to no fact"),
+    ("UPDATE claimed_ranges SET table_id = 99", "id 99: it has rows in claimed_ranges"),
+    ("UPDATE claimed_ranges SET commit_seq = 99", "of claimed_ranges is of no commit"),
+]
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, catalog_url: str | None) -> Iterator[Catalog]:
+    """A warehouse in which much has happened."""
+    with Session(tmp_path, "duckdb", catalog=catalog_url) as session:
+        for _ in session.script(SCENE):
+            pass
+        with session.catalog.begin() as transaction:
+            transaction.write_id(session.catalog.snapshot().table("hours"))
+        yield session.catalog
+
+
+def said(catalog: Catalog) -> list[str]:
+    return [f"{found.object}: {found.problem}" for found in findings(catalog.database)]
+
+
+def emptied(catalog: Catalog) -> None:
+    """Leaves nothing but the schema."""
+    with catalog.database.write() as connection:
+        for table in schema.metadata.sorted_tables:
+            if table is not schema.schema_version:
+                connection.execute(table.delete())
+
+
+def test_every_kind_of_damage_is_found(catalog: Catalog) -> None:
+    assert said(catalog) == []
+    lines, missed = list(dump(catalog.database, catalog.warehouse)), []
+    for statement, wanted in DAMAGE:
+        with catalog.database.write() as connection:
+            # A key of no table.
+            connection.execute(sa.text(statement), {"key": b"\x01\x80" + b"\x55" * 9} if ":key" in statement else {})
+        found = said(catalog)
+        if not any(wanted in one for one in found):
+            missed.append((statement, found))
+        emptied(catalog)
+        restore(catalog.database, catalog.warehouse, lines)
+    assert missed == []
+    assert said(catalog) == []
+
+
+def test_a_file_that_changed_or_went_is_found(catalog: Catalog) -> None:
+    snapshot = catalog.snapshot()
+    (_, first), (_, second), *_ = snapshot.files(snapshot.table("hours"))
+    Path(first.path).unlink()
+    Path(second.path).write_text("x")
+    assert said(catalog) == [
+        f"hours: the file {first.path} cannot be read: No such file or directory",
+        f"hours: the file {second.path} has 1 bytes, and was written with {second.bytes}",
+    ]
+
+
+def test_a_dump_goes_from_one_database_to_the_other_and_back(
+    catalog: Catalog, catalog_url: str | None, postgres_url: str, tmp_path: Path
+) -> None:
+    lines = list(dump(catalog.database, catalog.warehouse))
+    counted = {table.name: 0 for table in schema.metadata.sorted_tables}
+    for line in lines[1:-1]:
+        counted[json.loads(line)[0]] += 1
+    assert {name for name, count in counted.items() if not count} == {"schema_version", "leases"}
+    catalog.close()
+    (tmp_path / FILE_NAME).rename(tmp_path / "kept.db") if catalog_url is None else emptied(catalog)
+    for place in (postgres_url, None) if catalog_url is None else (None, catalog_url):
+        other = Catalog.open(tmp_path, place)
+        assert restore(other.database, tmp_path, lines) == len(lines) - 2
+        assert list(dump(other.database, tmp_path)) == lines
+        assert said(other) == []
+        other.close()
+    with Session(tmp_path, "duckdb", catalog=place) as session:
+        # New rows get numbers behind those that came along.
+        session.execute("INSERT INTO d.t VALUES (9, 'new', 'a', 1)")
+        assert session.execute("SELECT SUM(x) FROM d.t").fetch() == [(1 + 2 + 4 + 5 + 9,)]
+        assert said(session.catalog) == []
+
+
+def test_a_dump_is_restored_as_a_whole_or_not_at_all(catalog: Catalog, tmp_path: Path) -> None:
+    lines = list(dump(catalog.database, catalog.warehouse))
+    header, version = json.loads(lines[0]), catalog.database.version
+    other = Catalog.open(tmp_path / "other")
+    wrong = {
+        "INVALID_DUMP": [
+            [],
+            ["hello\n"],
+            lines[:-1],
+            lines[:-5],
+            [*lines[:5], *lines[6:]],
+            [*lines, lines[5]],
+            [*lines[:-1], '["nothing",1]\n', lines[-1]],
+            [*lines[:5], lines[5][:9]],
+            [lines[0], lines[-2], *lines[1:]],
+            [json.dumps({**header, "columns": {}, "warehouse": str(other.warehouse)}), *lines[1:]],
+        ],
+        "DUMP_OF_ANOTHER_VERSION": [[json.dumps({**header, "version": version + 1}), *lines[1:]]],
+        "WAREHOUSE_MOVED": [lines],
+    }
+    moved = json.dumps({**header, "warehouse": str(other.warehouse)}, ensure_ascii=False) + "\n"
+    for condition, dumps in wrong.items():
+        for one in dumps:
+            given = one if condition == "WAREHOUSE_MOVED" else [moved if line == lines[0] else line for line in one]
+            with pytest.raises(Error) as caught:
+                restore(other.database, other.warehouse, given)
+            assert caught.value.condition == condition, given[:1]
+    assert list(dump(other.database, other.warehouse))[1:] == list(dump(_empty(tmp_path).database, tmp_path))[1:]
+    with pytest.raises(Error) as caught:
+        restore(catalog.database, catalog.warehouse, lines)
+    assert caught.value.condition == "CATALOG_NOT_EMPTY"
+    assert list(dump(catalog.database, catalog.warehouse)) == lines
+
+
+def _empty(tmp_path: Path) -> Catalog:
+    return Catalog.open(tmp_path / "empty")
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warehouse = tmp_path / "w"
+    for command in (["upgrade"], ["check"], ["dump"]):
+        assert cli.main(["catalog", *command, "-w", str(warehouse)]) == 1
+        assert "WAREHOUSE_NOT_FOUND" in capsys.readouterr().err
+    assert not warehouse.exists()
+    with Session(warehouse, "duckdb") as session:
+        session.execute("CREATE TABLE t (x INT)")
+        session.execute("INSERT INTO t VALUES (1)")
+        version = session.catalog.database.version
+    where = ["-w", str(warehouse)]
+    assert cli.main(["catalog", "upgrade", *where]) == 0
+    assert capsys.readouterr().out == f"schema version {version}: nothing to do\n"
+    assert cli.main(["catalog", "check", *where]) == 0
+    assert capsys.readouterr().out == "no problem found\n"
+    assert cli.main(["catalog", "check", "--format", "json", *where]) == 0
+    assert capsys.readouterr().out == ""
+    assert cli.main(["catalog", "dump", *where]) == 0
+    text = capsys.readouterr().out
+    assert cli.main(["catalog", "dump", *where, str(tmp_path / "dump")]) == 0
+    assert (tmp_path / "dump").read_text(encoding="utf-8") == text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dump", "w"]
+    assert cli.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 1
+    assert "CATALOG_NOT_EMPTY" in capsys.readouterr().err
+    assert cli.main(["catalog", "restore", *where, str(tmp_path / "absent")]) == 1
+    assert "PATH_NOT_FOUND" in capsys.readouterr().err
+    assert cli.main(["catalog", "dump", *where, str(tmp_path / "no" / "dump")]) == 1
+    assert "FAILED_WRITE_FILE" in capsys.readouterr().err
+    (warehouse / FILE_NAME).unlink()
+    assert cli.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 0
+    assert capsys.readouterr().out == f"restored {text.count(chr(10)) - 2:,} rows\n"
+    shutil.rmtree(warehouse / "t-1")
+    assert cli.main(["catalog", "check", *where]) == 1
+    assert "cannot be read: No such file or directory\n1 problem found\n" in capsys.readouterr().out
+    assert cli.main(["catalog", "check", "--format", "json", *where]) == 1
+    assert json.loads(capsys.readouterr().out)["object"] == "t"
+
+
+def test_an_older_catalog_is_upgraded_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    catalog = Catalog.open(tmp_path)
+    version = catalog.database.version
+    with catalog.database.write() as connection:
+        connection.execute(schema.schema_version.update().values(version=version - 1))
+    catalog.close()
+    assert cli.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"upgraded from schema version {version - 1} to {version}\n"
+    with Catalog.open(tmp_path).database.write() as connection:
+        connection.execute(schema.schema_version.update().values(version=version + 1))
+    assert cli.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 1
+    assert "CATALOG_TOO_NEW" in capsys.readouterr().err
