@@ -241,7 +241,8 @@ def _faulty(
 ) -> Span:
     """Where the partition stands that cannot be added: all of them where it is not known which."""
     specs = [one.spec for one in statement.partitions]
-    if error.condition == "PARTITIONS_ALREADY_EXIST":
+    # What an open transaction has changed is not looked at.
+    if error.condition == "PARTITIONS_ALREADY_EXIST" and context.transaction is None:
         known = (spec for spec, one in zip(specs, writes, strict=True) if context.snapshot.partition(table, one.values))
         specs = list(islice(known, 1)) or specs
     return Span(specs[0][0].span.start, specs[-1][-1].span.end)

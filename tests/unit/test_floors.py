@@ -36,6 +36,8 @@ FLOORS = {
         "creating",
         "altering",
         "temporaries",
+        "transactions",
+        "heartbeats",
         "explaining",
         "properties",
         "views",
