@@ -21,9 +21,10 @@ from rewriter.errors import Error, NotSupportedError, OperationalError
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, Write, WrittenFile
 from rewriter.grammar import statements as s
 from rewriter.grammar.render import quote_name
+from rewriter.heartbeats import heartbeat
 from rewriter.known import files_of
 from rewriter.lookups import not_found
-from rewriter.managed import heartbeat, make_folder, removed_on_failure, removed_on_refusal
+from rewriter.managed import make_folder, removed_on_failure, removed_on_refusal
 from rewriter.result import Result, Row
 from rewriter.showing import listing
 from rewriter.specs import read_spec, read_static, require_partitioned
@@ -78,7 +79,7 @@ def _compact(table: Table, chosen: Sequence[Partition], context: Context) -> lis
     files = files_of(table, chosen, context)
     with context.catalog.begin(context.snapshot) as transaction:
         write_id = transaction.write_id(table)
-        folder = make_folder(table, write_id)
+        folder = make_folder(table, transaction)
         with removed_on_failure(folder):
             with heartbeat(transaction):
                 written = _written(table, chosen, files, folder, context)

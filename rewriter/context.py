@@ -11,6 +11,7 @@ from rewriter.catalog.models import Namespace, Table, View
 from rewriter.catalog.names import CATALOG, DEFAULT_DATABASE, full_name
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.store import Catalog
+from rewriter.catalog.transaction import Writer
 from rewriter.errors import AnalysisError, Error
 from rewriter.exec.engine import Engine
 from rewriter.grammar.statements import DatabaseName, Name
@@ -18,6 +19,7 @@ from rewriter.planner.plan import Settings
 from rewriter.progress import Teller
 from rewriter.settings import SessionSettings
 from rewriter.temporaries import Temporaries
+from rewriter.transactions import OpenTransaction, not_in_transaction
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,16 @@ class Context:
     parameters: Mapping[str, object]
     temporaries: Temporaries
     progress: Teller = field(default_factory=Teller)
+    transaction: OpenTransaction | None = None
+
+    def begin(self) -> Writer:
+        """The statement's transaction: its own, on its snapshot, or its part in the one that the session opened."""
+        return self.catalog.begin(self.snapshot) if self.transaction is None else self.transaction.part()
+
+    def require_transactional(self, table: Table) -> None:
+        """``NotSupportedError`` NOT_IN_TRANSACTION where a transaction is open and the table's files would not wait."""
+        if self.transaction is not None and table.external:
+            raise not_in_transaction(f"The files of the external table {table.name} move at once", table.name)
 
     def renewed(self) -> Context:
         """The same statement over the newest state; the present moment stays."""

@@ -16,14 +16,15 @@ from dataclasses import dataclass, replace
 from rewriter.catalog.changes import AddPartitions, Change, CreateObject, PartitionWrite, WritePartitions
 from rewriter.catalog.models import Column, Partition, Table
 from rewriter.catalog.partition_paths import is_discovered
-from rewriter.catalog.transaction import Transaction
+from rewriter.catalog.transaction import Writer
 from rewriter.context import Context
 from rewriter.ddl import Place, referred, split_columns
 from rewriter.errors import AnalysisError, Error, OperationalError
 from rewriter.exec.engine import EngineQuery, WrittenFile
 from rewriter.files import directory
 from rewriter.grammar import statements as s
-from rewriter.managed import grouped, heartbeat, make_folder, removed_on_failure, removed_on_refusal
+from rewriter.heartbeats import heartbeat
+from rewriter.managed import grouped, make_folder, removed_on_failure, removed_on_refusal
 from rewriter.reading import Prepared, placed, prepare
 from rewriter.result import Result
 from rewriter.specs import Spec
@@ -40,7 +41,7 @@ def create_table_like(statement: s.CreateTableLike, context: Context) -> Result:
     place = Place.of(statement, context, source)
     if place.is_there:
         return Result("CREATE TABLE")
-    with context.catalog.begin(context.snapshot) as transaction:
+    with context.begin() as transaction:
         try:
             table = place.table(transaction.allocate_id(), source.columns, source.partition_columns)
             transaction.commit([CreateObject(table)])
@@ -65,7 +66,7 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
     except Error as error:
         raise placed(error, statement.query, prepared.query.sql) from None
     columns, partition_columns = _columns(statement, found)
-    with context.catalog.begin(context.snapshot) as transaction:
+    with context.begin() as transaction:
         table = place.table(transaction.allocate_id(), columns, partition_columns)
         target = _target(table, found)
         query = replace(prepared.query, sql=target.arranged(prepared.query.sql))
@@ -81,7 +82,7 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
 class _Commit:
     """The commit to come: what it ends, and which tables its rows were computed from."""
 
-    transaction: Transaction
+    transaction: Writer
     replaced: tuple[Change, ...]
     sources: frozenset[int]
 
@@ -133,8 +134,8 @@ def _create_managed(
     context: Context,
 ) -> tuple[WrittenFile, ...]:
     table = target.table
-    write_id = commit.transaction.write_id(table)
-    folder = make_folder(table, write_id)
+    (write_id,) = commit.transaction.write_ids((table,))
+    folder = make_folder(table, commit.transaction)
     # The directory of the table bears its id, which nobody else ever gets: all of it is this statement's.
     with removed_on_failure(table.location), heartbeat(commit.transaction):
         files = written(query, statement.query, target, folder, context)
@@ -155,6 +156,7 @@ def _create_external(
 ) -> tuple[WrittenFile, ...]:
     """Into a directory that holds nothing yet: through a staging directory in it, then the commit."""
     table = target.table
+    context.require_transactional(table)
     _refuse_filled(table, statement)
     with staged(table) as staging, _emptied_on_failure(table):
         with heartbeat(commit.transaction):

@@ -1,6 +1,7 @@
 """PEP 249: ``connect``, connections and cursors over a session.
 
-Statements commit by themselves: ``commit`` has nothing left to do, ``rollback`` cannot undo and says so.
+Statements commit by themselves, until START TRANSACTION is executed: then ``commit`` or ``rollback`` ends the
+transaction. Without one ``commit`` has nothing left to do, ``rollback`` cannot undo and says so.
 Parameters are a sequence for ``?`` or a mapping for ``:name``. Timestamps are aware and in UTC; a naive datetime given
 as a parameter is taken as UTC.
 """
@@ -148,19 +149,28 @@ class Connection:
         return self.cursor().execute(sql, parameters)
 
     def commit(self) -> None:
-        """Does nothing: every statement has committed by itself."""
-        _ = self.session
+        """COMMIT of the open transaction; does nothing without one, as every statement has committed by itself."""
+        if self.session.in_transaction:
+            self.session.execute("COMMIT")
 
     def rollback(self) -> None:
-        """Raises ``NotSupportedError``: a statement that ended cannot be undone."""
-        _ = self.session
+        """ROLLBACK of the open transaction.
+
+        Without one ``NotSupportedError``: a statement that has committed by itself cannot be undone.
+        """
+        if self.session.in_transaction:
+            self.session.execute("ROLLBACK")
+            return
         raise NotSupportedError(
-            "Statements commit by themselves and cannot be rolled back.",
-            hint="A statement that fails leaves nothing behind.",
+            "Statements outside of a transaction commit by themselves and cannot be rolled back.",
+            hint="A statement that fails leaves nothing behind. START TRANSACTION opens a transaction of several.",
         )
 
     def close(self) -> None:
-        """Closes the session; every further use raises ``InterfaceError``. Closing twice is no error."""
+        """Rolls an open transaction back and closes the session; every further use raises ``InterfaceError``.
+
+        Closing twice is no error.
+        """
         session, self._session = self._session, None
         if session is not None:
             session.close()

@@ -30,6 +30,7 @@ from rewriter.properties import checked
 from rewriter.result import Result
 from rewriter.specs import check_unique, full_key, named_values, read_dropped, read_full, require_partitioned, spec_text
 from rewriter.temporaries import folder_of
+from rewriter.transactions import not_in_transaction
 
 FORMATS = ("parquet", "csv", "json", "orc")
 
@@ -49,7 +50,7 @@ def create_table(statement: s.CreateTable, context: Context) -> Result:
     place = Place.of(statement, context)
     if place.is_there and statement.if_not_exists:
         return Result("CREATE TABLE")
-    with context.catalog.begin(context.snapshot) as transaction:
+    with context.begin() as transaction:
         try:
             table = place.table(transaction.allocate_id(), columns, partition_columns)
             transaction.commit([*place.replaced, CreateObject(table)])
@@ -91,6 +92,8 @@ class Place:
                     hint=f"Write CREATE TEMPORARY TABLE {statement.table.last}.",
                 )
             name = statement.table.last
+            if context.transaction is not None:
+                raise not_in_transaction(f"The temporary table {name} is the session's", name).at(statement.table.span)
         format_ = like.format if like is not None and statement.format is None else _format(statement)
         try:
             declared_period(dict(statement.properties))
@@ -209,7 +212,7 @@ def drop_table(statement: s.DropTable, context: Context) -> Result:
     if statement.if_exists and context.named(statement.table) is None:
         return Result("DROP TABLE")
     table = context.table(statement.table)
-    with context.catalog.begin(context.snapshot) as transaction:
+    with context.begin() as transaction:
         try:
             transaction.commit([DropObject(table)])
         except Error as error:
@@ -225,7 +228,7 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
         PartitionWrite(named_values(table, one.spec), location=_partition_location(table, one))
         for one in statement.partitions
     )
-    with context.catalog.begin(context.snapshot) as transaction:
+    with context.begin() as transaction:
         try:
             transaction.commit([AddPartitions(table, writes, statement.if_not_exists)])
         except Error as error:
@@ -238,7 +241,8 @@ def _faulty(
 ) -> Span:
     """Where the partition stands that cannot be added: all of them where it is not known which."""
     specs = [one.spec for one in statement.partitions]
-    if error.condition == "PARTITIONS_ALREADY_EXIST":
+    # What an open transaction has changed is not looked at.
+    if error.condition == "PARTITIONS_ALREADY_EXIST" and context.transaction is None:
         known = (spec for spec, one in zip(specs, writes, strict=True) if context.snapshot.partition(table, one.values))
         specs = list(islice(known, 1)) or specs
     return Span(specs[0][0].span.start, specs[-1][-1].span.end)
@@ -281,7 +285,7 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
             )
         keys.update(found)
     if keys:
-        with context.catalog.begin(context.snapshot) as transaction:
+        with context.begin() as transaction:
             transaction.commit([DropPartitions(table, tuple(sorted(keys)), merged(ranges))])
     return Result("ALTER TABLE DROP PARTITION")
 

@@ -10,7 +10,7 @@
 
 A case ends at a blank line. Output that holds blank lines stands between ``----`` doubled and ``----`` doubled again.
 Each file runs in a warehouse of its own, which its cases share. Options follow the command: ``sql engine=duckdb``,
-``sql format=csv``; DuckDB is the default engine. Commands:
+``sql format=csv``; DuckDB is the default engine; ``sql session=other`` is run by another session. Commands:
 
 - ``sql``: runs the statements; shows rows, warnings, and ``OK`` for what answers none. An error fails the case.
 - ``error``: the same, where the last statement must fail; shows the error with its caret.
@@ -47,7 +47,13 @@ _MOMENTS = re.compile(
     r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d UTC \d{4}\b"
     r'|(?<="created_time":")[^"]+|(?<=transient_lastDdlTime=)\d+|(?<="transient_lastDdlTime":")\d+'
 )
-_OPTIONS = {"sql": ("engine", "format"), "error": ("engine",), "rewrite": (), "explain": ("what",), "parse": ()}
+_OPTIONS = {
+    "sql": ("engine", "format", "session"),
+    "error": ("engine", "session"),
+    "rewrite": (),
+    "explain": ("what",),
+    "parse": (),
+}
 
 
 @dataclass(frozen=True)
@@ -166,16 +172,18 @@ def run_file(path: Path) -> tuple[list[Outcome], tuple[str, ...]]:
 
 
 class _Sessions:
-    """One session per engine over one warehouse; SET holds for the cases of that engine."""
+    """One session per engine and name over one warehouse; SET and transactions are a session's."""
 
     def __init__(self, warehouse: str) -> None:
         self.warehouse = warehouse
-        self._open: dict[str, Session] = {}
+        self._open: dict[tuple[str, str], Session] = {}
 
-    def __getitem__(self, engine: str) -> Session:
-        if engine not in self._open:
-            self._open[engine] = Session(self.warehouse, engine)
-        return self._open[engine]
+    def of(self, case: Case) -> Session:
+        """The session that a case names by its options."""
+        key = engine, _ = case.options.get("engine", "duckdb"), case.options.get("session", "")
+        if key not in self._open:
+            self._open[key] = Session(self.warehouse, engine)
+        return self._open[key]
 
     def __enter__(self) -> _Sessions:
         return self
@@ -206,7 +214,7 @@ def _run(case: Case, sessions: _Sessions) -> Outcome:
 
 def _output(case: Case, sessions: _Sessions) -> Iterator[str]:
     text = case.text
-    session = sessions[case.options.get("engine", "duckdb")]
+    session = sessions.of(case)
     if case.command == "parse":
         yield to_sql(parse(text))
     elif case.command == "rewrite":

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,10 +19,11 @@ from rewriter.catalog.changes import WritePartitions
 from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.scan_filters import intersection
-from rewriter.catalog.transaction import Transaction
+from rewriter.catalog.transaction import Writer
 from rewriter.context import Context
-from rewriter.errors import CommitUnknownError, ConflictError, Error, OperationalError
+from rewriter.errors import CommitUnknownError, Error, OperationalError
 from rewriter.exec.engine import WrittenFile
+from rewriter.heartbeats import heartbeat
 from rewriter.planner.plan import Reading, TableUse
 from rewriter.planner.validity import is_bounded, window
 from rewriter.reading import selected
@@ -31,8 +31,6 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 
 #: The keys of tables, by id: ``None`` for all.
 Claims = dict[int, Sequence[KeyRange] | None]
-
-_HEARTBEAT_SECONDS = 10.0
 
 
 def write_managed(
@@ -62,7 +60,7 @@ def write_managed(
 
 @dataclass(frozen=True)
 class Place:
-    """Where one statement writes into a table: its write id, and the new directory that is named by it."""
+    """Where one statement writes into a table: the write id, and the new directory that is named by it."""
 
     write_id: int
     folder: str
@@ -79,16 +77,15 @@ def write_tables(
     All or nothing, with the errors of ``write_managed``. What each query has read stands in ``readings``, or in the
     changes.
     """
-    with context.catalog.begin(context.snapshot) as transaction:
+    with context.begin() as transaction:
         places: dict[int, Place] = {}
         with ExitStack() as stack:
-            for table in tables:
-                write_id = transaction.write_id(table)
-                places[table.id] = Place(write_id, make_folder(table, write_id))
+            for table, write_id in zip(tables, transaction.write_ids(tables), strict=True):
+                places[table.id] = Place(write_id, make_folder(table, transaction))
                 stack.enter_context(removed_on_failure(places[table.id].folder))
             with heartbeat(transaction):
                 changes = fill(places)
-        written = {change.table.id for change in changes}
+        written = {change.table.id for change in changes if any(one.files for one in change.partitions)}
         _remove(place for table_id, place in places.items() if table_id not in written)
         if not changes:
             return
@@ -198,9 +195,9 @@ def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFil
     return {values: tuple(found) for values, found in partitions.items()}
 
 
-def make_folder(table: Table, write_id: int) -> str:
+def make_folder(table: Table, transaction: Writer) -> str:
     """Makes the directory of a write, which nobody else has: what is removed after a failure is ours."""
-    folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}")
+    folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={transaction.directory_name(table)}")
     try:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
         os.mkdir(folder)
@@ -246,27 +243,3 @@ def removed_on_refusal(*folders: str) -> Iterator[None]:
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-@contextmanager
-def heartbeat(transaction: Transaction) -> Iterator[None]:
-    """Tells the catalog now and then that this writer lives, while its engine works."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(_HEARTBEAT_SECONDS):
-            try:
-                transaction.heartbeat()
-            except ConflictError:
-                # Not open any more: the commit will say the same, in the statement's own thread.
-                return
-            except Error:
-                continue  # What does not last; the next beat may come through.
-
-    thread = threading.Thread(target=beat, name="rewriter-heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()

@@ -27,6 +27,7 @@ def rename_partition(statement: s.RenamePartition, context: Context) -> Result:
     Raises PARTITIONS_NOT_FOUND and PARTITIONS_ALREADY_EXIST, both 428FT, at the spec concerned; the same name exists.
     """
     table = context.table(statement.table)
+    _require_transactional(table, statement.table, context)
     require_partitioned(table, statement.table.span)
     old, new = read_full(table, statement.partition), read_full(table, statement.to)
     try:
@@ -34,7 +35,7 @@ def rename_partition(statement: s.RenamePartition, context: Context) -> Result:
     except Error as error:
         raise error.at(spec_span(statement.partition)) from None
     try:
-        moves.rename(context.catalog, context.snapshot, table, old, new)
+        moves.rename(context.catalog, context.begin, context.snapshot, table, old, new)
     except Error as error:
         raise error.at(spec_span(statement.to)) from None
     return Result("ALTER TABLE RENAME PARTITION")
@@ -46,6 +47,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
     A spec names the leading partition columns. Raises what ``moves.exchange`` raises, at the spec or table concerned.
     """
     target, source = context.table(statement.table), context.table(statement.source)
+    _require_transactional(target, statement.table, context)
     require_partitioned(target, statement.table.span)
     if is_discovered(target):
         raise not_registered(target).at(statement.table.span)
@@ -60,7 +62,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
         except Error as error:
             raise error.at(spec_span(spec)) from None
     try:
-        moves.exchange(context.catalog, context.snapshot, target, source, prefixes)
+        moves.exchange(context.catalog, context.begin, context.snapshot, target, source, prefixes)
     except Error as error:
         raise error.at(statement.table.span) from None
     return Result("ALTER TABLE EXCHANGE PARTITION")
@@ -88,12 +90,19 @@ def truncate(statement: s.Truncate, context: Context) -> Result:
     lookup = context.snapshot.lookup(table, read_static(table, static) if static else None)
     filled = tuple(partition.key for partition in lookup.partitions() if partition.files)
     if filled:
-        with context.catalog.begin(context.snapshot) as transaction:
+        with context.begin() as transaction:
             try:
                 transaction.commit([TruncatePartitions(table, filled, merged(lookup.ranges))])
             except Error as error:
                 raise error.at(statement.table.span) from None
     return Result("TRUNCATE TABLE")
+
+
+def _require_transactional(table: Table, name: s.Name, context: Context) -> None:
+    try:
+        context.require_transactional(table)
+    except Error as error:
+        raise error.at(name.span) from None
 
 
 def check_unmoved(table: Table, partitions: Iterable[Partition], context: Context) -> None:

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from rewriter.catalog.changes import PartitionWrite, WritePartitions
+from rewriter.catalog.changes import WritePartitions
 from rewriter.catalog.models import PartitionValues
+from rewriter.catalog.several import together
 from rewriter.catalog.values import partition_name
 from rewriter.context import Context
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError
@@ -120,9 +121,7 @@ def _conflict(one: Checked, values: PartitionValues) -> AnalysisError:
 def _changes(
     branches: Sequence[Checked], files: Sequence[Sequence[WrittenFile]], places: Mapping[int, Place], context: Context
 ) -> list[WritePartitions]:
-    """What the catalog is told: each partition once. One that several INTOs fill is one write, of which no rollup is
-    proven to be right, as of an INTO onto rows that are there.
-    """
+    """What the catalog is told: each partition once."""
     made: list[tuple[Checked, WritePartitions]] = []
     for one, some in zip(branches, files, strict=True):
         table = one.target.table
@@ -130,29 +129,11 @@ def _changes(
         if change is not None:
             sources, unproven = proven(one.prepared.plan.readings, context)
             made.append((one, replace(change, sources=sources, unproven=unproven)))
-    writers: dict[tuple[int, PartitionValues], list[PartitionWrite]] = {}
     for number, (one, change) in enumerate(made):
-        for partition in change.partitions:
-            writers.setdefault((change.table.id, partition.values), []).append(partition)
         for other, earlier in made[:number]:
             if earlier.table.id == change.table.id:
                 _refuse_overlap(one, change, other, earlier)
-    several = {key: found for key, found in writers.items() if len(found) > 1}
-    alone = [
-        replace(change, partitions=tuple(p for p in change.partitions if (change.table.id, p.values) not in several))
-        for _, change in made
-    ]
-    merged = []
-    for table_id in dict.fromkeys(table_id for table_id, _ in several):
-        mine = [change for _, change in made if change.table.id == table_id and not change.overwrite]
-        partitions = tuple(
-            PartitionWrite(values, tuple(file for partition in found for file in partition.files))
-            for (of, values), found in several.items()
-            if of == table_id
-        )
-        sources = {key: None for change in mine for key in change.sources or {}}
-        merged.append(replace(mine[0], partitions=partitions, sources=sources, unproven=frozenset((table_id,))))
-    return [change for change in (*alone, *merged) if change.partitions or change.wipes]
+    return together([change for _, change in made])
 
 
 def _refuse_overlap(one: Checked, change: WritePartitions, other: Checked, earlier: WritePartitions) -> None:

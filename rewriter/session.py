@@ -1,6 +1,7 @@
 """The session: the only wiring of grammar, catalog, planner and engines.
 
-A statement is parsed, gets one snapshot and one reading of the clock, and goes to the module that runs its kind:
+A statement is parsed, gets one snapshot and one reading of the clock, and goes to the module that runs its kind
+(``transactions``: several statements share a snapshot and a commit):
 ``ddl`` (tables and partitions), ``creating`` (CREATE TABLE … AS, LIKE), ``altering`` (columns), ``properties`` (of
 tables, and their timelines), ``cubes``, ``showing`` and ``coverage`` (what there is), ``reading`` (queries and
 EXPLAIN), ``writing`` (INSERT), ``moving`` and ``storing`` (partitions under other names, in other places). The engine
@@ -46,6 +47,7 @@ from rewriter import (
 )
 from rewriter.catalog.models import Column
 from rewriter.catalog.names import DEFAULT_DATABASE
+from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.store import Catalog
 from rewriter.catalog.temporary import plainly
 from rewriter.context import Context
@@ -63,6 +65,7 @@ from rewriter.result import Result, Row
 from rewriter.settings import SessionSettings
 from rewriter.showing import listing, strings
 from rewriter.temporaries import Temporaries
+from rewriter.transactions import OpenTransaction, already_open, none_open, not_in_transaction
 
 ENGINES = ("spark", "duckdb")
 
@@ -125,6 +128,15 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.AnalyzeTables: analyzing.analyze_tables,
 }
 
+#: What only reads, and what hands its changes over to be committed with those of other statements.
+_IN_TRANSACTION = (
+    s.Select, s.Explain, s.ExplainScan, s.CheckFact, s.Describe, s.DescribeDatabase, s.DescribeQuery, s.ShowColumns,
+    s.ShowCoverage, s.ShowCreate, s.ShowCubes, s.ShowDatabases, s.ShowLatest, s.ShowPartitions, s.ShowTableExtended,
+    s.ShowTableProperties, s.ShowTables, s.ShowTimelines, s.ShowViews, s.UseDatabase,
+    s.Insert, s.MultiInsert, s.LoadData, s.AddPartitions, s.DropPartitions, s.RenamePartition, s.ExchangePartitions,
+    s.Truncate, s.CreateTable, s.CreateTableAs, s.CreateTableLike, s.DropTable, s.CreateView, s.DropView,
+)  # fmt: skip
+
 
 class Session:
     """A warehouse directory, an engine for it, and settings. One thread at a time; close it, or use ``with``.
@@ -159,6 +171,7 @@ class Session:
         self._temporaries = Temporaries()
         self._catalog: Catalog | None = Catalog.open(warehouse, catalog)
         self._database = DEFAULT_DATABASE
+        self._transaction: OpenTransaction | None = None
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
         """Runs one statement. Positions in errors are those of ``text``.
@@ -171,9 +184,12 @@ class Session:
             statement = parse(bound.text)
             if isinstance(statement, s.SetSetting | s.ResetSetting):
                 return self._set(statement)
+            if isinstance(statement, s.StartTransaction | s.Commit | s.Rollback):
+                return self._bound(statement)
+            self._check_part(statement)
             context = Context(
                 catalog,
-                catalog.snapshot(self._temporaries.session).within(self._database),
+                self._snapshot(catalog),
                 self.settings,
                 self.settings.for_planner(),
                 self._started_engine,
@@ -181,6 +197,7 @@ class Session:
                 bound.parameters,
                 self._temporaries,
                 Teller(self._progress),
+                self._transaction,
             )
             if isinstance(statement, s.UseDatabase):
                 self._database = context.database(statement.database).name
@@ -219,8 +236,9 @@ class Session:
                 raise ProgrammingError(
                     "Only queries are rewritten.", position=statement.span, hint="Write SELECT … FROM a cube."
                 )
-            snapshot = self.catalog.snapshot(self._temporaries.session).within(self._database)
-            return plan_query(statement.query, snapshot, self.settings.for_planner(), bound.parameters)
+            return plan_query(
+                statement.query, self._snapshot(self.catalog), self.settings.for_planner(), bound.parameters
+            )
         except Error as error:
             error.position = bound.original(error.position)
             self._show_plainly(error)
@@ -243,10 +261,25 @@ class Session:
         """The current database, in lower case: ``default`` until USE names another one."""
         return self._database
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether START TRANSACTION was executed, and neither COMMIT nor ROLLBACK since."""
+        return self._transaction is not None
+
     def close(self) -> None:
-        """Closes the engine where the session started it, drops temporary tables, closes the catalog. Idempotent."""
+        """Rolls an open transaction back, closes the engine where the session started it, drops temporary tables,
+        closes the catalog. Idempotent.
+        """
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
+        transaction, self._transaction = self._transaction, None
+        try:
+            if transaction is not None:
+                transaction.rollback()
+        finally:
+            self._close(engine, catalog)
+
+    def _close(self, engine: Engine | None, catalog: Catalog | None) -> None:
         try:
             if engine is not None and isinstance(self._engine_name, str):
                 engine.close()
@@ -276,6 +309,35 @@ class Session:
         if self._engine is None:
             self._engine = _start(self._engine_name, self._master)
         return self._engine
+
+    def _snapshot(self, catalog: Catalog) -> Snapshot:
+        """What the next statement sees: the newest state, or that of the open transaction."""
+        if self._transaction is not None:
+            return self._transaction.snapshot.within(self._database)
+        return catalog.snapshot(self._temporaries.session).within(self._database)
+
+    def _bound(self, statement: s.StartTransaction | s.Commit | s.Rollback) -> Result:
+        """START TRANSACTION, COMMIT, ROLLBACK. Whatever the last two raise, the transaction has ended."""
+        transaction = self._transaction
+        if isinstance(statement, s.StartTransaction):
+            if transaction is not None:
+                raise already_open().at(statement.span)
+            self._transaction = OpenTransaction(self.catalog, self._temporaries.session)
+            return Result("START TRANSACTION")
+        word = "COMMIT" if isinstance(statement, s.Commit) else "ROLLBACK"
+        if transaction is None:
+            raise none_open(word).at(statement.span)
+        self._transaction = None
+        if isinstance(statement, s.Commit):
+            transaction.commit()
+        else:
+            transaction.rollback()
+        return Result(word)
+
+    def _check_part(self, statement: s.Statement) -> None:
+        """Raises ``NotSupportedError`` NOT_IN_TRANSACTION for a statement that an open transaction does not take."""
+        if self._transaction is not None and not isinstance(statement, _IN_TRANSACTION):
+            raise not_in_transaction("This statement commits by itself").at(statement.span)
 
     def _set(self, statement: s.SetSetting | s.ResetSetting) -> Result:
         try:

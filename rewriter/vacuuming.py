@@ -40,7 +40,8 @@ _COLUMNS = (
     Column("files", "bigint"),
     Column("bytes", "bigint"),
 )
-_OF_A_WRITE = re.compile(rf"{WRITE_ID_LEVEL}=([0-9]+)")
+#: A transaction of several statements has several directories, numbered from the second on.
+_OF_A_WRITE = re.compile(rf"{WRITE_ID_LEVEL}=([0-9]+)(?:\.[0-9]+)?")
 _OF_A_TABLE = re.compile(r"(.+)-([0-9]+)", re.DOTALL)
 
 

@@ -48,7 +48,7 @@ def create_view(statement: s.CreateView, context: Context) -> Result:
             hint="Choose a different name.",
         )
     _check(statement, name, context)
-    with context.catalog.begin(context.snapshot) as transaction:
+    with context.begin() as transaction:
         view = View(
             id=transaction.allocate_id(),
             name=name,
@@ -155,7 +155,7 @@ def drop_view(statement: s.DropView, context: Context) -> Result:
         )
     try:
         view = context.snapshot.view(name)
-        with context.catalog.begin(context.snapshot) as transaction:
+        with context.begin() as transaction:
             transaction.commit([DropObject(view)])
     except Error as error:
         raise error.at(statement.view.span) from None

@@ -62,8 +62,11 @@ def only_adds(statement: s.Insert) -> bool:
 
 
 def retried(run: Callable[[Context], Result], safe: bool, context: Context) -> Result:
-    """Runs a statement that writes, a few times over newer snapshots where it conflicts and is ``safe``."""
-    for _ in range(_ATTEMPTS - 1 if safe else 0):
+    """Runs a statement that writes, a few times over newer snapshots where it conflicts and is ``safe``.
+
+    Not in a transaction of several statements, which all read one snapshot.
+    """
+    for _ in range(_ATTEMPTS - 1 if safe and context.transaction is None else 0):
         try:
             return run(context)
         except ConflictError:
@@ -257,6 +260,7 @@ def write_external(
 ) -> tuple[WrittenFile, ...]:
     """Lets ``fill`` write files into a staging directory and moves them into their partitions, which are registered."""
     table = target.table
+    context.require_transactional(table)
     unique = uuid.uuid4().hex
     with staged(table) as staging:
         files = fill(staging)

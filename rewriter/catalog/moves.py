@@ -8,7 +8,7 @@ location of its own keeps that.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.catalog import directories
@@ -25,7 +25,10 @@ from rewriter.errors import AnalysisError, CommitUnknownError, ConflictError, Er
 
 if TYPE_CHECKING:
     from rewriter.catalog.store import Catalog
+    from rewriter.catalog.transaction import Writer
 
+#: Begins the transaction of a move.
+Begin = Callable[[], "Writer"]
 
 #: Formats whose files name columns in letters that every reader takes as they are.
 _NAMED_IN_FILES = ("csv", "json")
@@ -50,8 +53,11 @@ def check_absent(snapshot: Snapshot, table: Table, values: PartitionValues) -> N
         raise already_exist(table, [values])
 
 
-def rename(catalog: Catalog, snapshot: Snapshot, table: Table, old: PartitionValues, new: PartitionValues) -> None:
-    """Gives a partition other values. One commit; of an external table's, its default directory is renamed, too.
+def rename(
+    catalog: Catalog, begin: Begin, snapshot: Snapshot, table: Table, old: PartitionValues, new: PartitionValues
+) -> None:
+    """Gives a partition other values. One commit, of what ``begin`` begins; of an external table's, its default
+    directory is renamed, too.
 
     Raises what ``existing`` and ``check_absent`` raise, ``DataError`` INVALID_TIME_PARTITION where a fact cannot read
     the new name, ``ConflictError`` where another wrote either partition since the snapshot, and of external tables what
@@ -59,7 +65,7 @@ def rename(catalog: Catalog, snapshot: Snapshot, table: Table, old: PartitionVal
     """
     partition = existing(snapshot, table, old)
     check_absent(snapshot, table, new)
-    _move(catalog, snapshot, table, table, [(partition, new)], (), ())
+    _move(catalog, begin, snapshot, table, table, [(partition, new)], (), ())
 
 
 def exchanged(snapshot: Snapshot, target: Table, source: Table, leading: PartitionValues) -> tuple[Partition, ...]:
@@ -80,9 +86,15 @@ def exchanged(snapshot: Snapshot, target: Table, source: Table, leading: Partiti
 
 
 def exchange(
-    catalog: Catalog, snapshot: Snapshot, target: Table, source: Table, prefixes: Sequence[PartitionValues]
+    catalog: Catalog,
+    begin: Begin,
+    snapshot: Snapshot,
+    target: Table,
+    source: Table,
+    prefixes: Sequence[PartitionValues],
 ) -> int:
-    """Moves the partitions below each of the prefixes from one table into another, and answers how many. One commit.
+    """Moves the partitions below each of the prefixes from one table into another, and answers how many. One commit,
+    of what ``begin`` begins.
 
     Raises what ``check_alike`` and ``exchanged`` raise, ``ConflictError`` where another wrote below a prefix in either
     table, and what ``rename`` raises besides.
@@ -90,7 +102,7 @@ def exchange(
     check_alike(target, source)
     found = {one.values: one for leading in prefixes for one in exchanged(snapshot, target, source, leading)}
     ranges = [merged(_range(table, leading) for leading in prefixes) for table in (source, target)]
-    _move(catalog, snapshot, source, target, [(one, one.values) for one in found.values()], *ranges)
+    _move(catalog, begin, snapshot, source, target, [(one, one.values) for one in found.values()], *ranges)
     return len(found)
 
 
@@ -156,6 +168,7 @@ def finish(catalog: Catalog, table: Table) -> None:
 
 def _move(
     catalog: Catalog,
+    begin: Begin,
     snapshot: Snapshot,
     source: Table,
     target: Table,
@@ -175,11 +188,11 @@ def _move(
     change = MovePartitions(source, target, moved, tuple(source_ranges), tuple(target_ranges))
     moves = directories.prepare(places)
     if moves is None:
-        _commit(catalog, snapshot, [change])
+        _commit(begin, [change])
         return
     tables = [target] if source.id == target.id else [target, source]
     with _unmarked_on_failure(moves):
-        _commit(catalog, snapshot, [change, *(AlterTable(table, {moves.key: moves.text}) for table in tables)])
+        _commit(begin, [change, *(AlterTable(table, {moves.key: moves.text}) for table in tables)])
     directories.carry_out(moves)
     _forget(catalog, tables, [moves])
 
@@ -196,8 +209,8 @@ def _unmarked_on_failure(moves: DirectoryMoves) -> Iterator[None]:
         raise
 
 
-def _commit(catalog: Catalog, snapshot: Snapshot | None, changes: Sequence[Change]) -> None:
-    with catalog.begin(snapshot) as transaction:
+def _commit(begin: Begin, changes: Sequence[Change]) -> None:
+    with begin() as transaction:
         transaction.commit(changes)
 
 
@@ -207,7 +220,7 @@ def _forget(catalog: Catalog, tables: Sequence[Table], noted: Sequence[Directory
     for table in tables:
         # A table that was dropped meanwhile has no notes any more.
         with contextlib.suppress(ConflictError):
-            _commit(catalog, None, [AlterTable(table, unset=gone)])
+            _commit(catalog.begin, [AlterTable(table, unset=gone)])
     for moves in noted:
         directories.unmark(moves)
 

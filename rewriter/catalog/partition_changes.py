@@ -201,9 +201,12 @@ class PartitionChanges:
                 as_of = UNKNOWN
             else:
                 as_of = (
-                    self._context.snapshot.sequence
-                    if work is None
-                    else work.as_of(table, partition.values, slots[key], sources, unproven)
+                    work.as_of(table, partition.values, slots[key], sources, unproven)
+                    if work is not None
+                    # A later fact may have the table, and judges it by what its rows say.
+                    else UNKNOWN
+                    if table.id in unproven
+                    else self._context.snapshot.sequence
                 )
             new.append((_new(key, partition, files, before, keep_statistics=appended), as_of))
             if work is not None:

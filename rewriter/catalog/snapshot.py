@@ -19,6 +19,7 @@ from rewriter.catalog.keys import KeyRange, encode, merged, prefix
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
 from rewriter.catalog.names import DEFAULT_DATABASE, database_key, database_of, seen_from
+from rewriter.catalog.pending import NOTHING, Pending
 from rewriter.catalog.prepared import Prepared, prepared
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
 from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
@@ -53,9 +54,15 @@ class Snapshot:
     """
 
     def __init__(
-        self, database: Database, sequence: int, transactions: ValidTxnList, session: str | None = None
+        self,
+        database: Database,
+        sequence: int,
+        transactions: ValidTxnList,
+        session: str | None = None,
+        pending: Pending = NOTHING,
     ) -> None:
         self.current = DEFAULT_DATABASE
+        self._pending = pending
         self._database = database
         self._session = session
         self._sequence = sequence
@@ -96,6 +103,12 @@ class Snapshot:
         other.current = database.lower()
         return other
 
+    def over(self, pending: Pending) -> Snapshot:
+        """The same view, for the statements of a transaction that has these changes to commit."""
+        other = Snapshot(self._database, self._sequence, self._transactions, self._session, pending)
+        other.current = self.current
+        return other
+
     @property
     def sequence(self) -> int:
         """The number of the newest commit it sees; 0 before the first."""
@@ -117,7 +130,12 @@ class Snapshot:
         return self._transactions
 
     def write_ids(self, object_id: int) -> ValidWriteIdList:
-        """The write ids of a table, view, cube or fact that it sees; ``table`` in the list is the object's id."""
+        """The write ids of a table, view, cube or fact that it sees; ``table`` in the list is the object's id.
+
+        Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION for a table that its own transaction has changed: all reads
+        of partitions, files and timelines ask here.
+        """
+        self._pending.check_unchanged(object_id)
         if object_id not in self._write_ids:
             with self._database.read() as connection:
                 ids = reads.write_id_list(connection, object_id, self._sequence, self._transactions)
@@ -151,7 +169,7 @@ class Snapshot:
         if key not in self._by_name:
             with self._database.read() as connection:
                 found = reads.objects(connection, self._sequence, name=key)
-            self._by_name[key] = found[0][0] if found else None
+            self._by_name[key] = self._pending.named(key, found[0][0] if found else None)
         return self._by_name[key]
 
     def table(self, name: str) -> Table:
@@ -364,6 +382,7 @@ class Snapshot:
 
     def _stored_timelines(self, table: Table) -> Mapping[reads.TimelineKey, Sequence[OrdinalRange]]:
         if table.id not in self._stored:
+            self._check_fact_unchanged(table)
             ids = self.write_ids(table.id)
             try:
                 with self._database.read() as connection:
@@ -376,6 +395,13 @@ class Snapshot:
                     hint="REFRESH TIMELINES OF its fact builds it anew from the partitions",
                 ) from error
         return self._stored[table.id]
+
+    def _check_fact_unchanged(self, table: Table) -> None:
+        """What the own transaction has changed in one table of a fact may have outdated what is in the others."""
+        fact = self.fact_using(table.name) if self._pending.written else None
+        for storage in fact.storages if fact is not None else ():
+            for one in storage.tables:
+                self._pending.check_unchanged(self.table(one.table).id)
 
     def mean_bytes(self, table_name: str, period: Period) -> int | None:
         """The mean bytes of one period in a storage table, rounded up; ``None`` where they are not known.
@@ -399,6 +425,7 @@ class Snapshot:
         if kind not in self._by_kind:
             with self._database.read() as connection:
                 found = [thing for thing, _ in reads.objects(connection, self._sequence, kind=kind)]
+            found = self._pending.among(kind, found)
             if kind == "table":
                 found = [thing for thing in found if session_of(thing.name) in (None, self._session)]
             self._by_kind[kind] = tuple(sorted(found, key=lambda thing: (thing.name.lower(), thing.name)))

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ class Catalog:
         """ALTER TABLE … PARTITION … RENAME TO PARTITION …, in canonical values. Raises what ``moves.rename`` raises."""
         moves.finish(self, self.snapshot().table(table))
         snapshot = self.snapshot()
-        moves.rename(self, snapshot, snapshot.table(table), values, new_values)
+        moves.rename(self, partial(self.begin, snapshot), snapshot, snapshot.table(table), values, new_values)
 
     def exchange_partitions(self, target: str, source: str, prefixes: Sequence[PartitionValues]) -> int:
         """ALTER TABLE target EXCHANGE PARTITION … WITH TABLE source: what lies below each prefix, in canonical values,
@@ -112,7 +113,8 @@ class Catalog:
         for name in (target, source):
             moves.finish(self, self.snapshot().table(name))
         snapshot = self.snapshot()
-        return moves.exchange(self, snapshot, snapshot.table(target), snapshot.table(source), prefixes)
+        begin = partial(self.begin, snapshot)
+        return moves.exchange(self, begin, snapshot, snapshot.table(target), snapshot.table(source), prefixes)
 
     def abort_dead(self, timeout_seconds: float) -> int:
         """Aborts the open transactions whose last heartbeat is older than the timeout; how many."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from types import TracebackType
+from typing import Protocol
 
 import sqlalchemy as sa
 
@@ -18,6 +19,33 @@ from rewriter.catalog.prepared import changed, once
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.timelines import TimelineDifference
 from rewriter.errors import CommitUnknownError, Error, OperationalError
+
+
+class Writer(Protocol):
+    """What a statement that writes needs of its transaction, whether that is its own or one of several statements."""
+
+    def allocate_id(self) -> int:
+        """As ``Transaction.allocate_id``."""
+
+    def write_ids(self, tables: Sequence[Table]) -> tuple[int, ...]:
+        """As ``Transaction.write_ids``."""
+
+    def directory_name(self, table: Table) -> str:
+        """What the directory of a write into the table is called, which is new with each call (see ``models``)."""
+
+    def heartbeat(self) -> None:
+        """As ``Transaction.heartbeat``."""
+
+    def commit(
+        self, changes: Sequence[Change], sources: Collection[int] | Sources = (), unproven: Collection[int] = ()
+    ) -> object:
+        """As ``Transaction.commit``: now, or together with the other statements."""
+
+    def __enter__(self) -> Writer: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
 
 
 class Transaction:
@@ -76,11 +104,24 @@ class Transaction:
 
     def write_id(self, table: Table) -> int:
         """The transaction's write id of the table, which names its directory. One short write transaction per table."""
-        if table.id not in self._write_ids:
+        return self.write_ids((table,))[0]
+
+    def write_ids(self, tables: Sequence[Table]) -> tuple[int, ...]:
+        """The transaction's write ids of tables, in their order. Those that it has not yet it takes all or none.
+
+        One short write transaction for all of them, none where it has them. Raises TRANSACTION_NOT_OPEN.
+        """
+        wanted = {table.id for table in tables} - self._write_ids.keys()
+        if wanted:
             with self._database.write() as connection:
                 self._check_open(connection)
-                self._write_ids[table.id] = hold_write_id(connection, self._id, table.id)
-        return self._write_ids[table.id]
+                taken = {table_id: hold_write_id(connection, self._id, table_id) for table_id in sorted(wanted)}
+            self._write_ids |= taken
+        return tuple(self._write_ids[table.id] for table in tables)
+
+    def directory_name(self, table: Table) -> str:
+        """What the directory of a write into the table is called: a transaction of one statement makes one of them."""
+        return str(self.write_id(table))
 
     def heartbeat(self) -> None:
         """Says that the writer lives. ``ConflictError`` TRANSACTION_NOT_OPEN where others have aborted it."""
@@ -120,6 +161,16 @@ class Transaction:
         self._differences = tuple(context.differences)
         self._ended = True
         return context.sequence
+
+    def rehearse(self, changes: Sequence[Change]) -> None:
+        """Makes changes as ``commit`` would now, and takes all of it back: raises what ``commit`` would raise.
+
+        One write transaction, rolled back, of the length of a commit.
+        """
+        with self._database.write() as connection:
+            made = CommitContext.begin(self._database, connection, self._id, self._snapshot, {}, frozenset())
+            commit.apply(made, changes)
+            connection.rollback()
 
     def _is_committed(self, failure: OperationalError) -> bool:
         """Whether the commit was made, though the database did not say so; it never will be where it was not.

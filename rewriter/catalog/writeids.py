@@ -14,6 +14,8 @@ from rewriter.errors import DataError
 
 _TEXT = re.compile(r"(?P<table>.+):(?P<hwm>[0-9]+):(?P<min>[0-9]+):(?P<open>[0-9,]*):(?P<aborted>[0-9,]*)", re.DOTALL)
 
+_TRANSACTIONS = re.compile(r"(?P<hwm>[0-9]+):(?P<min>[0-9]+):(?P<open>[0-9,]*)")
+
 
 @dataclass(frozen=True)
 class ValidTxnList:
@@ -25,6 +27,29 @@ class ValidTxnList:
     def may_see(self, transaction: int) -> bool:
         """Whether the transaction had ended by then; it is seen if it ended by committing."""
         return transaction <= self.high_water_mark and transaction not in self.open
+
+    @property
+    def min_open(self) -> int:
+        """The least open transaction; one above the high-water mark where none is open."""
+        return min(self.open, default=self.high_water_mark + 1)
+
+    def __str__(self) -> str:
+        """``<hwm>:<minOpen>:<open,…>``, ids ascending. Who of the others aborted, each table's own list says."""
+        return f"{self.high_water_mark}:{self.min_open}:{','.join(map(str, sorted(self.open)))}"
+
+    @classmethod
+    def parse(cls, text: str) -> ValidTxnList:
+        """The list whose text this is; ``DataError`` INVALID_TRANSACTION_LIST for any other text."""
+        match = _TRANSACTIONS.fullmatch(text)
+        if match is not None:
+            read = cls(int(match["hwm"]), frozenset(map(int, filter(None, match["open"].split(",")))))
+            if str(read) == text and all(0 < one <= read.high_water_mark for one in read.open):
+                return read
+        raise DataError(
+            f"'{text}' is no list of valid transactions",
+            condition="INVALID_TRANSACTION_LIST",
+            hint="its form is <high-water mark>:<least open>:<open,…>",
+        )
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,15 @@ class Builder(FilterBuilder):
     def use_database(self, database: st.DatabaseName) -> st.UseDatabase:
         return st.UseDatabase(database=database)
 
+    def start_transaction(self, start: Terminal | None = None) -> st.StartTransaction:
+        return st.StartTransaction()
+
+    def commit(self) -> st.Commit:
+        return st.Commit()
+
+    def rollback(self) -> st.Rollback:
+        return st.Rollback()
+
     def use_cluster(self, word: Terminal, cluster: Terminal | None = None) -> st.UseDatabase:
         raise NotSupportedError(
             "USE CLUSTER is not supported yet.",

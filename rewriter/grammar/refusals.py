@@ -36,7 +36,7 @@ _SHOW = (
 _DESCRIBE = (
     "DESCRIBE [EXTENDED] t [PARTITION (…)] [column], DESCRIBE QUERY …, DESCRIBE CUBE c and DESCRIBE FACT f serve."
 )
-_ATOMIC = "Every statement is a transaction of its own: it happens as a whole or not at all."
+_TRANSACTION = "START TRANSACTION, COMMIT and ROLLBACK serve: all reads of a transaction see one state."
 _LOCK = "Nothing needs a lock: a statement sees one state, and of two that write the same partition the second fails."
 _CLUSTER = "The engine is chosen where the session is opened."
 _AUTOMATIC = "Nothing needs to be analysed or cached: statistics come with every INSERT."
@@ -125,7 +125,10 @@ _REFUSALS = (
     _refuse("MERGE", _OVERWRITE, yet=False),
     _refuse("USE CLUSTER", _CLUSTER),
     _refuse("USE CATALOG", _ONE_CATALOG),
-    *(_refuse(word, _ATOMIC) for word in ("START", "BEGIN", "COMMIT", "ROLLBACK")),
+    _refuse("START TRANSACTION", _TRANSACTION, "READ ISOLATION WITH"),
+    _refuse("BEGIN", _TRANSACTION, "READ ISOLATION ATOMIC"),
+    _refuse("COMMIT", _TRANSACTION, "AND"),
+    _refuse("ROLLBACK", _TRANSACTION, "AND TO"),
     *(_refuse(word, _LOCK, yet=False) for word in ("LOCK", "UNLOCK")),
     *(_refuse(word, _AUTOMATIC) for word in ("CACHE", "UNCACHE", "CLEAR")),
     _refuse("REFRESH", _AUTOMATIC, "TABLE FUNCTION"),

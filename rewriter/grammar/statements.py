@@ -719,6 +719,21 @@ class ShowCreate(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StartTransaction(Statement):
+    """``START TRANSACTION``, or ``BEGIN [TRANSACTION | WORK]``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit(Statement):
+    """``COMMIT [WORK]``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollback(Statement):
+    """``ROLLBACK [WORK]``."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SetSetting(Statement):
     """``SET key = value``; ``SET key`` has no value; a bare ``SET`` has neither."""
 

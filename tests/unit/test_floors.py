@@ -37,6 +37,8 @@ FLOORS = {
         "creating",
         "altering",
         "temporaries",
+        "transactions",
+        "heartbeats",
         "explaining",
         "properties",
         "views",

@@ -216,6 +216,7 @@ statements = some.one_of(
     some.builds(st.DropDatabase, database=databases, if_exists=flags, cascade=flags),
     some.builds(st.ShowDatabases, like=optional(texts)),
     some.builds(st.DescribeDatabase, database=databases, extended=flags),
+    some.sampled_from([st.StartTransaction(), st.Commit(), st.Rollback()]),
     some.builds(st.UseDatabase, database=databases),
     some.builds(
         st.Rename,
