@@ -14,6 +14,7 @@ from sqlalchemy.ext.compiler import compiles
 
 from rewriter.catalog import migrations, postgresql, schema, sqlite
 from rewriter.catalog.backend import Backend, Purpose
+from rewriter.catalog.cache import CatalogCache
 from rewriter.catalog.prepared import Prepared, prepared
 from rewriter.catalog.volumes import VolumeCache
 from rewriter.errors import DataError
@@ -47,6 +48,8 @@ class Database:
         ``OperationalError`` where it is no catalog or cannot be used; what ``postgresql.backend`` raises.
         """
         self.volumes = VolumeCache()
+        #: What snapshots read first; ``None`` where every read goes to the database.
+        self.cache: CatalogCache | None = None
         self.version = len(steps)
         self._backend = _backend(place)
         engine = self._backend.engine
@@ -112,7 +115,8 @@ class Database:
             yield connection
 
     def forget(self) -> None:
-        """Leaves all connections to the process that this one was forked from."""
+        """Leaves all connections to the process that this one was forked from, and the cache, which nobody feeds."""
+        self.cache = None
         self._backend.engine.dispose(close=False)
 
     def close(self) -> None:

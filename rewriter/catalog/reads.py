@@ -25,6 +25,9 @@ from rewriter.timeline.timelines import OrdinalRange
 #: (update period, time dimension in lower case, ``schema.FRESH``, …): one stored timeline of a table.
 TimelineKey = tuple[int, str, int]
 
+#: All stored timelines of a table.
+StoredTimelines = Mapping[TimelineKey, Sequence[OrdinalRange]]
+
 #: The most values of one ``IN (…)``.
 CHUNK = 900
 
@@ -108,6 +111,14 @@ def objects(
     if id is not None:
         query = query.where(row.c.object_id == id)
     return [(decoded(*values), commit) for *values, commit in connection.execute(query)]
+
+
+def object_under(connection: sa.Connection, object_id: int, ids: ValidWriteIdList) -> Object | None:
+    """An object as its own write ids see it; ``None`` where they see none. One statement."""
+    row = schema.objects
+    query = sa.select(row.c.kind, row.c.object_id, row.c.name, row.c.definition)
+    found = connection.execute(query.where(row.c.object_id == object_id, *visible(row, ids))).first()
+    return None if found is None else decoded(*found)
 
 
 def names_in(connection: sa.Connection, database: str, limit: int = 20) -> list[str]:

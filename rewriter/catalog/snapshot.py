@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import copy
 import difflib
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import TypeVar, cast
 
 import sqlalchemy as sa
 
 from rewriter.catalog import reads, schema, timeline_properties
 from rewriter.catalog.binding import TimeBinding
+from rewriter.catalog.cache_questions import (
+    PARTITIONS,
+    TIMELINES,
+    Question,
+    files_in,
+    files_satisfying,
+    one_partition,
+    partitions_in,
+    satisfying,
+)
 from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
 from rewriter.catalog.history import Content, History, contents, object_created, partition_history
@@ -24,6 +37,7 @@ from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, with
 from rewriter.catalog.temporary import session_of, stored_name
 from rewriter.catalog.values import require_canonical
 from rewriter.catalog.volumes import mean_bytes
+from rewriter.catalog.warming import read_timelines
 from rewriter.catalog.ways import index_ways
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
@@ -34,6 +48,7 @@ from rewriter.timeline.timeline_classes import DEFAULT, make_timeline
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
+_Answer = TypeVar("_Answer")
 
 _NOT_FOUND = {
     Table: ("table or view", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
@@ -56,6 +71,7 @@ class Snapshot:
     ) -> None:
         self.current = DEFAULT_DATABASE
         self._database = database
+        self._cache = database.cache
         self._session = session
         self._sequence = sequence
         self._transactions = transactions
@@ -67,7 +83,7 @@ class Snapshot:
         #: What reads one partition of a table, by table: building it takes longer than running it.
         self._gets: dict[int, Prepared] = {}
         #: Of each table that was asked for, the stored timelines; and those that were made of them, by table.
-        self._stored: dict[int, Mapping[reads.TimelineKey, Sequence[OrdinalRange]]] = {}
+        self._stored: dict[int, reads.StoredTimelines] = {}
         self._timelines: dict[tuple[int, reads.TimelineKey], PartitionTimeline] = {}
 
     @classmethod
@@ -81,6 +97,8 @@ class Snapshot:
         """The view of everything that a connection sees. One statement."""
         version, sequence, transactions = reads.transaction_list(connection)
         database.check_version(version)
+        if database.cache is not None:
+            database.cache.seen(sequence)
         return cls(database, sequence, transactions, session)
 
     @property
@@ -107,10 +125,30 @@ class Snapshot:
     def write_ids(self, object_id: int) -> ValidWriteIdList:
         """The write ids of a table, view, cube or fact that it sees; ``table`` in the list is the object's id."""
         if object_id not in self._write_ids:
+            self._write_ids[object_id] = self._known_write_ids(object_id)
+        return self._write_ids[object_id]
+
+    def _known_write_ids(self, object_id: int) -> ValidWriteIdList:
+        ids = None if self._cache is None else self._cache.write_ids(object_id, self._sequence)
+        if ids is None:
             with self._database.read() as connection:
                 ids = reads.write_id_list(connection, object_id, self._sequence, self._transactions)
-            self._write_ids[object_id] = ids
-        return self._write_ids[object_id]
+            if self._cache is not None:
+                self._cache.learn(object_id, ids, self._sequence)
+        return ids
+
+    def _kept(self, object_id: int, question: Question, read: Callable[[], _Answer]) -> _Answer:
+        """From memory where an equivalent list of write ids has read it, else from the store."""
+        if self._cache is None:
+            return read()
+        return self._cache.answer(object_id, question, self.write_ids(object_id), read)
+
+    def _whole(self, table: Table) -> tuple[Partition, ...] | None:
+        """All partitions of a table, in key order, where memory has them."""
+        if self._cache is None:
+            return None
+        found = self._cache.held(table.id, PARTITIONS, self.write_ids(table.id))
+        return cast(tuple[Partition, ...] | None, found)
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         """The table, cube or fact of that name, without case; ``None`` where there is none. One indexed read."""
@@ -137,10 +175,17 @@ class Snapshot:
         """Whatever has that name: tables, views, cubes and facts share one space of names. One indexed read."""
         key = name.lower()
         if key not in self._by_name:
-            with self._database.read() as connection:
-                found = reads.objects(connection, self._sequence, name=key)
-            self._by_name[key] = found[0][0] if found else None
+            if self._cache is None:
+                self._by_name[key] = self._read_named(key)
+            else:
+                read = partial(self._read_named, key)
+                self._by_name[key] = self._cache.named(key, self._sequence, self.write_ids, read)
         return self._by_name[key]
+
+    def _read_named(self, key: str) -> Object | None:
+        with self._database.read() as connection:
+            found = reads.objects(connection, self._sequence, name=key)
+        return found[0][0] if found else None
 
     def table(self, name: str) -> Table:
         """The table of that name; ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND with the nearest names as hint."""
@@ -208,6 +253,13 @@ class Snapshot:
         """
         require_canonical(table.partition_columns, values)
         key = encode(table.id, [column.type for column in table.partition_columns], values)
+        whole = self._whole(table)
+        if whole is None:
+            return self._kept(table.id, one_partition(key), partial(self._read_partition, table, key))
+        at = bisect_left(whole, key, key=attrgetter("key"))
+        return whole[at] if at < len(whole) and whole[at].key == key else None
+
+    def _read_partition(self, table: Table, key: bytes) -> Partition | None:
         if table.id not in self._gets:
             self._gets[table.id] = self._database.prepared(reads.partition_query(self.write_ids(table.id)))
         found = reads.partitions_of(table, self._database.rows(self._gets[table.id], {"key": key}))
@@ -219,8 +271,16 @@ class Snapshot:
             return self.satisfying(table, None)
         wanted = merged(ranges)
         if (table.id, wanted) not in self._partitions:
-            self._partitions[table.id, wanted] = tuple(self.lookup(table, None, wanted).partitions())
+            found = self._found(table, self.lookup(table, None, wanted), partitions_in(wanted))
+            self._partitions[table.id, wanted] = found
         return self._partitions[table.id, wanted]
+
+    def _found(self, table: Table, lookup: Lookup, question: Question) -> tuple[Partition, ...]:
+        """What a look-up finds, out of the whole set or as it was asked before, where memory has either."""
+        whole = self._whole(table)
+        if whole is not None:
+            return tuple(lookup.among(whole))
+        return self._kept(table.id, question, lambda: tuple(lookup.partitions()))
 
     def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
         """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for.
@@ -236,7 +296,8 @@ class Snapshot:
     def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
         """All partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
         if (table.id, wanted) not in self._satisfying:
-            self._satisfying[table.id, wanted] = tuple(self.lookup(table, wanted).partitions())
+            question = PARTITIONS if wanted is None else satisfying(wanted)
+            self._satisfying[table.id, wanted] = self._found(table, self.lookup(table, wanted), question)
         return self._satisfying[table.id, wanted]
 
     def get_partitions_by_expr(
@@ -279,7 +340,20 @@ class Snapshot:
 
         An external table answers none: who reads it lists its directories.
         """
-        return tuple(self.lookup(table, None, ranges).files(self.partitions(table, ranges)))
+        wanted = None if ranges is None else merged(ranges)
+        question = files_in(wanted)
+        return self._kept(table.id, question, lambda: self._read_files(table, None, wanted))
+
+    def files_satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[tuple[Partition, DataFile], ...]:
+        """The files of the partitions that satisfy a bound filter (``None``: all), as ``files`` answers them."""
+        question = files_in(None) if wanted is None else files_satisfying(wanted)
+        return self._kept(table.id, question, lambda: self._read_files(table, wanted, None))
+
+    def _read_files(
+        self, table: Table, wanted: ScanFilter | None, ranges: tuple[KeyRange, ...] | None
+    ) -> tuple[tuple[Partition, DataFile], ...]:
+        found = self.satisfying(table, wanted) if ranges is None else self.partitions(table, ranges)
+        return tuple(self.lookup(table, wanted, ranges).files(found))
 
     def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Content, ...]:
         """Which content the partitions with keys in any of the ranges have (``None``: all), in key order."""
@@ -341,12 +415,11 @@ class Snapshot:
         # Whole by its rule, but a partition was dropped: what is left does not say what was there.
         return runs.ranges(*runs.without(runs.of_ranges(ranges), runs.of_ranges(retired)))
 
-    def _stored_timelines(self, table: Table) -> Mapping[reads.TimelineKey, Sequence[OrdinalRange]]:
+    def _stored_timelines(self, table: Table) -> reads.StoredTimelines:
         if table.id not in self._stored:
-            ids = self.write_ids(table.id)
+            read = partial(read_timelines, self._database, table.id, self.write_ids(table.id))
             try:
-                with self._database.read() as connection:
-                    self._stored[table.id] = reads.timelines(connection, table.id, ids)
+                self._stored[table.id] = self._kept(table.id, TIMELINES, read)
             except ValueError as error:
                 raise OperationalError(
                     f"a stored timeline of '{table.name}' is damaged: {error}",
@@ -376,12 +449,16 @@ class Snapshot:
 
     def _all(self, kind: str) -> tuple[Object, ...]:
         if kind not in self._by_kind:
-            with self._database.read() as connection:
-                found = [thing for thing, _ in reads.objects(connection, self._sequence, kind=kind)]
+            read = partial(self._read_kind, kind)
+            found = read() if self._cache is None else self._cache.of_kind(kind, self._sequence, read)
             if kind == "table":
-                found = [thing for thing in found if session_of(thing.name) in (None, self._session)]
+                found = tuple(thing for thing in found if session_of(thing.name) in (None, self._session))
             self._by_kind[kind] = tuple(sorted(found, key=lambda thing: (thing.name.lower(), thing.name)))
         return self._by_kind[kind]
+
+    def _read_kind(self, kind: str) -> tuple[Object, ...]:
+        with self._database.read() as connection:
+            return tuple(thing for thing, _ in reads.objects(connection, self._sequence, kind=kind))
 
     def _named(self, kind: type[_Kind], name: str) -> _Kind:
         found = self.named(name)
