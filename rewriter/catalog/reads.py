@@ -89,6 +89,17 @@ def write_id_list(
     return ValidWriteIdList(str(object_id), high, open_ids, aborted)
 
 
+def are_committed(connection: sa.Connection, object_id: int, ids: ValidWriteIdList) -> bool:
+    """Whether all that a list sees was committed. One statement."""
+    held = schema.write_ids
+    query = sa.select(sa.func.count()).where(
+        held.c.object_id == object_id, held.c.write_id <= ids.high_water_mark, held.c.commit_seq.is_not(None)
+    )
+    if ids.invalid:
+        query = query.where(held.c.write_id.not_in(_numbers("invalid", ids.invalid)))
+    return connection.execute(query).scalar_one() == ids.count
+
+
 def objects(
     connection: sa.Connection, sequence: int, name: str | None = None, kind: str | None = None, id: int | None = None
 ) -> list[tuple[Object, int]]:

@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import copy
 import difflib
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from operator import attrgetter
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import sqlalchemy as sa
 
 from rewriter.catalog import reads, schema, timeline_properties
 from rewriter.catalog.binding import TimeBinding
-from rewriter.catalog.cache_questions import (
-    PARTITIONS,
-    TIMELINES,
-    Question,
-    files_in,
-    files_satisfying,
-    one_partition,
-    partitions_in,
-    satisfying,
-)
 from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
 from rewriter.catalog.history import Content, History, contents, object_created, partition_history
 from rewriter.catalog.keys import KeyRange, encode, merged, prefix
+from rewriter.catalog.listed_reads import ListedReads
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
 from rewriter.catalog.names import DEFAULT_DATABASE, database_key, database_of, seen_from
-from rewriter.catalog.prepared import Prepared
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
-from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
 from rewriter.catalog.temporary import session_of, stored_name
 from rewriter.catalog.values import require_canonical
 from rewriter.catalog.volumes import mean_bytes
-from rewriter.catalog.warming import read_timelines
-from rewriter.catalog.ways import index_ways
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
 from rewriter.grammar.filters import Filter, parse_filter
@@ -48,7 +33,6 @@ from rewriter.timeline.timeline_classes import DEFAULT, make_timeline
 from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
 
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
-_Answer = TypeVar("_Answer")
 
 _NOT_FOUND = {
     Table: ("table or view", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
@@ -75,13 +59,11 @@ class Snapshot:
         self._session = session
         self._sequence = sequence
         self._transactions = transactions
-        self._write_ids: dict[int, ValidWriteIdList] = {}
+        self._listed: dict[int, ListedReads] = {}
         self._by_name: dict[str, Object | None] = {}
         self._by_kind: dict[str, tuple[Object, ...]] = {}
         self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
         self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
-        #: What reads one partition of a table, by table: building it takes longer than running it.
-        self._gets: dict[int, Prepared] = {}
         #: Of each table that was asked for, the stored timelines; and those that were made of them, by table.
         self._stored: dict[int, reads.StoredTimelines] = {}
         self._timelines: dict[tuple[int, reads.TimelineKey], PartitionTimeline] = {}
@@ -124,31 +106,18 @@ class Snapshot:
 
     def write_ids(self, object_id: int) -> ValidWriteIdList:
         """The write ids of a table, view, cube or fact that it sees; ``table`` in the list is the object's id."""
-        if object_id not in self._write_ids:
-            self._write_ids[object_id] = self._known_write_ids(object_id)
-        return self._write_ids[object_id]
+        return self._under_list(object_id).ids
 
-    def _known_write_ids(self, object_id: int) -> ValidWriteIdList:
-        ids = None if self._cache is None else self._cache.write_ids(object_id, self._sequence)
-        if ids is None:
-            with self._database.read() as connection:
-                ids = reads.write_id_list(connection, object_id, self._sequence, self._transactions)
-            if self._cache is not None:
-                self._cache.learn(object_id, ids, self._sequence)
-        return ids
-
-    def _kept(self, object_id: int, question: Question, read: Callable[[], _Answer]) -> _Answer:
-        """From memory where an equivalent list of write ids has read it, else from the store."""
-        if self._cache is None:
-            return read()
-        return self._cache.answer(object_id, question, self.write_ids(object_id), read)
-
-    def _whole(self, table: Table) -> tuple[Partition, ...] | None:
-        """All partitions of a table, in key order, where memory has them."""
-        if self._cache is None:
-            return None
-        found = self._cache.held(table.id, PARTITIONS, self.write_ids(table.id))
-        return cast(tuple[Partition, ...] | None, found)
+    def _under_list(self, object_id: int) -> ListedReads:
+        if object_id not in self._listed:
+            ids = None if self._cache is None else self._cache.write_ids(object_id, self._sequence)
+            if ids is None:
+                with self._database.read() as connection:
+                    ids = reads.write_id_list(connection, object_id, self._sequence, self._transactions)
+                if self._cache is not None:
+                    self._cache.learn(object_id, ids, self._sequence)
+            self._listed[object_id] = ListedReads(self._database, object_id, ids)
+        return self._listed[object_id]
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         """The table, cube or fact of that name, without case; ``None`` where there is none. One indexed read."""
@@ -253,17 +222,7 @@ class Snapshot:
         """
         require_canonical(table.partition_columns, values)
         key = encode(table.id, [column.type for column in table.partition_columns], values)
-        whole = self._whole(table)
-        if whole is None:
-            return self._kept(table.id, one_partition(key), partial(self._read_partition, table, key))
-        at = bisect_left(whole, key, key=attrgetter("key"))
-        return whole[at] if at < len(whole) and whole[at].key == key else None
-
-    def _read_partition(self, table: Table, key: bytes) -> Partition | None:
-        if table.id not in self._gets:
-            self._gets[table.id] = self._database.prepared(reads.partition_query(self.write_ids(table.id)))
-        found = reads.partitions_of(table, self._database.rows(self._gets[table.id], {"key": key}))
-        return found[0] if found else None
+        return self._under_list(table.id).partition(table, key)
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""
@@ -271,33 +230,20 @@ class Snapshot:
             return self.satisfying(table, None)
         wanted = merged(ranges)
         if (table.id, wanted) not in self._partitions:
-            found = self._found(table, self.lookup(table, None, wanted), partitions_in(wanted))
-            self._partitions[table.id, wanted] = found
+            self._partitions[table.id, wanted] = self._under_list(table.id).partitions(table, wanted)
         return self._partitions[table.id, wanted]
-
-    def _found(self, table: Table, lookup: Lookup, question: Question) -> tuple[Partition, ...]:
-        """What a look-up finds, out of the whole set or as it was asked before, where memory has either."""
-        whole = self._whole(table)
-        if whole is not None:
-            return tuple(lookup.among(whole))
-        return self._kept(table.id, question, lambda: tuple(lookup.partitions()))
 
     def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
         """The partitions of a table that satisfy a bound filter (``None``: all), found when they are asked for.
 
         With ``ranges`` only those with keys in any of these.
         """
-        plan = PartitionFilterGenerator(len(table.partition_columns)).plan(wanted)
-        scans = laid_out(plan, table.partition_columns, prefix(table.id))
-        if ranges is not None:
-            scans = within_ranges(scans, ranges)
-        return Lookup(self._database, table, self.write_ids(table.id), scans, index_ways(plan, table))
+        return self._under_list(table.id).lookup(table, wanted, ranges)
 
     def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
         """All partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
         if (table.id, wanted) not in self._satisfying:
-            question = PARTITIONS if wanted is None else satisfying(wanted)
-            self._satisfying[table.id, wanted] = self._found(table, self.lookup(table, wanted), question)
+            self._satisfying[table.id, wanted] = self._under_list(table.id).satisfying(table, wanted)
         return self._satisfying[table.id, wanted]
 
     def get_partitions_by_expr(
@@ -340,20 +286,11 @@ class Snapshot:
 
         An external table answers none: who reads it lists its directories.
         """
-        wanted = None if ranges is None else merged(ranges)
-        question = files_in(wanted)
-        return self._kept(table.id, question, lambda: self._read_files(table, None, wanted))
+        return self._under_list(table.id).files_in(table, None if ranges is None else merged(ranges))
 
-    def files_satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[tuple[Partition, DataFile], ...]:
-        """The files of the partitions that satisfy a bound filter (``None``: all), as ``files`` answers them."""
-        question = files_in(None) if wanted is None else files_satisfying(wanted)
-        return self._kept(table.id, question, lambda: self._read_files(table, wanted, None))
-
-    def _read_files(
-        self, table: Table, wanted: ScanFilter | None, ranges: tuple[KeyRange, ...] | None
-    ) -> tuple[tuple[Partition, DataFile], ...]:
-        found = self.satisfying(table, wanted) if ranges is None else self.partitions(table, ranges)
-        return tuple(self.lookup(table, wanted, ranges).files(found))
+    def files_satisfying(self, table: Table, wanted: ScanFilter) -> tuple[tuple[Partition, DataFile], ...]:
+        """The files of the partitions that satisfy a bound filter, as ``files`` answers them."""
+        return self._under_list(table.id).files_satisfying(table, wanted)
 
     def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Content, ...]:
         """Which content the partitions with keys in any of the ranges have (``None``: all), in key order."""
@@ -417,9 +354,8 @@ class Snapshot:
 
     def _stored_timelines(self, table: Table) -> reads.StoredTimelines:
         if table.id not in self._stored:
-            read = partial(read_timelines, self._database, table.id, self.write_ids(table.id))
             try:
-                self._stored[table.id] = self._kept(table.id, TIMELINES, read)
+                self._stored[table.id] = self._under_list(table.id).timelines()
             except ValueError as error:
                 raise OperationalError(
                     f"a stored timeline of '{table.name}' is damaged: {error}",

@@ -16,10 +16,12 @@ from rewriter.catalog.cache import CatalogCache
 from rewriter.catalog.cache_metrics import MEANINGS
 from rewriter.catalog.database import NOW, Database, is_made
 from rewriter.catalog.follower import Follower
+from rewriter.catalog.listed_reads import ListedReads
 from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.transaction import Transaction
 from rewriter.catalog.warming import Prewarming
+from rewriter.catalog.writeids import ValidWriteIdList
 from rewriter.errors import InterfaceError, OperationalError
 
 #: The catalog's file in the warehouse directory.
@@ -137,6 +139,10 @@ class Catalog:
     def cache(self) -> CatalogCache | None:
         """What is kept in memory; ``None`` where nothing is."""
         return self._database.cache
+
+    def reads_under(self, ids: ValidWriteIdList) -> ListedReads:
+        """What a list of write ids that somebody brings sees of its object, without any snapshot. Reads nothing."""
+        return ListedReads(self._database, int(ids.table), ids, checked=False)
 
     def use_cache(self, capacity: int, *, follow: bool = True, prewarm: bool = False) -> None:
         """Keeps what snapshots read in memory, ``capacity`` bytes at most; 0 ends that. What was kept before goes.
