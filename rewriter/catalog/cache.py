@@ -264,6 +264,16 @@ class CatalogCache:
         """Counts answers that were renewed in the background."""
         self._count("refreshed", number)
 
+    def tag(self, object_id: int, question: Question = DEFINITION) -> tuple[ValidWriteIdList, bool] | None:
+        """The list under which an answer is held, and whether all that was read of the log is committed for its object;
+        ``None`` where nothing is held.
+        """
+        with self._lock:
+            entry = self._entries.get(object_id, question)
+            if entry is None or entry.ids is None:
+                return None
+            return entry.ids, object_id not in self._log.uncommitted
+
     def metrics(self) -> dict[str, int]:
         """All that ``cache_metrics.MEANINGS`` explains, by name, in its order."""
         with self._lock:
