@@ -18,6 +18,7 @@ from typing import Any
 from rewriter import (
     altering,
     analyzing,
+    caching,
     checking,
     coverage,
     creating,
@@ -57,7 +58,7 @@ from rewriter.parameters import Parameters, bind
 from rewriter.planner.plan import Plan
 from rewriter.planner.planner import plan_query
 from rewriter.result import Result, Row
-from rewriter.settings import SessionSettings
+from rewriter.settings import CacheSettings, SessionSettings
 from rewriter.showing import listing, strings
 from rewriter.temporaries import Temporaries
 
@@ -118,6 +119,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.ShowTableProperties: table_listings.show_table_properties,
     s.AnalyzeTable: analyzing.analyze_table,
     s.AnalyzeTables: analyzing.analyze_tables,
+    s.ShowCache: caching.show_cache,
 }
 
 
@@ -150,6 +152,8 @@ class Session:
         self._serial = itertools.count(1)
         self._temporaries = Temporaries()
         self._catalog: Catalog | None = Catalog.open(warehouse, catalog)
+        self._caching = CacheSettings(0, False)
+        self._use_cache()
         self._database = DEFAULT_DATABASE
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
@@ -268,6 +272,7 @@ class Session:
         try:
             if isinstance(statement, s.ResetSetting):
                 self.settings.reset(statement.key)
+                self._use_cache()
                 return Result("RESET")
             rows: list[Row]
             if statement.key is None:
@@ -275,10 +280,17 @@ class Session:
                 return listing("SET", strings("key", "value", "meaning"), rows)
             if statement.value is not None:
                 self.settings.set(statement.key, statement.value)
+                self._use_cache()
             rows = [(statement.key, self.settings.get(statement.key))]
             return Result("SET", (Column("key", "string"), Column("value", "string")), rows, rowcount=1)
         except Error as error:
             raise error.at(statement.span) from None
+
+    def _use_cache(self) -> None:
+        wanted = self.settings.caching
+        if wanted != self._caching:
+            self.catalog.use_cache(wanted.capacity, prewarm=wanted.prewarm)
+            self._caching = wanted
 
 
 def shifted(error: Error, span: Span) -> Error:

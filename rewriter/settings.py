@@ -65,6 +65,12 @@ def _cost(text: str) -> str:
     )
 
 
+def _bytes(text: str) -> str:
+    if text.strip().isascii() and text.strip().isdigit():
+        return str(int(text))
+    raise DataError(f"'{text}' is no number of bytes.", hint="Use a number such as 67108864 (64 MiB), or 0 for none.")
+
+
 def _only(value: str, why: str) -> Callable[[str], str]:
     """A setting of Hive's that scripts set to what is always so here."""
 
@@ -97,6 +103,10 @@ _SETTINGS = {
             _only("nonstrict", "no partition column needs a value in PARTITION (…)"),
             "always so: every partition column may be dynamic",
         ),
+        _Setting("rewriter.cache_bytes", "0", _bytes, "what the catalog's cache may take in memory; 0 is no cache"),
+        _Setting(
+            "rewriter.cache_prewarm", "false", _boolean, "read the whole catalog into the cache, in the background"
+        ),
         _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover has least of: partitions or bytes"),
         _Setting("rewriter.max_dynamic_partitions", "10000", _positive, "most partitions that one INSERT may write"),
         _Setting("rewriter.now", "", _instant, "pins the present moment; empty is the clock"),
@@ -111,6 +121,14 @@ _SAME = {
     "spark.sql.sources.partitionOverwriteMode": "rewriter.partition_overwrite_mode",
 }
 _ALIASES = {name.lower(): ours for name, ours in _SAME.items()}
+
+
+@dataclass(frozen=True)
+class CacheSettings:
+    """How many bytes the catalog's cache may take, 0 for none, and whether it is filled before anybody asks."""
+
+    capacity: int
+    prewarm: bool
 
 
 class SessionSettings:
@@ -147,6 +165,11 @@ class SessionSettings:
         meanings |= {name: f"the same as {ours}" for name, ours in _SAME.items()}
         for name, meaning in sorted(meanings.items()):
             yield name, self.get(name), meaning
+
+    @property
+    def caching(self) -> CacheSettings:
+        """What the catalog keeps in memory."""
+        return CacheSettings(int(self.get("rewriter.cache_bytes")), self.get("rewriter.cache_prewarm") == "true")
 
     @property
     def static_overwrite(self) -> bool:

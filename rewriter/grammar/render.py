@@ -503,6 +503,7 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.UseDatabase: lambda s: f"USE DATABASE {_database(s.database)}",
     st.Rename: lambda s: f"ALTER {s.kind} {_name(s.name)} RENAME TO {'.'.join(map(quote_name, s.to.parts))}",
     st.ShowCreate: lambda s: _words(f"SHOW CREATE {s.kind}", _name(s.name), "AS SERDE" if s.as_serde else None),
+    st.ShowCache: lambda s: "SHOW CACHE",
     st.SetSetting: _set,
     st.ResetSetting: lambda s: "RESET" if s.key is None else f"RESET {_key(s.key)}",
 }

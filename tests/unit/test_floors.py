@@ -50,6 +50,7 @@ FLOORS = {
         "describing",
         "table_listings",
         "analyzing",
+        "caching",
         "coverage",
         "comparing",
         "checking",

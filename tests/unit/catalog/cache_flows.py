@@ -1,6 +1,6 @@
 """Scripts over several catalog instances of one store, step by step: what each did, and who answered.
 
-A file holds steps, one a line, ``----``, and what each step answered. ``m1`` and ``m2`` are instances with a cache, whose
+A file holds steps, one a line, ``----``, and the answers. ``m1`` and ``m2`` are instances with a cache, whose
 followers run when a step says so. Lists are fetched by an instance without a cache, as a query does before it reads.
 
     m1 create T            m1 create-external T      m1 drop T         m1 alter T N       one commit each
@@ -135,7 +135,8 @@ class Flow:
     # ---- followers
 
     def _follow(self, catalog: Catalog, limit: str = "1000") -> str:
-        assert catalog.follower is not None and catalog.cache is not None
+        assert catalog.follower is not None
+        assert catalog.cache is not None
         position, gaps = catalog.cache.position, catalog.cache_metrics()["gaps"]
         read = catalog.follower.step(int(limit))
         if catalog.cache_metrics()["gaps"] > gaps:

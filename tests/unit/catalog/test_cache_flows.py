@@ -1,4 +1,4 @@
-"""The flows of the seed, and others, step by step; ``pytest tests/unit/catalog/test_cache_flows.py --rewrite`` accepts."""
+"""The flows of the seed, and others, step by step; ``pytest --rewrite`` on this file accepts what came out."""
 
 from pathlib import Path
 

@@ -217,6 +217,7 @@ statements = some.one_of(
     some.builds(st.ShowDatabases, like=optional(texts)),
     some.builds(st.DescribeDatabase, database=databases, extended=flags),
     some.builds(st.UseDatabase, database=databases),
+    some.builds(st.ShowCache),
     some.builds(
         st.Rename,
         kind=some.sampled_from(["TABLE", "VIEW"]),
