@@ -1,4 +1,4 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [duckdb] [spark] [dialect]``: the tables of
+"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [cache] [duckdb] [spark] [dialect]``: the tables of
 ``benchmarks/README.md``.
 """
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    cache,
     cover,
     dialect,
     goldens,
@@ -26,7 +27,7 @@ from benchmarks import (
 )
 from benchmarks.timing import Table, markdown
 
-GROUPS = ("planning", "cover", "timelines", "lookups", "duckdb", "spark", "dialect")
+GROUPS = ("planning", "cover", "timelines", "lookups", "cache", "duckdb", "spark", "dialect")
 
 
 def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None:
@@ -44,6 +45,10 @@ def main(chosen: set[str], metastore_partitions: int = metastores.SMALL) -> None
         show(timelines.measure())
     if not chosen or "lookups" in chosen:
         _lookups(metastore_partitions, show)
+    if not chosen or "cache" in chosen:
+        show(cache.on_sqlite())
+        if lookups.no_postgresql() is None:
+            show(cache.on_postgresql())
     if not chosen or "dialect" in chosen:
         _dialect(show)
     if chosen and not chosen & {"duckdb", "spark"}:

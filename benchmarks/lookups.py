@@ -112,7 +112,7 @@ def no_postgresql() -> str | None:
 
 def on_postgresql() -> Iterator[Table]:
     """The same on a PostgreSQL server of its own, over a socket."""
-    with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder, _postgresql_urls() as make:
+    with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder, postgresql_urls() as make:
         yield from _measure("PostgreSQL", _numbered(Path(folder), make))
 
 
@@ -240,7 +240,7 @@ def _numbered(folder: Path, new_url: Callable[[], str] | None) -> Callable[[], P
 
 
 @contextmanager
-def _postgresql_urls() -> Iterator[Callable[[], str]]:
+def postgresql_urls() -> Iterator[Callable[[], str]]:
     """A PostgreSQL server in a temporary directory, with its own defaults; makes URLs of empty databases."""
     import pgserver
 

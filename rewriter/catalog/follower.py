@@ -14,7 +14,7 @@ from rewriter.catalog.cache import CatalogCache
 from rewriter.catalog.cache_log import COMMIT, LogEntry
 from rewriter.catalog.database import Database
 from rewriter.catalog.warming import LOGGER, warm
-from rewriter.errors import OperationalError
+from rewriter.errors import Error
 
 #: How many events one statement reads.
 PAGE = 1000
@@ -98,7 +98,7 @@ class Follower:
                 if found:
                     self.refresh()
                 wait = SHORTEST_WAIT if found else min(2 * wait, LONGEST_WAIT)
-            except OperationalError as error:
+            except Error as error:
                 # Readers meet the same error, and tell it; here it is tried again, less and less often.
                 LOGGER.warning("the catalog's log cannot be read now: %s", error.message)
                 wait = LONGEST_WAIT

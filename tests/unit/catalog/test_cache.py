@@ -372,6 +372,33 @@ def test_a_prewarm_takes_no_readers_place(w: Warehouse) -> None:
     assert cache.tag(second.id, ("partitions",)) is not None
 
 
+def test_a_prewarm_that_hangs_delays_no_reader(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = w.create("a"), w.create("b")
+    w.into(first, "v")
+    w.into(second, "v")
+    reading, go_on = threading.Event(), threading.Event()
+    plain = warming.reads.partition_page
+
+    def slow(*arguments: Any) -> Any:
+        if threading.current_thread().name == "catalog-prewarm":
+            reading.set()
+            assert go_on.wait(30)
+        return plain(*arguments)
+
+    monkeypatch.setattr(warming.reads, "partition_page", slow)
+    w.catalog.use_cache(MIB, prewarm=True)
+    assert reading.wait(30)
+    snapshot = w.catalog.snapshot()
+    for table in (first, second):
+        assert names(snapshot, snapshot.table(table.name)) == ["v"]
+    w.into(first, "w")
+    assert names(w.catalog.snapshot(), first) == ["v", "w"]
+    go_on.set()
+    assert w.catalog.prewarming is not None
+    assert w.catalog.prewarming.wait(30)
+    assert names(w.catalog.snapshot(), first) == ["v", "w"]
+
+
 @on_sqlite
 def test_threads_share_a_cache(w: Warehouse) -> None:
     """Readers of one catalog while its tables are written: each sees what its snapshot's number says."""
