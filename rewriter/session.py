@@ -152,7 +152,7 @@ class Session:
         self._serial = itertools.count(1)
         self._temporaries = Temporaries()
         self._catalog: Catalog | None = Catalog.open(warehouse, catalog)
-        self._caching = CacheSettings(0, False)
+        self._caching = CacheSettings()
         self._use_cache()
         self._database = DEFAULT_DATABASE
 
@@ -289,7 +289,7 @@ class Session:
     def _use_cache(self) -> None:
         wanted = self.settings.caching
         if wanted != self._caching:
-            self.catalog.use_cache(wanted.capacity, prewarm=wanted.prewarm)
+            self.catalog.use_cache(wanted.capacity, prewarm=wanted.prewarm, retention=wanted.retention)
             self._caching = wanted
 
 

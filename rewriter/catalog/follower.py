@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from rewriter.catalog import schema
 from rewriter.catalog.cache import CatalogCache
 from rewriter.catalog.cache_log import COMMIT, LogEntry
-from rewriter.catalog.database import Database
+from rewriter.catalog.database import NOW, Database
 from rewriter.catalog.warming import LOGGER, warm
 from rewriter.errors import Error
 
@@ -21,16 +21,23 @@ PAGE = 1000
 #: How long it waits where there is nothing new, at first and at last, in seconds. A reader that sees a commit which the
 #: log has not told yet ends the wait.
 SHORTEST_WAIT, LONGEST_WAIT = 0.02, 2.0
+#: How often old entries of the log are deleted, where they are, in seconds.
+PURGED_EVERY = 3600.0
 #: How often metrics are logged at most, in seconds.
 LOGGED_EVERY = 60.0
 
 
 class Follower:
-    """Keeps a cache up with the log of a database. ``step`` and ``refresh`` may be called without the thread."""
+    """Keeps a cache up with the log of a database. ``step`` and ``refresh`` may be called without the thread.
 
-    def __init__(self, database: Database, cache: CatalogCache) -> None:
+    With ``retention`` it deletes the log's entries that are older, in seconds.
+    """
+
+    def __init__(self, database: Database, cache: CatalogCache, retention: float | None = None) -> None:
         self._database = database
         self._cache = cache
+        self._retention = retention
+        self._purged = -PURGED_EVERY
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -88,6 +95,11 @@ class Follower:
         self._cache.count_refreshed(renewed)
         return renewed
 
+    def _purge(self) -> None:
+        if self._retention is not None and time.monotonic() - self._purged > PURGED_EVERY:
+            self._purged = time.monotonic()
+            purge_events(self._database, self._retention)
+
     def _run(self) -> None:
         wait, logged = SHORTEST_WAIT, time.monotonic()
         before = self._cache.metrics()
@@ -97,6 +109,7 @@ class Follower:
                 found = self.catch_up()
                 if found:
                     self.refresh()
+                self._purge()
                 wait = SHORTEST_WAIT if found else min(2 * wait, LONGEST_WAIT)
             except Error as error:
                 # Readers meet the same error, and tell it; here it is tried again, less and less often.
@@ -109,6 +122,17 @@ class Follower:
                     LOGGER.info("catalog cache: %s", after, extra={"metrics": after})
                 before = after
             self._cache.behind.wait(wait)
+
+
+def purge_events(database: Database, older_than_seconds: float) -> int:
+    """Deletes the log's entries of commits that are older, on the database's clock; how many. One write transaction."""
+    row, done = schema.events.c, schema.transactions.c
+    old = sa.select(sa.func.max(done.commit_seq)).where(
+        done.state == "committed", done.heartbeat_at < NOW - older_than_seconds
+    )
+    with database.write() as connection:
+        newest = connection.execute(old).scalar() or 0
+        return connection.execute(sa.delete(schema.events).where(row.commit_seq <= newest)).rowcount
 
 
 def newest_numbers(connection: sa.Connection) -> tuple[int, int]:

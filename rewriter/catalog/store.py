@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from rewriter.catalog import moves, schema, transaction
 from rewriter.catalog.cache import CatalogCache
 from rewriter.catalog.cache_metrics import MEANINGS
-from rewriter.catalog.database import NOW, Database, is_made
-from rewriter.catalog.follower import Follower
+from rewriter.catalog.database import Database, is_made
+from rewriter.catalog.follower import Follower, purge_events
 from rewriter.catalog.listed_reads import ListedReads
 from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.snapshot import Snapshot
@@ -129,11 +129,7 @@ class Catalog:
 
         A cache that had not read them notices, and reads the lists of what it holds anew. One write transaction.
         """
-        row, done = schema.events.c, schema.transactions.c
-        old = sa.select(sa.func.max(done.commit_seq)).where(done.heartbeat_at < NOW - older_than_seconds)
-        with self._database.write() as connection:
-            newest = connection.execute(old.where(done.state == "committed")).scalar()
-            return connection.execute(sa.delete(schema.events).where(row.commit_seq <= (newest or 0))).rowcount
+        return purge_events(self._database, older_than_seconds)
 
     @property
     def cache(self) -> CatalogCache | None:
@@ -144,11 +140,14 @@ class Catalog:
         """What a list of write ids that somebody brings sees of its object, without any snapshot. Reads nothing."""
         return ListedReads(self._database, int(ids.table), ids, checked=False)
 
-    def use_cache(self, capacity: int, *, follow: bool = True, prewarm: bool = False) -> None:
+    def use_cache(
+        self, capacity: int, *, follow: bool = True, prewarm: bool = False, retention: float | None = None
+    ) -> None:
         """Keeps what snapshots read in memory, ``capacity`` bytes at most; 0 ends that. What was kept before goes.
 
         With ``follow`` a thread reads the notification log, so that few calls are needed to know what holds; with
-        ``prewarm`` another one reads the whole catalog, as far as there is room. Two statements.
+        ``prewarm`` another one reads the whole catalog, as far as there is room. The first deletes the entries of the
+        log that are older than ``retention``, in seconds; ``None`` keeps all. Two statements.
         """
         if capacity < 0:
             raise InterfaceError(f"a cache has 0 bytes or more, not {capacity}")
@@ -156,7 +155,7 @@ class Catalog:
         if not capacity:
             return
         cache = CatalogCache(capacity)
-        self._follower = Follower(self._database, cache)
+        self._follower = Follower(self._database, cache, retention)
         self._follower.step()
         self._database.cache = cache
         if follow:

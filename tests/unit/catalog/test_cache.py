@@ -252,6 +252,15 @@ def test_retention_takes_old_entries_only(w: Warehouse) -> None:
     assert w.catalog.purge_events(3600) == 0
 
 
+def test_a_follower_deletes_old_entries_where_it_is_told_to(w: Warehouse) -> None:
+    w.create("t")
+    w.sql("UPDATE transactions SET heartbeat_at = heartbeat_at - 7200")
+    w.create("u")
+    w.catalog.use_cache(MIB, retention=3600)
+    wait_for(lambda: [event.sequence for event in w.catalog.events()] == [3, 4])
+    assert w.catalog.cache_metrics()["gaps"] == 0
+
+
 # ---- memory
 
 
