@@ -1,5 +1,5 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [duckdb] [spark] [dialect]``: the tables
-of ``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [duckdb] [spark] [dialect]``: the
+tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    cache,
     commits,
     cover,
     dialect,
@@ -27,7 +28,7 @@ from benchmarks import (
 )
 from benchmarks.timing import Table, markdown
 
-GROUPS = ("planning", "cover", "timelines", "lookups", "commits", "duckdb", "spark", "dialect")
+GROUPS = ("planning", "cover", "timelines", "lookups", "commits", "cache", "duckdb", "spark", "dialect")
 
 
 def main(
@@ -53,6 +54,10 @@ def main(
         _lookups(metastore_partitions, show)
     if not chosen or "commits" in chosen:
         _commits(show)
+    if not chosen or "cache" in chosen:
+        show(cache.on_sqlite())
+        if lookups.no_postgresql() is None:
+            show(cache.on_postgresql())
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if chosen and not chosen & {"duckdb", "spark"}:

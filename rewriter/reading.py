@@ -202,8 +202,7 @@ def scan_files(use: TableUse, context: Context) -> tuple[ScanFile, ...]:
         found = [(p, f) for p, f in context.snapshot.files(table, use.ranges) if use.keeps(p.values)]
         if use.wanted is not None:
             covered = {partition.key for partition, _ in found}
-            lookup = context.snapshot.lookup(table, use.wanted)
-            wanted = lookup.files(context.snapshot.satisfying(table, use.wanted))
+            wanted = context.snapshot.files_satisfying(table, use.wanted)
             found += [(p, f) for p, f in wanted if p.key not in covered]
         return tuple(ScanFile(f.path, p.values, f.bytes) for p, f in found)
     partitions = selected(use, context) if table.partition_columns else (the_partition(table),)

@@ -19,6 +19,7 @@ from typing import Any
 from rewriter import (
     altering,
     analyzing,
+    caching,
     checking,
     compacting,
     coverage,
@@ -62,7 +63,7 @@ from rewriter.planner.plan import Plan
 from rewriter.planner.planner import plan_query
 from rewriter.progress import Progress, Teller
 from rewriter.result import Result, Row
-from rewriter.settings import SessionSettings
+from rewriter.settings import CacheSettings, SessionSettings
 from rewriter.showing import listing, strings
 from rewriter.temporaries import Temporaries
 from rewriter.transactions import OpenTransaction, already_open, none_open, not_in_transaction
@@ -126,6 +127,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.ShowTableProperties: table_listings.show_table_properties,
     s.AnalyzeTable: analyzing.analyze_table,
     s.AnalyzeTables: analyzing.analyze_tables,
+    s.ShowCache: caching.show_cache,
 }
 
 #: What only reads, and what hands its changes over to be committed with those of other statements.
@@ -170,6 +172,8 @@ class Session:
         self._serial = itertools.count(1)
         self._temporaries = Temporaries()
         self._catalog: Catalog | None = Catalog.open(warehouse, catalog)
+        self._caching = CacheSettings()
+        self._use_cache()
         self._database = DEFAULT_DATABASE
         self._transaction: OpenTransaction | None = None
 
@@ -343,6 +347,7 @@ class Session:
         try:
             if isinstance(statement, s.ResetSetting):
                 self.settings.reset(statement.key)
+                self._use_cache()
                 return Result("RESET")
             rows: list[Row]
             if statement.key is None:
@@ -350,10 +355,17 @@ class Session:
                 return listing("SET", strings("key", "value", "meaning"), rows)
             if statement.value is not None:
                 self.settings.set(statement.key, statement.value)
+                self._use_cache()
             rows = [(statement.key, self.settings.get(statement.key))]
             return Result("SET", (Column("key", "string"), Column("value", "string")), rows, rowcount=1)
         except Error as error:
             raise error.at(statement.span) from None
+
+    def _use_cache(self) -> None:
+        wanted = self.settings.caching
+        if wanted != self._caching:
+            self.catalog.use_cache(wanted.capacity, prewarm=wanted.prewarm, retention=wanted.retention)
+            self._caching = wanted
 
 
 def shifted(error: Error, span: Span) -> Error:

@@ -65,6 +65,12 @@ def _cost(text: str) -> str:
     )
 
 
+def _number(text: str) -> str:
+    if text.strip().isascii() and text.strip().isdigit():
+        return str(int(text))
+    raise DataError(f"'{text}' is no whole number.", hint="Use a number such as 67108864, or 0.")
+
+
 def _only(value: str, why: str) -> Callable[[str], str]:
     """A setting of Hive's that scripts set to what is always so here."""
 
@@ -103,8 +109,13 @@ _SETTINGS = {
             _only("nonstrict", "no partition column needs a value in PARTITION (…)"),
             "always so: every partition column may be dynamic",
         ),
+        _Setting("rewriter.cache_bytes", "0", _number, "what the catalog's cache may take in memory; 0 is no cache"),
+        _Setting(
+            "rewriter.cache_prewarm", "false", _boolean, "read the whole catalog into the cache, in the background"
+        ),
         _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover has least of: partitions or bytes"),
         _Setting("rewriter.least_retention_hours", "1", _whole, "fewest hours that VACUUM … RETAIN may name"),
+        _Setting("rewriter.log_retention_hours", "0", _number, "hours of the log that a cache leaves there; 0 is all"),
         _Setting("rewriter.max_dynamic_partitions", "10000", _positive, "most partitions that one INSERT may write"),
         _Setting("rewriter.now", "", _instant, "pins the present moment; empty is the clock"),
         _Setting("rewriter.partial_data", "false", _boolean, "answer with what is there, and warn"),
@@ -118,6 +129,17 @@ _SAME = {
     "spark.sql.sources.partitionOverwriteMode": "rewriter.partition_overwrite_mode",
 }
 _ALIASES = {name.lower(): ours for name, ours in _SAME.items()}
+
+
+@dataclass(frozen=True)
+class CacheSettings:
+    """How many bytes the catalog's cache may take, 0 for none, whether it is filled before anybody asks, and for how
+    long its thread keeps entries of the log, in seconds (``None``: for ever).
+    """
+
+    capacity: int = 0
+    prewarm: bool = False
+    retention: float | None = None
 
 
 class SessionSettings:
@@ -154,6 +176,16 @@ class SessionSettings:
         meanings |= {name: f"the same as {ours}" for name, ours in _SAME.items()}
         for name, meaning in sorted(meanings.items()):
             yield name, self.get(name), meaning
+
+    @property
+    def caching(self) -> CacheSettings:
+        """What the catalog keeps in memory."""
+        hours = int(self.get("rewriter.log_retention_hours"))
+        return CacheSettings(
+            int(self.get("rewriter.cache_bytes")),
+            self.get("rewriter.cache_prewarm") == "true",
+            hours * 3600.0 if hours else None,
+        )
 
     @property
     def static_overwrite(self) -> bool:

@@ -125,9 +125,12 @@ class CommitContext:
 
     def write_log(self) -> None:
         """Writes the events and the commit's own, numbered on without a gap. Each carries the write ids now valid."""
+        held = schema.write_ids
+        # An id that was taken and wrote nothing is valid from this commit on, too.
+        mine = sa.select(held.c.object_id).where(held.c.transaction_id == self.transaction_id)
         lists = {
             object_id: str(reads.write_id_list(self.connection, object_id, self.sequence, _EVERYONE))
-            for object_id in self._touched
+            for object_id in self.connection.execute(mine.order_by(held.c.object_id)).scalars().all()
         }
         entries: list[tuple[str, int | None, dict[str, Any]]] = [
             (kind, object_id, {**payload, "write_ids": lists.get(object_id or 0)})

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog import migrations, postgresql, schema, sqlite
 from rewriter.catalog.backend import Backend, Purpose
+from rewriter.catalog.cache import CatalogCache
 from rewriter.catalog.clock import NOW as NOW
 from rewriter.catalog.leases import Leases
 from rewriter.catalog.prepared import Prepared, changed, fetch_value, once
@@ -30,6 +31,8 @@ class Database:
         """
         self.volumes = VolumeCache()
         self.leases = Leases(self)
+        #: What snapshots read first; ``None`` where every read goes to the database.
+        self.cache: CatalogCache | None = None
         self.version = len(steps)
         self._backend = _backend(place)
         engine = self._backend.engine
@@ -97,8 +100,11 @@ class Database:
             yield connection
 
     def forget(self) -> None:
-        """Leaves all connections, and the lease, to the process that this one was forked from."""
+        """Leaves to the process that this one was forked from all connections, the lease, and the cache, which nobody
+        feeds here.
+        """
         self.leases = Leases(self)
+        self.cache = None
         self._backend.engine.dispose(close=False)
 
     def close(self) -> None:

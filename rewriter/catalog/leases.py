@@ -48,6 +48,11 @@ class Held(Protocol):
     def taken(self) -> float: ...
 
 
+def needs_lease(snapshot: Held) -> bool:
+    """Whether a snapshot is so old that its files stay only by a lease."""
+    return time.monotonic() - snapshot.taken > LEASED_AFTER_SECONDS
+
+
 class Leases:
     """The snapshots whose files this process reads, and its row. All methods may be used from several threads."""
 
@@ -71,7 +76,7 @@ class Leases:
                 keeper = threading.Thread(target=_keep, args=(weakref.ref(self), self._stop), name="rewriter-leases")
                 keeper.daemon = True
                 keeper.start()
-        if time.monotonic() - snapshot.taken > LEASED_AFTER_SECONDS:
+        if needs_lease(snapshot):
             self.renew()
 
     def renew(self) -> None:
@@ -80,7 +85,7 @@ class Leases:
             with self._lock:
                 held = list(self._held)
             now, database = time.monotonic(), self._database()
-            old = [one.sequence for one in held if now - one.taken > LEASED_AFTER_SECONDS]
+            old = [one.sequence for one in held if needs_lease(one)]
             del held
             if database is None or (not old and self._published is None):
                 return

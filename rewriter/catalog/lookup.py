@@ -90,6 +90,15 @@ class Lookup:
 
         return self._limited(page, attrgetter("key"), limit, after)
 
+    def among(self, partitions: Sequence[Partition]) -> Iterator[Partition]:
+        """Those of the table's partitions, all given in key order, that it finds. Reads nothing. O(keys in scans)."""
+        key_of = attrgetter("key")
+        for scan in self.scans:
+            start, end = (bisect_left(partitions, edge, key=key_of) for edge in (scan.start, scan.end))
+            for partition in partitions[start:end]:
+                if not scan.filters or scan.holds(self.fields_of(partition.key)):
+                    yield partition
+
     def files(self, partitions: Sequence[Partition]) -> Iterator[tuple[Partition, DataFile]]:
         """The files of the partitions, which it found, in (key, path) order: those of the newest OVERWRITE and the
         INTOs after it.

@@ -8,7 +8,7 @@ A row is visible where the write id that made it is valid and the one that ended
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, cast
@@ -28,6 +28,9 @@ from rewriter.timeline.timelines import OrdinalRange
 
 #: (update period, time dimension in lower case, ``schema.FRESH``, …): one stored timeline of a table.
 TimelineKey = tuple[int, str, int]
+
+#: All stored timelines of a table.
+StoredTimelines = Mapping[TimelineKey, Sequence[OrdinalRange]]
 
 #: The most values of one ``IN (…)``.
 CHUNK = 900
@@ -104,6 +107,17 @@ def _number(name: str) -> sa.BindParameter[int]:
     return sa.bindparam(name, 0, sa.BigInteger)
 
 
+def are_committed(connection: sa.Connection, object_id: int, ids: ValidWriteIdList) -> bool:
+    """Whether all that a list sees was committed. One statement."""
+    held = schema.write_ids
+    query = sa.select(sa.func.count()).where(
+        held.c.object_id == object_id, held.c.write_id <= ids.high_water_mark, held.c.commit_seq.is_not(None)
+    )
+    if ids.invalid:
+        query = query.where(held.c.write_id.not_in(_numbers("invalid", ids.invalid)))
+    return connection.execute(query).scalar_one() == ids.count
+
+
 def objects(
     connection: sa.Connection, sequence: int, name: str | None = None, kind: str | None = None, id: int | None = None
 ) -> list[tuple[Object, int]]:
@@ -140,6 +154,14 @@ def _objects(*by: str) -> sa.Select[Any]:
     return query
 
 
+def object_under(connection: sa.Connection, object_id: int, ids: ValidWriteIdList) -> Object | None:
+    """An object as its own write ids see it; ``None`` where they see none. One statement."""
+    row = schema.objects
+    query = sa.select(row.c.kind, row.c.object_id, row.c.name, row.c.definition)
+    found = connection.execute(query.where(row.c.object_id == object_id, *visible(row, ids))).first()
+    return None if found is None else decoded(*found)
+
+
 def names_in(connection: sa.Connection, database: str, limit: int = 20) -> list[str]:
     """Names of live objects that lie in a database other than ``default``, at most ``limit``. One statement."""
     row, key = schema.objects, database_key(database)
@@ -148,16 +170,20 @@ def names_in(connection: sa.Connection, database: str, limit: int = 20) -> list[
     return list(connection.execute(query).scalars().all())
 
 
+def partition_get(dialect: sa.Dialect, ids: ValidWriteIdList) -> Prepared:
+    """The visible partition with the key ``:key``, as ``partitions_of`` reads it; ``:high`` is the high-water mark."""
+    return _get_under(dialect, ids) if ids.invalid else _get(dialect)
+
+
 @once
-def plain_get() -> sa.Select[Any]:
-    """The partition with the key ``:key`` that the write ids up to ``:high`` see, as ``partitions_of`` reads it."""
+def _get() -> sa.Select[Any]:
     row, high = schema.partitions.c, _number("high")
     key = sa.bindparam("key", b"", sa.LargeBinary)
     return sa.select(*_partition_columns()).where(row.key == key, row.made <= high, row.ended > high)
 
 
-def partition_query(ids: ValidWriteIdList) -> sa.Select[Any]:
-    """The visible partition with the key ``:key``, as ``partitions_of`` reads it."""
+@once
+def _get_under(ids: ValidWriteIdList) -> sa.Select[Any]:
     row = schema.partitions
     return sa.select(*_partition_columns()).where(
         row.c.key == sa.bindparam("key", b"", sa.LargeBinary), *visible(row, ids)
@@ -165,7 +191,7 @@ def partition_query(ids: ValidWriteIdList) -> sa.Select[Any]:
 
 
 def partitions_of(table: Table, rows: Iterable[tuple[Any, ...]]) -> list[Partition]:
-    """The partitions that rows of ``partition_query`` tell."""
+    """The partitions that rows of ``partition_get`` tell."""
     columns = list(zip(*rows, strict=True))
     if not columns:
         return []

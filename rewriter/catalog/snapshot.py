@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import difflib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -16,17 +17,15 @@ from rewriter.catalog.codec import Object, kind_of
 from rewriter.catalog.database import Database
 from rewriter.catalog.history import Content, History, contents, object_created, partition_history
 from rewriter.catalog.keys import KeyRange, encode, merged, prefix
+from rewriter.catalog.listed_reads import ListedReads
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
 from rewriter.catalog.names import DEFAULT_DATABASE, database_key, database_of, seen_from
 from rewriter.catalog.pending import NOTHING, Pending
-from rewriter.catalog.prepared import Prepared, prepared
 from rewriter.catalog.scan_filters import ScanFilter, bind_filter
-from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
 from rewriter.catalog.temporary import session_of, stored_name
 from rewriter.catalog.values import require_canonical
 from rewriter.catalog.volumes import mean_bytes
-from rewriter.catalog.ways import index_ways
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
 from rewriter.grammar.filters import Filter, parse_filter
@@ -64,6 +63,7 @@ class Snapshot:
         self.current = DEFAULT_DATABASE
         self._pending = pending
         self._database = database
+        self._cache = database.cache
         self._session = session
         self._sequence = sequence
         self._taken = time.monotonic()
@@ -73,10 +73,8 @@ class Snapshot:
         self._by_kind: dict[str, tuple[Object, ...]] = {}
         self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
         self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
-        #: What reads one partition of a table, by table: building it takes longer than running it.
-        self._gets: dict[int, Prepared] = {}
         #: Of each table that was asked for, the stored timelines; and those that were made of them, by table.
-        self._stored: dict[int, Mapping[reads.TimelineKey, Sequence[OrdinalRange]]] = {}
+        self._stored: dict[int, reads.StoredTimelines] = {}
         self._timelines: dict[tuple[int, reads.TimelineKey], PartitionTimeline] = {}
 
     @classmethod
@@ -90,6 +88,8 @@ class Snapshot:
         """The view of everything that a connection sees. One statement."""
         version, sequence, transactions = reads.transaction_list(connection)
         database.check_version(version)
+        if database.cache is not None:
+            database.cache.seen(sequence)
         return cls(database, sequence, transactions, session)
 
     @property
@@ -107,6 +107,7 @@ class Snapshot:
         """The same view, for the statements of a transaction that has these changes to commit."""
         other = Snapshot(self._database, self._sequence, self._transactions, self._session, pending)
         other.current = self.current
+        other._taken = self._taken
         return other
 
     @property
@@ -136,11 +137,21 @@ class Snapshot:
         of partitions, files and timelines ask here.
         """
         self._pending.check_unchanged(object_id)
+        return self._list_of(object_id)
+
+    def _list_of(self, object_id: int) -> ValidWriteIdList:
         if object_id not in self._write_ids:
-            with self._database.read() as connection:
-                ids = reads.write_id_list(connection, object_id, self._sequence, self._transactions)
+            ids = None if self._cache is None else self._cache.write_ids(object_id, self._sequence)
+            if ids is None:
+                with self._database.read() as connection:
+                    ids = reads.write_id_list(connection, object_id, self._sequence, self._transactions)
+                if self._cache is not None:
+                    self._cache.learn(object_id, ids, self._sequence)
             self._write_ids[object_id] = ids
         return self._write_ids[object_id]
+
+    def _under_list(self, object_id: int) -> ListedReads:
+        return ListedReads(self._database, object_id, self.write_ids(object_id), self)
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         """The table, cube or fact of that name, without case; ``None`` where there is none. One indexed read."""
@@ -167,10 +178,15 @@ class Snapshot:
         """Whatever has that name: tables, views, cubes and facts share one space of names. One indexed read."""
         key = name.lower()
         if key not in self._by_name:
-            with self._database.read() as connection:
-                found = reads.objects(connection, self._sequence, name=key)
-            self._by_name[key] = self._pending.named(key, found[0][0] if found else None)
+            read = partial(self._read_named, key)
+            found = read() if self._cache is None else self._cache.named(key, self._sequence, self._list_of, read)
+            self._by_name[key] = self._pending.named(key, found)
         return self._by_name[key]
+
+    def _read_named(self, key: str) -> Object | None:
+        with self._database.read() as connection:
+            found = reads.objects(connection, self._sequence, name=key)
+        return found[0][0] if found else None
 
     def table(self, name: str) -> Table:
         """The table of that name; ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND with the nearest names as hint."""
@@ -238,16 +254,7 @@ class Snapshot:
         """
         require_canonical(table.partition_columns, values)
         key = encode(table.id, [column.type for column in table.partition_columns], values)
-        ids = self.write_ids(table.id)
-        if table.id not in self._gets:
-            dialect = self._database.dialect
-            self._gets[table.id] = (
-                prepared(reads.partition_query(ids), dialect) if ids.invalid else reads.plain_get(dialect)
-            )
-        found = reads.partitions_of(
-            table, self._database.rows(self._gets[table.id], {"key": key, "high": ids.high_water_mark})
-        )
-        return found[0] if found else None
+        return self._under_list(table.id).partition(table, key)
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         """The partitions with keys in any of the ranges (``None``: all), in key order, each once."""
@@ -255,7 +262,7 @@ class Snapshot:
             return self.satisfying(table, None)
         wanted = merged(ranges)
         if (table.id, wanted) not in self._partitions:
-            self._partitions[table.id, wanted] = tuple(self.lookup(table, None, wanted).partitions())
+            self._partitions[table.id, wanted] = self._under_list(table.id).partitions(table, wanted)
         return self._partitions[table.id, wanted]
 
     def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
@@ -263,18 +270,12 @@ class Snapshot:
 
         With ``ranges`` only those with keys in any of these.
         """
-        plan = PartitionFilterGenerator(len(table.partition_columns)).plan(wanted)
-        scans = laid_out(plan, table.partition_columns, prefix(table.id))
-        if ranges is not None:
-            scans = within_ranges(scans, ranges)
-        # Where the scans leave nothing open they visit what they answer, and no index does better.
-        indexes = index_ways(plan, table) if any(scan.filters for scan in scans) else ()
-        return Lookup(self._database, table, self.write_ids(table.id), scans, indexes, self)
+        return self._under_list(table.id).lookup(table, wanted, ranges)
 
     def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
         """All partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
         if (table.id, wanted) not in self._satisfying:
-            self._satisfying[table.id, wanted] = tuple(self.lookup(table, wanted).partitions())
+            self._satisfying[table.id, wanted] = self._under_list(table.id).satisfying(table, wanted)
         return self._satisfying[table.id, wanted]
 
     def get_partitions_by_expr(
@@ -318,7 +319,11 @@ class Snapshot:
         An external table answers none: who reads it lists its directories. The files stay as long as this object does:
         VACUUM removes them later. Raises ``OperationalError`` SNAPSHOT_TOO_OLD where they may be gone already.
         """
-        return tuple(self.lookup(table, None, ranges).files(self.partitions(table, ranges)))
+        return self._under_list(table.id).files_in(table, None if ranges is None else merged(ranges))
+
+    def files_satisfying(self, table: Table, wanted: ScanFilter) -> tuple[tuple[Partition, DataFile], ...]:
+        """The files of the partitions that satisfy a bound filter, as ``files`` answers them."""
+        return self._under_list(table.id).files_satisfying(table, wanted)
 
     def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Content, ...]:
         """Which content the partitions with keys in any of the ranges have (``None``: all), in key order."""
@@ -380,13 +385,11 @@ class Snapshot:
         # Whole by its rule, but a partition was dropped: what is left does not say what was there.
         return runs.ranges(*runs.without(runs.of_ranges(ranges), runs.of_ranges(retired)))
 
-    def _stored_timelines(self, table: Table) -> Mapping[reads.TimelineKey, Sequence[OrdinalRange]]:
+    def _stored_timelines(self, table: Table) -> reads.StoredTimelines:
         if table.id not in self._stored:
             self._check_fact_unchanged(table)
-            ids = self.write_ids(table.id)
             try:
-                with self._database.read() as connection:
-                    self._stored[table.id] = reads.timelines(connection, table.id, ids)
+                self._stored[table.id] = self._under_list(table.id).timelines()
             except ValueError as error:
                 raise OperationalError(
                     f"a stored timeline of '{table.name}' is damaged: {error}",
@@ -423,13 +426,17 @@ class Snapshot:
 
     def _all(self, kind: str) -> tuple[Object, ...]:
         if kind not in self._by_kind:
-            with self._database.read() as connection:
-                found = [thing for thing, _ in reads.objects(connection, self._sequence, kind=kind)]
-            found = self._pending.among(kind, found)
+            read = partial(self._read_kind, kind)
+            found = read() if self._cache is None else self._cache.of_kind(kind, self._sequence, read)
+            found = tuple(self._pending.among(kind, found))
             if kind == "table":
-                found = [thing for thing in found if session_of(thing.name) in (None, self._session)]
+                found = tuple(thing for thing in found if session_of(thing.name) in (None, self._session))
             self._by_kind[kind] = tuple(sorted(found, key=lambda thing: (thing.name.lower(), thing.name)))
         return self._by_kind[kind]
+
+    def _read_kind(self, kind: str) -> tuple[Object, ...]:
+        with self._database.read() as connection:
+            return tuple(thing for thing, _ in reads.objects(connection, self._sequence, kind=kind))
 
     def _named(self, kind: type[_Kind], name: str) -> _Kind:
         found = self.named(name)

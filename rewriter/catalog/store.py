@@ -13,11 +13,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from rewriter.catalog import moves, schema, transaction
+from rewriter.catalog.cache import CatalogCache
+from rewriter.catalog.cache_metrics import MEANINGS
 from rewriter.catalog.database import Database, stored_version
+from rewriter.catalog.follower import Follower, purge_events
+from rewriter.catalog.listed_reads import ListedReads
 from rewriter.catalog.models import PartitionValues
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.transaction import Transaction
-from rewriter.errors import OperationalError
+from rewriter.catalog.warming import Prewarming
+from rewriter.catalog.writeids import ValidWriteIdList
+from rewriter.errors import InterfaceError, OperationalError
 
 #: The catalog's file in the warehouse directory.
 FILE_NAME = "catalog.db"
@@ -48,6 +54,8 @@ class Catalog:
     def __init__(self, warehouse: Path, database: Database) -> None:
         self._warehouse = warehouse
         self._database = database
+        self._follower: Follower | None = None
+        self._prewarming: Prewarming | None = None
 
     @classmethod
     def open(cls, warehouse: str | os.PathLike[str], url: str | None = None) -> Catalog:
@@ -129,6 +137,69 @@ class Catalog:
             rows = connection.execute(query).all()
         return tuple(Event(e, t, c, kind, object_id, json.loads(text)) for e, t, c, kind, object_id, text in rows)
 
+    def purge_events(self, older_than_seconds: float) -> int:
+        """Deletes the log's entries of commits that are older, on the database's clock; how many. The rest has no gaps.
+
+        A cache that had not read them notices, and reads the lists of what it holds anew. One write transaction.
+        """
+        return purge_events(self._database, older_than_seconds)
+
+    @property
+    def cache(self) -> CatalogCache | None:
+        """What is kept in memory; ``None`` where nothing is."""
+        return self._database.cache
+
+    def reads_under(self, ids: ValidWriteIdList) -> ListedReads:
+        """What a list of write ids that somebody brings sees of its object, without any snapshot. Reads nothing."""
+        return ListedReads(self._database, int(ids.table), ids, checked=False)
+
+    def use_cache(
+        self, capacity: int, *, follow: bool = True, prewarm: bool = False, retention: float | None = None
+    ) -> None:
+        """Keeps what snapshots read in memory, ``capacity`` bytes at most; 0 ends that. What was kept before goes.
+
+        With ``follow`` a thread reads the notification log, so that few calls are needed to know what holds; with
+        ``prewarm`` another one reads the whole catalog, as far as there is room. The first deletes the entries of the
+        log that are older than ``retention``, in seconds; ``None`` keeps all. Two statements.
+        """
+        if capacity < 0:
+            raise InterfaceError(f"a cache has 0 bytes or more, not {capacity}")
+        self._end_cache()
+        if not capacity:
+            return
+        cache = CatalogCache(capacity)
+        self._follower = Follower(self._database, cache, retention)
+        self._follower.step()
+        self._database.cache = cache
+        if follow:
+            self._follower.start()
+        if prewarm:
+            self._prewarming = Prewarming(self._database, cache)
+
+    @property
+    def follower(self) -> Follower | None:
+        """What reads the log for the cache."""
+        return self._follower
+
+    @property
+    def prewarming(self) -> Prewarming | None:
+        """The prewarm that was begun, or has ended."""
+        return self._prewarming
+
+    def cache_metrics(self) -> dict[str, int]:
+        """What the cache counts, by name (``cache_metrics.MEANINGS``); all 0 where there is none."""
+        return dict.fromkeys(MEANINGS, 0) if self.cache is None else self.cache.metrics()
+
+    def _end_cache(self) -> None:
+        self._database.cache = None
+        prewarming, self._prewarming = self._prewarming, None
+        follower, self._follower = self._follower, None
+        if prewarming is not None:
+            prewarming.stop()
+        if follower is not None:
+            follower.stop()
+
     def close(self) -> None:
         """Gives back all connections. Idempotent; snapshots and transactions of it can no longer read."""
+        self._end_cache()
         self._database.close()

@@ -160,6 +160,8 @@ class Transaction:
                 raise
         self._differences = tuple(context.differences)
         self._ended = True
+        if self._database.cache is not None:
+            self._database.cache.seen(context.sequence)
         return context.sequence
 
     def rehearse(self, changes: Sequence[Change]) -> None:

@@ -70,6 +70,11 @@ class ValidWriteIdList:
         """Whether a row made (or ended) by this write id is made (or ended) for the reader."""
         return write_id <= self.high_water_mark and write_id not in self.invalid
 
+    @cached_property
+    def count(self) -> int:
+        """How many ids are valid. Of two lists of one table that snapshots have, the one with more sees all of both."""
+        return self.high_water_mark - len(self.invalid)
+
     @property
     def min_open(self) -> int:
         """The least open id; one above the high-water mark where none is open below it."""

@@ -116,6 +116,9 @@ class Builder(FilterBuilder):
     def show_current_database(self) -> st.ShowDatabases:
         return st.ShowDatabases(current=True)
 
+    def show_cache(self) -> st.ShowCache:
+        return st.ShowCache()
+
     def describe_database(self, *parts: Any) -> st.DescribeDatabase:
         return st.DescribeDatabase(database=parts[-1], extended=len(parts) > 1)
 

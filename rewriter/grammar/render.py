@@ -517,6 +517,7 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.StartTransaction: lambda _: "START TRANSACTION",
     st.Commit: lambda _: "COMMIT",
     st.Rollback: lambda _: "ROLLBACK",
+    st.ShowCache: lambda s: "SHOW CACHE",
     st.SetSetting: _set,
     st.ResetSetting: lambda s: "RESET" if s.key is None else f"RESET {_key(s.key)}",
 }

@@ -734,6 +734,11 @@ class Rollback(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShowCache(Statement):
+    """``SHOW CACHE``."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SetSetting(Statement):
     """``SET key = value``; ``SET key`` has no value; a bare ``SET`` has neither."""
 

@@ -53,6 +53,7 @@ FLOORS = {
         "describing",
         "table_listings",
         "analyzing",
+        "caching",
         "coverage",
         "comparing",
         "checking",

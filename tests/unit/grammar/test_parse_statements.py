@@ -697,6 +697,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("DROP NAMESPACE spark_catalog.sales", st.DropDatabase(database=st.DatabaseName("sales"))),
     ("DROP SCHEMA IF EXISTS sales RESTRICT", st.DropDatabase(database=st.DatabaseName("sales"), if_exists=True)),
     ("DROP DATABASE sales CASCADE", st.DropDatabase(database=st.DatabaseName("sales"), cascade=True)),
+    ("SHOW CACHE", st.ShowCache()),
     ("SHOW DATABASES", st.ShowDatabases()),
     ("SHOW SCHEMAS LIKE 's*|d*'", st.ShowDatabases(like="s*|d*")),
     ("SHOW NAMESPACES 's*'", st.ShowDatabases(like="s*")),

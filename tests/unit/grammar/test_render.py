@@ -218,6 +218,7 @@ statements = some.one_of(
     some.builds(st.DescribeDatabase, database=databases, extended=flags),
     some.sampled_from([st.StartTransaction(), st.Commit(), st.Rollback()]),
     some.builds(st.UseDatabase, database=databases),
+    some.builds(st.ShowCache),
     some.builds(
         st.Rename,
         kind=some.sampled_from(["TABLE", "VIEW"]),

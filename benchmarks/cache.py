@@ -1,0 +1,155 @@
+"""The catalog's cache: a cached read beside the same read from the store, and how fast a follower reads the log.
+
+Each reader takes a snapshot, which is one read of the list of transactions whether there is a cache or not, and is not
+measured; then it looks up a table, one of its partitions, and, where it has to be read, the table's list of write ids.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.lookups import postgresql_urls
+from benchmarks.timing import Figure, Table, ratio, seconds, shown
+from rewriter.catalog import Catalog, Snapshot
+from rewriter.catalog.cached import CachedCatalog
+from rewriter.catalog.changes import AddPartitions, AlterTable, CreateObject, PartitionWrite
+from rewriter.catalog.models import Column
+from rewriter.catalog.models import Table as CatalogTable
+
+MEMORY = 1 << 28
+PARTITIONS = 10_000
+#: So many commits of two events each make the log that a follower catches up with.
+COMMITS = 1000
+#: What a prewarm reads.
+BIG, BIG_PARTITIONS = 2, 50_000
+_VALUES = ("2013-01-01-00005",)
+
+
+def on_sqlite() -> Table:
+    """The figures of a catalog in a SQLite file."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _measured("SQLite", Path(folder), None)
+
+
+def on_postgresql() -> Table:
+    """The figures of a catalog on PostgreSQL, over a socket."""
+    with tempfile.TemporaryDirectory() as folder, postgresql_urls() as make:
+        return _measured("PostgreSQL", Path(folder), make())
+
+
+def _measured(title: str, folder: Path, url: str | None) -> Table:
+    store = Catalog.open(folder, url)
+    table = _table(store, "t")
+    values = [(f"2013-01-01-{number:05}",) for number in range(PARTITIONS)]
+    with store.begin() as transaction:
+        transaction.commit([AddPartitions(table, tuple(PartitionWrite(one, ()) for one in values))])
+    cached = Catalog.open(folder, url)
+    cached.use_cache(MEMORY, follow=False)
+    slow, fast = _reads(store, 300), _reads(cached, 2000)
+    listed = _listed_reads(cached, 2000)
+    figures = [
+        Figure("table and partition, from the store", slow, "with the table's list of write ids"),
+        Figure("table and partition, from memory", fast, f"{ratio(slow, fast)} less"),
+        Figure("the same, by callers with a list", listed, f"{ratio(slow, listed)} less; the list is parsed each time"),
+    ]
+    figures.append(_follower(folder, url, cached, table))
+    figures += _beside_a_prewarm(folder, url)
+    for catalog in (store, cached):
+        catalog.close()
+    return Table(f"The catalog's cache, on {title}", tuple(figures))
+
+
+def _table(catalog: Catalog, name: str) -> CatalogTable:
+    with catalog.begin() as transaction:
+        columns = (Column("x", "int"),), (Column("dt", "string"),)
+        table = CatalogTable(transaction.allocate_id(), name, *columns, "parquet", f"/w/{name}")
+        transaction.commit([CreateObject(table)])
+    return table
+
+
+def _reads(catalog: Catalog, number: int) -> float:
+    """The median of reads, each under a snapshot of its own."""
+    taken = []
+    for _ in range(number):
+        snapshot = catalog.snapshot()
+        taken.append(_timed(lambda s=snapshot: _read(s)))  # type: ignore[misc]
+    return sorted(taken)[number // 2]
+
+
+def _read(snapshot: Snapshot) -> None:
+    if snapshot.partition(snapshot.table("t"), _VALUES) is None:
+        raise AssertionError("the partition is not found")
+
+
+def _listed_reads(catalog: Catalog, number: int) -> float:
+    reads = CachedCatalog(catalog)
+    ids = reads.valid_write_id_list("t")
+    return seconds(lambda: (reads.get_table("t", ids), reads.get_partition("t", _VALUES, ids)), number)
+
+
+def _follower(folder: Path, url: str | None, catalog: Catalog, table: CatalogTable) -> Figure:
+    """A follower that has missed some thousand events."""
+    writer = Catalog.open(folder, url)
+    for number in range(COMMITS):
+        with writer.begin() as transaction:
+            transaction.commit([AlterTable(table, {"n": str(number)})])
+    writer.close()
+    if catalog.follower is None:
+        raise AssertionError("there is no follower")
+    start = time.perf_counter()
+    events = catalog.follower.catch_up()
+    spent = time.perf_counter() - start
+    return Figure(f"catch-up of a follower, {events:,} events", spent, f"{events / spent:,.0f} events/s")
+
+
+def _beside_a_prewarm(folder: Path, url: str | None) -> list[Figure]:
+    """Cached reads while nothing else runs, and while another thread fills memory."""
+    big = Catalog.open(folder, url)
+    tables = [_table(big, f"big{number}") for number in range(BIG)]
+    for table in tables:
+        values = [PartitionWrite((f"{number:09}",), ()) for number in range(BIG_PARTITIONS)]
+        with big.begin() as transaction:
+            transaction.commit([AddPartitions(table, tuple(values))])
+    big.use_cache(MEMORY, follow=False)
+    _read(big.snapshot())
+    alone = _spread(big, lambda: True, 2000)
+    big.use_cache(MEMORY, follow=False, prewarm=True)
+    _read(big.snapshot())
+    prewarming = big.prewarming
+    if prewarming is None:
+        raise AssertionError("there is no prewarm")
+    start = time.perf_counter()
+    beside = _spread(big, lambda: not prewarming.wait(0), 1_000_000)
+    spent = time.perf_counter() - start
+    held = big.cache_metrics()["bytes"]
+    big.close()
+    return [
+        Figure("snapshot and cached read, alone", alone[0], f"99 % within {shown(alone[1])}"),
+        Figure("— beside a prewarm", beside[0], f"99 % within {shown(beside[1])}"),
+        Figure(
+            f"prewarm of {BIG * BIG_PARTITIONS:,} partitions",
+            spent,
+            f"{held / 1e6:,.0f} MB; readers asked all the time",
+        ),
+    ]
+
+
+def _spread(catalog: Catalog, goes_on: Callable[[], bool], most: int) -> tuple[float, float]:
+    """The median and the 99th percentile of snapshots with a cached read, a millisecond apart."""
+    taken: list[float] = []
+    pause = threading.Event()
+    while goes_on() and len(taken) < most:
+        taken.append(_timed(lambda: _read(catalog.snapshot())))
+        pause.wait(0.001)
+    taken.sort()
+    return taken[len(taken) // 2], taken[len(taken) * 99 // 100]
+
+
+def _timed(run: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start

@@ -1,0 +1,462 @@
+"""The cache: how many calls reads make, what memory may take, threads, prewarm, metrics."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from postgres import on_sqlite
+
+from rewriter.catalog import Catalog, cache_log, follower, warming
+from rewriter.catalog.cache_entries import Entries, Entry, size_of
+from rewriter.catalog.cache_metrics import MEANINGS
+from rewriter.catalog.cached import CachedCatalog
+from rewriter.catalog.changes import AlterTable, DropObject
+from rewriter.catalog.database import Database
+from rewriter.catalog.keys import KeyRange
+from rewriter.catalog.models import Table
+from rewriter.catalog.writeids import ValidWriteIdList
+from rewriter.errors import DataError, InterfaceError, OperationalError, ProgrammingError, Span
+from rewriter.grammar.statements import Query
+from rewriter.planner.plan import Settings
+from rewriter.planner.planner import plan_query
+
+from .support import P, Warehouse, key, names
+
+MIB = 1 << 20
+HOURS_OF_DAY = [f"2013-01-01-{hour:02d}" for hour in range(24)]
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
+    """How many statements this thread has sent since it was asked last, by SQLAlchemy or by cursors of the driver's."""
+    own, sent = threading.get_ident(), [0]
+    plain = Database.rows
+
+    def note(_connection: Any, _cursor: Any, text: str, *_: Any) -> None:
+        # What begins a transaction of SQLite asks nothing.
+        sent[0] += threading.get_ident() == own and not text.startswith("BEGIN")
+
+    def rows(*arguments: Any) -> Any:
+        note(None, None, "SELECT")
+        return plain(*arguments)
+
+    def since() -> int:
+        found, sent[0] = sent[0], 0
+        return found
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "rows", rows)
+        yield since
+    sa.event.remove(sa.Engine, "before_cursor_execute", note)
+
+
+def follow(catalog: Catalog) -> None:
+    """Reads the log to its end, and renews."""
+    assert catalog.follower is not None
+    catalog.follower.catch_up()
+    catalog.follower.refresh()
+
+
+def wait_for(happens: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not happens():
+        assert time.monotonic() < deadline, "it does not happen"
+        time.sleep(0.005)
+
+
+# ---- calls
+
+
+def test_calls_of_each_read(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = w.create("t")
+    w.into(table, "a", "b", "c")
+    w.catalog.use_cache(MIB, follow=False)
+    some = [KeyRange(key(table, "a"), key(table, "b"))]
+    with counted(monkeypatch) as calls:
+        snapshot = w.catalog.snapshot()
+        begin = calls()
+        reads: dict[str, Callable[[Any], object]] = {
+            "table": lambda s: s.table("t"),
+            "one partition": lambda s: s.partition(table, ("a",)),
+            "a range": lambda s: s.partitions(table, some),
+            "a filter": lambda s: s.get_partitions_by_filter(table, "dt > 'a'"),
+            "files of a range": lambda s: s.files(table, some),
+            "all partitions": lambda s: s.partitions(table),
+            "a range, of all": lambda s: s.partitions(table, [KeyRange(key(table, "a"), key(table, "c"))]),
+            "timelines": lambda s: s.timeline("t", P.HOURLY, "t"),
+            "no such table": lambda s: s.find("nothing"),
+            "cubes": lambda s: s.cubes(),
+        }
+        cold = {what: (read(snapshot), calls())[1] for what, read in reads.items()}
+        assert cold == {
+            "table": 3,  # The object, and the two statements of its list.
+            "one partition": 1,
+            "a range": 1,
+            "a filter": 1,
+            "files of a range": 1,
+            "all partitions": 1,
+            "a range, of all": 0,
+            "timelines": 1,
+            "no such table": 1,
+            "cubes": 1,
+        }
+        snapshot = w.catalog.snapshot()
+        assert calls() == begin
+        cached = {what: (read(snapshot), calls())[1] for what, read in reads.items()}
+        assert {what: number for what, number in cached.items() if number} == {"a filter": 1}
+        # A commit of another table: nothing of this one is read again, not even its list.
+        w.create("u")
+        follow(w.catalog)
+        calls()
+        snapshot = w.catalog.snapshot()
+        calls()
+        asked = [what for what in reads if what not in ("a filter", "no such table")]
+        assert {what: (reads[what](snapshot), calls())[1] for what in asked} == dict.fromkeys(asked, 0)
+
+
+def test_behind_the_log_a_known_table_costs_its_list_and_no_more(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = w.create("t")
+    w.into(table, "a", "b")
+    w.catalog.use_cache(MIB, follow=False)
+    snapshot = w.catalog.snapshot()
+    assert snapshot.partition(snapshot.table("t"), ("a",)) is not None
+    w.create("u")
+    with counted(monkeypatch) as calls:
+        snapshot = w.catalog.snapshot()
+        calls()
+        assert snapshot.partition(snapshot.table("t"), ("a",)) is not None
+        assert calls() == 2  # ``reads.write_id_list`` takes two statements.
+
+
+def test_callers_with_lists_make_no_call_for_what_is_known(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = w.create("t")
+    w.into(table, "a", "b")
+    w.catalog.use_cache(MIB, follow=False)
+    reads = CachedCatalog(w.catalog)
+    ids = reads.valid_write_id_list("t")
+
+    def read() -> tuple[object, ...]:
+        return reads.get_table("t", ids), reads.get_partition("t", ("a",), ids), reads.get_partitions("t", ids)
+
+    first = read()
+    assert [one.values for one in reads.list_partitions_by_filter("t", "dt > 'a'", ids)] == [("b",)]
+    with counted(monkeypatch) as calls:
+        assert read() == first
+        assert [one.values for one in reads.get_partitions_by_filter("t", "dt > 'a'", ids)] == [("b",)]
+        assert calls() == 0
+
+
+@on_sqlite
+def test_a_plan_over_cached_timelines_makes_no_call(
+    w: Warehouse, fact: dict[str, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w.into(fact["hours"], *HOURS_OF_DAY)
+    w.into(fact["days"], "2013-01-01", sources=[fact["hours"]])
+    w.catalog.use_cache(MIB, follow=False)
+    text = "SELECT count(*) FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-02')"
+    query = Query(text, Span(0, len(text)))
+
+    def plan() -> str:
+        return plan_query(query, w.catalog.snapshot(), Settings(now=0, partial_data=True), {}).sql
+
+    with counted(monkeypatch) as calls:
+        w.catalog.snapshot()
+        snapshot = calls()
+        first = plan()
+        assert calls() > snapshot
+        assert plan() == first
+        assert calls() == snapshot
+        # Nor after a write that the follower has told.
+        w.into(fact["hours"], "2013-01-02-00")
+        follow(w.catalog)
+        calls()
+        assert plan() == first
+        assert calls() == snapshot
+
+
+# ---- correctness that flows and histories do not reach
+
+
+def test_a_list_that_sees_what_is_not_committed_poisons_nothing(w: Warehouse) -> None:
+    table = w.create("t")
+    w.into(table, "a")
+    w.catalog.use_cache(MIB, follow=False)
+    reads = CachedCatalog(w.catalog)
+    with w.catalog.begin() as tx:
+        taken = tx.write_id(table)
+        early = str(ValidWriteIdList(str(table.id), taken))
+        with pytest.raises(DataError) as caught:
+            reads.get_partitions("t", early)
+        assert caught.value.condition == "INVALID_WRITE_ID_LIST"
+        tx.commit([AlterTable(table, {"a": "1"})])
+    assert reads.get_table("t", early).properties == {"a": "1"}
+
+
+def test_lists_of_other_tables_and_other_texts_are_refused(w: Warehouse) -> None:
+    reads = CachedCatalog(w.catalog)
+    w.create("t")
+    other = w.create("u")
+    for text in (f"{other.id}:1:2::", "t:1:2::", "x", "9999:0:1::"):
+        with pytest.raises((DataError, ProgrammingError)) as caught:
+            reads.get_table("t", text)
+        assert caught.value.condition in ("INVALID_WRITE_ID_LIST", "TABLE_OR_VIEW_NOT_FOUND")
+
+
+def test_a_dropped_table_takes_no_room(w: Warehouse) -> None:
+    table = w.create("t")
+    w.into(table, "a")
+    w.catalog.use_cache(MIB, follow=False)
+    snapshot = w.catalog.snapshot()
+    assert names(snapshot, snapshot.table("t")) == ["a"]
+    w.commit(lambda tx: [DropObject(table)])
+    follow(w.catalog)
+    assert w.catalog.cache is not None
+    assert w.catalog.cache.tag(table.id) is None
+    assert w.catalog.snapshot().find("t") is None
+
+
+def test_a_log_that_is_followed_too_far_begins_anew(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_log, "MOST_FOLLOWED", 4)
+    w.catalog.use_cache(MIB, follow=False)
+    for number in range(6):
+        w.create(f"t{number}")
+        follow(w.catalog)
+        assert w.catalog.snapshot().find(f"t{number}") is not None
+    assert w.catalog.cache_metrics()["gaps"] == 0
+
+
+def test_an_empty_catalog_in_the_place_of_another_one_is_noticed(w: Warehouse) -> None:
+    table = w.create("t")
+    w.catalog.use_cache(MIB, follow=False)
+    assert w.catalog.snapshot().table("t") == table
+    w.sql("UPDATE counters SET value = 0 WHERE name = 'event'")
+    follow(w.catalog)
+    assert w.catalog.cache_metrics()["entries"] == 0
+
+
+def test_retention_takes_old_entries_only(w: Warehouse) -> None:
+    w.create("t")
+    w.create("u")
+    w.sql("UPDATE transactions SET heartbeat_at = heartbeat_at - 7200 WHERE commit_seq = 1")
+    assert w.catalog.purge_events(3600) == 2
+    assert [event.sequence for event in w.catalog.events()] == [3, 4]
+    assert w.catalog.purge_events(3600) == 0
+
+
+def test_a_follower_deletes_old_entries_where_it_is_told_to(w: Warehouse) -> None:
+    w.create("t")
+    w.sql("UPDATE transactions SET heartbeat_at = heartbeat_at - 7200")
+    w.create("u")
+    w.catalog.use_cache(MIB, retention=3600)
+    wait_for(lambda: [event.sequence for event in w.catalog.events()] == [3, 4])
+    assert w.catalog.cache_metrics()["gaps"] == 0
+
+
+# ---- memory
+
+
+def test_least_recently_used_answers_go_first() -> None:
+    entries, ids = Entries(1000), ValidWriteIdList("1", 1)
+    for name in "abc":
+        entries.put(1, (name,), Entry(ids, name, 400))
+        entries.get(1, ("a",))
+    assert sorted(entries.questions(1)) == [("a",), ("c",)]
+    assert (entries.bytes, entries.evicted) == (800, 1)
+    assert not entries.put(2, ("big",), Entry(ids, "", 1001))
+    assert not entries.put(2, ("late",), Entry(ids, "", 300), if_room=True)
+    assert entries.put(2, ("late",), Entry(ids, "", 200), if_room=True)
+    entries.forget(1)
+    assert entries.bytes == 200
+
+
+@on_sqlite
+def test_memory_stays_within_its_bound(w: Warehouse) -> None:
+    tables = [w.create(f"t{number}") for number in range(10)]
+    for table in tables:
+        w.into(table, *(f"v{n}" for n in range(20)))
+    w.catalog.use_cache(40_000, follow=False)
+    for _ in range(2):
+        snapshot = w.catalog.snapshot()
+        for table in tables:
+            assert len(snapshot.partitions(table)) == 20
+            assert w.catalog.cache_metrics()["bytes"] <= 40_000
+    assert w.catalog.cache_metrics()["evicted"] > 0
+
+
+@on_sqlite
+def test_the_estimate_is_about_what_python_takes(w: Warehouse) -> None:
+    import tracemalloc
+
+    table = w.create("t")
+    w.into(table, *(f"v{n:05}" for n in range(5000)))
+    tracemalloc.start()
+    found = w.catalog.snapshot().partitions(table)
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert 0.5 < size_of((), found) / taken < 2
+
+
+def test_a_negative_size_is_refused(w: Warehouse) -> None:
+    with pytest.raises(InterfaceError):
+        w.catalog.use_cache(-1)
+
+
+# ---- threads
+
+
+def test_a_follower_brings_another_instance_up_to_date(w: Warehouse) -> None:
+    table = w.create("t")
+    other = w.opened()
+    other.use_cache(MIB)
+    assert other.snapshot().table("t") == table
+    w.commit(lambda tx: [AlterTable(table, {"a": "1"})])
+    wait_for(lambda: other.cache_metrics()["refreshed"] > 0)
+    before = other.cache_metrics()
+    assert other.snapshot().table("t").properties == {"a": "1"}
+    after = other.cache_metrics()
+    assert after["hits"] == before["hits"] + 1
+    assert after["lists_read"] == before["lists_read"]
+    other.close()
+    assert not [one for one in threading.enumerate() if one.name == "catalog-cache"]
+
+
+def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = [0]
+    plain = follower.newest_numbers
+
+    def failing(connection: sa.Connection) -> tuple[int, int]:
+        if failures[0] < 3:
+            failures[0] += 1
+            raise OperationalError("it is away", condition="CATALOG_UNAVAILABLE")
+        return plain(connection)
+
+    w.catalog.use_cache(MIB)
+    monkeypatch.setattr(follower, "LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(follower, "newest_numbers", failing)
+    w.create("t")
+    wait_for(lambda: w.catalog.cache is not None and w.catalog.cache.commit == 1)
+    assert failures[0] == 3
+
+
+def test_prewarm_fills_what_readers_ask_for(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warming, "PAGE", 7)
+    tables = [w.create(f"t{number}") for number in range(9)]
+    for table in tables:
+        w.into(table, *(f"v{n:02}" for n in range(20)))
+    other = w.opened()
+    other.use_cache(MIB, prewarm=True)
+    assert other.prewarming is not None
+    assert other.prewarming.wait(30)
+    with counted(monkeypatch) as calls:
+        snapshot = other.snapshot()
+        calls()
+        for table in tables:
+            assert snapshot.table(table.name) == table
+            assert len(snapshot.partitions(table)) == 20
+            assert snapshot.partition(table, ("v03",)) is not None
+        assert calls() == 0
+    other.close()
+
+
+def test_a_prewarm_takes_no_readers_place(w: Warehouse) -> None:
+    first, second = w.create("a"), w.create("b")
+    w.into(first, *(f"v{n:03}" for n in range(50)))
+    w.into(second, *(f"v{n:03}" for n in range(50)))
+    w.catalog.use_cache(40_000, follow=False)
+    snapshot = w.catalog.snapshot()
+    assert len(snapshot.partitions(snapshot.table("b"))) == 50
+    cache = w.catalog.cache
+    assert cache is not None
+    warming.prewarm(w.catalog._database, cache)
+    assert w.catalog.cache_metrics()["evicted"] == 0
+    assert cache.tag(second.id, ("partitions",)) is not None
+
+
+def test_a_prewarm_that_hangs_delays_no_reader(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = w.create("a"), w.create("b")
+    w.into(first, "v")
+    w.into(second, "v")
+    reading, go_on = threading.Event(), threading.Event()
+    plain = warming.reads.partition_page
+
+    def slow(*arguments: Any) -> Any:
+        if threading.current_thread().name == "catalog-prewarm":
+            reading.set()
+            assert go_on.wait(30)
+        return plain(*arguments)
+
+    monkeypatch.setattr(warming.reads, "partition_page", slow)
+    w.catalog.use_cache(MIB, prewarm=True)
+    assert reading.wait(30)
+    snapshot = w.catalog.snapshot()
+    for table in (first, second):
+        assert names(snapshot, snapshot.table(table.name)) == ["v"]
+    w.into(first, "w")
+    assert names(w.catalog.snapshot(), first) == ["v", "w"]
+    go_on.set()
+    assert w.catalog.prewarming is not None
+    assert w.catalog.prewarming.wait(30)
+    assert names(w.catalog.snapshot(), first) == ["v", "w"]
+
+
+@on_sqlite
+def test_threads_share_a_cache(w: Warehouse) -> None:
+    """Readers of one catalog while its tables are written: each sees what its snapshot's number says."""
+    table = w.create("t")
+    versions = {0: None, w.catalog.snapshot().sequence: None}
+    w.catalog.use_cache(MIB)
+    stop, wrong = threading.Event(), []
+
+    def read() -> None:
+        while not stop.is_set():
+            snapshot = w.catalog.snapshot()
+            found = snapshot.table("t").properties.get("version")
+            if found != (None if snapshot.sequence == 1 else str(snapshot.sequence)):
+                wrong.append((snapshot.sequence, found))
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for number in range(2, 30):
+        versions[number] = w.commit(lambda tx, n=number: [AlterTable(table, {"version": str(n)})])  # type: ignore[misc]
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
+    assert versions[29] == 29
+    assert w.catalog.cache_metrics()["hits"] > 0
+
+
+@on_sqlite
+def test_a_forked_child_reads_the_store(w: Warehouse) -> None:
+    table = w.create("t")
+    w.catalog.use_cache(MIB)
+    assert w.catalog.snapshot().table("t") == table
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if w.catalog.cache is None and w.catalog.snapshot().table("t") == table else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# ---- metrics
+
+
+def test_metrics_are_explained_and_logged(
+    w: Warehouse, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert w.catalog.cache_metrics() == dict.fromkeys(MEANINGS, 0)
+    monkeypatch.setattr(follower, "LOGGED_EVERY", 0.0)
+    with caplog.at_level(logging.INFO, "rewriter.catalog.cache"):
+        w.catalog.use_cache(MIB)
+        w.create("t")
+        wait_for(lambda: any("catalog cache" in record.message for record in caplog.records))
+    assert list(w.catalog.cache_metrics()) == list(MEANINGS)

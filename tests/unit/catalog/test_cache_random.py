@@ -1,0 +1,80 @@
+"""Caches of two instances against an uncached catalog, in random histories; faults that these must find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from postgres import seeds
+
+from rewriter.catalog import cache, cache_log, follower
+from rewriter.catalog.cache_log import COMMIT, LogEntry, LogView
+
+from .cache_histories import History
+
+STEPS = 120
+
+
+def _run(folder: Path, url: str | None, seed: int, steps: int = STEPS) -> None:
+    history = History(folder, url, seed)
+    try:
+        history.run(steps)
+    except AssertionError as error:
+        told = "\n".join(f"{number}: {step}" for number, step in enumerate(history.steps))
+        raise AssertionError(f"seed {seed}: {error}\n{told}") from error
+    finally:
+        history.close()
+
+
+@pytest.mark.parametrize(("catalog_url", "seed"), seeds(6), indirect=["catalog_url"])
+def test_a_cached_answer_is_that_of_the_store(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
+    _run(tmp_path, catalog_url, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("catalog_url", "seed"), seeds(300), indirect=["catalog_url"])
+def test_long(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
+    _run(tmp_path, catalog_url, 1000 + seed, 400)
+
+
+def _whole_too_early(self: LogView, entry: LogEntry) -> None:
+    """A commit counts as read with its first event."""
+    _APPLY(self, entry)
+    self.commit = entry.commit
+
+
+def _without_lists(self: LogView, entry: LogEntry) -> None:
+    """What a commit says of write ids is passed over."""
+    _APPLY(self, LogEntry(entry.number, entry.commit, entry.kind, entry.object_id, entry.name))
+
+
+def _nothing_created(self: LogView, entry: LogEntry) -> None:
+    """Only events that close a commit are looked at."""
+    if entry.kind == COMMIT:
+        _APPLY(self, entry)
+    self.position = entry.number
+
+
+_APPLY = LogView.apply
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "lists are never compared": (cache, "equivalent", lambda a, b: True),
+    "half a commit counts": (cache_log.LogView, "apply", _whole_too_early),
+    "the log's lists are passed over": (cache_log.LogView, "apply", _without_lists),
+    "creations are passed over": (cache_log.LogView, "apply", _nothing_created),
+    "a gap is passed over": (follower, "_has_gap", lambda rows, position, newest, limit: False),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*FAULTS[fault])
+    for seed in range(20):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        try:
+            _run(folder, None, seed)
+        except AssertionError:
+            return
+    pytest.fail(f"no history finds that {fault}")
