@@ -127,7 +127,7 @@ def begun(session: Session, name: str = "t") -> tuple[Transaction, str]:
     """A transaction that has written files for a table and says nothing more."""
     transaction = session.catalog.begin()
     table = transaction.snapshot.table(name)
-    folder = make_folder(table, transaction.write_id(table))
+    folder = make_folder(table, transaction)
     os.makedirs(f"{folder}/p=a")
     Path(f"{folder}/p=a/part-0.parquet").write_text("x")
     return transaction, folder
@@ -168,7 +168,7 @@ def test_what_is_left_of_a_table_that_never_came_to_be_goes(session: Session) ->
         transaction = session.catalog.begin()
         id = transaction.allocate_id()
         table = Table(id, "new", (Column("x", "int"),), (), "parquet", str(parent / f"new-{id}"))
-        folder = make_folder(table, transaction.write_id(table))
+        folder = make_folder(table, transaction)
         Path(f"{folder}/part-0.parquet").write_text("x")
         left.append((transaction, table))
     assert vacuum(session) == []
@@ -238,6 +238,52 @@ def test_a_long_reader_keeps_what_it_sees(session: Session, monkeypatch: pytest.
     session.catalog.database.leases.renew()
     assert lease_rows(session) == []
     assert vacuum(session) == [("t", SUPERSEDED, 2)]
+
+
+def test_files_that_memory_answers_are_held_too(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.catalog.use_cache(1 << 20, follow=False)
+    first = session.catalog.snapshot()
+    table = first.table("t")
+    first.files(table)
+    reader, late = session.catalog.snapshot(), session.catalog.snapshot()
+    reader.files(table)
+    del first
+    monkeypatch.setattr(leases, "LEASED_AFTER_SECONDS", 0.0)
+    session.catalog.database.leases.renew()
+    assert lease_rows(session) == [reader.sequence]
+    overwritten(session)
+    assert vacuum(session) == []
+    del reader
+    session.catalog.database.leases.renew()
+    assert vacuum(session) == [("t", SUPERSEDED, 2)]
+    with pytest.raises(OperationalError, match="SNAPSHOT_TOO_OLD"):
+        late.files(table)
+
+
+def test_a_transaction_that_has_written_is_as_old_as_before(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.execute("CREATE TABLE u (x INT)")
+    session.execute("START TRANSACTION")
+    taken = time.monotonic()
+    session.execute("INSERT INTO u VALUES (1)")
+    monkeypatch.setattr(leases, "LEASED_AFTER_SECONDS", time.monotonic() - taken)
+    session.execute("SELECT * FROM t")
+    assert len(lease_rows(session)) == 1
+    session.execute("ROLLBACK")
+
+
+def test_all_directories_of_a_dead_transaction_go(session: Session, catalog_url: str | None) -> None:
+    before = on_disk(session)
+    session.execute("START TRANSACTION")
+    session.execute("INSERT INTO t VALUES (3, 'c')")
+    session.execute("INSERT INTO t VALUES (4, 'd')")
+    assert len(on_disk(session)) == len(before) + 2
+    with Session(session.catalog.warehouse, "duckdb", catalog=catalog_url) as other:
+        assert vacuum(other) == []
+        later(other, 2)
+        assert vacuum(other) == [("t", ORPHANED, 2)]
+    assert on_disk(session) == before
+    with pytest.raises(Error, match="TRANSACTION_NOT_OPEN"):
+        session.execute("COMMIT")
 
 
 def test_a_thread_renews_the_lease_and_closing_ends_it(
