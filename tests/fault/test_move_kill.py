@@ -27,9 +27,9 @@ Content = dict[tuple[str, tuple[str | None, ...]], list[str]]
 #: By kind of table: statements, what undoes them, and of how many moments one is tried.
 STATEMENTS = [
     ("EXTERNAL", "ALTER TABLE t PARTITION (c='a', d=1) RENAME TO PARTITION (c='n', d=9)",
-     "ALTER TABLE t PARTITION (c='n', d=9) RENAME TO PARTITION (c='a', d=1)", 4),
+     "ALTER TABLE t PARTITION (c='n', d=9) RENAME TO PARTITION (c='a', d=1)", 6),
     ("EXTERNAL", "ALTER TABLE u EXCHANGE PARTITION (c='a') WITH TABLE t",
-     "ALTER TABLE t EXCHANGE PARTITION (c='a') WITH TABLE u", 7),
+     "ALTER TABLE t EXCHANGE PARTITION (c='a') WITH TABLE u", 9),
     ("", "ALTER TABLE t PARTITION (c='a', d=1) RENAME TO PARTITION (c='n', d=9)",
      "ALTER TABLE t PARTITION (c='n', d=9) RENAME TO PARTITION (c='a', d=1)", 9),
     ("", "ALTER TABLE u EXCHANGE PARTITION (c='a') WITH TABLE t",

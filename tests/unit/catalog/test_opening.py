@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from statements import watch
 
 from rewriter.catalog import Catalog, migrations, reads
 from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite
@@ -49,6 +50,21 @@ def test_a_read_of_several_statements_sees_one_state(tmp_path: Path, catalog_url
     with database.read() as connection:
         assert newest(connection) == before + 1
     database.close()
+
+
+def test_a_statement_waits_for_the_disk_once(tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path)
+    _table(catalog, "t")
+    said: list[str] = []
+    end = watch(said.append)
+    with catalog.begin() as transaction:
+        transaction.commit([AddPartitions(catalog.snapshot().table("t"), (PartitionWrite(()),))])
+    end()
+    assert [one for one in said if one.startswith("PRAGMA")] == [
+        "PRAGMA synchronous = NORMAL",
+        "PRAGMA synchronous = FULL",
+    ]
+    catalog.close()
 
 
 def test_an_older_catalog_is_upgraded_at_once_or_not_at_all(tmp_path: Path) -> None:
