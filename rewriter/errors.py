@@ -23,12 +23,10 @@ condition where Spark has one (``PARTITIONS_ALREADY_EXIST``), ours otherwise; ``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 
-@dataclass(frozen=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A half-open stretch ``[start, end)`` of a statement's text, in characters."""
 
     start: int

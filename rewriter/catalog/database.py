@@ -78,9 +78,14 @@ class Database:
         with _our_errors(self._backend), self._engines[Purpose.READ].connect() as connection:
             yield connection
 
+    @property
+    def dialect(self) -> sa.Dialect:
+        """In whose words ``rows`` takes statements."""
+        return self._backend.engine.dialect
+
     def prepared(self, query: sa.Select[Any]) -> Prepared:
         """A statement for ``rows``."""
-        return prepared(query, self._backend.engine.dialect)
+        return prepared(query, self.dialect)
 
     def rows(self, statement: Prepared, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
         """What one statement answers that runs by itself, in no transaction of ours: it sees one state.

@@ -23,7 +23,7 @@ from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.name_maker import NameMaker
 from rewriter.catalog.residuals import Residual, residual_of
-from rewriter.catalog.scan_plans import MAX_SCANS, Scan
+from rewriter.catalog.scan_plans import Scan
 from rewriter.catalog.scan_text import filter_text, stretch_text
 from rewriter.catalog.stretches import MOST
 from rewriter.catalog.values import canonical, parse_partition_name, partition_name
@@ -34,12 +34,14 @@ from rewriter.grammar.render import quote_name
 
 #: How many rows one statement reads at most.
 PAGE = 10_000
+#: How many stretches an explanation lists.
+SHOWN = 64
 #: How far keys are counted for an estimate where there is nothing to choose.
 ESTIMATED = 10_000
 
 _Row = TypeVar("_Row", bytes, Partition)
 #: Reads at most so many rows of some stretches, in key order, those for which the condition is TRUE.
-_Page = Callable[[sa.Connection, Sequence[KeyRange], int, Condition | None], list[_Row]]
+_Page = Callable[[Sequence[KeyRange], int, Condition | None], list[_Row]]
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,7 @@ class Lookup:
     @cached_property
     def choice(self) -> Choice:
         """The way that is taken. A few bounded counts where there are several, else nothing is read."""
-        with self.database.read() as connection:
-            return choose(connection, self.ranges, self.indexes)
+        return choose(self.database, self.ranges, self.indexes)
 
     @cached_property
     def residual(self) -> Residual:
@@ -82,10 +83,8 @@ class Lookup:
     ) -> Iterator[Sequence[Partition]]:
         """The partitions, as many at once as a statement reads."""
 
-        def page(
-            connection: sa.Connection, stretches: Sequence[KeyRange], size: int, condition: Condition | None
-        ) -> list[Partition]:
-            return reads.partition_page(connection, self.table, self.ids, stretches, size, condition)
+        def page(stretches: Sequence[KeyRange], size: int, condition: Condition | None) -> list[Partition]:
+            return reads.partition_page(self.database, self.table, self.ids, stretches, size, condition)
 
         return self._limited(page, attrgetter("key"), limit, after)
 
@@ -115,10 +114,8 @@ class Lookup:
         return chain.from_iterable(self._key_pages(limit, after))
 
     def _key_pages(self, limit: int | None, after: bytes | str | None) -> Iterator[Sequence[bytes]]:
-        def page(
-            connection: sa.Connection, stretches: Sequence[KeyRange], size: int, condition: Condition | None
-        ) -> list[bytes]:
-            return reads.key_page(connection, self.ids, stretches, size, condition)
+        def page(stretches: Sequence[KeyRange], size: int, condition: Condition | None) -> list[bytes]:
+            return reads.key_page(self.database, self.ids, stretches, size, condition)
 
         return self._limited(page, lambda key: key, limit, after)
 
@@ -158,8 +155,7 @@ class Lookup:
             way, head = f"by index on {quote_name(columns[0].name)}", keys.place(table.id, index.column)
             entries, stretches = schema.partition_fields.c.place, index.places
             filters = [index.filters] * len(stretches)
-        with self.database.read() as connection:
-            visited = reads.entry_count(connection, entries, stretches)
+        visited = reads.entry_count(self.database, entries, stretches)
         exact, estimate = self.choice.exact, self.choice.entries
         if not self.indexes:
             exact, estimate = visited <= ESTIMATED, min(visited, ESTIMATED)
@@ -170,8 +166,8 @@ class Lookup:
             shown = [text + test for text, test in zip(shown, tests, strict=True)]
         if not shown:
             shown = ["nothing"]
-        if len(shown) > MAX_SCANS:
-            shown = [*shown[:MAX_SCANS], f"… and {len(shown) - MAX_SCANS} more"]
+        if len(shown) > SHOWN:
+            shown = [*shown[:SHOWN], f"… and {len(shown) - SHOWN} more"]
         left = [f"filter: {filter_text(table.partition_columns, filters[0])}"] if common and filters[0] else []
         estimated = f"{'' if exact else '≥ '}{estimate:,}"
         counts = f"keys: {estimated} estimated, {visited:,} visited, {self.count():,} found"
@@ -254,8 +250,7 @@ class Lookup:
         while left:
             width = min(width, len(left), MOST)
             several = width > 1
-            with self.database.read() as connection:
-                rows = page(connection, left[: -width - 1 : -1], size + several, condition)
+            rows = page(left[: -width - 1 : -1], size + several, condition)
             if several and len(rows) > size:
                 width //= 2
                 continue
@@ -272,9 +267,9 @@ class Lookup:
         index = self.choice.index
         if index is None:
             return None
-        tested = self._residual(schema.partition_fields.c.key)
-        with self.database.read() as connection:
-            found = reads.indexed_keys(connection, index.stretches, MOST_GATHERED + 1, tested.condition)
+        # Where the entries leave nothing open, the scans differ from them by their ranges alone.
+        tested = self._residual(schema.partition_fields.c.key) if index.filters else Residual(None, True)
+        found = reads.indexed_keys(self.database, index.stretches, MOST_GATHERED + 1, tested.condition)
         if len(found) > MOST_GATHERED:
             return None  # More have come since they were counted: too many to be held.
         # The condition is one on keys that lie in the scans; which do is tested here.

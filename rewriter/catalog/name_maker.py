@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rewriter.catalog import keys
 from rewriter.catalog.models import Column
-from rewriter.catalog.values import partition_name
+from rewriter.catalog.values import DEFAULT_PARTITION, escape
 
 #: How many levels (``hr=5``) of each column are remembered at most.
 REMEMBERED = 10_000
@@ -42,10 +42,12 @@ class _Levels(dict[bytes, str]):
 
     def __init__(self, column: Column) -> None:
         super().__init__()
-        self._column = column
+        self._type = column.type
+        self._head = f"{escape(column.name)}="
 
     def __missing__(self, field: bytes) -> str:
         if len(self) >= REMEMBERED:
             self.clear()
-        self[field] = level = partition_name((self._column,), (keys.decode_value(self._column.type, field),))
+        value = keys.decode_value(self._type, field)
+        self[field] = level = self._head + (DEFAULT_PARTITION if value is None else escape(value))
         return level

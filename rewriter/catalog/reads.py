@@ -1,13 +1,15 @@
 """What the database holds for a reader: each function runs a few statements at most on the connection it is given.
 
+Pages of partitions are given the database: a statement of theirs runs by itself, which takes a third of the time.
+
 A row is visible where the write id that made it is valid and the one that ended it is not.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, cast
 
@@ -15,6 +17,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog import schema, stretches
 from rewriter.catalog.codec import Object, decoded
+from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import NO_PROPERTIES, DataFile, Partition, Table
 from rewriter.catalog.names import database_key
@@ -30,9 +33,6 @@ CHUNK = 900
 
 #: The limit of what has none.
 _ALL = (1 << 63) - 1
-
-#: What ``json.loads`` does of a text that has no blanks around it; the text and where to begin → value and end.
-_JSON = json.JSONDecoder().raw_decode
 
 
 def chunks(items: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
@@ -128,23 +128,21 @@ def partition_query(ids: ValidWriteIdList) -> sa.Select[Any]:
 
 def partitions_of(table: Table, rows: Iterable[tuple[Any, ...]]) -> list[Partition]:
     """The partitions that rows of ``partition_query`` tell."""
-    known, texts = not table.external, _JSON
-    return [
-        Partition(
-            key,
-            tuple(texts(values, 0)[0]),
-            location,
-            rows if known else None,
-            size,
-            files,
-            json.loads(given) if given else NO_PROPERTIES,
-        )
-        for key, values, location, rows, size, files, given in rows
-    ]
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        return []
+    keys, texts, locations, counts, sizes, files, given = columns
+    # One text of all values is read in a third of the time that the texts take one by one.
+    values = map(tuple, json.loads(f"[{','.join(texts)}]"))
+    properties = [json.loads(one) if one else NO_PROPERTIES for one in given]
+    known = [None] * len(keys) if table.external else counts
+    # A partition is a tuple of these fields, and is made of them by no call of Python's.
+    fields = zip(keys, values, locations, known, sizes, files, properties, strict=True)
+    return list(map(partial(tuple.__new__, Partition), fields))
 
 
 def partition_page(
-    connection: sa.Connection,
+    database: Database,
     table: Table,
     ids: ValidWriteIdList,
     ranges: Sequence[KeyRange],
@@ -154,18 +152,18 @@ def partition_page(
     """At most ``limit`` visible partitions of up to ``stretches.MOST`` key ranges, in key order: of one range the
     first, of several any. ``condition`` is a further one on rows of ``schema.partitions``. One statement.
     """
-    return partitions_of(table, _found(connection, _partition_columns(), ids, ranges, limit, condition))
+    return partitions_of(table, _found(database, _partition_columns(), ids, ranges, limit, condition))
 
 
 def key_page(
-    connection: sa.Connection,
+    database: Database,
     ids: ValidWriteIdList,
     ranges: Sequence[KeyRange],
     limit: int,
     condition: sa.ColumnElement[bool] | None = None,
 ) -> list[bytes]:
     """The keys of the partitions that ``partition_page`` answers. One statement that reads nothing else."""
-    return [key for (key,) in _found(connection, (schema.partitions.c.key,), ids, ranges, limit, condition)]
+    return [key for (key,) in _found(database, (schema.partitions.c.key,), ids, ranges, limit, condition)]
 
 
 def partition_count(
@@ -183,22 +181,21 @@ def partition_count(
     )
 
 
-def entry_count(
-    connection: sa.Connection, key: sa.Column[bytes], ranges: Sequence[KeyRange], most: int | None = None
-) -> int:
+def entry_count(database: Database, key: sa.Column[bytes], ranges: Sequence[KeyRange], most: int | None = None) -> int:
     """How many rows of any version have their key in the ranges, as far as ``most``. Reads the key's index only."""
     total = 0
     for some in chunks(ranges, stretches.MOST):
         size, values = stretches.filled(some)
         left = {"most": _ALL if most is None else most - total}
-        total += int(_run(connection, _entry_count(connection.dialect, key, size), {**values, **left}).scalar_one())
+        ((counted,),) = database.rows(_entry_count(database.dialect, key, size), {**values, **left})
+        total += int(counted)
         if total == most:
             break
     return total
 
 
 def indexed_keys(
-    connection: sa.Connection,
+    database: Database,
     places: Sequence[KeyRange],
     most: int,
     condition: sa.ColumnElement[bool] | None = None,
@@ -207,9 +204,15 @@ def indexed_keys(
 
     ``condition`` is a further one on rows of ``schema.partition_fields``.
     """
-    entry = schema.partition_fields
-    query = stretches.search(connection, entry.c.place, (entry.c.place, entry.c.key), _with((), condition), places)
-    return [key for _, key in connection.execute(query.limit(most)).all()]
+    entry = schema.partition_fields.c
+    if condition is None:
+        size, values = stretches.filled(places)
+        found = database.rows(_indexed_keys(database.dialect, size), {**values, "most": most})
+    else:
+        with database.read() as connection:
+            query = stretches.search(connection, entry.place, (entry.place, entry.key), (condition,), places)
+            found = _fetched(connection, query.limit(most))
+    return [key for _, key in found]
 
 
 def files(
@@ -264,10 +267,6 @@ def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-def _run(connection: sa.Connection, statement: Prepared, values: Mapping[str, object]) -> sa.CursorResult[Any]:
-    return connection.exec_driver_sql(statement.text, statement.given(values))
-
-
 @lru_cache(maxsize=64)
 def _entry_count(dialect: sa.Dialect, key: sa.Column[bytes], size: int) -> Prepared:
     """``:most`` at most of the entries in ``size`` stretches, as ``stretches.filled`` names them."""
@@ -276,12 +275,19 @@ def _entry_count(dialect: sa.Dialect, key: sa.Column[bytes], size: int) -> Prepa
         found = sa.select(key).where(key >= start, key < end)
     else:
         found = stretches.joined(dialect, key, (key,), (), size, {})
-    found = found.limit(sa.bindparam("most", _ALL, sa.BigInteger))
+    found = found.limit(_most())
     return prepared(sa.select(sa.func.count()).select_from(found.subquery()), dialect)
 
 
+@lru_cache(maxsize=64)
+def _indexed_keys(dialect: sa.Dialect, size: int) -> Prepared:
+    """``:most`` at most of the places and keys of the secondary index in ``size`` stretches."""
+    entry = schema.partition_fields.c
+    return _of_stretches(dialect, entry.place, (entry.place, entry.key), (), size)
+
+
 def _found(
-    connection: sa.Connection,
+    database: Database,
     columns: tuple[sa.Column[Any], ...],
     ids: ValidWriteIdList,
     ranges: Sequence[KeyRange],
@@ -292,39 +298,66 @@ def _found(
     several; in key order.
     """
     row = schema.partitions
-    plain = condition is None and not ids.invalid
-    if plain and len(ranges) == 1:
-        given = {"start": ranges[0].start, "end": ranges[0].end, "high": ids.high_water_mark, "most": limit}
-        with _run(connection, _of_range(connection.dialect, columns), given) as result:
-            return cast(list[tuple[Any, ...]], result.cursor.fetchall())
-    if plain and all(one.is_one_key for one in ranges):
+    if condition is not None or ids.invalid:
+        with database.read() as connection:
+            query = stretches.search(connection, row.c.key, columns, _with(visible(row, ids), condition), ranges)
+            return _in_key_order(connection, query, ranges, limit)
+    given: dict[str, object] = {"high": ids.high_water_mark, "most": limit}
+    if len(ranges) == 1:
+        values = {"start": ranges[0].start, "end": ranges[0].end}
+        return database.rows(_of_range(database.dialect, columns), values | given)
+    if all(one.is_one_key for one in ranges):
         # Keys out of a secondary index are many and need no ranges.
         size = 1 << (len(ranges) - 1).bit_length()
         wanted = [*(one.start for one in ranges), *[b""] * (size - len(ranges))]
-        values = {f"key_{at}": key for at, key in enumerate(wanted)}
-        given = {**values, "high": ids.high_water_mark, "most": limit}
-        with _run(connection, _of_keys(connection.dialect, columns, size), given) as result:
-            return sorted(cast(list[tuple[Any, ...]], result.cursor.fetchall()), key=itemgetter(0))
-    query = stretches.search(connection, row.c.key, columns, _with(visible(row, ids), condition), ranges)
-    return _in_key_order(connection, query, ranges, limit)
+        statement, values = _of_keys(database.dialect, columns, size), {f"key_{n}": key for n, key in enumerate(wanted)}
+    else:
+        size, values = stretches.filled(ranges)
+        statement = _of_ranges(database.dialect, columns, size)
+    return sorted(database.rows(statement, values | given), key=itemgetter(0))
 
 
 @lru_cache(maxsize=64)
 def _of_range(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...]) -> Prepared:
     """``:most`` at most of the rows with keys from ``:start`` to ``:end`` that the write ids up to ``:high`` see."""
-    row, high = schema.partitions.c, sa.bindparam("high", 0, sa.BigInteger)
+    key = schema.partitions.c.key
     start, end = (sa.bindparam(name, b"", sa.LargeBinary) for name in ("start", "end"))
-    query = sa.select(*columns).where(row.key >= start, row.key < end, row.made <= high, row.ended > high)
-    return prepared(query.order_by(row.key).limit(sa.bindparam("most", _ALL, sa.BigInteger)), dialect)
+    query = sa.select(*columns).where(key >= start, key < end, *_committed())
+    return prepared(query.order_by(key).limit(_most()), dialect)
 
 
 @lru_cache(maxsize=64)
 def _of_keys(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...], size: int) -> Prepared:
     """``:most`` at most of the rows with one of ``size`` keys that the write ids up to ``:high`` see."""
-    row, high = schema.partitions.c, sa.bindparam("high", 0, sa.BigInteger)
     keys = [sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)]
-    query = sa.select(*columns).where(row.key.in_(keys), row.made <= high, row.ended > high)
-    return prepared(query.limit(sa.bindparam("most", _ALL, sa.BigInteger)), dialect)
+    query = sa.select(*columns).where(schema.partitions.c.key.in_(keys), *_committed())
+    return prepared(query.limit(_most()), dialect)
+
+
+@lru_cache(maxsize=64)
+def _of_ranges(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...], size: int) -> Prepared:
+    """``:most`` at most of the rows in ``size`` stretches that the write ids up to ``:high`` see."""
+    return _of_stretches(dialect, schema.partitions.c.key, columns, _committed(), size)
+
+
+def _of_stretches(
+    dialect: sa.Dialect,
+    key: sa.Column[Any],
+    columns: tuple[sa.Column[Any], ...],
+    conditions: tuple[sa.ColumnElement[bool], ...],
+    size: int,
+) -> Prepared:
+    return prepared(stretches.joined(dialect, key, columns, conditions, size, {}).limit(_most()), dialect)
+
+
+def _committed() -> tuple[sa.ColumnElement[bool], ...]:
+    """What a list of write ids without open and aborted ones sees of partitions."""
+    row, high = schema.partitions.c, sa.bindparam("high", 0, sa.BigInteger)
+    return row.made <= high, row.ended > high
+
+
+def _most() -> sa.BindParameter[int]:
+    return sa.bindparam("most", _ALL, sa.BigInteger)
 
 
 def _with(

@@ -70,6 +70,8 @@ def residual_of(scans: Sequence[Scan], widths: Sequence[int | None], key: sa.Col
     ``scans`` are in key order, as ``scan_plans`` answers them; ``widths`` is what ``keys.width_of`` says of the types.
     Linear in the filters; the condition reads the key and names values at most ``MAX_SIZE`` times in all.
     """
+    if not any(scan.filters for scan in scans):
+        return Residual(None, True)
     tests = _Tests(tuple(widths), key)
     runs = [tuple(run) for _, run in groupby(scans, key=attrgetter("filters"))]
     found: list[_Test] = []

@@ -27,6 +27,8 @@ Comparand = Callable[[Column, Literal], KeyRange | None]
 
 _NULLS, _VALUES = KeyRange(NULL, NOT_NULL), KeyRange(NOT_NULL, TOP)
 _TEXTS = ("string", "varchar", "char")
+#: ``p < 1`` is FALSE where ``p >= 1`` is TRUE.
+_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 @dataclass(frozen=True)
@@ -168,23 +170,25 @@ class _Binder:
         index = self._index(tree)
         if isinstance(tree, f.Like):
             return self._like(tree, index, negated)
-        true, false = self._ranges(tree, self.columns[index])
-        return FieldIn(index, false if negated else true)
+        return FieldIn(index, self._ranges(tree, self.columns[index], negated))
 
-    def _ranges(self, tree: f.Predicate, column: Column) -> tuple[FieldRanges, FieldRanges]:
-        """The fields of which a predicate is TRUE, and those of which it is FALSE; NULL is neither."""
+    def _ranges(self, tree: f.Predicate, column: Column, negated: bool) -> FieldRanges:
+        """The fields of which a predicate is TRUE or, ``negated``, FALSE; NULL is neither."""
         if isinstance(tree, f.IsNull):
-            return (_NULLS,), (_VALUES,)
+            return (_VALUES,) if negated else (_NULLS,)
         if isinstance(tree, f.Comparison):
-            return _compared(tree.op, self.comparand(column, tree.value))
+            return _compared(_OPPOSITE[tree.op] if negated else tree.op, self.comparand(column, tree.value))
         if isinstance(tree, f.Between):
-            from_low, below = _compared(">=", self.comparand(column, tree.low))
-            to_high, above = _compared("<=", self.comparand(column, tree.high))
-            return intersection(from_low, to_high), merged((*below, *above))
+            low, high = self.comparand(column, tree.low), self.comparand(column, tree.high)
+            if negated:
+                return merged((*_compared("<", low), *_compared(">", high)))
+            return intersection(_compared(">=", low), _compared("<=", high))
         assert isinstance(tree, f.InList)
         places = [self.comparand(column, value) for value in tree.values]
         true = merged(place for place in places if place is not None)
-        return true, () if None in places else _complement(true)
+        if negated:
+            return () if None in places else _complement(true)
+        return true
 
     def _like(self, tree: f.Like, index: int, negated: bool) -> ScanFilter:
         column = self.columns[index]
@@ -219,9 +223,10 @@ class _Binder:
         )
 
 
-def _compared(op: str, place: KeyRange | None) -> tuple[FieldRanges, FieldRanges]:
+def _compared(op: str, place: KeyRange | None) -> FieldRanges:
+    """The values for which a comparison with a place is TRUE; ``None`` is NULL's: none."""
     if place is None:
-        return (), ()
+        return ()
     less, equal, more = KeyRange(NOT_NULL, place.start), place, KeyRange(place.end, TOP)
     true = {
         "=": (equal,),
@@ -231,8 +236,7 @@ def _compared(op: str, place: KeyRange | None) -> tuple[FieldRanges, FieldRanges
         ">": (more,),
         ">=": (equal, more),
     }[op]
-    ranges = merged(one & _VALUES for one in true)
-    return ranges, _complement(ranges)
+    return merged(one & _VALUES for one in true)
 
 
 def _complement(ranges: FieldRanges) -> FieldRanges:

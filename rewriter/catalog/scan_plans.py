@@ -5,11 +5,11 @@ range expresses. Laid out over the key, equalities on leading columns and then r
 keys, ``[start ScanMarker, end ScanMarker)``; what the stretch does not decide is the scan's filter. Scans that overlap
 or touch are one, so no key is visited twice.
 
-Two bounds keep a plan small. An AND of ORs is multiplied out only up to ``MAX_SCANS`` conjunctions; beyond, the longer
-OR is taken as what its branches allow column by column, and stays as a test. More than ``MAX_SCANS`` stretches are
-joined with their neighbours to that many, each tested by the filter. So what a plan visits beyond the keys that some
-branch needs is at most what lies between neighbours that were joined, or under values of leading columns that another
-branch of an AND of many ORs asked for.
+Two bounds keep a plan small. An AND of ORs is multiplied out only up to ``MAX_PRODUCT`` conjunctions; beyond, the
+longer OR is taken as what its branches allow column by column, and stays as a test. More than ``MAX_SCANS`` stretches
+are joined with their neighbours to that many, each tested by the filter. So what a plan visits beyond the keys that
+some branch needs is at most what lies between neighbours that were joined, or under values of leading columns that
+another branch of an AND of many ORs asked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from rewriter.catalog.keys import KeyRange, merged
 from rewriter.catalog.models import Column
 from rewriter.catalog.scan_filters import AllOf, AnyOf, FieldIn, FieldRanges, ScanFilter, intersection, within
 
-MAX_SCANS = 64
+#: The most conjunctions that an AND of ORs is multiplied out to.
+MAX_PRODUCT = 64
+#: The most stretches of keys of one plan: as many as one statement reads.
+MAX_SCANS = 256
 
 _Item = TypeVar("_Item")
 
@@ -141,7 +144,7 @@ class PartitionFilterGenerator:
             if isinstance(part, FieldIn):
                 continue
             plan = self.plan(part)
-            if len(found.plans) * len(plan.plans) > max(MAX_SCANS, len(found.plans), len(plan.plans)):
+            if len(found.plans) * len(plan.plans) > max(MAX_PRODUCT, len(found.plans), len(plan.plans)):
                 exact = False
                 if len(plan.plans) >= len(found.plans):
                     plan = self._outline(plan)

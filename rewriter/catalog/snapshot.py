@@ -249,7 +249,9 @@ class Snapshot:
         scans = laid_out(plan, table.partition_columns, prefix(table.id))
         if ranges is not None:
             scans = within_ranges(scans, ranges)
-        return Lookup(self._database, table, self.write_ids(table.id), scans, index_ways(plan, table))
+        # Where the scans leave nothing open they visit what they answer, and no index does better.
+        indexes = index_ways(plan, table) if any(scan.filters for scan in scans) else ()
+        return Lookup(self._database, table, self.write_ids(table.id), scans, indexes)
 
     def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
         """All partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""

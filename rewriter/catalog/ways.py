@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sqlalchemy as sa
-
 from rewriter.catalog import keys, reads, schema
+from rewriter.catalog.database import Database
 from rewriter.catalog.keys import NULL, KeyRange, merged
 from rewriter.catalog.models import Table
 from rewriter.catalog.scan_plans import FilterPlan, ScanPlan, only_keys, stretches_of
@@ -81,19 +80,19 @@ def _is_value(one: KeyRange, width: int | None) -> bool:
     return whole and one.end == keys.after(one.start)
 
 
-def choose(connection: sa.Connection, scanned: Sequence[KeyRange], indexes: Sequence[IndexWay]) -> Choice:
+def choose(database: Database, scanned: Sequence[KeyRange], indexes: Sequence[IndexWay]) -> Choice:
     """The cheapest way to what the scans find; ties go to the keys. A statement for each way and bound."""
     if not scanned or not indexes:
         return Choice(None, 0, not scanned)
     bound = FIRST_COUNT
     while bound <= LOOK_UP * MOST_GATHERED:
         found: list[tuple[int, Choice]] = []
-        counted = reads.entry_count(connection, schema.partitions.c.key, scanned, bound + 1)
+        counted = reads.entry_count(database, schema.partitions.c.key, scanned, bound + 1)
         if counted <= bound:
             found.append((counted, Choice(None, counted, True)))
         for index in indexes:
             most = bound // LOOK_UP
-            entries = reads.entry_count(connection, schema.partition_fields.c.place, index.stretches, most + 1)
+            entries = reads.entry_count(database, schema.partition_fields.c.place, index.stretches, most + 1)
             if entries <= most:
                 found.append((LOOK_UP * entries, Choice(index, entries, True)))
         if found:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lark import Lark
-from lark import Token as LarkToken
-from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer
 
 from rewriter.errors import ParseError, Span
@@ -25,15 +22,15 @@ from rewriter.grammar.filters import Filter, check_depth
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.grammar.queries import starts_query
 from rewriter.grammar.statements import Statement
+from rewriter.grammar.tables import END, Parse, Tables, accepted
 
-_END = "$END"
 _BY_KIND = {TokenKind.IDENTIFIER: "NAME", TokenKind.STRING: "STRING", TokenKind.NUMBER: "NUMBER"}
 _READABLE = {
     "NAME": "a name",
     "STRING": "a string",
     "NUMBER": "a number",
     "QUERY": "a query",
-    _END: "the end of the statement",
+    END: "the end of the statement",
 }
 #: Keywords that are no names where the grammar wants them, so that a long filter is read in one go.
 _RESERVED = frozenset({"NOT", "NULL", "TRUE", "FALSE"})
@@ -83,19 +80,18 @@ def parse_filter_tokens(tokens: Sequence[Token], text: str) -> Filter:
 
 def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
     """What the rule ``start`` makes of the tokens; ``SyntaxFailure`` where it does not fit."""
-    state = _grammar().lark.parse_interactive(start=start)
+    state = Parse(_grammar().tables, start)
     fed: list[Terminal] = []
     retreat: tuple[int, Terminal] | None = None
     furthest: SyntaxFailure | None = None
     index = 0
     while True:
-        options = _options(tokens, index, text, state.choices())
+        options = _options(tokens, index, text, state.choices)
         if len(options) > 1:
             retreat = (index, options[1])
-        fits, statement = _feed(state, options[0]) if options else (False, None)
-        if statement is not None:
-            return statement
-        if fits:
+        if options and state.feed(options[0]):
+            if options[0].type == END:
+                return state.result
             fed.append(options[0])
             index = len(tokens) if options[0].type == "QUERY" else index + 1
             continue
@@ -105,8 +101,8 @@ def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
             raise furthest
         (index, name), retreat = retreat, None
         fed = [*fed[:index], name]
-        state = _grammar().lark.parse_interactive(start=start)
-        if not all(_feed(state, terminal)[0] for terminal in fed):
+        state = Parse(_grammar().tables, start)
+        if not all(map(state.feed, fed)):
             raise furthest
         index += 1
 
@@ -119,7 +115,7 @@ def keywords() -> frozenset[str]:
 class _Grammar(NamedTuple):
     """The compiled grammar; ``types`` are the terminals by what is typed, ``spellings`` the reverse."""
 
-    lark: Lark
+    tables: Tables
     types: dict[str, str]
     spellings: dict[str, str]
 
@@ -145,23 +141,16 @@ def _grammar() -> _Grammar:
         maybe_placeholders=True,
     )
     types = {terminal.pattern.value: terminal.name for terminal in lark.terminals if terminal.pattern}
-    return _Grammar(lark, types, {name: spelling for spelling, name in types.items()})
-
-
-def _feed(state: Any, terminal: Terminal) -> tuple[bool, Any]:
-    """Whether the terminal fits, and the statement or filter once the end was fed."""
-    try:
-        return True, state.feed_token(terminal)
-    except UnexpectedToken:
-        return False, None
+    return _Grammar(Tables.of(lark), types, {name: spelling for spelling, name in types.items()})
 
 
 def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> list[Terminal]:
     """What the token can be in this state of the parser, the likelier first."""
     if index == len(tokens):
         end = tokens[-1].end
-        return [Terminal(_END, Token(TokenKind.OPERATOR, "", end, end))]
+        return [Terminal(END, Token(TokenKind.OPERATOR, "", end, end))]
     token = tokens[index]
+    kind = token.kind
     # Only INSERT and CREATE VIEW … AS end in a query; elsewhere the state's lookahead may merely seem to allow one.
     if (
         "QUERY" in choices
@@ -171,11 +160,8 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     ):
         start, end = token.start, tokens[-1].end
         return [Terminal("QUERY", Token(TokenKind.WORD, text[start:end], start, end))]
-    if token.kind in (TokenKind.WORD, TokenKind.OPERATOR):
-        types = [_grammar().types.get(token.upper, "")]
-    else:
-        types = [_BY_KIND.get(token.kind, "")]
-    if token.kind is TokenKind.WORD:
+    types = [_BY_KIND[kind] if kind in _BY_KIND else _grammar().types.get(token.upper, "")]
+    if kind is TokenKind.WORD:
         if types[0] in ("DATE", "TIMESTAMP") and "NAME" in choices and not _is_string(tokens, index + 1):
             types = []
         if not (types and types[0] in _RESERVED and types[0] in choices):
@@ -225,15 +211,9 @@ def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal], 
 def _expected(fed: Sequence[Terminal], start: str) -> list[str]:
     """The terminals that the grammar accepts after ``fed``, the likelier first."""
     grammar = _grammar()
-    state = grammar.lark.parse_interactive(start=start)
-    conf = copy(state.parser_state.parse_conf)
-    conf.callbacks = {}
-    state.parser_state.parse_conf = conf
-    for terminal in fed:
-        state.feed_token(LarkToken(terminal.type, ""))
-    accepted = state.accepts()
+    fitting = accepted(grammar.tables, start, [terminal.type for terminal in fed])
     words = sorted(grammar.spellings, key=lambda name: not grammar.spellings[name].isalpha())
-    return [name for name in (*_READABLE, *words) if name in accepted]
+    return [name for name in (*_READABLE, *words) if name in fitting]
 
 
 def _readable(terminal: str) -> str:
