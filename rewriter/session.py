@@ -52,7 +52,7 @@ from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.store import Catalog
 from rewriter.catalog.temporary import plainly
 from rewriter.context import Context
-from rewriter.errors import EngineError, Error, InterfaceError, ProgrammingError, Span
+from rewriter.errors import EngineError, Error, InterfaceError, NotSupportedError, ProgrammingError, Span
 from rewriter.exec.engine import Engine
 from rewriter.grammar import statements as s
 from rewriter.grammar.lexer import split_statements
@@ -209,7 +209,7 @@ class Session:
             if self._database != DEFAULT_DATABASE:
                 statement = qualified(statement, self._database, context.is_temporary)
             try:
-                return _RUNNERS[type(statement)](statement, context)
+                return self._run(statement, context)
             except EngineError:
                 context.snapshot.check_readable()  # An engine misses a file; why it is gone, the catalog knows.
                 raise
@@ -332,11 +332,20 @@ class Session:
         if transaction is None:
             raise none_open(word).at(statement.span)
         self._transaction = None
-        if isinstance(statement, s.Commit):
-            transaction.commit()
-        else:
-            transaction.rollback()
+        try:
+            (transaction.commit if isinstance(statement, s.Commit) else transaction.rollback)()
+        except Error as error:
+            raise error.at(statement.span) from None
         return Result(word)
+
+    def _run(self, statement: s.Statement, context: Context) -> Result:
+        try:
+            return _RUNNERS[type(statement)](statement, context)
+        except NotSupportedError as error:
+            # The snapshot that refuses knows no places.
+            if error.condition == "CHANGED_IN_TRANSACTION":
+                error.at(statement.span)
+            raise
 
     def _check_part(self, statement: s.Statement) -> None:
         """Raises ``NotSupportedError`` NOT_IN_TRANSACTION for a statement that an open transaction does not take."""
