@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 
 import sqlalchemy as sa
 
@@ -54,7 +55,9 @@ def warm(
     if not isinstance(found, Table):
         return kept
     if TIMELINES in questions:
-        kept += cache.keep(object_id, TIMELINES, ids, read_timelines(database, object_id, ids), if_room=if_room)
+        # Readers are told of a damaged one.
+        with suppress(ValueError):
+            kept += cache.keep(object_id, TIMELINES, ids, read_timelines(database, object_id, ids), if_room=if_room)
     if PARTITIONS in questions:
         partitions = _all_partitions(database, found, ids, stop)
         if partitions is not None:
@@ -63,7 +66,10 @@ def warm(
 
 
 def read_timelines(database: Database, table_id: int, ids: ValidWriteIdList) -> reads.StoredTimelines:
-    """All stored timelines of a table, as they are shared: nobody can change them. One statement."""
+    """All stored timelines of a table, as they are shared: nobody can change them. One statement.
+
+    Raises ``ValueError`` where one is damaged.
+    """
     with database.read() as connection:
         found = reads.timelines(connection, table_id, ids)
     return {key: tuple(ranges) for key, ranges in found.items()}

@@ -349,6 +349,21 @@ def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: 
     assert failures[0] == 3
 
 
+def test_what_is_damaged_is_left_to_readers(w: Warehouse, fact: dict[str, Table]) -> None:
+    w.into(fact["hours"], *HOURS_OF_DAY)
+    w.catalog.use_cache(MIB, follow=False)
+    cache = w.catalog.cache
+    assert cache is not None
+    assert w.fresh("hours", P.HOURLY) == HOURS_OF_DAY
+    w.into(fact["hours"], "2013-01-02-00")
+    w.sql("UPDATE timeline_ranges SET end_ordinal = start_ordinal")
+    follow(w.catalog)
+    warming.prewarm(w.catalog._database, cache)
+    with pytest.raises(OperationalError) as caught:
+        w.fresh("hours", P.HOURLY)
+    assert caught.value.condition == "DAMAGED_TIMELINE"
+
+
 def test_prewarm_fills_what_readers_ask_for(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warming, "PAGE", 7)
     tables = [w.create(f"t{number}") for number in range(9)]
