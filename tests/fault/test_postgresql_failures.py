@@ -4,20 +4,14 @@ the next call works once it is back.
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from postgres import SERVER
+from private_postgres import Server, private_server
 
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
@@ -25,66 +19,17 @@ from rewriter.catalog.models import Column, DataFile, Table
 from rewriter.errors import OperationalError
 
 
-class Server:
-    """A PostgreSQL server of a test's own, with few connections, that can be stopped and started."""
-
-    def __init__(self, directory: Path) -> None:
-        import pgserver
-        from pgserver._commands import POSTGRES_BIN_PATH
-
-        self._server = pgserver.get_server(directory)
-        self._bin, self._directory = POSTGRES_BIN_PATH, directory
-        self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
-        self.sql("ALTER SYSTEM SET max_connections = 12")
-        self.stop()
-        self.start()
-
-    def sql(self, statement: str) -> list[Any]:
-        """Runs a statement behind the catalog's back."""
-        engine = sa.create_engine(self.url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-        with engine.connect() as connection:
-            result = connection.exec_driver_sql(statement)
-            return list(result) if result.returns_rows else []
-
-    def stop(self, how: str = "immediate") -> None:
-        """Stops it as a crash would, or ``fast``."""
-        self._control("stop", "-m", how)
-
-    def start(self) -> None:
-        """Starts it again; it recovers."""
-        socket = sa.make_url(self.url).query["host"]
-        self._control("start", "-l", str(self._directory / "log"), "-o", f'-h "" -k {socket}')
-
-    def close(self) -> None:
-        """Ends it, whoever started it last."""
-        self.stop()
-        self._server.cleanup()
-
-    def _control(self, *arguments: str) -> None:
-        owner = self._directory.owner()
-        command = [str(self._bin / "pg_ctl"), "-w", "-D", str(self._directory), *arguments]
-        subprocess.run(command, check=True, user=owner, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    if find_spec("pgserver") is None:
-        if os.environ.get(SERVER):
-            pytest.skip("nobody stops the server that is given, and pgserver, which makes another, is not there")
-        pytest.fail("pgserver is not installed here")
-    directory = Path(tempfile.mkdtemp(prefix="pg"))
-    made = Server(directory)
-    yield made
-    made.close()
-    shutil.rmtree(directory, ignore_errors=True)
+    with private_server(max_connections=12) as made:
+        yield made
 
 
 @pytest.fixture
 def catalog(tmp_path: Path, server: Server) -> Iterator[Catalog]:
     """A catalog in a schema of its own, with a table ``t`` that has a partition."""
     name = f"of_{tmp_path.name}".lower().replace("-", "_")
-    server.sql(f'CREATE SCHEMA "{name}"')
-    made = Catalog.open(tmp_path, url_of(server, name))
+    made = Catalog.open(tmp_path, server.schema(name))
     with made.begin() as tx:
         columns = (Column("x", "int"),), (Column("dt", "string"),)
         tx.commit([CreateObject(Table(tx.allocate_id(), "t", *columns, "parquet", "/w/t"))])
@@ -94,17 +39,11 @@ def catalog(tmp_path: Path, server: Server) -> Iterator[Catalog]:
     server.sql(f'DROP SCHEMA "{name}" CASCADE')
 
 
-def url_of(server: Server, schema: str, settings: str = "") -> str:
-    """The URL of a schema, with settings of the connection."""
-    options = {"options": f"-csearch_path={schema} {settings}".rstrip()}
-    return sa.make_url(server.url).update_query_dict(options).render_as_string(hide_password=False)
-
-
 @contextmanager
 def opened(catalog: Catalog, server: Server, settings: str) -> Iterator[Catalog]:
     """The same catalog by connections with other settings."""
     schema = f"of_{catalog.warehouse.name}".lower().replace("-", "_")
-    with closing(Catalog.open(catalog.warehouse, url_of(server, schema, settings))) as other:
+    with closing(Catalog.open(catalog.warehouse, server.url_of(schema, settings))) as other:
         yield other
 
 
@@ -186,7 +125,7 @@ def test_the_server_stops_in_the_middle_of_a_commit(catalog: Catalog, server: Se
 
 def test_somebody_holds_the_lock_of_writers(catalog: Catalog, server: Server) -> None:
     schema = f"of_{catalog.warehouse.name}".lower()
-    holder = sa.create_engine(url_of(server, schema))
+    holder = sa.create_engine(server.url_of(schema))
     with opened(catalog, server, "-clock_timeout=300ms") as waiting, holder.connect() as held:
         before = state(waiting.snapshot())
         held.exec_driver_sql("SELECT value FROM counters WHERE name = 'commit' FOR UPDATE")
@@ -201,7 +140,7 @@ def test_somebody_holds_the_lock_of_writers(catalog: Catalog, server: Server) ->
 
 def test_an_answer_takes_too_long(catalog: Catalog, server: Server) -> None:
     schema = f"of_{catalog.warehouse.name}".lower()
-    holder = sa.create_engine(url_of(server, schema))
+    holder = sa.create_engine(server.url_of(schema))
     with opened(catalog, server, "-cstatement_timeout=300ms") as waiting, holder.connect() as held:
         before = state(waiting.snapshot())
         held.exec_driver_sql("LOCK TABLE partitions IN ACCESS EXCLUSIVE MODE")

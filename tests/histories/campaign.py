@@ -26,7 +26,7 @@ class Size:
     """How many processes a history has, and how much each does."""
 
     workers: int = 4
-    steps: int = 30
+    steps: int = 24
 
 
 class HistoryError(AssertionError):
@@ -61,13 +61,20 @@ def _one(seed: int, warehouse: Path, url: str | None, size: Size, reader: Reader
     catalog = Catalog.open(warehouse, url)
     try:
         build(catalog)
-        killed = [rng.randrange(30, 40 * size.steps) if rng.random() < 0.35 else 0 for _ in range(size.workers)]
-        tasks = [Task(warehouse, url, seed, n, size.steps, moment, plant) for n, moment in enumerate(killed)]
+        tasks = [Task(warehouse, url, seed, n, size.steps, *_death(rng, size), plant) for n in range(size.workers)]
         children = [started(task, reader) for task in tasks]
         statuses = [os.waitpid(child, 0)[1] for child in children]
         for task, status in zip(tasks, statuses, strict=True):
-            died = os.WIFSIGNALED(status) and task.killed_at > 0
+            died = os.WIFSIGNALED(status) and (task.killed_at or task.killed_after)
             assert status == 0 or died, f"{task} has failed: {task.failure.read_text(encoding='utf-8')}"
         return checking.check(catalog, url)
     finally:
         catalog.close()
+
+
+def _death(rng: random.Random, size: Size) -> tuple[int, float]:
+    """When a process dies: at which call of the database, and after how many seconds; 0 is never."""
+    chance = rng.random()
+    if chance < 0.2:
+        return rng.randrange(30, 40 * size.steps), 0.0
+    return 0, rng.uniform(0.05, 0.03 * size.steps) if chance < 0.4 else 0.0

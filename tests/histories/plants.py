@@ -56,7 +56,8 @@ def two_steps() -> None:
 
     def late(context: CommitContext) -> None:
         context.connection.exec_driver_sql("COMMIT")
-        context.connection.exec_driver_sql("BEGIN")
+        sqlite = context.connection.dialect.name == "sqlite"
+        context.connection.exec_driver_sql("BEGIN IMMEDIATE" if sqlite else "BEGIN")
         real(context)
 
     _replace(CommitContext, "write_log", late)

@@ -62,17 +62,17 @@ def _seeds(first: int, number: int) -> range:
 def test_histories(directory: Path, databases: Databases, first: int) -> None:
     tally = run(_seeds(first, 10), directory, databases, Size())
     print(f"seeds {first} to {first + 9}: {tally}")
-    assert AGAIN or (tally.commits > 300 and tally.conflicts > 20 and tally.answers > 300)
+    assert AGAIN or (tally.commits > 80 and tally.conflicts > 3 and tally.answers > 80)
 
 
 @pytest.mark.parametrize("plant", PLANTS)
-def test_planted_bugs_are_found(directory: Path, databases: Databases, plant: str) -> None:
+def test_planted_bugs_are_found(directory: Path, plant: str) -> None:
     with pytest.raises(HistoryError):
-        run(_seeds(1000, 20), directory, databases, Size(), plant=plant)
+        run(_seeds(1000, 20), directory, _in_the_warehouse, Size(), plant=plant)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(10_000, 12_000, 100))
 def test_many_histories(directory: Path, databases: Databases, first: int) -> None:
-    size = Size(steps=25 if first % 200 else 200)
+    size = Size(steps=24 if first % 500 else 200)
     print(f"seeds {first} to {first + 99}: {run(_seeds(first, 100), directory, databases, size)}")

@@ -29,7 +29,10 @@ Reader = Callable[[Path, "str | None"], Catalog]
 
 @dataclass(frozen=True)
 class Task:
-    """What one process does. ``killed_at`` counts calls of the database, 0 is never; ``plant`` names a planted bug."""
+    """What one process does. ``plant`` names a planted bug.
+
+    It dies at its call of the database number ``killed_at``, or ``killed_after`` so many seconds; 0 is never.
+    """
 
     warehouse: Path
     url: str | None
@@ -37,6 +40,7 @@ class Task:
     number: int
     steps: int
     killed_at: int = 0
+    killed_after: float = 0.0
     plant: str = ""
 
     @property
@@ -65,6 +69,9 @@ def _work(task: Task, reader: Reader) -> NoReturn:
     try:
         if task.killed_at:
             _kill_at(task.killed_at)
+        if task.killed_after:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # It ends the process as SIGKILL does.
+            signal.setitimer(signal.ITIMER_REAL, task.killed_after)
         if task.plant:
             plants.PLANTS[task.plant]()
         Worker(task, reader).run()
@@ -106,7 +113,7 @@ class Worker:
             chance = self._rng.random()
             if chance < 0.3:
                 self._read()
-            elif chance < 0.97:
+            elif chance < 0.95:
                 self._write()
             elif chance < 0.99:
                 started = time.monotonic()

@@ -1,0 +1,146 @@
+"""A writer that stops at any point of an INSERT or a DROP and is killed there: before or after, and readers go on."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rewriter.catalog import Catalog, Snapshot
+from rewriter.catalog.changes import Change, CreateObject, DropPartitions, PartitionWrite, WritePartitions
+from rewriter.catalog.keys import encode
+from rewriter.catalog.models import Column, Cube, DataFile, Fact, Storage, StorageTable, Table
+from rewriter.catalog.transaction import Transaction
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+
+PERIODS = {"days": UpdatePeriod.DAILY, "months": UpdatePeriod.MONTHLY}
+DAYS = [f"2013-01-{day:02d}" for day in range(1, 11)]
+
+#: How long a reader may take on a slow machine, in seconds: far below what writers wait for each other.
+SOON = 10.0
+
+
+def insert(tx: Transaction, name: str, values: list[str]) -> Change:
+    """A write of these partitions."""
+    table = tx.snapshot.table(name)
+    write_id = tx.write_id(table)
+    parts = tuple(PartitionWrite((v,), (DataFile(f"/w/{name}/{write_id}/{v}", 1, 1),)) for v in values)
+    return WritePartitions(table, write_id, parts, overwrite=False)
+
+
+def drop(tx: Transaction) -> Change:
+    """The end of three days."""
+    table = tx.snapshot.table("days")
+    return DropPartitions(table, tuple(encode(table.id, ["string"], [day]) for day in DAYS[2:5]))
+
+
+ACTIONS: dict[str, Callable[[Transaction], Change]] = {
+    "INTO": lambda tx: insert(tx, "days", [*DAYS[5:], "2013-02-01"]),
+    "DROP": drop,
+}
+
+
+def warehouse(directory: Path, url: str | None) -> Catalog:
+    """Days with a month over them, which is fresh."""
+    catalog = Catalog.open(directory, url)
+    with catalog.begin() as tx:
+        columns = (Column("dt", "string"),)
+        tables = [Table(tx.allocate_id(), name, (), columns, "parquet", f"/w/{name}") for name in PERIODS]
+        stored = (StorageTable(n, "t", {p: TimeLayout.of(p, [("dt", None)])}) for n, p in PERIODS.items())
+        cube = Cube(tx.allocate_id(), "c", (), (), ("t",), ("t",))
+        fact = Fact(tx.allocate_id(), "f", "c", (Storage("s", tuple(stored)),))
+        tx.commit([*map(CreateObject, tables), CreateObject(cube), CreateObject(fact)])
+    for name, values in (("days", DAYS), ("months", ["2013-01"])):
+        with catalog.begin() as tx:
+            tx.commit([insert(tx, name, values)])
+    return catalog
+
+
+def state(snapshot: Snapshot) -> tuple[object, ...]:
+    """All that a reader sees."""
+    seen: list[object] = [snapshot.sequence]
+    for table in snapshot.tables():
+        seen += [snapshot.partitions(table), snapshot.files(table)]
+        for line in (snapshot.timeline, snapshot.outdated, snapshot.retired):
+            seen.append(line(table.name, PERIODS[table.name], "t").ranges())
+    return tuple(seen)
+
+
+def stopped_at(directory: Path, url: str | None, action: str, moment: int) -> int | None:
+    """A process that does it and has stopped at the n-th moment; ``None`` where it has ended before.
+
+    Moments are: before each statement of the database, behind it, and before each COMMIT.
+    """
+    child = os.fork()
+    if child == 0:
+        gc.disable()
+        code = 1
+        try:
+            _run(directory, url, action, moment)
+            code = 0
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, os.WUNTRACED)[1]
+    if os.WIFSTOPPED(status):
+        return child
+    assert status == 0, f"{action} has failed at moment {moment}"
+    return None
+
+
+def _run(directory: Path, url: str | None, action: str, moment: int) -> None:
+    seen = 0
+
+    def count(*_: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == moment:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    catalog = Catalog.open(directory, url)
+    for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
+        sa.event.listen(sa.Engine, name, count)
+    with catalog.begin() as tx:
+        tx.commit([ACTIONS[action](tx)])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_stopped_and_killed_at_every_call(tmp_path: Path, catalog_url: str | None, action: str) -> None:
+    catalog = warehouse(tmp_path, catalog_url)
+    old, before = catalog.snapshot(), state(catalog.snapshot())
+    # A process costs more than a statement: on PostgreSQL every fifth moment is tried, each time others.
+    stride, moment = (1, 1) if catalog_url is None else (5, 1 + len(action) % 5)
+    tried = 0
+    while (child := stopped_at(tmp_path, catalog_url, action, moment)) is not None:
+        start = time.monotonic()
+        assert state(catalog.snapshot()) == before, f"{action} is half done at moment {moment}"
+        assert time.monotonic() - start < SOON, f"{action} has stopped at moment {moment}, and readers with it"
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert state(catalog.snapshot()) == before, f"{action} is half done, killed at moment {moment}"
+        moment, tried = moment + stride, tried + 1
+    assert tried > 60 // stride
+    after = state(catalog.snapshot())
+    assert after != before
+    assert catalog.snapshot().sequence == old.sequence + 1
+    _check_after(catalog.snapshot(), action)
+    assert state(old) == before  # Who began before sees what was then, whoever dies.
+    with catalog.begin() as tx:
+        tx.commit([insert(tx, "days", ["2013-03-01"])])
+    events = catalog.events(limit=10_000)
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+
+
+def _check_after(snapshot: Snapshot, action: str) -> None:
+    days = snapshot.table("days")
+    fresh = snapshot.timeline("months", UpdatePeriod.MONTHLY, "t").count
+    assert (len(snapshot.partitions(days)), len(snapshot.files(days)), fresh) == {
+        "INTO": (11, 16, 0),
+        "DROP": (7, 7, 1),  # Retention outdates nothing.
+    }[action]

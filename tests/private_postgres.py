@@ -1,0 +1,84 @@
+"""A PostgreSQL server that one test has for itself: to stop it, to fill it, to have more connections."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from postgres import SERVER
+
+
+class Server:
+    """A server of a test's own, with as many connections as it asks for, which can be stopped and started."""
+
+    def __init__(self, directory: Path, max_connections: int) -> None:
+        import pgserver
+        from pgserver._commands import POSTGRES_BIN_PATH
+
+        self._server = pgserver.get_server(directory)
+        self._bin, self._directory = POSTGRES_BIN_PATH, directory
+        self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+        self.sql(f"ALTER SYSTEM SET max_connections = {max_connections}")
+        self.stop("fast")
+        self.start()
+
+    def sql(self, statement: str) -> list[Any]:
+        """Runs a statement behind the catalog's back."""
+        engine = sa.create_engine(self.url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            result = connection.exec_driver_sql(statement)
+            return list(result) if result.returns_rows else []
+
+    def schema(self, name: str) -> str:
+        """The URL of a new schema."""
+        self.sql(f'CREATE SCHEMA "{name}"')
+        return self.url_of(name)
+
+    def url_of(self, schema: str, settings: str = "") -> str:
+        """The URL of a schema, with settings of its connections."""
+        options = {"options": f"-csearch_path={schema} {settings}".rstrip()}
+        return sa.make_url(self.url).update_query_dict(options).render_as_string(hide_password=False)
+
+    def stop(self, how: str = "immediate") -> None:
+        """Stops it as a crash would, or ``fast``."""
+        self._control("stop", "-m", how)
+
+    def start(self) -> None:
+        """Starts it again; it recovers."""
+        socket = sa.make_url(self.url).query["host"]
+        self._control("start", "-l", str(self._directory / "log"), "-o", f'-h "" -k {socket}')
+
+    def close(self) -> None:
+        """Ends it, whoever started it last."""
+        self.stop()
+        self._server.cleanup()
+
+    def _control(self, *arguments: str) -> None:
+        owner = self._directory.owner()
+        command = [str(self._bin / "pg_ctl"), "-w", "-D", str(self._directory), *arguments]
+        subprocess.run(command, check=True, user=owner, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+
+
+@contextmanager
+def private_server(max_connections: int) -> Iterator[Server]:
+    """Up in a few seconds. Where a server is given, and pgserver is not there to make another, the test is skipped."""
+    if find_spec("pgserver") is None:
+        if os.environ.get(SERVER):
+            pytest.skip("the server that is given serves others, and pgserver, which makes another, is not there")
+        pytest.fail("pgserver is not installed here")
+    directory = Path(tempfile.mkdtemp(prefix="pg"))
+    made = Server(directory, max_connections)
+    try:
+        yield made
+    finally:
+        made.close()
+        shutil.rmtree(directory, ignore_errors=True)
