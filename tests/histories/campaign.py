@@ -15,7 +15,7 @@ from rewriter.catalog import Catalog
 from . import checking
 from .checking import Tally
 from .operations import build
-from .worker import Reader, Task, started
+from .worker import Task, started
 
 #: Opens an empty database for one history, and drops it behind; ``None`` is the file in the warehouse.
 Databases = Callable[[], AbstractContextManager["str | None"]]
@@ -38,7 +38,6 @@ def run(
     directory: Path,
     databases: Databases,
     size: Size,
-    reader: Reader = Catalog.open,
     plant: str = "",
 ) -> Tally:
     """Runs the histories of these seeds; ``HistoryError`` at the first that is wrong, whose warehouse is kept."""
@@ -47,7 +46,7 @@ def run(
         warehouse = directory / f"history-{seed}"
         with databases() as url:
             try:
-                total += _one(seed, warehouse, url, size, reader, plant)
+                total += _one(seed, warehouse, url, size, plant)
             except Exception as error:
                 raise HistoryError(
                     f"seed {seed} ({warehouse}): {error!r}\nREWRITER_HISTORY={seed} runs it again"
@@ -56,13 +55,13 @@ def run(
     return total
 
 
-def _one(seed: int, warehouse: Path, url: str | None, size: Size, reader: Reader, plant: str) -> Tally:
+def _one(seed: int, warehouse: Path, url: str | None, size: Size, plant: str) -> Tally:
     rng = random.Random(seed)
     catalog = Catalog.open(warehouse, url)
     try:
         build(catalog)
         tasks = [Task(warehouse, url, seed, n, size.steps, *_death(rng, size), plant) for n in range(size.workers)]
-        children = [started(task, reader) for task in tasks]
+        children = [started(task) for task in tasks]
         statuses = [os.waitpid(child, 0)[1] for child in children]
         for task, status in zip(tasks, statuses, strict=True):
             died = os.WIFSIGNALED(status) and (task.killed_at or task.killed_after)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rewriter.catalog import Snapshot, conflicts, factwork, reads
+from rewriter.catalog.cache import CatalogCache
+from rewriter.catalog.cache_metrics import Miss
 from rewriter.catalog.context import CommitContext
 from rewriter.catalog.store import Catalog
 from rewriter.catalog.timelines import TimelineChange
@@ -77,11 +79,24 @@ def zombies() -> None:
     _replace(CommitContext, "_close_transaction", revived)
 
 
+def lists_are_not_compared() -> None:
+    """What a cache has is taken for what every snapshot sees."""
+    _replace(CatalogCache, "_miss", lambda _self, _id, entry, _ids: Miss.ABSENT if entry is None else None)
+
+
 def _replace(owner: Any, name: str, value: Callable[..., Any]) -> None:
     setattr(owner, name, value)
 
 
 PLANTS: dict[str, Callable[[], None]] = {
     plant.__name__: plant
-    for plant in (no_conflicts, late_commits_are_seen, stale_snapshots, rollups_stay_fresh, two_steps, zombies)
+    for plant in (
+        no_conflicts,
+        late_commits_are_seen,
+        stale_snapshots,
+        rollups_stay_fresh,
+        two_steps,
+        zombies,
+        lists_are_not_compared,
+    )
 }

@@ -9,12 +9,11 @@ import random
 import signal
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import sqlalchemy as sa
+from statements import watch
 
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.errors import ConflictError
@@ -22,9 +21,6 @@ from rewriter.errors import ConflictError
 from . import plants
 from .asking import ask, questions
 from .operations import changes, choose, sources
-
-#: Makes the catalog by which a worker reads; a cached one takes its place here.
-Reader = Callable[[Path, "str | None"], Catalog]
 
 
 @dataclass(frozen=True)
@@ -43,6 +39,15 @@ class Task:
     killed_after: float = 0.0
     plant: str = ""
 
+    def catalog(self) -> Catalog:
+        """Opens the catalog. Each process of a history has another kind of cache: none; a small one that nobody feeds;
+        one that a thread feeds; one that is fed now and then.
+        """
+        catalog = Catalog.open(self.warehouse, self.url)
+        if self.number % 4:
+            catalog.use_cache((0, 20_000, 1 << 20, 1 << 20)[self.number % 4], follow=self.number % 4 == 2)
+        return catalog
+
     @property
     def log(self) -> Path:
         """What it logs: a line of JSON for each thing that it was told."""
@@ -54,17 +59,17 @@ class Task:
         return self.log.with_suffix(".failure")
 
 
-def started(task: Task, reader: Reader) -> int:
+def started(task: Task) -> int:
     """The id of a process that has begun to work."""
     child = os.fork()
     if child == 0:
         # Engines that other tests started have threads, which the child has not: their objects must not be collected.
         gc.disable()
-        _work(task, reader)
+        _work(task)
     return child
 
 
-def _work(task: Task, reader: Reader) -> NoReturn:
+def _work(task: Task) -> NoReturn:
     code = 1
     try:
         if task.killed_at:
@@ -74,7 +79,7 @@ def _work(task: Task, reader: Reader) -> NoReturn:
             signal.setitimer(signal.ITIMER_REAL, task.killed_after)
         if task.plant:
             plants.PLANTS[task.plant]()
-        Worker(task, reader).run()
+        Worker(task).run()
         code = 0
     except BaseException:
         task.failure.write_text(traceback.format_exc(), encoding="utf-8")
@@ -83,27 +88,25 @@ def _work(task: Task, reader: Reader) -> NoReturn:
 
 
 def _kill_at(moment: int) -> None:
-    """Kills this process before or behind its n-th statement, or before a COMMIT."""
+    """Kills this process before its n-th statement."""
     seen = 0
 
-    def count(*_: object) -> None:
+    def count(_statement: str) -> None:
         nonlocal seen
         seen += 1
         if seen == moment:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
-        sa.event.listen(sa.Engine, name, count)
+    watch(count)
 
 
 class Worker:
     """Reads, writes and waits at random."""
 
-    def __init__(self, task: Task, reader: Reader) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
         self._rng = random.Random(f"{task.seed}/{task.number}")
-        self._catalog = Catalog.open(task.warehouse, task.url)
-        self._reader = reader(task.warehouse, task.url)
+        self._catalog = task.catalog()
         self._held: list[Snapshot] = []
         self._file = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
@@ -118,6 +121,9 @@ class Worker:
             elif chance < 0.99:
                 started = time.monotonic()
                 self._log(aborted=self._catalog.abort_dead(0.0), start=started)
+            elif self._catalog.follower is not None and chance < 0.995:
+                self._catalog.follower.catch_up()
+                self._catalog.follower.refresh()
             else:
                 self._pause(0.02)
 
@@ -128,7 +134,7 @@ class Worker:
             snapshot = self._held.pop(0)
             start = 0.0  # It may be as old as it is.
         else:
-            snapshot = self._reader.snapshot()
+            snapshot = self._catalog.snapshot()
         if self._rng.random() < 0.3:
             self._held.append(snapshot)
             self._log(read=snapshot.sequence, start=start, answers=[])
