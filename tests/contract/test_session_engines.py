@@ -54,6 +54,20 @@ def test_inserts_of_every_kind(session: Session, tmp_path: Path) -> None:
     assert set(tmp_path.rglob("*.parquet")) == before
 
 
+def test_several_statements_of_one_transaction_write_one_table(session: Session) -> None:
+    """They share a write id, and each has a directory of its own that engines read values from."""
+    session.execute("CREATE TABLE p (id INT) PARTITIONED BY (c STRING, d INT)")
+    session.execute("INSERT INTO p VALUES (1, 'a', 1)")
+    session.execute("START TRANSACTION")
+    session.execute("INSERT INTO p VALUES (2, 'a', 1), (3, 'b', 2)")
+    session.execute("INSERT INTO p VALUES (4, 'a', 1)")
+    session.execute("INSERT OVERWRITE p PARTITION (c='c', d=3) VALUES (5)")
+    session.execute("COMMIT")
+    expected = [(1, "a", 1), (2, "a", 1), (3, "b", 2), (4, "a", 1), (5, "c", 3)]
+    assert rows(session, "SELECT * FROM p ORDER BY id") == expected
+    assert rows(session, "SELECT id FROM p WHERE c = 'a' AND d = 1 ORDER BY id") == [(1,), (2,), (4,)]
+
+
 def test_external_tables_and_files(session: Session, tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("a,b\n1,x\n2,\n")
     session.execute(f"CREATE EXTERNAL TABLE e (a INT) PARTITIONED BY (p STRING) LOCATION '{tmp_path}/e'")
