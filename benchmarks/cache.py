@@ -6,14 +6,16 @@ measured; then it looks up a table, one of its partitions, and, where it has to 
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from benchmarks.lookups import postgresql_urls
-from benchmarks.timing import Figure, Table, ratio, seconds, shown
+from benchmarks.timing import Figure, Table, ratio, shown
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.cached import CachedCatalog
 from rewriter.catalog.changes import AddPartitions, AlterTable, CreateObject, PartitionWrite
@@ -49,12 +51,13 @@ def _measured(title: str, folder: Path, url: str | None) -> Table:
         transaction.commit([AddPartitions(table, tuple(PartitionWrite(one, ()) for one in values))])
     cached = Catalog.open(folder, url)
     cached.use_cache(MEMORY, follow=False)
-    slow, fast = _reads(store, 300), _reads(cached, 2000)
-    listed = _listed_reads(cached, 2000)
+    slow, fast, listed = _reads(store, 100), _reads(cached, 2000), _listed_reads(cached, 2000)
     figures = [
-        Figure("table and partition, from the store", slow, "with the table's list of write ids"),
-        Figure("table and partition, from memory", fast, f"{ratio(slow, fast)} less"),
-        Figure("the same, by callers with a list", listed, f"{ratio(slow, listed)} less; the list is parsed each time"),
+        Figure("table and partition, from the store", slow[0], f"with the table's list of write ids; {_cpu(slow)}"),
+        Figure("table and partition, from memory", fast[0], f"{ratio(slow[0], fast[0])} less; {_cpu(fast)}"),
+        Figure(
+            "— by callers that bring a list as text", listed[0], f"{ratio(slow[0], listed[0])} less; {_cpu(listed)}"
+        ),
     ]
     figures.append(_follower(folder, url, cached, table))
     figures += _beside_a_prewarm(folder, url)
@@ -71,13 +74,24 @@ def _table(catalog: Catalog, name: str) -> CatalogTable:
     return table
 
 
-def _reads(catalog: Catalog, number: int) -> float:
-    """The median of reads, each under a snapshot of its own."""
-    taken = []
-    for _ in range(number):
-        snapshot = catalog.snapshot()
-        taken.append(_timed(lambda s=snapshot: _read(s)))  # type: ignore[misc]
-    return sorted(taken)[number // 2]
+def _reads(catalog: Catalog, number: int) -> tuple[float, float]:
+    """The median of reads, each under a snapshot of its own: what a clock says, and what the CPU worked."""
+    return _medians([_both(partial(_read, catalog.snapshot())) for _ in range(number)])
+
+
+def _medians(taken: list[tuple[float, float]]) -> tuple[float, float]:
+    clock, worked = (statistics.median(some) for some in zip(*taken, strict=True))
+    return clock, worked
+
+
+def _both(run: Callable[[], object]) -> tuple[float, float]:
+    start, worked = time.perf_counter(), time.thread_time()
+    run()
+    return time.perf_counter() - start, time.thread_time() - worked
+
+
+def _cpu(taken: tuple[float, float]) -> str:
+    return f"CPU {shown(taken[1])}"
 
 
 def _read(snapshot: Snapshot) -> None:
@@ -85,10 +99,16 @@ def _read(snapshot: Snapshot) -> None:
         raise AssertionError("the partition is not found")
 
 
-def _listed_reads(catalog: Catalog, number: int) -> float:
+def _listed_reads(catalog: Catalog, number: int) -> tuple[float, float]:
     reads = CachedCatalog(catalog)
     ids = reads.valid_write_id_list("t")
-    return seconds(lambda: (reads.get_table("t", ids), reads.get_partition("t", _VALUES, ids)), number)
+    run = partial(_read_listed, reads, ids)
+    return _medians([_both(run) for _ in range(number)])
+
+
+def _read_listed(reads: CachedCatalog, ids: str) -> None:
+    reads.get_table("t", ids)
+    reads.get_partition("t", _VALUES, ids)
 
 
 def _follower(folder: Path, url: str | None, catalog: Catalog, table: CatalogTable) -> Figure:
@@ -100,10 +120,11 @@ def _follower(folder: Path, url: str | None, catalog: Catalog, table: CatalogTab
     writer.close()
     if catalog.follower is None:
         raise AssertionError("there is no follower")
-    start = time.perf_counter()
-    events = catalog.follower.catch_up()
-    spent = time.perf_counter() - start
-    return Figure(f"catch-up of a follower, {events:,} events", spent, f"{events / spent:,.0f} events/s")
+    before = catalog.cache_metrics()["events"]
+    spent = _both(catalog.follower.catch_up)
+    events = catalog.cache_metrics()["events"] - before
+    rate = f"{events / spent[0]:,.0f} events/s; {_cpu(spent)}"
+    return Figure(f"catch-up of a follower, {events:,} events", spent[0], rate)
 
 
 def _beside_a_prewarm(folder: Path, url: str | None) -> list[Figure]:

@@ -251,6 +251,11 @@ class CatalogCache:
             asked = ((one, self._log.newest(one), self._entries.questions(one)) for one in sorted(changed))
             return tuple((one, ids, questions) for one, ids, questions in asked if ids is not None and questions)
 
+    def room(self, *, if_room: bool) -> int:
+        """How many bytes an answer may take at most; with ``if_room`` without taking the place of others."""
+        with self._lock:
+            return self._entries.capacity - (self._entries.bytes if if_room else 0)
+
     def forget(self, object_id: int) -> None:
         """Lets go what is kept of an object."""
         with self._lock:

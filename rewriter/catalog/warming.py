@@ -12,7 +12,9 @@ import sqlalchemy as sa
 
 from rewriter.catalog import reads, schema
 from rewriter.catalog.cache import CatalogCache
+from rewriter.catalog.cache_entries import size_of
 from rewriter.catalog.cache_questions import DEFINITION, PARTITIONS, TIMELINES, Question
+from rewriter.catalog.codec import Object
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Partition, Table
@@ -25,8 +27,6 @@ LOGGER = logging.getLogger("rewriter.catalog.cache")
 PAGE = 200
 #: How long a list of transactions is used, in seconds. An older one costs one read later, never a wrong answer.
 LIST_LASTS = 120.0
-#: A set of more partitions is not read ahead; a reader that asks for it has it kept.
-MOST_PARTITIONS = 1_000_000
 
 #: Asked between two pages; TRUE ends the work.
 Stop = Callable[[], bool]
@@ -39,8 +39,6 @@ def warm(
     ids: ValidWriteIdList,
     questions: Collection[Question],
     stop: Stop = lambda: False,
-    *,
-    if_room: bool = False,
 ) -> int:
     """Reads an object under a list into the cache, and of a table what the questions ask for; how many answers.
 
@@ -51,6 +49,20 @@ def warm(
     if found is None:
         cache.forget(object_id)
         return 0
+    return _keep(database, cache, found, ids, questions, stop, if_room=False)
+
+
+def _keep(
+    database: Database,
+    cache: CatalogCache,
+    found: Object,
+    ids: ValidWriteIdList,
+    questions: Collection[Question],
+    stop: Stop,
+    *,
+    if_room: bool,
+) -> int:
+    object_id = found.id
     kept = int(cache.keep(object_id, DEFINITION, ids, found, if_room=if_room))
     if not isinstance(found, Table):
         return kept
@@ -59,7 +71,7 @@ def warm(
         with suppress(ValueError):
             kept += cache.keep(object_id, TIMELINES, ids, read_timelines(database, object_id, ids), if_room=if_room)
     if PARTITIONS in questions:
-        partitions = _all_partitions(database, found, ids, stop)
+        partitions = _all_partitions(database, found, ids, stop, cache.room(if_room=if_room))
         if partitions is not None:
             kept += cache.keep(object_id, PARTITIONS, ids, partitions, if_room=if_room)
     return kept
@@ -95,8 +107,7 @@ def prewarm(database: Database, cache: CatalogCache, stop: Stop = lambda: False)
         cache.learn(object_id, ids, sequence)
         if found is None:
             continue  # Made since the list of transactions was read.
-        kept = warm(database, cache, object_id, ids, (TIMELINES, PARTITIONS), stop, if_room=True)
-        if kept:
+        if _keep(database, cache, found, ids, (TIMELINES, PARTITIONS), stop, if_room=True):
             cache.name(found, sequence)
         done += isinstance(found, Table)
     return done
@@ -143,18 +154,20 @@ def _object_ids(database: Database) -> Iterator[int]:
 
 
 def _all_partitions(
-    database: Database, table: Table, ids: ValidWriteIdList, stop: Stop
+    database: Database, table: Table, ids: ValidWriteIdList, stop: Stop, room: int
 ) -> tuple[Partition, ...] | None:
     """All partitions of a table in key order, as many statements as pages; ``None`` where it was stopped, or where
-    they are too many.
+    they take more bytes than there is room for.
     """
     whole = KeyRange.of_prefix(prefix(table.id))
     found: list[Partition] = []
-    while not stop() and len(found) <= MOST_PARTITIONS:
+    taken = 0
+    while not stop() and taken <= room:
         began = time.monotonic()
         behind = found[-1].key + b"\x00" if found else whole.start
         page = reads.partition_page(database, table, ids, [KeyRange(behind, whole.end)], PAGE)
         found += page
+        taken += size_of((), page)
         if len(page) < PAGE:
             return tuple(found)
         # Half of the time belongs to the readers.

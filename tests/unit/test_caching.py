@@ -19,6 +19,7 @@ def metrics(session: Session) -> dict[str, int]:
 
 
 def test_a_session_keeps_nothing_until_it_is_told_to(tmp_path: Path) -> None:
+    threads = threading.active_count()
     with Session(tmp_path, "duckdb") as session:
         session.execute("CREATE TABLE t (x INT)")
         session.execute("DESCRIBE t")
@@ -26,6 +27,7 @@ def test_a_session_keeps_nothing_until_it_is_told_to(tmp_path: Path) -> None:
         session.execute(f"SET rewriter.cache_bytes = {MIB}")
         session.execute("DESCRIBE t")
         session.execute("DESCRIBE t")
+        assert threading.active_count() == threads + 1
         found = metrics(session)
         assert found["capacity_bytes"] == MIB
         assert found["hits"] > 0
@@ -35,7 +37,7 @@ def test_a_session_keeps_nothing_until_it_is_told_to(tmp_path: Path) -> None:
         assert set(metrics(session).values()) == {0}
         with pytest.raises(DataError):
             session.execute("SET rewriter.cache_bytes = many")
-    assert not [one for one in threading.enumerate() if one.name.startswith("catalog-")]
+        assert threading.active_count() == threads
 
 
 def test_two_sessions_with_caches_see_what_the_other_commits(tmp_path: Path, catalog_url: str | None) -> None:

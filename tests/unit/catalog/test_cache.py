@@ -316,9 +316,10 @@ def test_a_negative_size_is_refused(w: Warehouse) -> None:
 
 
 def test_a_follower_brings_another_instance_up_to_date(w: Warehouse) -> None:
-    table = w.create("t")
+    table, before_all = w.create("t"), threading.active_count()
     other = w.opened()
     other.use_cache(MIB)
+    assert threading.active_count() == before_all + 1
     assert other.snapshot().table("t") == table
     w.commit(lambda tx: [AlterTable(table, {"a": "1"})])
     wait_for(lambda: other.cache_metrics()["refreshed"] > 0)
@@ -328,7 +329,7 @@ def test_a_follower_brings_another_instance_up_to_date(w: Warehouse) -> None:
     assert after["hits"] == before["hits"] + 1
     assert after["lists_read"] == before["lists_read"]
     other.close()
-    assert not [one for one in threading.enumerate() if one.name == "catalog-cache"]
+    assert threading.active_count() == before_all
 
 
 def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,6 +397,22 @@ def test_a_prewarm_takes_no_readers_place(w: Warehouse) -> None:
     warming.prewarm(w.catalog._database, cache)
     assert w.catalog.cache_metrics()["evicted"] == 0
     assert cache.tag(second.id, ("partitions",)) is not None
+
+
+def test_a_prewarm_reads_no_more_of_a_table_than_there_is_room_for(
+    w: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warming, "PAGE", 10)
+    table = w.create("t")
+    w.into(table, *(f"v{n:03}" for n in range(500)))
+    w.catalog.use_cache(20_000, follow=False)
+    cache = w.catalog.cache
+    assert cache is not None
+    with counted(monkeypatch) as calls:
+        warming.prewarm(w.catalog._database, cache)
+        assert calls() < 20
+    assert cache.tag(table.id) is not None
+    assert cache.tag(table.id, ("partitions",)) is None
 
 
 def test_a_prewarm_that_hangs_delays_no_reader(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
