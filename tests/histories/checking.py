@@ -110,7 +110,7 @@ def check(catalog: Catalog, url: str | None) -> Tally:
 
 def _settle(logs: Logs, catalog: Catalog, url: str | None) -> int:
     """Asks the database what became of the transactions of processes that died; how many of them committed."""
-    rows = _rows(catalog, url, "SELECT transaction_id, commit_seq FROM transactions WHERE state = 'committed'")
+    rows = rows_of(catalog, url, "SELECT transaction_id, commit_seq FROM transactions WHERE state = 'committed'")
     committed = {int(id): int(number) for id, number in rows}
     found = 0
     for told in logs.writes.values():
@@ -203,10 +203,10 @@ def final_checks(catalog: Catalog, url: str | None, world: World) -> None:
     assert [event.sequence for event in events] == list(range(1, len(events) + 1)), "the log has gaps"
     commits = [event.commit_sequence for event in events if event.kind == "COMMIT"]
     assert commits == list(range(1, snapshot.sequence + 1)), "a commit has no event"
-    counters = dict(_rows(catalog, url, "SELECT name, value FROM counters"))
+    counters = dict(rows_of(catalog, url, "SELECT name, value FROM counters"))
     assert (counters["commit"], counters["event"]) == (snapshot.sequence, len(events))
     for what, query in _NEVER.items():
-        assert _rows(catalog, url, query) == [], what
+        assert rows_of(catalog, url, query) == [], what
     _write_files(catalog)
     off = list(findings(catalog.database))
     assert off == [], f"rewriter catalog check finds {off}"
@@ -249,7 +249,7 @@ _NEVER = {
 }
 
 
-def _rows(catalog: Catalog, url: str | None, query: str) -> list[tuple[Any, ...]]:
+def rows_of(catalog: Catalog, url: str | None, query: str) -> list[tuple[Any, ...]]:
     """What the database itself says."""
     engine = sa.create_engine(url or f"sqlite:///{catalog.warehouse / 'catalog.db'}")
     with engine.connect() as connection:

@@ -1,0 +1,138 @@
+"""Random histories of statements: sessions on DuckDB in several processes, some killed, against a model of rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import rewriter
+from rewriter.catalog import Catalog
+
+from .checking import rows_of
+
+STEPS = 14
+Rows = dict[str, list[int]]
+
+
+@dataclass
+class Statement:
+    """One statement as its process was told of it. ``transactions`` are those that it began, one for each attempt."""
+
+    kind: str
+    day: str
+    row: int
+    snapshots: list[int] = field(default_factory=list)
+    transactions: list[int] = field(default_factory=list)
+    numbers: dict[int, int] = field(default_factory=dict)
+    rows: list[list[object]] | None = None
+
+
+def told(warehouse: Path) -> Iterator[Statement]:
+    """All statements of all processes."""
+    for path in sorted(warehouse.glob("session-*.log")):
+        current: Statement | None = None
+        for entry in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            if "kind" in entry:
+                if current is not None:
+                    yield current
+                current = Statement(**entry)
+            elif current is not None:
+                if "snapshot" in entry:
+                    current.snapshots.append(entry["snapshot"])
+                elif "transaction" in entry:
+                    current.transactions.append(entry["transaction"])
+                elif "committed" in entry:
+                    current.numbers[entry["committed"]] = entry["number"]
+                elif "conflict" in entry:
+                    assert entry["conflict"] == "40001", current
+                else:
+                    current.rows = entry["rows"]
+        if current is not None:
+            yield current
+
+
+def after(before: Rows, statement: Statement) -> Rows:
+    """The rows of each day behind a statement that saw the day as it was just before."""
+    rows = {day: list(found) for day, found in before.items()}
+    there = rows.get(statement.day, [])
+    if statement.kind == "into":
+        rows[statement.day] = sorted([*there, statement.row])
+    elif statement.kind == "count":
+        rows[statement.day] = [max(there, default=0) + 1]
+    else:
+        rows.pop(statement.day, None)
+    return rows
+
+
+def flat(rows: Rows) -> list[list[object]]:
+    """As a query answers them, sorted."""
+    return [[day, row] for day in sorted(rows) for row in rows[day]]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_sessions(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
+    check(tmp_path, catalog_url, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_many_sessions(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
+    check(tmp_path, catalog_url, seed)
+
+
+def check(warehouse: Path, url: str | None, seed: int) -> None:
+    """Runs the history of a seed."""
+    print(f"seed {seed}")
+    with rewriter.connect(warehouse, engine="duckdb", catalog=url) as connection:
+        connection.cursor().execute("CREATE TABLE days (x BIGINT) PARTITIONED BY (dt STRING)")
+    run(warehouse, url, seed)
+    with closing(Catalog.open(warehouse, url)) as catalog:
+        catalog.abort_dead(0.0)  # Comes after whatever the database still does for who was killed.
+        committed = dict(rows_of(catalog, url, "SELECT transaction_id, commit_seq FROM transactions"))
+        newest, statements = catalog.snapshot().sequence, list(told(warehouse))
+    writers: dict[int, Statement] = {}
+    for one in statements:
+        found = {id: committed[id] for id in one.transactions if committed[id] is not None}
+        assert one.numbers.items() <= found.items(), one
+        assert len(found) <= 1, f"{one} was committed twice"
+        writers |= dict.fromkeys(found.values(), one)
+    assert sorted(writers) == list(range(2, newest + 1))
+    worlds: dict[int, Rows] = {1: {}}
+    for number in range(2, newest + 1):
+        worlds[number] = after(worlds[number - 1], writers[number])
+    reads = [one for one in statements if one.rows is not None]
+    for one in reads:
+        assert one.rows == flat(worlds[one.snapshots[-1]]), one
+    with rewriter.connect(warehouse, engine="duckdb", catalog=url) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT dt, x FROM days")
+        assert sorted(map(list, cursor.fetchall())) == flat(worlds[newest])
+    assert newest > 5
+    assert reads
+
+
+def run(warehouse: Path, url: str | None, seed: int) -> None:
+    """Three processes; one of them is killed at some time."""
+    tests = Path(__file__).parents[1]
+    paths = os.pathsep.join(map(str, (tests, tests.parent)))
+    command = [sys.executable, "-m", "histories.sessions", str(warehouse), url or "", str(seed)]
+    children = [
+        subprocess.Popen([*command, str(number), str(STEPS)], env={**os.environ, "PYTHONPATH": paths})
+        for number in range(3)
+    ]
+    first = warehouse / "session-0.log"
+    while children[0].poll() is None and not (first.exists() and first.stat().st_size):
+        time.sleep(0.01)
+    time.sleep(random.Random(seed).uniform(0.0, 1.5))
+    children[0].kill()
+    assert [child.wait() for child in children][1:] == [0, 0]
