@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import hive_metastore
+from benchmarks.cache import MEMORY
 from benchmarks.lookups import (
     BATCHES,
     HOURS,
@@ -32,6 +33,8 @@ from benchmarks.lookups import (
     rate,
 )
 from benchmarks.timing import Figure, Table, ratio
+from rewriter.catalog import Catalog
+from rewriter.catalog.cached import CachedCatalog
 
 #: The shape of a table with about that many partitions.
 REGIONS, SMALL = 2, 2_000
@@ -110,8 +113,28 @@ def _reads(client: Any, warehouse: Path, name: str, shape: Shape) -> Iterator[Fi
     counted = partial(client.get_num_partitions_by_filter, "default", name, "region >= ''")
     assert counted() == shape.size
     yield from _pair("count of all", count, measured(counted, REPEAT))
+    yield from _from_memory(client, catalog, name, chosen)
     gc.unfreeze()
     catalog.close()
+
+
+def _from_memory(client: Any, catalog: Catalog, name: str, chosen: Sequence[tuple[str, str, str]]) -> Iterator[Figure]:
+    """A table and one of its partitions, ours out of the cache for who brings the table's list of write ids."""
+    catalog.use_cache(MEMORY, follow=False)
+    reads = CachedCatalog(catalog)
+    ids = reads.valid_write_id_list("p")
+
+    def ours(values: tuple[str, str, str]) -> None:
+        reads.get_table("p", ids)
+        assert reads.get_partition("p", values, ids) is not None
+
+    def theirs(values: tuple[str, str, str]) -> None:
+        client.get_table("default", name)
+        client.get_partition("default", name, list(values))
+
+    for values in chosen:
+        ours(values)
+    yield from _pair("table and one partition, from the cache", each(ours, chosen), each(theirs, chosen))
 
 
 def _pair(what: str, ours: Taken, theirs: Taken, note: str = "") -> tuple[Figure, Figure]:
