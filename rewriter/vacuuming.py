@@ -170,11 +170,12 @@ def _staging(known: Sequence[Known], retained: float) -> list[_Removable]:
     found = []
     for table in (one.table for one in known if one.table.external and one.dropped is None):
         for path in _staging_in(table):
-            moments = [os.lstat(folder).st_mtime for folder, _, _ in os.walk(path)]
             files = list(_files(path))
-            moments += [os.lstat(file).st_mtime for file, _ in files]
-            if max(moments, default=0.0) < before:
-                found.append(_Removable(table.name, _STAGING, path, sum(size for _, size in files)))
+            with suppress(FileNotFoundError):  # Somebody works there after all.
+                moments = [os.lstat(folder).st_mtime for folder, _, _ in os.walk(path)]
+                moments += [os.lstat(file).st_mtime for file, _ in files]
+                if max(moments, default=time.time()) < before:
+                    found.append(_Removable(table.name, _STAGING, path, sum(size for _, size in files)))
     return found
 
 

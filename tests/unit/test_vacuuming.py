@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -423,3 +424,22 @@ def test_databases_whose_directories_are_the_same_lose_nothing(session: Session,
         session.execute(f"INSERT INTO {name}.t VALUES (1)")
     assert vacuum(session) == []
     assert rows(session, "SELECT * FROM one.t") == rows(session, "SELECT * FROM two.t") == [(1,)]
+
+
+def test_a_staging_directory_whose_writer_ends_meanwhile_is_left_alone(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.execute(f"CREATE EXTERNAL TABLE e (x INT) LOCATION '{tmp_path}/e'")
+    staging = tmp_path / "e" / ".rewriter-staging-1"
+    staging.mkdir(parents=True)
+    (staging / "part").write_text("xy")
+    looked = os.lstat
+
+    def ends(path: str) -> os.stat_result:
+        found = looked(path)
+        if path.endswith("part"):
+            shutil.rmtree(staging, ignore_errors=True)
+        return found
+
+    monkeypatch.setattr("rewriter.vacuuming.os.lstat", ends)
+    assert vacuum(session) == []
