@@ -403,7 +403,9 @@ def test_create_object_is_no_reader(session: Session) -> None:
     assert vacuum(session) == [("t", SUPERSEDED, 2)]
 
 
-def test_a_warehouse_under_another_name_loses_nothing(session: Session, tmp_path: Path, catalog_url: str | None) -> None:
+def test_a_warehouse_under_another_name_loses_nothing(
+    session: Session, tmp_path: Path, catalog_url: str | None
+) -> None:
     """The catalog names files by the path that their writer knew; a link, or a way around, leads to the same ones."""
     (tmp_path / "link").symlink_to(tmp_path / "warehouse")
     expected = rows(session, "SELECT * FROM t ORDER BY x")
