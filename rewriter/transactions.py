@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from types import TracebackType
 
@@ -118,11 +118,12 @@ class OpenTransaction:
 
     def _remove_files(self) -> None:
         for change in self._changes:
-            if isinstance(change, CreateObject) and isinstance(change.object, Table) and not change.object.external:
-                shutil.rmtree(change.object.location, ignore_errors=True)
-            elif isinstance(change, WritePartitions):
+            if isinstance(change, WritePartitions):
                 for folder in _folders(change):
                     shutil.rmtree(folder, ignore_errors=True)
+        for change in self._changes:
+            if isinstance(change, CreateObject) and isinstance(change.object, Table) and not change.object.external:
+                _remove_empty(change.object.location)
 
 
 class _Part:
@@ -163,6 +164,13 @@ def _folders(change: WritePartitions) -> set[str]:
     place = change.table.location
     files = (os.path.relpath(file.path, place) for partition in change.partitions for file in partition.files)
     return {os.path.join(place, path.split(os.sep)[0]) for path in files}
+
+
+def _remove_empty(root: str) -> None:
+    """Removes a directory and those in it, but for what holds files."""
+    for folder, _, _ in os.walk(root, topdown=False):
+        with suppress(OSError):
+            os.rmdir(folder)
 
 
 def not_in_transaction(why: str, object: str | None = None) -> NotSupportedError:

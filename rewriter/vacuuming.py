@@ -84,7 +84,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
         roots = [] if only is not None else _roots(context, unused.database_locations(connection))
     chosen = [one for one in found if _is_of_a_write(one.path)]
     known = [one for one in every if only is None or one.table.id == only.id]
-    folders = _ended(_folders(known, roots), context)
+    folders = _ended(_folders(known, roots), known, context)
     removable = [*_orphans(folders, context), *_staging(known, retained)]
     if statement.dry_run:
         return _told([*map(_removable, chosen), *removable])
@@ -125,14 +125,18 @@ def _roots(context: Context, locations: Iterable[str]) -> list[str]:
 
 
 def _folders(known: Sequence[Known], roots: Iterable[str]) -> Iterator[_Folder]:
-    """The directories of writes below the tables, and below those in the roots that no table has: somebody began to
-    create one. What is not named as we name it is nobody's business.
+    """The directories of writes below the tables, and below those in the roots that bear the id of no table: somebody
+    began to create one. What is not named as we name it is nobody's business.
+
+    A directory that bears a table's id and is not where the catalog says is the table's by another way: a link, or
+    another host's name for the disk. The catalog does not name its files so, and yet they are not orphans.
     """
     places = {one.table.location: (one.table.name, one.table.id) for one in known if not one.table.external}
+    ids = {one.table.id for one in known}
     for root in roots:
         for name in folders_in(root):
             made = _OF_A_TABLE.fullmatch(name)
-            if made is not None:
+            if made is not None and int(made[2]) not in ids:
                 places.setdefault(os.path.join(root, name), (made[1], int(made[2])))
     for place, (table, table_id) in places.items():
         for name in folders_in(place):
@@ -141,12 +145,15 @@ def _folders(known: Sequence[Known], roots: Iterable[str]) -> Iterator[_Folder]:
                 yield _Folder(table, (table_id, int(write[1])), os.path.join(place, name))
 
 
-def _ended(folders: Iterable[_Folder], context: Context) -> list[_Folder]:
-    """Those of writes that have ended; one that the catalog does not know is another catalog's."""
+def _ended(folders: Iterable[_Folder], known: Iterable[Known], context: Context) -> list[_Folder]:
+    """Those of writes that have ended; one that the catalog does not know is another catalog's. Tables that were
+    created since ``known`` was read are left to the next VACUUM: where the catalog says they are, nobody has looked.
+    """
     every = list(folders)
     with context.catalog.database.read() as connection:
         ended = unused.ended_writes(connection, {one.write for one in every})
-    return [one for one in every if one.write in ended]
+        since = unused.table_ids(connection) - {one.table.id for one in known}
+    return [one for one in every if one.write in ended and one.write[0] not in since]
 
 
 def _orphans(folders: Sequence[_Folder], context: Context) -> list[_Removable]:
@@ -163,11 +170,12 @@ def _staging(known: Sequence[Known], retained: float) -> list[_Removable]:
     found = []
     for table in (one.table for one in known if one.table.external and one.dropped is None):
         for path in _staging_in(table):
-            moments = [os.lstat(folder).st_mtime for folder, _, _ in os.walk(path)]
             files = list(_files(path))
-            moments += [os.lstat(file).st_mtime for file, _ in files]
-            if max(moments, default=0.0) < before:
-                found.append(_Removable(table.name, _STAGING, path, sum(size for _, size in files)))
+            with suppress(FileNotFoundError):  # Somebody works there after all.
+                moments = [os.lstat(folder).st_mtime for folder, _, _ in os.walk(path)]
+                moments += [os.lstat(file).st_mtime for file, _ in files]
+                if max(moments, default=time.time()) < before:
+                    found.append(_Removable(table.name, _STAGING, path, sum(size for _, size in files)))
     return found
 
 

@@ -70,6 +70,12 @@ def tables(connection: sa.Connection) -> list[Known]:
     return list(found.values())
 
 
+def table_ids(connection: sa.Connection) -> set[int]:
+    """The ids of all tables that there ever were."""
+    row = schema.objects.c
+    return set(connection.execute(sa.select(row.object_id).where(row.kind == "table").distinct()).scalars())
+
+
 def database_locations(connection: sa.Connection) -> list[str]:
     """The directories of all databases that there ever were and that have one of their own."""
     row = schema.objects.c

@@ -619,3 +619,18 @@ def test_of_a_connection(tmp_path: Path) -> None:
                 connection.commit()
                 with pytest.raises(dbapi.NotSupportedError):
                     connection.rollback()
+
+
+def test_rollback_removes_only_what_the_transaction_wrote(two: Two, tmp_path: Path) -> None:
+    """The directory of a table may hold what somebody else has put there: another catalog that counts as this one."""
+    run(
+        two.one,
+        "START TRANSACTION",
+        "CREATE TABLE made AS SELECT 1 AS x",
+        "CREATE TABLE empty AS SELECT 1 AS x WHERE false",
+    )
+    (made,) = tmp_path.glob("made-*")
+    (made / "theirs").write_text("rows")
+    run(two.one, "ROLLBACK")
+    assert [path.name for path in made.iterdir()] == ["theirs"]
+    assert list(tmp_path.glob("empty-*")) == []

@@ -401,3 +401,46 @@ def test_create_object_is_no_reader(session: Session) -> None:
         table = Table(transaction.allocate_id(), "v", (Column("x", "int"),), (), "parquet", "/nowhere/v-9")
         transaction.commit([CreateObject(table)])
     assert vacuum(session) == [("t", SUPERSEDED, 2)]
+
+
+def test_a_warehouse_under_another_name_loses_nothing(
+    session: Session, tmp_path: Path, catalog_url: str | None
+) -> None:
+    """The catalog names files by the path that their writer knew; a link, or a way around, leads to the same ones."""
+    (tmp_path / "link").symlink_to(tmp_path / "warehouse")
+    expected = rows(session, "SELECT * FROM t ORDER BY x")
+    for other in (tmp_path / "link", tmp_path / "link" / ".." / "warehouse"):
+        with Session(other, "duckdb", catalog=catalog_url) as second:
+            assert vacuum(second) == []
+            assert rows(second, "SELECT * FROM t ORDER BY x") == expected
+    assert list(findings(session.catalog.database)) == []
+
+
+def test_databases_whose_directories_are_the_same_lose_nothing(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "place")
+    for name, place in (("one", "place"), ("two", "link")):
+        session.execute(f"CREATE DATABASE {name} LOCATION '{tmp_path / place}'")
+        session.execute(f"CREATE TABLE {name}.t (x INT)")
+        session.execute(f"INSERT INTO {name}.t VALUES (1)")
+    assert vacuum(session) == []
+    assert rows(session, "SELECT * FROM one.t") == rows(session, "SELECT * FROM two.t") == [(1,)]
+
+
+def test_a_staging_directory_whose_writer_ends_meanwhile_is_left_alone(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.execute(f"CREATE EXTERNAL TABLE e (x INT) LOCATION '{tmp_path}/e'")
+    staging = tmp_path / "e" / ".rewriter-staging-1"
+    staging.mkdir(parents=True)
+    (staging / "part").write_text("xy")
+    looked = os.lstat
+
+    def ends(path: str) -> os.stat_result:
+        found = looked(path)
+        if path.endswith("part"):
+            os.remove(path)
+        return found
+
+    monkeypatch.setattr("rewriter.vacuuming.os.lstat", ends)
+    assert vacuum(session) == []
