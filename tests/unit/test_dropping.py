@@ -52,7 +52,7 @@ def test_what_is_wrong_with_a_later_spec_comes_first(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "first, second", [("c='a', e=1", "c='a', d='x'"), ("e=1", "c='a', d='x'"), ("d='x'", "c='', d=1")]
+    ("first", "second"), [("c='a', e=1", "c='a', d='x'"), ("e=1", "c='a', d='x'"), ("d='x'", "c='', d=1")]
 )
 def test_of_two_specs_that_cannot_be_read_the_first_is_told(session: Session, first: str, second: str) -> None:
     for one, other in ((first, second), (second, first)):

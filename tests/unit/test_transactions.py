@@ -619,3 +619,11 @@ def test_of_a_connection(tmp_path: Path) -> None:
                 connection.commit()
                 with pytest.raises(dbapi.NotSupportedError):
                     connection.rollback()
+
+
+def test_show_cache_reads_memory_and_may_stand_in_a_transaction(tmp_path: Path) -> None:
+    with Session(tmp_path, "duckdb", settings={"rewriter.cache_bytes": 1 << 20}) as session:
+        session.execute("START TRANSACTION")
+        rows = session.execute("SHOW CACHE").rows()
+        assert next(iter(rows))[:2] == ("capacity_bytes", 1 << 20)
+        session.execute("ROLLBACK")
