@@ -116,6 +116,7 @@ def _engine_options(command: argparse.ArgumentParser) -> None:
 def _sql(arguments: argparse.Namespace) -> int:
     text = arguments.execute if arguments.execute is not None else _read(arguments.file)
     from rewriter.shell.progress_line import ProgressLine
+    from rewriter.transactions import not_committed
 
     line = ProgressLine(sys.stderr)
     progress = line if sys.stderr.isatty() else None
@@ -124,10 +125,15 @@ def _sql(arguments: argparse.Namespace) -> int:
             for _, result in session.script(text):
                 line.clear()
                 _print_result(result, arguments.format)
+            if session.in_transaction:
+                raise not_committed()
         except Error as error:
             line.clear()
             sys.stdout.flush()
-            return _failed(error, text)
+            code = _failed(error, text)
+            if session.in_transaction and error.condition != "TRANSACTION_NOT_COMMITTED":
+                print("Warning: The open transaction is rolled back.", file=sys.stderr)
+            return code
         finally:
             line.clear()
     return 0

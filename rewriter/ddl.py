@@ -294,17 +294,16 @@ def _searched(
     specs: Sequence[Sequence[Filter]], table: Table, context: Context
 ) -> list[tuple[list[bytes], Sequence[KeyRange]]]:
     """For each DROP spec the keys found, and where they were looked for. All full specs together are one look-up."""
-    lookup, keys = context.snapshot.lookup, [full_key(table, spec) for spec in specs]
-    lookups = {
-        id(spec): lookup(table, read_dropped(table, spec)) for spec, key in zip(specs, keys, strict=True) if not key
-    }
-    full = merged(KeyRange.of_key(key) for key in keys if key)
-    there = set(lookup(table, None, full).found_keys()) if full else set()
+    lookup = context.snapshot.lookup
+    # One after the other: the first that cannot be read is told.
+    read = [full_key(table, spec) or lookup(table, read_dropped(table, spec)) for spec in specs]
+    keys = [one for one in read if isinstance(one, bytes)]
+    there = set(lookup(table, None, merged(map(KeyRange.of_key, keys))).found_keys()) if keys else set()
     return [
-        ([key] if key in there else [], [KeyRange.of_key(key)])
-        if key
-        else (list(lookups[id(spec)].found_keys()), lookups[id(spec)].ranges)
-        for spec, key in zip(specs, keys, strict=True)
+        ([one] if one in there else [], [KeyRange.of_key(one)])
+        if isinstance(one, bytes)
+        else (list(one.found_keys()), one.ranges)
+        for one in read
     ]
 
 

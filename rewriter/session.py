@@ -134,7 +134,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
 _IN_TRANSACTION = (
     s.Select, s.Explain, s.ExplainScan, s.CheckFact, s.Describe, s.DescribeDatabase, s.DescribeQuery, s.ShowColumns,
     s.ShowCoverage, s.ShowCreate, s.ShowCubes, s.ShowDatabases, s.ShowLatest, s.ShowPartitions, s.ShowTableExtended,
-    s.ShowTableProperties, s.ShowTables, s.ShowTimelines, s.ShowViews, s.UseDatabase,
+    s.ShowTableProperties, s.ShowTables, s.ShowTimelines, s.ShowViews, s.ShowCache, s.UseDatabase,
     s.Insert, s.MultiInsert, s.LoadData, s.AddPartitions, s.DropPartitions, s.RenamePartition, s.ExchangePartitions,
     s.Truncate, s.CreateTable, s.CreateTableAs, s.CreateTableLike, s.DropTable, s.CreateView, s.DropView,
 )  # fmt: skip

@@ -13,6 +13,8 @@ from rewriter.timeline.bounds import parse_instant
 from rewriter.timeline.periods import UpdatePeriod
 
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+#: Hours and bytes of so many digits are still numbers of seconds and of rows to every clock and database.
+_MOST_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,19 @@ def _cost(text: str) -> str:
     )
 
 
-def _number(text: str) -> str:
-    if text.strip().isascii() and text.strip().isdigit():
-        return str(int(text))
-    raise DataError(f"'{text}' is no whole number.", hint="Use a number such as 67108864, or 0.")
+def _whole(least: int, example: int) -> Callable[[str], str]:
+    """The check of a setting that is a whole number."""
+
+    def check(text: str) -> str:
+        digits = text.strip()
+        if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and int(digits) >= least:
+            return str(int(digits))
+        raise DataError(
+            f"'{text}' is no whole number from {least} on, of {_MOST_DIGITS} digits at most.",
+            hint=f"Use a number such as {example}." if least else f"Use a number such as {example}, or 0.",
+        )
+
+    return check
 
 
 def _only(value: str, why: str) -> Callable[[str], str]:
@@ -80,18 +91,6 @@ def _only(value: str, why: str) -> Callable[[str], str]:
         raise DataError(f"'{text}' is not what happens here: {why}.", hint=f"Leave it at {value}.")
 
     return check
-
-
-def _positive(text: str) -> str:
-    if text.strip().isascii() and text.strip().isdigit() and int(text) > 0:
-        return str(int(text))
-    raise DataError(f"'{text}' is no positive whole number.", hint="Use a number such as 10000.")
-
-
-def _whole(text: str) -> str:
-    if text.strip().isascii() and text.strip().isdigit():
-        return str(int(text))
-    raise DataError(f"'{text}' is no whole number.", hint="Use a number such as 24.")
 
 
 _SETTINGS = {
@@ -109,14 +108,23 @@ _SETTINGS = {
             _only("nonstrict", "no partition column needs a value in PARTITION (…)"),
             "always so: every partition column may be dynamic",
         ),
-        _Setting("rewriter.cache_bytes", "0", _number, "what the catalog's cache may take in memory; 0 is no cache"),
+        _Setting(
+            "rewriter.cache_bytes",
+            "0",
+            _whole(0, 67108864),
+            "what the catalog's cache may take in memory; 0 is no cache",
+        ),
         _Setting(
             "rewriter.cache_prewarm", "false", _boolean, "read the whole catalog into the cache, in the background"
         ),
         _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover has least of: partitions or bytes"),
-        _Setting("rewriter.least_retention_hours", "1", _whole, "fewest hours that VACUUM … RETAIN may name"),
-        _Setting("rewriter.log_retention_hours", "0", _number, "hours of the log that a cache leaves there; 0 is all"),
-        _Setting("rewriter.max_dynamic_partitions", "10000", _positive, "most partitions that one INSERT may write"),
+        _Setting("rewriter.least_retention_hours", "1", _whole(0, 24), "fewest hours that VACUUM … RETAIN may name"),
+        _Setting(
+            "rewriter.log_retention_hours", "0", _whole(0, 24), "hours of the log that a cache leaves there; 0 is all"
+        ),
+        _Setting(
+            "rewriter.max_dynamic_partitions", "10000", _whole(1, 10000), "most partitions that one INSERT may write"
+        ),
         _Setting("rewriter.now", "", _instant, "pins the present moment; empty is the clock"),
         _Setting("rewriter.partial_data", "false", _boolean, "answer with what is there, and warn"),
         _Setting("rewriter.partition_overwrite_mode", "dynamic", _mode, "what INSERT OVERWRITE replaces"),

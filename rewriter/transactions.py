@@ -202,3 +202,13 @@ def none_open(statement: str) -> ProgrammingError:
         sqlstate="25P01",
         hint="START TRANSACTION opens one.",
     )
+
+
+def not_committed() -> ProgrammingError:
+    """The error of a script that ends within a transaction, of which nothing is left then."""
+    return ProgrammingError(
+        "The statements end without COMMIT: what they did since START TRANSACTION is rolled back.",
+        condition="TRANSACTION_NOT_COMMITTED",
+        sqlstate="25000",
+        hint="COMMIT at the end, or ROLLBACK where that is meant.",
+    )

@@ -22,6 +22,7 @@ from rewriter.grammar.clauses import (
     period_name,
     refuse_duplicates,
     require_values,
+    whole_number,
 )
 from rewriter.grammar.creation import (
     Format,
@@ -545,13 +546,14 @@ class Builder(FilterBuilder):
         return st.SortKey(name.name, descending, name.span)
 
     def limit(self, number: Terminal) -> int:
-        if not number.token.text.isascii() or not number.token.text.isdigit() or len(number.token.text) > 18:
+        rows = whole_number(number)
+        if rows is None:
             raise ParseError(
                 f"LIMIT {number.token.text} is no number of rows.",
                 position=number.span,
                 hint="Write a whole number, as in LIMIT 10.",
             )
-        return int(number.token.text)
+        return rows
 
     def as_json(self) -> bool:
         return True
@@ -591,13 +593,14 @@ class Builder(FilterBuilder):
     ) -> st.Vacuum:
         if number is None or unit is None:
             return st.Vacuum(table=table, dry_run=dry is not None)
-        if not number.token.text.isdecimal() or unit.name.upper() not in ("HOUR", "HOURS"):
+        hours = whole_number(number)
+        if hours is None or unit.name.upper() not in ("HOUR", "HOURS"):
             raise ParseError(
                 f"RETAIN takes a whole number of hours, not {number.token.text} {unit.name}.",
                 position=Span(number.span.start, unit.span.end),
                 hint="Write RETAIN 24 HOURS.",
             )
-        return st.Vacuum(table=table, hours=int(number.token.text), dry_run=dry is not None)
+        return st.Vacuum(table=table, hours=hours, dry_run=dry is not None)
 
     def set_location(
         self, table: st.Name, partition: tuple[st.PartitionItem, ...] | None, location: Terminal
@@ -704,14 +707,17 @@ class Builder(FilterBuilder):
     def create_fact(self, if_not_exists: bool | None, name: st.Name, cube: st.Name, *rest: Any) -> st.CreateFact:
         columns, weight, *storages = rest
         refuse_duplicates([(storage.name, storage.span) for storage in storages], str.lower)
-        if weight is not None and not weight.token.text.isdigit():
-            raise ParseError("WEIGHT is a whole number.", position=weight.span, hint="Write WEIGHT 10.")
+        size = 0 if weight is None else whole_number(weight)
+        if size is None:
+            raise ParseError(
+                "WEIGHT is a whole number of at most 18 digits.", position=weight.span, hint="Write WEIGHT 10."
+            )
         return st.CreateFact(
             name=name,
             cube=cube,
             storages=tuple(storages),
             columns=columns,
-            weight=int(weight.token.text) if weight else 0,
+            weight=size,
             if_not_exists=bool(if_not_exists),
         )
 

@@ -46,6 +46,12 @@ class Clause(NamedTuple):
     span: Span
 
 
+def whole_number(terminal: Terminal) -> int | None:
+    """The number that a NUMBER means; ``None`` where it is not whole, or has more than 18 digits."""
+    text = terminal.token.text
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 def from_to(first: Span, last: Span) -> Span:
     """The stretch from the start of one to the end of the other."""
     return Span(first.start, last.end)

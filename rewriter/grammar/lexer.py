@@ -8,6 +8,7 @@ tokens, because types nest. ``:name`` is a parameter unless it follows an operan
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -71,6 +72,8 @@ _UNCLOSED = {
     '"': ("string", 'Close it with ". A quote inside it is written \\" or "".'),
     "`": ("quoted identifier", "Close it with `. A backquote inside it is written ``."),
 }
+#: The most characters of a number: no type has so many digits, and Python reads no whole number of many more.
+_LONGEST_NUMBER = 1000
 _LOOKALIKES = {"‘": "'", "’": "'", "“": '"', "”": '"', "„": '"', "´": "'", "–": "-", "—": "-", "−": "-"}
 
 
@@ -78,7 +81,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     """All tokens of the text, in order. Linear in its length, about 0.2 ms for 1,000 characters.
 
     Raises ``ParseError``, with position and hint, for an unterminated string, identifier or comment, for a character
-    that begins nothing in SQL, and for half of a surrogate pair, which is none.
+    that begins nothing in SQL, for half of a surrogate pair, which is none, and for a number of thousands of digits.
     """
     _check_characters(text)
     found: list[Token] = []
@@ -95,6 +98,8 @@ def tokens(text: str) -> tuple[Token, ...]:
             start, position = hit.span(name)
             append(make((kind, hit.group(name), start, position)))
         elif name == "END":
+            if len(text) > _LONGEST_NUMBER:
+                _check_numbers(found)
             return tuple(found)
         else:
             start, position = hit.span(name)
@@ -208,6 +213,18 @@ def _check_characters(text: str) -> None:
             position=Span(error.start, error.start + 1),
             hint="Take it out: nothing can store it.",
         ) from None
+
+
+def _check_numbers(found: Iterable[Token]) -> None:
+    for token in found:
+        if token.kind is TokenKind.NUMBER and len(token.text) > _LONGEST_NUMBER:
+            raise ParseError(
+                f"A number has {len(token.text):,} characters.",
+                condition="DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+                sqlstate="22003",
+                position=token.span,
+                hint="Write at most 38 digits, or a string.",
+            )
 
 
 def _unreadable(text: str, position: int) -> ParseError:

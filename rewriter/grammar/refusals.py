@@ -9,6 +9,7 @@ from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.lexer import Token
 
 _OVERWRITE = "Write the partition anew: INSERT OVERWRITE t PARTITION (…) SELECT …"
+_COMPACT = "ALTER TABLE t [PARTITION (…)] COMPACT merges the files of each partition."
 _PARTITIONED = "Partitions are single values: PARTITIONED BY (dt string), or PARTITIONED BY (dt) for a declared column."
 _BUCKETS = (
     "Leave the clause out: answers do not depend on it. What queries filter on most belongs into PARTITIONED BY (…)."
@@ -132,7 +133,7 @@ _REFUSALS = (
     *(_refuse(word, _AUTOMATIC) for word in ("CACHE", "UNCACHE", "CLEAR")),
     _refuse("REFRESH", _AUTOMATIC, "TABLE FUNCTION"),
     _refuse("REPLICATE", _CLUSTER),
-    _refuse("OPTIMIZE", _OVERWRITE),
+    _refuse("OPTIMIZE", _COMPACT),
     _refuse("IMPORT", _FILES),
     _refuse("EXPORT", _OUTPUT),
     _refuse("COMMENT", "COMMENT ON TABLE t IS '…' and COMMENT ON COLUMN t.c IS '…' serve."),

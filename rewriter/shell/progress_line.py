@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from typing import TextIO
 
 from rewriter.progress import Progress
@@ -18,7 +18,8 @@ class ProgressLine:
         self._shown = False
 
     def __call__(self, progress: Progress) -> None:
-        width = shutil.get_terminal_size().columns
+        # That of the stream, which may be another terminal than stdout is, or the only one.
+        width = os.get_terminal_size(self._stream.fileno()).columns or 80
         self._stream.write(_CLEAR + line(progress)[: width - 1])
         self._stream.flush()
         self._shown = True

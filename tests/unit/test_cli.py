@@ -79,6 +79,18 @@ def test_files_and_stdin(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_script_without_commit_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = ["sql", "-w", str(tmp_path), "--engine", "duckdb", "-e"]
+    assert cli.main([*sql, "CREATE TABLE t (x INT); START TRANSACTION; INSERT INTO t VALUES (1)"]) == 1
+    assert capsys.readouterr().err.startswith("Error: [TRANSACTION_NOT_COMMITTED] The statements end without COMMIT")
+    assert cli.main([*sql, "START TRANSACTION; INSERT INTO t VALUES (2); SELECT * FROM nope; COMMIT"]) == 1
+    assert capsys.readouterr().err.endswith("Warning: The open transaction is rolled back.\n")
+    assert cli.main([*sql, "START TRANSACTION; INSERT INTO t VALUES (3); COMMIT; BEGIN; ROLLBACK"]) == 0
+    assert capsys.readouterr().err == ""
+    assert cli.main([*sql, "SELECT * FROM t", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["x", "3"]
+
+
 def test_rewrite(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rewrite", "-w", warehouse, QUERY]) == 0
     captured = capsys.readouterr()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.errors import AnalysisError, DataError
+from rewriter.errors import AnalysisError, DataError, Error
 from rewriter.session import Session
 
 
@@ -49,6 +49,18 @@ def test_what_is_wrong_with_a_later_spec_comes_first(session: Session) -> None:
         session.execute("ALTER TABLE t DROP PARTITION (c='z', d=1), PARTITION (c='a', d='x')")
     with pytest.raises(AnalysisError, match="partition column e"):
         session.execute("ALTER TABLE t DROP PARTITION (c='z', d=1), PARTITION (c='a', e < 1)")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("c='a', e=1", "c='a', d='x'"), ("e=1", "c='a', d='x'"), ("d='x'", "c='', d=1")]
+)
+def test_of_two_specs_that_cannot_be_read_the_first_is_told(session: Session, first: str, second: str) -> None:
+    for one, other in ((first, second), (second, first)):
+        statement = f"ALTER TABLE t DROP IF EXISTS PARTITION ({one}), PARTITION ({other})"
+        with pytest.raises(Error) as caught:
+            session.execute(statement)
+        assert caught.value.position is not None
+        assert caught.value.position.end <= statement.index("), PARTITION")
 
 
 def test_a_spec_that_is_named_twice_is_dropped_once(session: Session) -> None:

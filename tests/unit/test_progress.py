@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 import warnings
 from pathlib import Path
 
@@ -16,7 +19,7 @@ import pytest
 import rewriter
 from rewriter import progress as module
 from rewriter.progress import Progress, Teller, contents
-from rewriter.shell.progress_line import line
+from rewriter.shell.progress_line import ProgressLine, line
 
 ROWS = ", ".join(f"({number}, {number % 40})" for number in range(400))
 INSERT = f"INSERT INTO t VALUES {ROWS}"
@@ -158,6 +161,19 @@ def test_a_terminal_shows_one_line_and_then_none(tmp_path: Path) -> None:
     assert "\r\x1b[2KCommitting 40 partitions …" in text
     assert text.endswith("\r\x1b[2K")
     assert "\n" not in text
+
+
+def test_a_line_is_no_wider_than_its_terminal() -> None:
+    ours, theirs = pty.openpty()
+    try:
+        for columns, shown in ((20, b"Committing 12,345,6"), (0, b"Committing 12,345,678 partitions \xe2\x80\xa6")):
+            fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            with open(theirs, "w", encoding="utf-8", closefd=False) as stream:
+                ProgressLine(stream)(Progress("committing", 0, 12_345_678, "partitions"))
+            assert os.read(ours, 1000) == b"\r\x1b[2K" + shown
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 def test_what_is_no_terminal_stays_clean(tmp_path: Path) -> None:

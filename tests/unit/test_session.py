@@ -650,3 +650,22 @@ def test_files_of_an_external_table_stay_where_the_commit_may_have_come_to_pass(
         with pytest.raises(type(failure)):
             session.execute("INSERT INTO e VALUES (1, 'x')")
     assert rows(session, "SELECT * FROM e") == [(1, "x")]
+
+
+@pytest.mark.parametrize(
+    "name", ["cache_bytes", "log_retention_hours", "least_retention_hours", "max_dynamic_partitions"]
+)
+def test_a_setting_that_counts_takes_what_fits_a_clock(tmp_path: Path, name: str) -> None:
+    with Session(tmp_path, "duckdb") as session:
+        for wrong in ("-1", "1.5", "many", "9" * 19, "9" * 400, "9" * 5000):
+            with pytest.raises(Error) as caught:
+                session.execute(f"SET rewriter.{name} = {wrong}")
+            assert caught.value.hint is not None
+            assert caught.value.position is not None
+            with pytest.raises(DataError):
+                session.settings.set(f"rewriter.{name}", wrong)
+        session.execute(f"SET rewriter.{name} = {'9' * 18}")
+        session.execute("CREATE TABLE t (x INT) PARTITIONED BY (d INT)")
+        session.execute("INSERT INTO t VALUES (1, 2)")
+        session.execute(f"VACUUM TABLE t RETAIN {'9' * 18} HOURS")
+        session.execute("RESET")

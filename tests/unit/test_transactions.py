@@ -634,3 +634,11 @@ def test_rollback_removes_only_what_the_transaction_wrote(two: Two, tmp_path: Pa
     run(two.one, "ROLLBACK")
     assert [path.name for path in made.iterdir()] == ["theirs"]
     assert list(tmp_path.glob("empty-*")) == []
+
+
+def test_show_cache_reads_memory_and_may_stand_in_a_transaction(tmp_path: Path) -> None:
+    with Session(tmp_path, "duckdb", settings={"rewriter.cache_bytes": 1 << 20}) as session:
+        session.execute("START TRANSACTION")
+        rows = session.execute("SHOW CACHE").rows()
+        assert next(iter(rows))[:2] == ("capacity_bytes", 1 << 20)
+        session.execute("ROLLBACK")

@@ -162,3 +162,23 @@ def test_hostile_texts_cost_linear_time(text: str) -> None:
     with contextlib.suppress(ParseError):
         tokens(text)
     assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT {}",
+        "SELECT DATE_ADD(DATE '2020-01-01', {})",
+        "CREATE TABLE t (x VARCHAR({}))",
+        "CREATE TABLE t (x DECIMAL(5,{}))",
+        "VACUUM TABLE t RETAIN {} HOURS",
+        "ALTER TABLE t DROP PARTITION (d = {})",
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_an_error_of_ours(text: str) -> None:
+    number = "9" * 5000
+    with pytest.raises(ParseError) as caught:
+        tokens(text.format(number))
+    assert (caught.value.condition, caught.value.sqlstate) == ("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "22003")
+    assert caught.value.position == Span(text.index("{"), text.index("{") + 5000)
+    assert tokens(f"SELECT '{number}'")[-1].kind is TokenKind.STRING

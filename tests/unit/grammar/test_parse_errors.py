@@ -78,6 +78,14 @@ SYNTAX = [
         "whole number",
         "WEIGHT 10",
     ),
+    (
+        f"CREATE FACT f OF CUBE c WEIGHT «{'9' * 19}» STORED IN (TABLE t PERIOD DAILY PARTITIONED BY d AS (x))",
+        "at most 18 digits",
+        "WEIGHT 10",
+    ),
+    # VACUUM
+    ("VACUUM TABLE t RETAIN «1.5 HOURS»", "whole number of hours", "RETAIN 24 HOURS"),
+    (f"VACUUM TABLE t RETAIN «{'9' * 400} HOURS»", "whole number of hours", "RETAIN 24 HOURS"),
     # INSERT behind WITH and FROM, LOAD DATA
     ("FROM s INSERT INTO t «VALUES (1)»", "SELECT is expected", "FROM s INSERT INTO t"),
     ("FROM s SELECT a «INSERT» INTO u SELECT 2", "near 'INSERT'", "FROM s INSERT INTO t"),
