@@ -7,12 +7,11 @@ from collections.abc import Callable
 from rewriter.catalog.keys import encode
 from rewriter.catalog.listed_reads import ListedReads
 from rewriter.catalog.models import Partition, PartitionValues, Table
-from rewriter.catalog.scan_filters import bind_filter
+from rewriter.catalog.scan_filters import bind_text
 from rewriter.catalog.store import Catalog
 from rewriter.catalog.values import require_canonical
 from rewriter.catalog.writeids import ValidWriteIdList
 from rewriter.errors import AnalysisError, DataError, Error, ProgrammingError
-from rewriter.grammar.filters import parse_filter
 
 
 class CachedCatalog:
@@ -67,11 +66,10 @@ class CachedCatalog:
     ) -> tuple[Partition, ...]:
         """The partitions for which a filter is TRUE, in key order.
 
-        Raises what ``get_table`` and ``bind_filter`` raise, and ``ParseError``.
+        Raises what ``get_table`` and ``bind_text`` raise.
         """
         table, listed = self._listed(name, valid_write_id_list)
-        tree = parse_filter(text)
-        return listed.satisfying(table, None if tree is None else bind_filter(tree, table.partition_columns))
+        return listed.satisfying(table, bind_text(text, table.partition_columns))
 
     def list_partitions_by_filter(
         self, name: str, text: str, valid_write_id_list: str | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rewriter.catalog import keys
 from rewriter.catalog.comparands import compared, text_field
@@ -24,6 +25,9 @@ from rewriter.grammar.statements import Literal
 FieldRanges = tuple[KeyRange, ...]
 #: Reads a literal for a column: ``comparands.compared`` or ``comparands.named``.
 Comparand = Callable[[Column, Literal], KeyRange | None]
+
+#: How many texts of filters are remembered, and how many characters one has at most.
+REMEMBERED, LONGEST = 64, 8_000
 
 _NULLS, _VALUES = KeyRange(NULL, NOT_NULL), KeyRange(NOT_NULL, TOP)
 _TEXTS = ("string", "varchar", "char")
@@ -154,6 +158,22 @@ def bind_filter(tree: f.Filter, columns: Sequence[Column], comparand: Comparand 
     """
     f.check_depth(tree)
     return _Binder(columns, comparand).bound(tree, False)
+
+
+def bind_text(text: str, columns: Sequence[Column]) -> ScanFilter:
+    """The filter that a text is. Of what was asked lately, and is not long, it is known what it means.
+
+    Raises ``ParseError`` and what ``bind_filter`` raises.
+    """
+    read = _remembered if len(text) <= LONGEST else _read
+    return read(text, tuple(columns))
+
+
+def _read(text: str, columns: tuple[Column, ...]) -> ScanFilter:
+    return bind_filter(f.parse_filter(text), columns)
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_read)
 
 
 @dataclass(frozen=True)

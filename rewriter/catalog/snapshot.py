@@ -22,13 +22,13 @@ from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
 from rewriter.catalog.names import DEFAULT_DATABASE, database_key, database_of, seen_from
 from rewriter.catalog.pending import NOTHING, Pending
-from rewriter.catalog.scan_filters import ScanFilter, bind_filter
+from rewriter.catalog.scan_filters import ScanFilter, bind_filter, bind_text
 from rewriter.catalog.temporary import session_of, stored_name
 from rewriter.catalog.values import require_canonical
 from rewriter.catalog.volumes import mean_bytes
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import AnalysisError, OperationalError
-from rewriter.grammar.filters import Filter, parse_filter
+from rewriter.grammar.filters import Filter
 from rewriter.timeline import runs
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.timeline_classes import DEFAULT, make_timeline
@@ -286,13 +286,14 @@ class Snapshot:
         At most ``limit`` of those behind the one whose key or name ``after`` is. Raises what ``bind_filter`` raises.
         Reads only stretches of the index that ``ways`` chooses; ``lookup`` streams, names and counts.
         """
-        return tuple(self.lookup(table, self._bound(table, tree)).partitions(limit, after))
+        wanted = None if tree is None else bind_filter(tree, table.partition_columns)
+        return tuple(self.lookup(table, wanted).partitions(limit, after))
 
     def get_partitions_by_filter(
         self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
     ) -> tuple[Partition, ...]:
         """The same for a filter as text, which is data and never becomes SQL. Raises ``ParseError``, too."""
-        return self.get_partitions_by_expr(table, parse_filter(text), limit, after)
+        return tuple(self.lookup(table, bind_text(text, table.partition_columns)).partitions(limit, after))
 
     def list_partitions_by_filter(
         self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
@@ -304,14 +305,11 @@ class Snapshot:
         self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
     ) -> tuple[str, ...]:
         """The names (``c=US/d=1``) of these partitions, in key order. Reads the keys alone."""
-        return tuple(self.lookup(table, self._bound(table, parse_filter(text))).names(limit, after))
+        return tuple(self.lookup(table, bind_text(text, table.partition_columns)).names(limit, after))
 
     def count_partitions_by_filter(self, table: Table, text: str) -> int:
         """How many partitions satisfy a filter. What ranges of keys decide is counted by the database."""
-        return self.lookup(table, self._bound(table, parse_filter(text))).count()
-
-    def _bound(self, table: Table, tree: Filter | None) -> ScanFilter | None:
-        return None if tree is None else bind_filter(tree, table.partition_columns)
+        return self.lookup(table, bind_text(text, table.partition_columns)).count()
 
     def files(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[tuple[Partition, DataFile], ...]:
         """The files of these partitions, in (key, path) order: those of the newest OVERWRITE and the INTOs after it.
