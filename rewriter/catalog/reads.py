@@ -108,14 +108,24 @@ def _number(name: str) -> sa.BindParameter[int]:
 
 
 def are_committed(connection: sa.Connection, object_id: int, ids: ValidWriteIdList) -> bool:
-    """Whether all that a list sees was committed. One statement."""
-    held = schema.write_ids
+    """Whether all that a list sees was committed, and all that it calls aborted was. One statement, or two."""
+    held, transaction = schema.write_ids, schema.transactions
     query = sa.select(sa.func.count()).where(
         held.c.object_id == object_id, held.c.write_id <= ids.high_water_mark, held.c.commit_seq.is_not(None)
     )
     if ids.invalid:
         query = query.where(held.c.write_id.not_in(_numbers("invalid", ids.invalid)))
-    return connection.execute(query).scalar_one() == ids.count
+    if connection.execute(query).scalar_one() != ids.count:
+        return False
+    if not ids.aborted:
+        return True
+    aborted = (
+        sa.select(sa.func.count())
+        .join_from(held, transaction, transaction.c.transaction_id == held.c.transaction_id)
+        .where(held.c.object_id == object_id, held.c.write_id.in_(_numbers("aborted", ids.aborted)))
+        .where(transaction.c.state == "aborted")
+    )
+    return connection.execute(aborted).scalar_one() == len(ids.aborted)
 
 
 def objects(
