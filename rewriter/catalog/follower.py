@@ -55,13 +55,14 @@ class Follower:
             self._thread.join()
 
     def step(self, limit: int = PAGE) -> int:
-        """Reads at most ``limit`` events on and answers how many. Two statements that see one state.
+        """Reads at most ``limit`` events on and answers how many. Three statements that see one state.
 
         The first time, and where events are not there any more, it begins behind the newest one. Raises what a read of
         the database raises.
         """
         position = self._cache.position
         with self._database.read() as connection:
+            self._database.check(connection)
             newest, commit = newest_numbers(connection)
             rows = [] if position < 0 else _events_behind(connection, position, limit)
         if position < 0:

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from rewriter.catalog import schema, stretches
 from rewriter.catalog.codec import Object, decoded
 from rewriter.catalog.database import Database
+from rewriter.catalog.identity import IDENTITY
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import NO_PROPERTIES, DataFile, Partition, Table
 from rewriter.catalog.names import database_key
@@ -45,15 +46,15 @@ def chunks(items: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
         yield items[start : start + size]
 
 
-def transaction_list(connection: sa.Connection) -> tuple[int, int, ValidTxnList]:
-    """The version of the schema, the newest commit's number and the transactions seen now.
+def transaction_list(connection: sa.Connection) -> tuple[tuple[int, int], int, ValidTxnList]:
+    """The version of the schema and the tables' identity, the newest commit's number and the transactions seen now.
 
     One statement, hence one state of the database.
     """
     found = fetch(connection, _transactions(connection.dialect))
-    newest = {name: value for name, value, _, _ in found}
-    open_ids = frozenset(transaction_id for _, _, transaction_id, _ in found if transaction_id is not None)
-    return found[0][3], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
+    newest = {name: value for name, value, *_ in found}
+    open_ids = frozenset(transaction_id for _, _, transaction_id, *_ in found if transaction_id is not None)
+    return found[0][3:], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
 
 
 @once
@@ -61,7 +62,7 @@ def _transactions() -> sa.Select[Any]:
     counter, transaction = schema.counters, schema.transactions
     version = sa.select(schema.schema_version.c.version).scalar_subquery()
     return (
-        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version)
+        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version, IDENTITY)
         .select_from(counter.outerjoin(transaction, transaction.c.state == "open"))
         .where(counter.c.name.in_(("commit", "transaction")))
     )
