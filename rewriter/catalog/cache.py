@@ -11,12 +11,13 @@ ahead of it needs no call to the database to know that an answer holds.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import TypeVar, cast
 
-from rewriter.catalog.cache_entries import Entries, Entry, size_of
+from rewriter.catalog.cache_entries import Entries, Entry, size_of, size_of_ids
 from rewriter.catalog.cache_log import LogEntry, LogView, of_kind, of_name
 from rewriter.catalog.cache_metrics import MEANINGS, MISSES, Miss
 from rewriter.catalog.cache_questions import DEFINITION, Question
@@ -27,6 +28,9 @@ _T = TypeVar("_T")
 
 #: What answers about no single object are kept under; no object has this id.
 _NOBODY = 0
+#: For so long, in seconds, what the log told last is given to those who bring no list. Where nobody reads the log any
+#: more, or nobody can, they are answered by the store.
+TOLD_LASTS = 30.0
 #: No answer: what is in memory may be ``None``.
 _NOTHING = object()
 
@@ -52,6 +56,8 @@ class CatalogCache:
         self._counts = dict.fromkeys(MEANINGS, 0)
         #: Objects that commits have changed while answers about them were in memory.
         self._changed: set[int] = set()
+        #: When the log was last read to its end, on the clock of ``time.monotonic``.
+        self._whole_at = -TOLD_LASTS
         #: Set where somebody saw a commit that the log, as far as it was read, does not tell.
         self.behind = Event()
 
@@ -94,11 +100,14 @@ class CatalogCache:
         self, object_id: int, question: Question, ids: ValidWriteIdList, value: object, *, if_room: bool = False
     ) -> bool:
         """Keeps an answer that was read under a list, unless memory holds a newer one. Answers whether it is held."""
-        entry = Entry(ids, value, size_of(question, value))
+        size = size_of(question, value)
         with self._lock:
             old = self._entries.get(object_id, question)
             if old is not None and old.ids is not None and old.ids.count > ids.count:
                 return False
+            # A list may be long, and each caller has made its own of a text: one is kept for all answers.
+            shared = self._entries.list_of(object_id, ids)
+            entry = Entry(ids, value, size + size_of_ids(ids)) if shared is None else Entry(shared, value, size)
             return self._put(object_id, question, entry, if_room)
 
     def named(
@@ -195,7 +204,7 @@ class CatalogCache:
         with self._lock:
             known = self._entries.get(_NOBODY, ("name", name))
             object_id = None if known is None else cast(_Dated, known.value).value
-            if not isinstance(object_id, int) or self._log.commit < 0:
+            if not isinstance(object_id, int) or not self._is_told():
                 return None
             entry, ids = self._entries.get(object_id, DEFINITION), self._log.newest(object_id)
             if entry is None or ids is None or self._miss(object_id, entry, ids) is not None:
@@ -204,9 +213,12 @@ class CatalogCache:
             return found if key_of(found) == name else None
 
     def newest_ids(self, object_id: int) -> ValidWriteIdList | None:
-        """The newest list of an object that the log tells."""
+        """The newest list of an object that the log tells, where that was read not long ago."""
         with self._lock:
-            return self._log.newest(object_id) if self._log.commit >= 0 else None
+            return self._log.newest(object_id) if self._is_told() else None
+
+    def _is_told(self) -> bool:
+        return self._log.commit >= 0 and time.monotonic() - self._whole_at < TOLD_LASTS
 
     # ---- the follower's side
 
@@ -241,8 +253,11 @@ class CatalogCache:
             self._counts["events"] += len(entries)
 
     def told(self, newest: int) -> None:
-        """Notes the number of the newest event."""
-        self._counts["events_behind"] = max(0, newest - self._log.position)
+        """Notes the number of the newest event, which is read now."""
+        with self._lock:
+            self._counts["events_behind"] = behind = max(0, newest - self._log.position)
+            if not behind:
+                self._whole_at = time.monotonic()
 
     def take_changed(self) -> tuple[tuple[int, ValidWriteIdList, tuple[Question, ...]], ...]:
         """The objects that were changed since this was asked last: newest list, and what is in memory of them."""

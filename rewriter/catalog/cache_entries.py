@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from itertools import islice
 
-from rewriter.catalog.cache_questions import Question
+from rewriter.catalog.cache_questions import DEFINITION, Question
 from rewriter.catalog.writeids import ValidWriteIdList
 
 #: Of a longer tuple or mapping so many members are measured, and the others taken for the same.
@@ -46,6 +46,11 @@ class Entries:
         if found is not None:
             self._kept.move_to_end((object_id, question))
         return found
+
+    def list_of(self, object_id: int, ids: ValidWriteIdList) -> ValidWriteIdList | None:
+        """The list that the object's definition is held under, where it is equal to this one."""
+        held = self._kept.get((object_id, DEFINITION))
+        return held.ids if held is not None and held.ids == ids else None
 
     def questions(self, object_id: int) -> tuple[Question, ...]:
         """What is kept of an object."""
@@ -95,6 +100,11 @@ class Entries:
 def size_of(question: Question, value: object) -> int:
     """About how many bytes an answer takes with its question. What several share is counted for each."""
     return _OVERHEAD + _size(question) + _size(value)
+
+
+def size_of_ids(ids: ValidWriteIdList) -> int:
+    """About how many bytes a list takes."""
+    return _size(ids) + sys.getsizeof(ids.invalid)
 
 
 def _size(value: object) -> int:

@@ -15,10 +15,11 @@ from rewriter.catalog import migrations, postgresql, schema, sqlite
 from rewriter.catalog.backend import Backend, Purpose
 from rewriter.catalog.cache import CatalogCache
 from rewriter.catalog.clock import NOW as NOW
+from rewriter.catalog.identity import IDENTITY
 from rewriter.catalog.leases import Leases
-from rewriter.catalog.prepared import Prepared, changed, fetch_value, once
+from rewriter.catalog.prepared import Prepared, changed, fetch, fetch_value, once
 from rewriter.catalog.volumes import VolumeCache
-from rewriter.errors import DataError
+from rewriter.errors import DataError, OperationalError
 
 
 class Database:
@@ -34,6 +35,7 @@ class Database:
         #: What snapshots read first; ``None`` where every read goes to the database.
         self.cache: CatalogCache | None = None
         self.version = len(steps)
+        self._identity: int | None = None
         self._backend = _backend(place)
         engine = self._backend.engine
         self._engines = {
@@ -86,13 +88,31 @@ class Database:
     def write(self, purpose: Purpose = Purpose.WRITE) -> Iterator[sa.Connection]:
         """The one writer's connection: all or nothing. It waits for its turn, and sees what those before committed."""
         with self._alone(purpose) as connection:
-            self.check_version(fetch_value(connection, _version(connection.dialect)))
+            self.check(connection)
             yield connection
 
-    def check_version(self, found: int) -> None:
-        """``OperationalError`` CATALOG_TOO_NEW where the schema is not that of this release: it was upgraded since."""
+    def check(self, connection: sa.Connection) -> None:
+        """Raises what ``check_version`` raises. One statement."""
+        ((version, identity),) = fetch(connection, _version(connection.dialect))
+        self.check_version(version, identity)
+
+    def check_version(self, found: int, identity: int) -> None:
+        """``OperationalError``: CATALOG_TOO_NEW where the schema is not that of this release, as it was upgraded since;
+        CATALOG_REPLACED where the tables are not those that were seen first (``identity.IDENTITY``): what was read of
+        one catalog means nothing in another, be it only the same one of yesterday.
+        """
         if found != self.version:
             raise migrations.too_new(found, self.version)
+        if self._identity is None:
+            self._identity = identity
+        elif identity != self._identity:
+            place = self._backend.place
+            raise OperationalError(
+                f"the tables in {place} are not the catalog any more that was opened",
+                condition="CATALOG_REPLACED",
+                object=place,
+                hint="close the catalog and open it again; what was not committed is lost",
+            )
 
     @contextmanager
     def _alone(self, purpose: Purpose) -> Iterator[sa.Connection]:
@@ -149,7 +169,7 @@ def next_number(connection: sa.Connection, name: str, count: int = 1) -> int:
 
 @once
 def _version() -> sa.Select[Any]:
-    return sa.select(schema.schema_version.c.version)
+    return sa.select(schema.schema_version.c.version, IDENTITY)
 
 
 @once

@@ -47,20 +47,22 @@ class Follower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread, at the latest when the statement that it runs has ended. Idempotent."""
+        """Ends the thread, behind the page that it reads. Idempotent."""
         self._stopped.set()
-        self._cache.behind.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
+        # A forked child has no such thread; but the thread may have held the lock of what it waits for.
+        if self._thread is not None and self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._cache.behind.set()
             self._thread.join()
 
     def step(self, limit: int = PAGE) -> int:
-        """Reads at most ``limit`` events on and answers how many. Two statements that see one state.
+        """Reads at most ``limit`` events on and answers how many. Three statements that see one state.
 
         The first time, and where events are not there any more, it begins behind the newest one. Raises what a read of
         the database raises.
         """
         position = self._cache.position
         with self._database.read() as connection:
+            self._database.check(connection)
             newest, commit = newest_numbers(connection)
             rows = [] if position < 0 else _events_behind(connection, position, limit)
         if position < 0:
@@ -79,19 +81,21 @@ class Follower:
         return 0
 
     def catch_up(self) -> int:
-        """Reads all events that there are; how many."""
+        """Reads all events that there are, or a page of them where ``stop`` was called; how many."""
         total = 0
         while True:
             found = self.step()
             total += found
-            if found < PAGE:
+            if found < PAGE or self._stopped.is_set():
                 return total
 
     def refresh(self) -> int:
         """Renews the definitions, timelines and sets of partitions in memory that commits have changed; how many."""
         renewed = 0
         for object_id, ids, questions in self._cache.take_changed():
-            renewed += warm(self._database, self._cache, object_id, ids, questions)
+            if self._stopped.is_set():
+                break
+            renewed += warm(self._database, self._cache, object_id, ids, questions, self._stopped.is_set)
         self._cache.count_refreshed(renewed)
         return renewed
 

@@ -76,7 +76,7 @@ class ListedReads:
             committed = reads.are_committed(connection, self.object_id, self.ids)
         if not committed:
             raise DataError(
-                f"'{self.ids}' sees writes that were not committed",
+                f"'{self.ids}' sees writes that were not committed, or calls aborted what was not",
                 condition="INVALID_WRITE_ID_LIST",
                 hint="bring a list that was valid when it was fetched; nobody reads what is not committed",
             )

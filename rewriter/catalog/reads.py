@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from rewriter.catalog import schema, stretches
 from rewriter.catalog.codec import Object, decoded
 from rewriter.catalog.database import Database
+from rewriter.catalog.identity import IDENTITY
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import NO_PROPERTIES, DataFile, Partition, Table
 from rewriter.catalog.names import database_key
@@ -45,15 +46,15 @@ def chunks(items: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
         yield items[start : start + size]
 
 
-def transaction_list(connection: sa.Connection) -> tuple[int, int, ValidTxnList]:
-    """The version of the schema, the newest commit's number and the transactions seen now.
+def transaction_list(connection: sa.Connection) -> tuple[tuple[int, int], int, ValidTxnList]:
+    """The version of the schema and the tables' identity, the newest commit's number and the transactions seen now.
 
     One statement, hence one state of the database.
     """
     found = fetch(connection, _transactions(connection.dialect))
-    newest = {name: value for name, value, _, _ in found}
-    open_ids = frozenset(transaction_id for _, _, transaction_id, _ in found if transaction_id is not None)
-    return found[0][3], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
+    newest = {name: value for name, value, *_ in found}
+    open_ids = frozenset(transaction_id for _, _, transaction_id, *_ in found if transaction_id is not None)
+    return found[0][3:], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
 
 
 @once
@@ -61,7 +62,7 @@ def _transactions() -> sa.Select[Any]:
     counter, transaction = schema.counters, schema.transactions
     version = sa.select(schema.schema_version.c.version).scalar_subquery()
     return (
-        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version)
+        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version, IDENTITY)
         .select_from(counter.outerjoin(transaction, transaction.c.state == "open"))
         .where(counter.c.name.in_(("commit", "transaction")))
     )
@@ -108,14 +109,24 @@ def _number(name: str) -> sa.BindParameter[int]:
 
 
 def are_committed(connection: sa.Connection, object_id: int, ids: ValidWriteIdList) -> bool:
-    """Whether all that a list sees was committed. One statement."""
-    held = schema.write_ids
+    """Whether all that a list sees was committed, and all that it calls aborted was. One statement, or two."""
+    held, transaction = schema.write_ids, schema.transactions
     query = sa.select(sa.func.count()).where(
         held.c.object_id == object_id, held.c.write_id <= ids.high_water_mark, held.c.commit_seq.is_not(None)
     )
     if ids.invalid:
         query = query.where(held.c.write_id.not_in(_numbers("invalid", ids.invalid)))
-    return connection.execute(query).scalar_one() == ids.count
+    if connection.execute(query).scalar_one() != ids.count:
+        return False
+    if not ids.aborted:
+        return True
+    aborted = (
+        sa.select(sa.func.count())
+        .join_from(held, transaction, transaction.c.transaction_id == held.c.transaction_id)
+        .where(held.c.object_id == object_id, held.c.write_id.in_(_numbers("aborted", ids.aborted)))
+        .where(transaction.c.state == "aborted")
+    )
+    return connection.execute(aborted).scalar_one() == len(ids.aborted)
 
 
 def objects(

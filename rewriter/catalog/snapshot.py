@@ -87,7 +87,7 @@ class Snapshot:
     def on(cls, database: Database, connection: sa.Connection, session: str | None = None) -> Snapshot:
         """The view of everything that a connection sees. One statement."""
         version, sequence, transactions = reads.transaction_list(connection)
-        database.check_version(version)
+        database.check_version(*version)
         if database.cache is not None:
             database.cache.seen(sequence)
         return cls(database, sequence, transactions, session)

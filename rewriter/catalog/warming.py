@@ -99,7 +99,7 @@ def prewarm(database: Database, cache: CatalogCache, stop: Stop = lambda: False)
         if time.monotonic() - began > LIST_LASTS:
             with database.read() as connection:
                 version, sequence, transactions = reads.transaction_list(connection)
-            database.check_version(version)
+            database.check_version(*version)
             began = time.monotonic()
         with database.read() as connection:
             ids = reads.write_id_list(connection, object_id, sequence, transactions)

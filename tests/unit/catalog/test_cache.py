@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,11 +16,11 @@ import sqlalchemy as sa
 from postgres import on_sqlite
 from statements import watch
 
-from rewriter.catalog import Catalog, cache_log, follower, warming
+from rewriter.catalog import Catalog, cache, cache_log, follower, warming
 from rewriter.catalog.cache_entries import Entries, Entry, size_of
 from rewriter.catalog.cache_metrics import MEANINGS
 from rewriter.catalog.cached import CachedCatalog
-from rewriter.catalog.changes import AlterTable, DropObject
+from rewriter.catalog.changes import AlterTable, DropObject, DropPartitions
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange
 from rewriter.catalog.models import Table
@@ -203,6 +204,60 @@ def test_a_list_that_sees_what_is_not_committed_poisons_nothing(w: Warehouse) ->
     assert reads.get_table("t", early).properties == {"a": "1"}
 
 
+def test_a_list_that_calls_a_commit_aborted_poisons_nothing(w: Warehouse) -> None:
+    table = w.create("t")
+    w.into(table, "a")
+    w.catalog.use_cache(MIB, follow=False)
+    reads = CachedCatalog(w.catalog)
+    with w.catalog.begin() as tx:
+        taken = tx.write_id(table)
+        w.into(table, "b")
+        before = reads.valid_write_id_list("t")
+        ids = ValidWriteIdList.parse(before)
+        assert ids.open == {taken}
+        wrong = str(ValidWriteIdList(ids.table, ids.high_water_mark, aborted=ids.open))
+        with pytest.raises(DataError) as caught:
+            reads.get_partitions("t", wrong)
+        assert caught.value.condition == "INVALID_WRITE_ID_LIST"
+        tx.commit([DropPartitions(table, (key(table, "a"),))])
+    with pytest.raises(DataError) as caught:
+        reads.get_partitions("t", wrong)
+    assert caught.value.condition == "INVALID_WRITE_ID_LIST"
+    assert [one.values for one in reads.get_partitions("t", before)] == [("a",), ("b",)]
+
+
+def test_a_list_with_aborted_writes_is_accepted(w: Warehouse) -> None:
+    table = w.create("t")
+    with w.catalog.begin() as tx:
+        tx.write_id(table)
+    w.into(table, "a")
+    reads = CachedCatalog(w.catalog)
+    ids = reads.valid_write_id_list("t")
+    assert len(ValidWriteIdList.parse(ids).aborted) == 1
+    assert [one.values for one in reads.get_partitions("t", ids)] == [("a",)]
+
+
+def test_an_external_table_is_the_stores_where_nobody_reads_the_log(
+    w: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, other = w.create("e", external=True), w.opened()
+    w.add(table, "a")
+    other.use_cache(MIB, follow=False)
+    reads = CachedCatalog(other)
+
+    def there() -> list[tuple[str | None, ...]]:
+        return [one.values for one in reads.get_partitions("e")]
+
+    assert there() == [("a",)]
+    w.add(table, "b")
+    assert there() == [("a",)]  # As the log was read a moment ago.
+    monkeypatch.setattr(cache, "TOLD_LASTS", 0.0)
+    assert there() == [("a",), ("b",)]
+    w.add(table, "c")
+    assert there() == [("a",), ("b",), ("c",)]
+    other.close()
+
+
 def test_lists_of_other_tables_and_other_texts_are_refused(w: Warehouse) -> None:
     reads = CachedCatalog(w.catalog)
     w.create("t")
@@ -307,6 +362,27 @@ def test_the_estimate_is_about_what_python_takes(w: Warehouse) -> None:
     assert 0.5 < size_of((), found) / taken < 2
 
 
+@on_sqlite
+def test_long_lists_are_kept_once(w: Warehouse) -> None:
+    import tracemalloc
+
+    table, days = w.create("t"), [f"v{n:03}" for n in range(100)]
+    for _ in range(200):
+        with w.catalog.begin() as tx:
+            tx.write_id(table)
+    w.into(table, *days)
+    w.catalog.use_cache(MIB, follow=False)
+    reads = CachedCatalog(w.catalog)
+    text = reads.valid_write_id_list("t")
+    tracemalloc.start()
+    for day in days:  # Each makes a list of its own of the text.
+        assert reads.get_partition("t", (day,), text) is not None
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert w.catalog.cache_metrics()["entries"] > len(days)
+    assert taken < 3 * w.catalog.cache_metrics()["bytes"]
+
+
 def test_a_negative_size_is_refused(w: Warehouse) -> None:
     with pytest.raises(InterfaceError):
         w.catalog.use_cache(-1)
@@ -348,6 +424,58 @@ def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: 
     w.create("t")
     wait_for(lambda: w.catalog.cache is not None and w.catalog.cache.commit == 1)
     assert failures[0] == 3
+
+
+def test_a_follower_that_is_far_behind_ends_at_once(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, other, steps = w.create("t"), w.opened(), [0]
+    other.use_cache(MIB, follow=False)
+    for number in range(10):
+        w.commit(lambda tx, n=number: [AlterTable(table, {"n": str(n)})])  # type: ignore[misc]
+    plain, reading, go_on = follower.Follower.step, threading.Event(), threading.Event()
+
+    def slow(one: follower.Follower, limit: int = 1) -> int:
+        steps[0] += 1
+        reading.set()
+        assert go_on.wait(30)
+        return plain(one, limit)
+
+    monkeypatch.setattr(follower, "PAGE", 1)
+    monkeypatch.setattr(follower.Follower, "step", slow)
+    assert other.follower is not None
+    other.follower.start()
+    assert reading.wait(30)
+    closing = threading.Thread(target=other.close)
+    closing.start()
+    wait_for(lambda: other.cache is None)
+    time.sleep(0.05)
+    go_on.set()
+    closing.join(30)
+    assert not closing.is_alive()
+    assert steps == [1]
+
+
+def test_a_follower_that_renews_much_ends_at_once(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warming, "PAGE", 1)
+    tables, other, pages = [w.create(name) for name in "ab"], w.opened(), [0]
+    for table in tables:
+        w.into(table, *(f"v{n}" for n in range(9)))
+    other.use_cache(MIB, follow=False)
+    for table in tables:
+        assert len(other.snapshot().partitions(table)) == 9
+        w.into(table, "new")
+    plain, reader = warming.reads.partition_page, other.follower
+    assert reader is not None
+
+    def stopped(*arguments: Any) -> Any:
+        pages[0] += 1
+        reader.stop()
+        return plain(*arguments)
+
+    monkeypatch.setattr(warming.reads, "partition_page", stopped)
+    reader.catch_up()
+    reader.refresh()
+    assert pages == [1]
+    other.close()
 
 
 def test_what_is_damaged_is_left_to_readers(w: Warehouse, fact: dict[str, Table]) -> None:
@@ -478,6 +606,20 @@ def test_a_forked_child_reads_the_store(w: Warehouse) -> None:
     child = os.fork()
     if child == 0:
         os._exit(0 if w.catalog.cache is None and w.catalog.snapshot().table("t") == table else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@on_sqlite
+def test_a_forked_child_can_close_the_catalog(w: Warehouse) -> None:
+    w.catalog.use_cache(MIB)
+    assert w.catalog.cache is not None
+    with w.catalog.cache.behind._cond:  # Which the thread holds when it begins to wait.
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(10)
+            w.catalog.close()
+            os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 
 

@@ -173,6 +173,36 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
         assert said(session.catalog) == []
 
 
+@pytest.mark.parametrize("cached", [0, 1 << 20])
+def test_who_has_the_tables_open_that_are_dropped_for_a_restore_is_told(
+    postgres_url: str, tmp_path: Path, cached: int
+) -> None:
+    """What was read of the catalog as it was would answer for the restored one, whose numbers are the same again."""
+    with Session(tmp_path, "duckdb", catalog=postgres_url) as first:
+        first.execute("CREATE TABLE t (x INT) PARTITIONED BY (dt STRING)")
+        lines = list(dump(first.catalog.database, first.catalog.warehouse))
+        first.execute("ALTER TABLE t ADD PARTITION (dt = 'lost')")
+    with Session(tmp_path, "duckdb", catalog=postgres_url) as running:
+        running.catalog.use_cache(cached, follow=False)
+        assert running.execute("SHOW PARTITIONS t").fetch() == [("dt=lost",)]
+        engine = sa.create_engine(postgres_url)
+        with engine.begin() as connection:
+            schema.metadata.drop_all(connection)
+        engine.dispose()
+        with Session(tmp_path, "duckdb", catalog=postgres_url) as fresh:
+            restore(fresh.catalog.database, fresh.catalog.warehouse, lines)
+            fresh.execute("ALTER TABLE t ADD PARTITION (dt = 'new')")
+        for run in (
+            lambda: running.execute("SHOW PARTITIONS t"),
+            lambda: running.execute("ALTER TABLE t DROP PARTITION (dt = 'lost')"),
+            running.catalog.begin,
+            running.catalog.follower.step if running.catalog.follower is not None else running.catalog.snapshot,
+        ):
+            with pytest.raises(Error) as caught:
+                run()
+            assert caught.value.condition == "CATALOG_REPLACED"
+
+
 def test_a_dump_is_restored_as_a_whole_or_not_at_all(catalog: Catalog, tmp_path: Path) -> None:
     lines = list(dump(catalog.database, catalog.warehouse))
     header, version = json.loads(lines[0]), catalog.database.version
