@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,13 +11,13 @@ from pathlib import Path
 import rewriter
 
 #: Runs two statements, then kills itself at the n-th moment of the third: before each statement of the catalog's
-#: database, behind it, and before each COMMIT.
+#: database, BEGIN and COMMIT among them.
 CHILD = """
 import os
 import signal
 import sys
-import sqlalchemy as sa
 import rewriter
+from statements import watch
 
 warehouse, url, moment, last = sys.argv[1], sys.argv[2] or None, int(sys.argv[3]), sys.argv[4]
 connection = rewriter.connect(warehouse, engine="duckdb", catalog=url)
@@ -36,8 +37,7 @@ def count(*_):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
-    sa.event.listen(sa.Engine, name, count)
+watch(count)
 connection.execute(last)
 os._exit(0)
 """
@@ -45,7 +45,9 @@ os._exit(0)
 
 def killed_at(warehouse: Path, url: str | None, moment: int, last: str = "COMMIT") -> bool:
     """Whether the process came to that moment of its last statement."""
-    child = subprocess.run([sys.executable, "-c", CHILD, str(warehouse), url or "", str(moment), last], check=False)
+    command = [sys.executable, "-c", CHILD, str(warehouse), url or "", str(moment), last]
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    child = subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": path})
     assert child.returncode in (0, -signal.SIGKILL)
     return child.returncode != 0
 
