@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+import sqlalchemy as sa
+
 from rewriter.catalog import conflicts, reads, schema, timeline_properties
 from rewriter.catalog.binding import TimeBinding, bind
 from rewriter.catalog.changes import AlterColumns, AlterTable, RenameObject
@@ -68,7 +70,7 @@ class ObjectChanges:
     def rename(self, change: RenameObject) -> None:
         """A new name for a table or view under its id: nothing else of it changes."""
         thing = self._context.live(change.object)
-        if thing is None or thing.name != change.object.name:
+        if thing is None or thing.name != change.object.name or self._had_other_names(thing):
             done = "dropped" if thing is None else "renamed"
             raise ConflictError(
                 f"another transaction has {done} the {kind_of(change.object)} '{change.object.name}'",
@@ -83,6 +85,14 @@ class ObjectChanges:
             conflicts.record(self._context.connection, thing, whole, self._context.sequence)
         self._renew(renamed)
         self._context.log(f"RENAME_{kind_of(thing).upper()}", renamed, before=thing.name)
+
+    def _had_other_names(self, thing: Object) -> bool:
+        """Whether others have renamed it since the transaction began, though it is called as it was again."""
+        row, context = schema.objects.c, self._context
+        other = sa.select(row.row_id).where(
+            row.object_id == thing.id, row.commit_seq > context.snapshot.sequence, row.commit_seq < context.sequence
+        )
+        return context.connection.execute(other.where(row.name != thing.name).limit(1)).first() is not None
 
     def alter(self, change: AlterTable) -> None:
         """A new version of a table under its id. Its partitions and the fact that uses it know nothing of it."""

@@ -146,3 +146,16 @@ def test_a_new_column_meets_who_renamed_the_table(w: Warehouse) -> None:
     w.commit(lambda _: [RenameObject(w.catalog.snapshot().table("t"), "other")])
     with pytest.raises(ConflictError), w.catalog.begin(tx.snapshot) as again:
         again.commit([alter(t)(again)])
+
+
+def test_a_name_that_came_back_is_another_ones_rename_all_the_same(w: Warehouse) -> None:
+    t = w.create("t")
+    with w.catalog.begin() as tx:
+        w.commit(lambda _: [RenameObject(t, "other")])
+        w.commit(lambda _: [RenameObject(w.catalog.snapshot().table("other"), "t")])
+        with pytest.raises(ConflictError, match="has renamed the table 't'"):
+            tx.commit([RenameObject(t, "mine")])
+    with w.catalog.begin() as tx:
+        w.commit(lambda _: [AlterTable(t, {"a": "b"})])
+        tx.commit([RenameObject(t, "mine")])
+    assert w.catalog.snapshot().table("mine").id == t.id
