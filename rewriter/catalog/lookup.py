@@ -103,7 +103,7 @@ class Lookup:
         """The files of the partitions, which it found, in (key, path) order: those of the newest OVERWRITE and the
         INTOs after it.
 
-        An external table answers none: who reads it lists its directories.
+        An external table answers none: who reads it lists its directories. Who asks holds the snapshot (``leases``).
         """
         if self.table.external:
             return
@@ -116,8 +116,6 @@ class Lookup:
                 ranges += map(KeyRange.of_key, inside)
             else:
                 ranges.append(scan.keys)
-        if self.snapshot is not None:
-            self.database.leases.hold(self.snapshot)
         with self.database.read() as connection:
             if self.snapshot is not None:
                 reads.check_readable(connection, self.snapshot.sequence)

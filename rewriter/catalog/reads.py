@@ -188,9 +188,8 @@ def partition_get(dialect: sa.Dialect, ids: ValidWriteIdList) -> Prepared:
 
 @once
 def _get() -> sa.Select[Any]:
-    row, high = schema.partitions.c, _number("high")
     key = sa.bindparam("key", b"", sa.LargeBinary)
-    return sa.select(*_partition_columns()).where(row.key == key, row.made <= high, row.ended > high)
+    return sa.select(*_partition_columns()).where(schema.partitions.c.key == key, *_committed())
 
 
 @once
@@ -407,21 +406,19 @@ def _found(
     return sorted(database.rows(statement, values | given), key=itemgetter(0))
 
 
-@lru_cache(maxsize=64)
-def _of_range(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...]) -> Prepared:
+@once
+def _of_range(columns: tuple[sa.Column[Any], ...]) -> sa.Select[Any]:
     """``:most`` at most of the rows with keys from ``:start`` to ``:end`` that the write ids up to ``:high`` see."""
     key = schema.partitions.c.key
     start, end = (sa.bindparam(name, b"", sa.LargeBinary) for name in ("start", "end"))
-    query = sa.select(*columns).where(key >= start, key < end, *_committed())
-    return prepared(query.order_by(key).limit(_most()), dialect)
+    return sa.select(*columns).where(key >= start, key < end, *_committed()).order_by(key).limit(_most())
 
 
-@lru_cache(maxsize=64)
-def _of_keys(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...], size: int) -> Prepared:
+@once
+def _of_keys(columns: tuple[sa.Column[Any], ...], size: int) -> sa.Select[Any]:
     """``:most`` at most of the rows with one of ``size`` keys that the write ids up to ``:high`` see."""
     keys = [sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)]
-    query = sa.select(*columns).where(schema.partitions.c.key.in_(keys), *_committed())
-    return prepared(query.limit(_most()), dialect)
+    return sa.select(*columns).where(schema.partitions.c.key.in_(keys), *_committed()).limit(_most())
 
 
 @lru_cache(maxsize=64)
@@ -442,7 +439,7 @@ def _of_stretches(
 
 def _committed() -> tuple[sa.ColumnElement[bool], ...]:
     """What a list of write ids without open and aborted ones sees of partitions."""
-    row, high = schema.partitions.c, sa.bindparam("high", 0, sa.BigInteger)
+    row, high = schema.partitions.c, _number("high")
     return row.made <= high, row.ended > high
 
 
