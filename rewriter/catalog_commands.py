@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.store import Catalog
 
 _FOUND = 1
+_HINT = "Name its directory with -w, and the database of its catalog with --catalog where it has one."
 
 
 def add_commands(commands: argparse.ArgumentParser, parents: list[argparse.ArgumentParser]) -> None:
@@ -39,7 +40,7 @@ def _upgrade(arguments: argparse.Namespace) -> int:
     """Opening is upgrading: this says from which version to which."""
     from rewriter.catalog.store import Catalog
 
-    _require(arguments)
+    require_warehouse(arguments, _HINT)
     before = Catalog.stored_version(arguments.warehouse, arguments.catalog)
     with _opened(arguments) as catalog:
         now = catalog.database.version
@@ -53,7 +54,7 @@ def _check(arguments: argparse.Namespace) -> int:
     """Exit code 1 where something is off."""
     from rewriter.catalog.check import findings
 
-    _require(arguments)
+    require_warehouse(arguments, _HINT)
     count = 0
     with _opened(arguments) as catalog:
         for found in findings(catalog.database):
@@ -68,7 +69,7 @@ def _check(arguments: argparse.Namespace) -> int:
 def _dump(arguments: argparse.Namespace) -> int:
     from rewriter.catalog.dump import dump
 
-    _require(arguments)
+    require_warehouse(arguments, _HINT)
     with _opened(arguments) as catalog:
         _write(arguments.file, dump(catalog.database, catalog.warehouse))
     return 0
@@ -104,19 +105,21 @@ def _write(path: str, lines: Iterable[str]) -> None:
 def _restore(arguments: argparse.Namespace) -> int:
     from rewriter.catalog.dump import restore
 
-    with _read(arguments.file) as lines, _opened(arguments) as catalog:
+    hint = "Name a file that `rewriter catalog dump` wrote, or - for stdin."
+    with opened_text(arguments.file, hint) as lines, _opened(arguments) as catalog:
         count = restore(catalog.database, catalog.warehouse, lines)
     print(f"restored {count:,} rows")
     return 0
 
 
 @contextlib.contextmanager
-def _read(path: str) -> Iterator[TextIO]:
+def opened_text(path: str, hint: str, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """A text file; ``-`` is stdin. ``OperationalError`` PATH_NOT_FOUND for what cannot be read, also in the block."""
     try:
         if path == "-":
             yield sys.stdin
             return
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding=encoding) as file:
             yield file
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
@@ -125,12 +128,12 @@ def _read(path: str) -> Iterator[TextIO]:
             condition="PATH_NOT_FOUND",
             sqlstate="42K03",
             object=path,
-            hint="Name a file that `rewriter catalog dump` wrote, or - for stdin.",
+            hint=hint,
         ) from None
 
 
-def _require(arguments: argparse.Namespace) -> None:
-    """A mistyped name must not make a warehouse."""
+def require_warehouse(arguments: argparse.Namespace, hint: str) -> None:
+    """``OperationalError`` WAREHOUSE_NOT_FOUND: a mistyped name must not make a warehouse."""
     from rewriter.catalog.store import Catalog
 
     if not Catalog.exists(arguments.warehouse, arguments.catalog):
@@ -138,7 +141,7 @@ def _require(arguments: argparse.Namespace) -> None:
             f"There is no warehouse in {arguments.warehouse}.",
             condition="WAREHOUSE_NOT_FOUND",
             object=arguments.warehouse,
-            hint="Name its directory with -w, and the database of its catalog with --catalog where it has one.",
+            hint=hint,
         )
 
 

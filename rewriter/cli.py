@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter import __version__
-from rewriter.catalog_commands import add_commands
-from rewriter.errors import Error, InterfaceError, OperationalError, render
+from rewriter.catalog_commands import add_commands, opened_text, require_warehouse
+from rewriter.errors import Error, InterfaceError, render
 
 if TYPE_CHECKING:
     from rewriter.progress import Progress
@@ -178,16 +178,10 @@ def _rewrite(arguments: argparse.Namespace) -> int:
 
 
 def _print_rewritten(arguments: argparse.Namespace) -> int:
-    from rewriter.catalog.store import Catalog
-
     # Rewriting only reads: it must not make a warehouse out of a mistyped name.
-    if not Catalog.exists(arguments.warehouse, arguments.catalog):
-        raise OperationalError(
-            f"There is no warehouse in {arguments.warehouse}.",
-            condition="WAREHOUSE_NOT_FOUND",
-            object=arguments.warehouse,
-            hint="Name its directory with -w, or make one by a statement: rewriter sql -w DIR -e 'CREATE TABLE …'.",
-        )
+    require_warehouse(
+        arguments, "Name its directory with -w, or make one by a statement: rewriter sql -w DIR -e 'CREATE TABLE …'."
+    )
     with _session(arguments) as session:
         try:
             plan = session.plan(arguments.sql)
@@ -234,20 +228,8 @@ def _key_value(text: str) -> tuple[str, str]:
 
 
 def _read(path: str) -> str:
-    try:
-        if path == "-":
-            return sys.stdin.read()
-        with open(path, encoding="utf-8-sig") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise OperationalError(
-            f"The file {path} cannot be read: {reason}.",
-            condition="PATH_NOT_FOUND",
-            sqlstate="42K03",
-            object=path,
-            hint="Name a readable text file, or - for stdin.",
-        ) from None
+    with opened_text(path, "Name a readable text file, or - for stdin.", "utf-8-sig") as file:
+        return file.read()
 
 
 def _failed(error: Error, text: str | None) -> int:
