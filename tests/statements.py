@@ -6,11 +6,26 @@ each of them dies at every moment.
 
 from __future__ import annotations
 
+import os
+import signal
 import sqlite3
 from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
+
+
+def dying_at(moment: int, by: signal.Signals = signal.SIGKILL) -> Callable[..., None]:
+    """What sends this process a signal when it is called for the n-th time."""
+    seen = 0
+
+    def count(*_: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == moment:
+            os.kill(os.getpid(), by)
+
+    return count
 
 
 def watch(note: Callable[[str], object]) -> Callable[[], None]:

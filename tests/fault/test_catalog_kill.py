@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from postgres import seeds
-from statements import watch
+from statements import dying_at, watch
 
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
@@ -118,14 +118,7 @@ def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
     """
 
     def run() -> None:
-        seen = 0
-
-        def count(*_: object) -> None:
-            nonlocal seen
-            seen += 1
-            if seen == moment:
-                os.kill(os.getpid(), signal.SIGKILL)
-
+        count = dying_at(moment)
         catalog = Catalog.open(directory, url)
         watch(count)
         _write(catalog, "hours", HOURS[10:], wipe=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from statements import watch
+from statements import dying_at, watch
 
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.changes import PartitionWrite, WritePartitions
@@ -114,13 +114,7 @@ def _killed(run: Callable[[], None]) -> bool:
 
 
 def _run(warehouse: Path, statement: str, moment: int) -> None:
-    seen = 0
-
-    def count(*_: object) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == moment:
-            os.kill(os.getpid(), signal.SIGKILL)
+    count = dying_at(moment)
 
     def counted(step: Callable[..., object]) -> Callable[..., object]:
         def run(*args: object, **options: object) -> object:

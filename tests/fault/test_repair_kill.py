@@ -12,7 +12,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from statements import watch
+from statements import dying_at, watch
 
 from rewriter.session import Session
 
@@ -56,14 +56,7 @@ def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
         gc.disable()
         code = 1
         try:
-            seen = 0
-
-            def count(*_: object) -> None:
-                nonlocal seen
-                seen += 1
-                if seen == moment:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
+            count = dying_at(moment)
             with Session(directory / "warehouse", "duckdb", catalog=url) as session:
                 watch(count)
                 session.execute(REPAIR)

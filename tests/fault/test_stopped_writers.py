@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from statements import watch
+from statements import dying_at, watch
 
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.changes import Change, CreateObject, DropPartitions, PartitionWrite, WritePartitions
@@ -95,14 +95,7 @@ def stopped_at(directory: Path, url: str | None, action: str, moment: int) -> in
 
 
 def _run(directory: Path, url: str | None, action: str, moment: int) -> None:
-    seen = 0
-
-    def count(*_: object) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == moment:
-            os.kill(os.getpid(), signal.SIGSTOP)
-
+    count = dying_at(moment, signal.SIGSTOP)
     catalog = Catalog.open(directory, url)
     watch(count)
     with catalog.begin() as tx:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from statements import watch
+from statements import dying_at, watch
 
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.errors import ConflictError
@@ -89,14 +89,7 @@ def _work(task: Task) -> NoReturn:
 
 def _kill_at(moment: int) -> None:
     """Kills this process before its n-th statement."""
-    seen = 0
-
-    def count(_statement: str) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == moment:
-            os.kill(os.getpid(), signal.SIGKILL)
-
+    count = dying_at(moment)
     watch(count)
 
 
