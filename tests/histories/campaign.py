@@ -7,7 +7,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewriter.catalog import Catalog
@@ -66,7 +66,7 @@ def _one(seed: int, warehouse: Path, url: str | None, size: Size, plant: str) ->
         for task, status in zip(tasks, statuses, strict=True):
             died = os.WIFSIGNALED(status) and (task.killed_at or task.killed_after)
             assert status == 0 or died, f"{task} has failed: {task.failure.read_text(encoding='utf-8')}"
-        return checking.check(catalog, url)
+        return replace(checking.check(catalog, url), died=sum(map(os.WIFSIGNALED, statuses)))
     finally:
         catalog.close()
 

@@ -79,12 +79,15 @@ class Logs:
 
 @dataclass(frozen=True)
 class Tally:
-    """How much a history had to say."""
+    """How much a history had to say. ``untold`` are the commits of processes that died before they were told of them;
+    ``died`` are all processes that did.
+    """
 
     commits: int = 0
     conflicts: int = 0
     answers: int = 0
-    killed: int = 0
+    untold: int = 0
+    died: int = 0
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
@@ -95,7 +98,7 @@ def check(catalog: Catalog, url: str | None) -> Tally:
     # Comes after whatever the database still does for a process that was killed.
     catalog.abort_dead(0.0)
     logs = Logs.read(catalog.warehouse)
-    killed = _settle(logs, catalog, url)
+    untold = _settle(logs, catalog, url)
     commits = {told.number: told for told in logs.writes.values() if told.number}
     newest = catalog.snapshot().sequence
     assert sorted(commits) == list(range(FIRST + 1, newest + 1)), "a commit is nobody's, or two have one number"
@@ -105,7 +108,7 @@ def check(catalog: Catalog, url: str | None) -> Tally:
     _check_order(logs, commits)
     final_checks(catalog, url, worlds[newest])
     conflicts = sum(bool(told.condition) for told in logs.writes.values())
-    return Tally(len(commits), conflicts, answers, killed)
+    return Tally(len(commits), conflicts, answers, untold)
 
 
 def _settle(logs: Logs, catalog: Catalog, url: str | None) -> int:

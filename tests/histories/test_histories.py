@@ -62,7 +62,7 @@ def _seeds(first: int, number: int) -> range:
 def test_histories(directory: Path, databases: Databases, first: int) -> None:
     tally = run(_seeds(first, 10), directory, databases, Size())
     print(f"seeds {first} to {first + 9}: {tally}")
-    assert AGAIN or (tally.commits > 80 and tally.conflicts > 3 and tally.answers > 80)
+    assert AGAIN or (tally.commits > 80 and tally.conflicts > 3 and tally.answers > 80 and tally.died > 3)
 
 
 @pytest.mark.parametrize("plant", PLANTS)
