@@ -150,7 +150,6 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
         end = tokens[-1].end
         return [Terminal(END, Token(TokenKind.OPERATOR, "", end, end))]
     token = tokens[index]
-    kind = token.kind
     # Only INSERT and CREATE VIEW … AS end in a query; elsewhere the state's lookahead may merely seem to allow one.
     if (
         "QUERY" in choices
@@ -160,13 +159,17 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     ):
         start, end = token.start, tokens[-1].end
         return [Terminal("QUERY", Token(TokenKind.WORD, text[start:end], start, end))]
-    types = [_BY_KIND[kind] if kind in _BY_KIND else _grammar().types.get(token.upper, "")]
-    if kind is TokenKind.WORD:
-        if types[0] in ("DATE", "TIMESTAMP") and "NAME" in choices and not _is_string(tokens, index + 1):
-            types = []
-        if not (types and types[0] in _RESERVED and types[0] in choices):
-            types.append("NAME")
-    return [Terminal(name, token) for name in types if name in choices]
+    if token.kind is not TokenKind.WORD:
+        name = _BY_KIND.get(token.kind) or _grammar().types.get(token.text, "")
+        return [Terminal(name, token)] if name in choices else []
+    keyword = _grammar().types.get(token.text.upper(), "")
+    if keyword in ("DATE", "TIMESTAMP") and "NAME" in choices and not _is_string(tokens, index + 1):
+        keyword = ""
+    if keyword not in choices:
+        return [Terminal("NAME", token)] if "NAME" in choices else []
+    if keyword in _RESERVED or "NAME" not in choices:
+        return [Terminal(keyword, token)]
+    return [Terminal(keyword, token), Terminal("NAME", token)]
 
 
 def _is_string(tokens: Sequence[Token], index: int) -> bool:

@@ -25,6 +25,9 @@ class TokenKind(Enum):
     OPERATOR = "operator"
     PARAMETER = "parameter"
 
+    #: There is one of each, and ``Enum`` would hash its name, anew for each token.
+    __hash__ = object.__hash__
+
 
 class Token(NamedTuple):
     """A token: ``text`` as typed, quotes included, at ``[start, end)`` of the lexed text."""
