@@ -18,7 +18,7 @@ from benchmarks.lookups import postgresql_urls
 from benchmarks.timing import Figure, Table, ratio, shown
 from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.cached import CachedCatalog
-from rewriter.catalog.changes import AddPartitions, AlterTable, CreateObject, PartitionWrite
+from rewriter.catalog.changes import AddPartitions, AlterTable, CreateObject, DropPartitions, PartitionWrite
 from rewriter.catalog.models import Column
 from rewriter.catalog.models import Table as CatalogTable
 
@@ -147,6 +147,7 @@ def _beside_a_prewarm(folder: Path, url: str | None) -> list[Figure]:
     beside = _spread(big, lambda: not prewarming.wait(0), 1_000_000)
     spent = time.perf_counter() - start
     held = big.cache_metrics()["bytes"]
+    renewed = _renewed(big, tables[0])
     big.close()
     return [
         Figure("snapshot and cached read, alone", alone[0], f"99 % within {shown(alone[1])}"),
@@ -156,7 +157,21 @@ def _beside_a_prewarm(folder: Path, url: str | None) -> list[Figure]:
             spent,
             f"{held / 1e6:,.0f} MB; readers asked all the time",
         ),
+        Figure(f"renewal of {BIG_PARTITIONS:,} partitions in memory after a DROP of one", renewed[0], _cpu(renewed)),
     ]
+
+
+def _renewed(catalog: Catalog, table: CatalogTable) -> tuple[float, float]:
+    """How long a follower takes to bring a set of partitions up to date of which one has changed."""
+    taken = []
+    for number in range(20):
+        with catalog.begin() as transaction:
+            transaction.commit([DropPartitions(table, (catalog.snapshot().partitions(table)[number].key,))])
+        if catalog.follower is None:
+            raise AssertionError("there is no follower")
+        catalog.follower.catch_up()
+        taken.append(_both(catalog.follower.refresh))
+    return _medians(taken)
 
 
 def _spread(catalog: Catalog, goes_on: Callable[[], bool], most: int) -> tuple[float, float]:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from rewriter.catalog.cache_entries import Entries, Entry, size_of, size_of_ids
 from rewriter.catalog.cache_log import LogEntry, LogView, of_kind, of_name
@@ -293,6 +293,12 @@ class CatalogCache:
             if entry is None or entry.ids is None:
                 return None
             return entry.ids, object_id not in self._log.uncommitted
+
+    def last(self, object_id: int, question: Question) -> tuple[ValidWriteIdList, Any] | None:
+        """What memory holds under whichever list, and that list; ``None`` where there is nothing."""
+        with self._lock:
+            entry = self._entries.get(object_id, question)
+            return None if entry is None or entry.ids is None else (entry.ids, entry.value)
 
     def metrics(self) -> dict[str, int]:
         """All that ``cache_metrics.MEANINGS`` explains, by name, in its order."""

@@ -26,6 +26,7 @@ from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.leases import Held, needs_lease
 from rewriter.catalog.lookup import Lookup
 from rewriter.catalog.models import DataFile, Partition, Table
+from rewriter.catalog.renewing import renewed
 from rewriter.catalog.scan_filters import ScanFilter
 from rewriter.catalog.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
 from rewriter.catalog.warming import read_timelines
@@ -125,7 +126,14 @@ class ListedReads:
 
     def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
         """The partitions that satisfy a bound filter (``None``: all), in key order."""
-        return self._found(self.lookup(table, wanted), PARTITIONS if wanted is None else satisfying(wanted))
+        if wanted is None:
+            return self._kept(PARTITIONS, partial(self._read_all, table))
+        return self._found(self.lookup(table, wanted), satisfying(wanted))
+
+    def _read_all(self, table: Table) -> tuple[Partition, ...]:
+        held = None if self._cache is None else self._cache.last(self.object_id, PARTITIONS)
+        found = renewed(self._database, table, self.ids, held)
+        return tuple(self.lookup(table, None).partitions()) if found is None else found
 
     def _found(self, lookup: Lookup, question: Question) -> tuple[Partition, ...]:
         whole = self._whole()

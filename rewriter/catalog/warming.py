@@ -18,6 +18,7 @@ from rewriter.catalog.codec import Object
 from rewriter.catalog.database import Database
 from rewriter.catalog.keys import KeyRange, prefix
 from rewriter.catalog.models import Partition, Table
+from rewriter.catalog.renewing import renewed
 from rewriter.catalog.writeids import ValidTxnList, ValidWriteIdList
 from rewriter.errors import Error
 
@@ -71,7 +72,9 @@ def _keep(
         with suppress(ValueError):
             kept += cache.keep(object_id, TIMELINES, ids, read_timelines(database, object_id, ids), if_room=if_room)
     if PARTITIONS in questions:
-        partitions = _all_partitions(database, found, ids, stop, cache.room(if_room=if_room))
+        partitions = renewed(database, found, ids, cache.last(object_id, PARTITIONS))
+        if partitions is None:
+            partitions = _all_partitions(database, found, ids, stop, cache.room(if_room=if_room))
         if partitions is not None:
             kept += cache.keep(object_id, PARTITIONS, ids, partitions, if_room=if_room)
     return kept

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from postgres import on_sqlite
 from statements import watch
 
-from rewriter.catalog import Catalog, cache, cache_log, follower, warming
+from rewriter.catalog import Catalog, cache, cache_log, follower, renewing, warming
 from rewriter.catalog.cache_entries import Entries, Entry, size_of
 from rewriter.catalog.cache_metrics import MEANINGS
 from rewriter.catalog.cached import CachedCatalog
@@ -406,6 +406,37 @@ def test_a_follower_brings_another_instance_up_to_date(w: Warehouse) -> None:
     assert after["lists_read"] == before["lists_read"]
     other.close()
     assert threading.active_count() == before_all
+
+
+def test_of_a_set_that_has_changed_only_what_may_differ_is_read(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, other = w.create("t"), w.opened()
+    w.into(table, *(f"v{number:04}" for number in range(1000)))
+    other.use_cache(MIB, follow=False)
+    assert len(other.snapshot().partitions(table)) == 1000
+    w.overwrite(table, "v0007")
+    w.into(table, "v0500", "v05001", "new")
+    w.commit(lambda tx: [DropPartitions(table, (key(table, "v0999"),))])
+    plain, read = renewing.reads.partition_page, list[str]()
+
+    def noted(*arguments: Any) -> Any:
+        found = plain(*arguments)
+        read.extend(one.values[0] for one in found)
+        return found
+
+    monkeypatch.setattr(renewing.reads, "partition_page", noted)
+    with counted(monkeypatch) as calls:
+        follow(other)
+        renewed = calls()
+    snapshot = other.snapshot()
+    read_again, read[:] = [*read], []
+    assert read_again == ["new", "v0007", "v0500", "v05001"]
+    assert renewed == 6  # Three to follow the log, the definition, the keys of what changed, and their rows.
+    assert snapshot.partitions(table) == w.catalog.snapshot().partitions(table)
+    # Where many have changed all are read anew.
+    monkeypatch.setattr(renewing, "MOST", 3)
+    w.into(table, *(f"v{number:04}" for number in range(4)))
+    assert other.snapshot().partitions(table) == w.catalog.snapshot().partitions(table)
+    other.close()
 
 
 def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:

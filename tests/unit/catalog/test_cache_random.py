@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from postgres import seeds
 
-from rewriter.catalog import cache, cache_log, follower
+from rewriter.catalog import cache, cache_log, follower, reads, renewing
 from rewriter.catalog.cache_log import COMMIT, LogEntry, LogView
+from rewriter.catalog.database import Database
+from rewriter.catalog.keys import KeyRange, prefix
+from rewriter.catalog.models import Table
+from rewriter.catalog.writeids import ValidWriteIdList
 
 from .cache_histories import History
 
@@ -56,13 +60,25 @@ def _nothing_created(self: LogView, entry: LogEntry) -> None:
     self.position = entry.number
 
 
-_APPLY = LogView.apply
+def _only_made(database: Database, table: Table, one: ValidWriteIdList, other: ValidWriteIdList) -> list[bytes]:
+    """Of a renewed set the partitions that are new or were written, without those that are gone."""
+    there = {found.key for found in reads.partition_page(database, table, one, [_whole(table)], 1000)}
+    return [key for key in _MAY_DIFFER(database, table, one, other) if key in there]
+
+
+def _whole(table: Table) -> KeyRange:
+    return KeyRange.of_prefix(prefix(table.id))
+
+
+_APPLY, _MAY_DIFFER = LogView.apply, renewing._may_differ
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "lists are never compared": (cache, "equivalent", lambda a, b: True),
     "half a commit counts": (cache_log.LogView, "apply", _whole_too_early),
     "the log's lists are passed over": (cache_log.LogView, "apply", _without_lists),
     "creations are passed over": (cache_log.LogView, "apply", _nothing_created),
+    "nothing of a set has changed": (renewing, "_may_differ", lambda *_: []),
+    "what ended stays in a set": (renewing, "_may_differ", _only_made),
     "a gap is passed over": (follower, "_has_gap", lambda rows, position, newest, limit: False),
 }
 
