@@ -37,6 +37,10 @@ def mean_bytes(binding: TimeBinding, partitions: Iterable[Partition]) -> Volumes
     }
 
 
+#: How many answers are kept; those of dropped tables go when others come.
+MOST_KEPT = 10_000
+
+
 class VolumeCache:
     """The newest answer for each (fact, table), kept while no write to the table has become visible. Thread-safe."""
 
@@ -51,6 +55,10 @@ class VolumeCache:
         return kept[1] if kept is not None and kept[0] == ids else None
 
     def put(self, binding: TimeBinding, ids: ValidWriteIdList, volumes: Volumes) -> None:
-        """Replaces what was kept of the table."""
+        """Replaces what was kept of the table. Where there are too many, the one that was put first goes."""
+        key = binding.fact.id, binding.table.id
         with self._lock:
-            self._kept[binding.fact.id, binding.table.id] = ids, volumes
+            self._kept.pop(key, None)
+            self._kept[key] = ids, volumes
+            while len(self._kept) > MOST_KEPT:
+                del self._kept[next(iter(self._kept))]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rewriter.catalog import volumes
 from rewriter.errors import DataError
 from rewriter.planner.explain import explain_cover
 from rewriter.session import Session
@@ -125,6 +126,16 @@ class TestSession:
         assert month is not None
         shown = {row[3] for row in session.execute("SHOW COVERAGE OF log FROM '2013-01' TO '2013-02'").fetch()}
         assert shown == ({"months"} if month <= 31 * day else {"days"})
+
+    def test_sizes_take_no_more_room_than_they_may(self, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = [("days", P.DAILY), ("months", P.MONTHLY)]
+        expected = [session.catalog.snapshot().mean_bytes(*of) for of in asked]
+        monkeypatch.setattr(volumes, "MOST_KEPT", 1)
+        assert [session.catalog.snapshot().mean_bytes(*of) for of in asked * 2] == expected * 2
+        assert len(session.catalog._database.volumes._kept) == 2  # Kept before there was less room.
+        session.execute("INSERT INTO days PARTITION (dt = '2013-02-01') VALUES ('all', 1)")
+        assert session.catalog.snapshot().mean_bytes("days", P.DAILY) is not None
+        assert len(session.catalog._database.volumes._kept) == 1
 
     def test_another_word_is_an_error(self, session: Session) -> None:
         with pytest.raises(DataError, match="'rows' is no cost of a cover"):
