@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rewriter.catalog import Snapshot, conflicts, factwork, reads
+from rewriter.catalog import Snapshot, conflicts, factwork, reads, renewing
 from rewriter.catalog.cache import CatalogCache
 from rewriter.catalog.cache_metrics import Miss
 from rewriter.catalog.context import CommitContext
@@ -84,6 +84,11 @@ def lists_are_not_compared() -> None:
     _replace(CatalogCache, "_miss", lambda _self, _id, entry, _ids: Miss.ABSENT if entry is None else None)
 
 
+def sets_are_not_renewed() -> None:
+    """Of a set of partitions in memory nothing is read again."""
+    _replace(renewing, "_may_differ", lambda *_: [])
+
+
 def _replace(owner: Any, name: str, value: Callable[..., Any]) -> None:
     setattr(owner, name, value)
 
@@ -98,5 +103,6 @@ PLANTS: dict[str, Callable[[], None]] = {
         two_steps,
         zombies,
         lists_are_not_compared,
+        sets_are_not_renewed,
     )
 }
