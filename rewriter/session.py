@@ -63,7 +63,7 @@ from rewriter.planner.plan import Plan
 from rewriter.planner.planner import plan_query
 from rewriter.progress import Progress, Teller
 from rewriter.result import Result, Row
-from rewriter.settings import CacheSettings, SessionSettings
+from rewriter.settings import CacheSettings, SessionSettings, without_effect
 from rewriter.showing import listing, strings
 from rewriter.temporaries import Temporaries
 from rewriter.transactions import OpenTransaction, already_open, none_open, not_in_transaction
@@ -366,7 +366,10 @@ class Session:
                 self.settings.set(statement.key, statement.value)
                 self._use_cache()
             rows = [(statement.key, self.settings.get(statement.key))]
-            return Result("SET", (Column("key", "string"), Column("value", "string")), rows, rowcount=1)
+            idle = statement.value is not None and without_effect(statement.key)
+            warnings = (f"{statement.key} changes nothing here: it says how Hive or Spark works.",) if idle else ()
+            columns = (Column("key", "string"), Column("value", "string"))
+            return Result("SET", columns, rows, rowcount=1, warnings=warnings)
         except Error as error:
             raise error.at(statement.span) from None
 
