@@ -385,6 +385,10 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "ALTER TABLE t CHANGE c C INT COMMENT ''",
         CommentColumn(table=name("t"), column="c", comment="", renamed=ColumnDef("C", "int")),
     ),
+    (
+        "ALTER TABLE t CHANGE COLUMN c d BIGINT",
+        CommentColumn(table=name("t"), column="c", comment=None, renamed=ColumnDef("d", "bigint")),
+    ),
     ("COMMENT ON COLUMN db.t.c IS NULL", CommentColumn(table=name("db", "t"), column="c", comment=None)),
     ("COMMENT ON TABLE t IS 'it''s'", CommentTable(table=name("t"), comment="it's")),
     ("DROP TABLE t", DropTable(table=name("t"))),
