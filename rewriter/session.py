@@ -121,6 +121,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.CheckFact: checking.check_fact,
     s.RefreshFact: refreshing.refresh_fact,
     s.RefreshTimelines: properties.refresh_timelines,
+    s.RefreshTable: table_listings.refresh_table,
     s.DescribeQuery: describing.describe_query,
     s.ShowTableExtended: table_listings.show_table_extended,
     s.ShowColumns: table_listings.show_columns,
@@ -134,7 +135,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
 _IN_TRANSACTION = (
     s.Select, s.Explain, s.ExplainScan, s.CheckFact, s.Describe, s.DescribeDatabase, s.DescribeQuery, s.ShowColumns,
     s.ShowCoverage, s.ShowCreate, s.ShowCubes, s.ShowDatabases, s.ShowLatest, s.ShowPartitions, s.ShowTableExtended,
-    s.ShowTableProperties, s.ShowTables, s.ShowTimelines, s.ShowViews, s.ShowCache, s.UseDatabase,
+    s.ShowTableProperties, s.ShowTables, s.ShowTimelines, s.ShowViews, s.ShowCache, s.UseDatabase, s.RefreshTable,
     s.Insert, s.MultiInsert, s.LoadData, s.AddPartitions, s.DropPartitions, s.RenamePartition, s.ExchangePartitions,
     s.Truncate, s.CreateTable, s.CreateTableAs, s.CreateTableLike, s.DropTable, s.CreateView, s.DropView,
 )  # fmt: skip

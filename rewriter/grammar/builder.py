@@ -803,3 +803,6 @@ class Builder(FilterBuilder):
 
     def refresh_timelines(self, fact: st.Name) -> st.RefreshTimelines:
         return st.RefreshTimelines(fact=fact)
+
+    def refresh_table(self, table: st.Name) -> st.RefreshTable:
+        return st.RefreshTable(table=table)

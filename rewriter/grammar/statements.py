@@ -661,6 +661,13 @@ class RefreshFact(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RefreshTable(Statement):
+    """``REFRESH TABLE t`` of Spark's scripts, which finds nothing to forget."""
+
+    table: Name
+
+
+@dataclass(frozen=True, kw_only=True)
 class RefreshTimelines(Statement):
     fact: Name
 

@@ -52,6 +52,7 @@ from rewriter.grammar.statements import (
     PartitionLocation,
     Query,
     RefreshFact,
+    RefreshTable,
     RefreshTimelines,
     RenamePartition,
     RepairTable,
@@ -637,6 +638,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
         RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
     ),
     ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
+    ("REFRESH TABLE db.t", RefreshTable(table=name("db", "t"))),
     (
         "ALTER TABLE t SET TIMELINE daily FOR dt TO 'Ranges'",
         SetTimeline(table=name("t"), period="DAILY", column="dt", implementation="Ranges"),
