@@ -39,7 +39,8 @@ def comment_column(statement: s.CommentColumn, context: Context) -> Result:
             object=column.name,
             hint=f"Add a column, or make a new table: CREATE TABLE new AS SELECT … FROM {table.name}.",
         )
-    _commit(AlterColumns(table, comments={column.name: statement.comment}), statement.table, context)
+    if renamed is None or statement.comment is not None:
+        _commit(AlterColumns(table, comments={column.name: statement.comment}), statement.table, context)
     return Result("ALTER TABLE ALTER COLUMN")
 
 

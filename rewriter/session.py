@@ -63,7 +63,7 @@ from rewriter.planner.plan import Plan
 from rewriter.planner.planner import plan_query
 from rewriter.progress import Progress, Teller
 from rewriter.result import Result, Row
-from rewriter.settings import CacheSettings, SessionSettings
+from rewriter.settings import CacheSettings, SessionSettings, without_effect
 from rewriter.showing import listing, strings
 from rewriter.temporaries import Temporaries
 from rewriter.transactions import OpenTransaction, already_open, none_open, not_in_transaction
@@ -121,6 +121,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
     s.CheckFact: checking.check_fact,
     s.RefreshFact: refreshing.refresh_fact,
     s.RefreshTimelines: properties.refresh_timelines,
+    s.RefreshTable: table_listings.refresh_table,
     s.DescribeQuery: describing.describe_query,
     s.ShowTableExtended: table_listings.show_table_extended,
     s.ShowColumns: table_listings.show_columns,
@@ -134,7 +135,7 @@ _RUNNERS: Mapping[type[s.Statement], Callable[[Any, Context], Result]] = {
 _IN_TRANSACTION = (
     s.Select, s.Explain, s.ExplainScan, s.CheckFact, s.Describe, s.DescribeDatabase, s.DescribeQuery, s.ShowColumns,
     s.ShowCoverage, s.ShowCreate, s.ShowCubes, s.ShowDatabases, s.ShowLatest, s.ShowPartitions, s.ShowTableExtended,
-    s.ShowTableProperties, s.ShowTables, s.ShowTimelines, s.ShowViews, s.ShowCache, s.UseDatabase,
+    s.ShowTableProperties, s.ShowTables, s.ShowTimelines, s.ShowViews, s.ShowCache, s.UseDatabase, s.RefreshTable,
     s.Insert, s.MultiInsert, s.LoadData, s.AddPartitions, s.DropPartitions, s.RenamePartition, s.ExchangePartitions,
     s.Truncate, s.CreateTable, s.CreateTableAs, s.CreateTableLike, s.DropTable, s.CreateView, s.DropView,
 )  # fmt: skip
@@ -366,7 +367,10 @@ class Session:
                 self.settings.set(statement.key, statement.value)
                 self._use_cache()
             rows = [(statement.key, self.settings.get(statement.key))]
-            return Result("SET", (Column("key", "string"), Column("value", "string")), rows, rowcount=1)
+            idle = statement.value is not None and without_effect(statement.key)
+            warnings = (f"{statement.key} changes nothing here: it says how Hive or Spark works.",) if idle else ()
+            columns = (Column("key", "string"), Column("value", "string"))
+            return Result("SET", columns, rows, rowcount=1, warnings=warnings)
         except Error as error:
             raise error.at(statement.span) from None
 

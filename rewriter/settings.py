@@ -83,10 +83,10 @@ def _whole(least: int, example: int) -> Callable[[str], str]:
 
 
 def _only(value: str, why: str) -> Callable[[str], str]:
-    """A setting of Hive's that scripts set to what is always so here."""
+    """A setting of Hive's or Spark's that scripts set to what is always so here."""
 
     def check(text: str) -> str:
-        if text.strip().lower() == value:
+        if text.strip().lower() == value.lower():
             return value
         raise DataError(f"'{text}' is not what happens here: {why}.", hint=f"Leave it at {value}.")
 
@@ -94,7 +94,7 @@ def _only(value: str, why: str) -> Callable[[str], str]:
 
 
 _SETTINGS = {
-    setting.name: setting
+    setting.name.lower(): setting
     for setting in (
         _Setting(
             "hive.exec.dynamic.partition",
@@ -129,6 +129,12 @@ _SETTINGS = {
         _Setting("rewriter.partial_data", "false", _boolean, "answer with what is there, and warn"),
         _Setting("rewriter.partition_overwrite_mode", "dynamic", _mode, "what INSERT OVERWRITE replaces"),
         _Setting("rewriter.periods", "", _periods, "the update periods that may be used; empty is all"),
+        _Setting(
+            "spark.sql.session.timeZone",
+            "UTC",
+            _only("UTC", "sessions run in UTC; a cube names its own zone, CREATE CUBE … TIME ZONE '…'"),
+            "always so: sessions run in UTC",
+        ),
     )
 }
 #: What Spark and Hive call settings of ours.
@@ -137,6 +143,18 @@ _SAME = {
     "spark.sql.sources.partitionOverwriteMode": "rewriter.partition_overwrite_mode",
 }
 _ALIASES = {name.lower(): ours for name, ours in _SAME.items()}
+#: Settings of Hive and Spark, with all below them, that say how work is done there and change no answer of theirs.
+_OF_WORK = tuple(
+    """
+    hive.auto.convert hive.cbo hive.exec.compress hive.exec.max.created.files hive.exec.max.dynamic.partitions.pernode
+    hive.exec.parallel hive.exec.reducers hive.execution.engine hive.groupby.skewindata hive.map.aggr hive.merge
+    hive.optimize hive.stats hive.tez hive.vectorized mapred.job mapred.map mapred.output.compress
+    mapred.output.compression mapred.reduce mapreduce.job mapreduce.map mapreduce.output.fileoutputformat.compress
+    mapreduce.reduce spark.sql.adaptive spark.sql.autobroadcastjointhreshold spark.sql.broadcasttimeout
+    spark.sql.files.maxpartitionbytes spark.sql.shuffle.partitions tez
+    """.split()
+)
+_WITHOUT_EFFECT = "taken and without effect: how Hive or Spark works"
 
 
 @dataclass(frozen=True)
@@ -158,6 +176,9 @@ class SessionSettings:
 
     def set(self, name: str, value: str) -> str:
         """Sets a value and answers it in canonical form. Raises ``AnalysisError`` or ``DataError``."""
+        if without_effect(name):
+            self._values[name.lower()] = value
+            return value
         setting = _setting(name)
         try:
             self._values[setting.name] = setting.check(value)
@@ -171,16 +192,19 @@ class SessionSettings:
         if name is None:
             self._values.clear()
         else:
-            self._values.pop(_setting(name).name, None)
+            self._values.pop(name.lower() if without_effect(name) else _setting(name).name, None)
 
     def get(self, name: str) -> str:
-        """The value as text."""
+        """The value as text; of a setting without effect, what was set, or nothing."""
+        if without_effect(name):
+            return self._values.get(name.lower(), "")
         setting = _setting(name)
         return self._values.get(setting.name, setting.default)
 
     def items(self) -> Iterator[tuple[str, str, str]]:
-        """Name, value and meaning of every setting, by name."""
-        meanings = {name: setting.meaning for name, setting in _SETTINGS.items()}
+        """Name, value and meaning of every setting, by name; of those without effect, the ones that were set."""
+        meanings = {setting.name: setting.meaning for setting in _SETTINGS.values()}
+        meanings |= {name: _WITHOUT_EFFECT for name in self._values if without_effect(name)}
         meanings |= {name: f"the same as {ours}" for name, ours in _SAME.items()}
         for name, meaning in sorted(meanings.items()):
             yield name, self.get(name), meaning
@@ -220,6 +244,12 @@ class SessionSettings:
         )
 
 
+def without_effect(name: str) -> bool:
+    """Whether it is a setting of Hive's or Spark's that scripts may set, and that changes nothing here."""
+    lowered = name.lower()
+    return lowered not in _ALIASES and any(lowered == one or lowered.startswith(f"{one}.") for one in _OF_WORK)
+
+
 def _setting(name: str) -> _Setting:
     lowered = name.lower()
     setting = _SETTINGS.get(_ALIASES.get(lowered, lowered))
@@ -229,13 +259,13 @@ def _setting(name: str) -> _Setting:
         raise NotSupportedError(
             f"The engine's setting {name} cannot be set in a session yet.",
             object=name,
-            hint="Of Spark's settings only spark.sql.sources.partitionOverwriteMode is understood. "
+            hint="Of Spark's settings spark.sql.sources.partitionOverwriteMode is understood. "
             "Put others into Spark's own configuration (spark-defaults.conf).",
         )
-    close = difflib.get_close_matches(lowered, _SETTINGS, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(lowered, _SETTINGS, n=1, cutoff=0.5 if lowered.startswith("rewriter") else 0.9)
     raise AnalysisError(
         f"There is no setting {name}.",
         condition="UNKNOWN_SETTING",
         object=name,
-        hint=(f"Did you mean {close[0]}? " if close else "") + "SET alone lists all settings.",
+        hint=(f"Did you mean {_SETTINGS[close[0]].name}? " if close else "") + "SET alone lists all settings.",
     )

@@ -66,6 +66,14 @@ def show_columns(statement: s.ShowColumns, context: Context) -> Result:
     return listing("SHOW COLUMNS", strings("col_name"), [(column.name,) for column in columns])
 
 
+def refresh_table(statement: s.RefreshTable, context: Context) -> Result:
+    """Looks whether there is such a table or view. Files of external tables are listed by each statement anew, and
+    all else is read under its snapshot, so there is nothing to forget.
+    """
+    _table_or_view(statement.table, context)
+    return Result("REFRESH TABLE")
+
+
 def show_table_properties(statement: s.ShowTableProperties, context: Context) -> Result:
     """Rows of (key, value), by key. Of a key that is not there the value says so, as in Spark."""
     found = _table_or_view(statement.table, context)

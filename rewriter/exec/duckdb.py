@@ -21,10 +21,10 @@ from rewriter.exec.assignment import DUCKDB, assign, check_arity
 from rewriter.exec.casts import quote
 from rewriter.exec.duckdb_relations import create_view
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile, check_partitions
-from rewriter.exec.files import file_columns
+from rewriter.exec.files import check_written, file_columns
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.macros import macros
-from rewriter.exec.partition_files import WRITTEN_FORMATS, FileList, write_sorted
+from rewriter.exec.partition_files import FileList, write_sorted
 from rewriter.exec.sqltypes import arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import Translation, translate
 
@@ -99,8 +99,7 @@ class DuckDBEngine:
         """Runs the query sorted by its dynamic partition columns, and writes a file for each partition."""
         import pyarrow as pa
 
-        if write.format.lower() not in WRITTEN_FORMATS:
-            raise NotSupportedError(f"Writing {write.format} is not supported on DuckDB.", hint="Use parquet.")
+        check_written(write.format)
         translation = translate(query)
         targets = (*write.columns, *write.dynamic_columns)
         check_arity(len(translation.columns), len(targets))

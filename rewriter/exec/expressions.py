@@ -18,6 +18,18 @@ from rewriter.exec.entries import CONSTRUCTS, Entry
 from rewriter.exec.sqltext import SqlText
 from rewriter.exec.sqltypes import BOOLEAN, STRING, VOID, SqlType, decimal
 
+#: Clauses as users know them; what sqlglot calls them, and a whole query, would tell nobody what is refused.
+_CLAUSES = {
+    "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY",
+    "laterals": "LATERAL VIEW",
+    "pivots": "PIVOT",
+    "qualify": "QUALIFY",
+    "sample": "TABLESAMPLE",
+    "sort": "SORT BY",
+    "windows": "WINDOW",
+}
+
 
 @dataclass(frozen=True)
 class Typed:
@@ -149,7 +161,7 @@ class Expressions:
         """Refuses a node that carries an argument which the translation would drop."""
         for key, value in node.args.items():
             if value not in (None, False, []) and key not in known and not key.startswith("_"):
-                self.refuse(node, f"{key.strip('_').upper()} in {self.text.shown(node)}")
+                self.refuse(node, _CLAUSES.get(key) or f"{key.strip('_').upper()} in {self.text.shown(node)}")
 
     def cast(self, value: Typed, target: SqlType, node: exp.Expr, tolerant: bool = False) -> str:
         sql = cast(value.sql, value.type, target, tolerant)

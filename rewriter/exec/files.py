@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.models import Column
 from rewriter.errors import EngineError, NotSupportedError
+from rewriter.exec.partition_files import WRITTEN_FORMATS
 from rewriter.exec.sqltypes import arrow_type, parse_type
 
 if TYPE_CHECKING:
@@ -35,6 +36,16 @@ def check_format(format: str) -> str:
             f"The file format {format} is not supported.", object=format, hint=f"Use one of {', '.join(FORMATS)}."
         )
     return format.lower()
+
+
+def check_written(format: str) -> None:
+    """Raises ``NotSupportedError`` for a format whose files others write, whichever engine runs."""
+    if format.lower() not in WRITTEN_FORMATS:
+        raise NotSupportedError(
+            f"Writing {format} is not supported: such files are read, and come from other programs.",
+            object=format,
+            hint="Make a table of parquet and write that: CREATE TABLE t (…) STORED AS PARQUET",
+        )
 
 
 def file_columns(format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.catalog.models import Column
 from rewriter.catalog.values import DEFAULT_PARTITION, escape, partition_name
-from rewriter.errors import EngineError, Error, NotSupportedError
+from rewriter.errors import EngineError, Error
 from rewriter.exec.assignment import SPARK, assign, check_arity
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile, check_partitions
-from rewriter.exec.files import file_columns
+from rewriter.exec.files import check_written, file_columns
 from rewriter.exec.interrupts import interruptible
-from rewriter.exec.partition_files import WRITTEN_FORMATS
 from rewriter.exec.spark_errors import translated
 from rewriter.exec.spark_relations import Views, identifier
 from rewriter.exec.sqltypes import parse_type
@@ -77,8 +76,7 @@ class SparkEngine:
         """Runs the query and writes a file for each partition and task; each partition belongs to one task, unless it
         is so big that Spark splits it.
         """
-        if write.format.lower() not in WRITTEN_FORMATS:
-            raise NotSupportedError(f"Writing {write.format} is not supported.", hint="Use parquet.")
+        check_written(write.format)
         with self._frame(query) as frame:
             arranged = _assigned(frame, write)
             os.makedirs(write.directory, exist_ok=True)

@@ -136,7 +136,9 @@ class Views:
             )  # fmt: skip
             return reader, [Column(name, "string") for name in header]
         if format == "json":
-            return reader.options(mode="FAILFAST"), [Column(column.name, "string") for column in relation.columns]
+            return reader.options(mode="FAILFAST"), [
+                column if _is_nested(column) else Column(column.name, "string") for column in relation.columns
+            ]
         return reader, list(relation.columns)
 
     def _manifest(self, paths: Iterable[str]) -> str:
@@ -197,16 +199,21 @@ def _declared(frame: DataFrame, relation: Relation) -> DataFrame:
 
 
 def _items(relation: Relation, format: str, stored: Sequence[Column]) -> list[str]:
-    """The data columns by name, in the relation's order; text is cast."""
+    """The data columns by name, in the relation's order; text is cast, but for what Spark's reader takes apart."""
     present = {column.name.lower(): column.name for column in stored}
     items = []
     for column in relation.columns:
         name = present.get(column.name.lower())
         value = "NULL" if name is None else identifier(name)
-        if name is None or format in TEXT_FORMATS:
+        if name is None or (format in TEXT_FORMATS and not (format == "json" and _is_nested(column))):
             value = f"CAST({value} AS {_read_type(column.type)})"
         items.append(f"{value} AS {identifier(column.name)}")
     return items
+
+
+def _is_nested(column: Column) -> bool:
+    """Whether values have parts: no text can be cast to the type."""
+    return column.type.lower().startswith(("array", "map", "struct"))
 
 
 def _schema(columns: Iterable[Column]) -> StructType:

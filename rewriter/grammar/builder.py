@@ -369,12 +369,12 @@ class Builder(FilterBuilder):
         return st.CommentColumn(table=table, column=column.name, comment=comment.string, column_span=column.span)
 
     def change_column(
-        self, table: st.Name, column: Terminal, name: Terminal, type_: str, comment: Terminal
+        self, table: st.Name, column: Terminal, name: Terminal, type_: str, comment: Terminal | None
     ) -> st.CommentColumn:
         return st.CommentColumn(
             table=table,
             column=column.name,
-            comment=comment.string,
+            comment=comment.string if comment else None,
             renamed=st.ColumnDef(name.name, type_, None, name.span),
             column_span=column.span,
         )
@@ -803,3 +803,6 @@ class Builder(FilterBuilder):
 
     def refresh_timelines(self, fact: st.Name) -> st.RefreshTimelines:
         return st.RefreshTimelines(fact=fact)
+
+    def refresh_table(self, table: st.Name) -> st.RefreshTable:
+        return st.RefreshTable(table=table)

@@ -131,7 +131,7 @@ _REFUSALS = (
     _refuse("ROLLBACK", _TRANSACTION, "AND TO"),
     *(_refuse(word, _LOCK, yet=False) for word in ("LOCK", "UNLOCK")),
     *(_refuse(word, _AUTOMATIC) for word in ("CACHE", "UNCACHE", "CLEAR")),
-    _refuse("REFRESH", _AUTOMATIC, "TABLE FUNCTION"),
+    _refuse("REFRESH", _AUTOMATIC, "FUNCTION"),
     _refuse("REPLICATE", _CLUSTER),
     _refuse("OPTIMIZE", _COMPACT),
     _refuse("IMPORT", _FILES),

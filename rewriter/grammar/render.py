@@ -500,6 +500,7 @@ _RENDERERS: dict[type[st.Statement], Callable[[Any], str]] = {
     st.ShowLatest: _show_latest,
     st.CheckFact: lambda s: _words(f"CHECK FACT {_name(s.fact)}", _bounds(s)),
     st.RefreshFact: _refresh_fact,
+    st.RefreshTable: lambda s: f"REFRESH TABLE {_name(s.table)}",
     st.RefreshTimelines: lambda s: f"REFRESH TIMELINES OF {_name(s.fact)}",
     st.CreateDatabase: _create_database,
     st.DropDatabase: lambda s: _words(

@@ -174,10 +174,10 @@ class AddColumns(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class CommentColumn(Statement):
-    """``ALTER TABLE t ALTER COLUMN c COMMENT '…'``, or ``CHANGE COLUMN c c type COMMENT '…'``, which changes no more.
+    """``ALTER TABLE t ALTER COLUMN c COMMENT '…'``, or ``CHANGE COLUMN c c type [COMMENT '…']``, which changes no more.
 
-    ``comment`` is ``None`` where ``COMMENT ON COLUMN t.c IS NULL`` takes it away. ``renamed`` is what CHANGE says of
-    the column: it must be as the column is.
+    ``comment`` is ``None`` where ``COMMENT ON COLUMN t.c IS NULL`` takes it away, and where CHANGE leaves it as it is.
+    ``renamed`` is what CHANGE says of the column: it must be as the column is.
     """
 
     table: Name
@@ -658,6 +658,13 @@ class RefreshFact(Statement):
     start: Literal | None = None
     end: Literal | None = None
     dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshTable(Statement):
+    """``REFRESH TABLE t`` of Spark's scripts, which finds nothing to forget."""
+
+    table: Name
 
 
 @dataclass(frozen=True, kw_only=True)

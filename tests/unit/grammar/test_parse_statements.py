@@ -52,6 +52,7 @@ from rewriter.grammar.statements import (
     PartitionLocation,
     Query,
     RefreshFact,
+    RefreshTable,
     RefreshTimelines,
     RenamePartition,
     RepairTable,
@@ -385,6 +386,10 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "ALTER TABLE t CHANGE c C INT COMMENT ''",
         CommentColumn(table=name("t"), column="c", comment="", renamed=ColumnDef("C", "int")),
     ),
+    (
+        "ALTER TABLE t CHANGE COLUMN c d BIGINT",
+        CommentColumn(table=name("t"), column="c", comment=None, renamed=ColumnDef("d", "bigint")),
+    ),
     ("COMMENT ON COLUMN db.t.c IS NULL", CommentColumn(table=name("db", "t"), column="c", comment=None)),
     ("COMMENT ON TABLE t IS 'it''s'", CommentTable(table=name("t"), comment="it's")),
     ("DROP TABLE t", DropTable(table=name("t"))),
@@ -633,6 +638,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
         RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
     ),
     ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
+    ("REFRESH TABLE db.t", RefreshTable(table=name("db", "t"))),
     (
         "ALTER TABLE t SET TIMELINE daily FOR dt TO 'Ranges'",
         SetTimeline(table=name("t"), period="DAILY", column="dt", implementation="Ranges"),

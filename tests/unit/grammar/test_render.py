@@ -339,6 +339,7 @@ statements = some.one_of(
     ),
     some.builds(st.ShowLatest, fact=qualified),
     some.builds(st.RefreshTimelines, fact=qualified),
+    some.builds(st.RefreshTable, table=qualified),
     some.builds(st.SetProperties, table=qualified, properties=tuples(some.tuples(texts, texts), lambda pair: pair[0])),
     some.builds(st.UnsetProperties, table=qualified, keys=tuples(texts, str), if_exists=flags),
     some.builds(st.SetTimeline, table=qualified, period=periods, column=names, implementation=texts),
