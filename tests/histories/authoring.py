@@ -90,6 +90,12 @@ class Author:
             self._truncate: 4,
             self._create: 6,
             self._create_as: 4,
+            self._replace_as: 4,
+            self._create_like: 2,
+            self._insert_absent: 4,
+            self._both_rollups: 4,
+            self._check: 4,
+            self._analyze: 3,
             self._drop_table: 4,
             self._rename_table: 4,
             self._add_column: 3,
@@ -192,7 +198,7 @@ class Author:
         return self._values(view, MONTHS, self._chance.choice(("INTO", "OVERWRITE")))
 
     def _values(self, view: State, name: str, how: str) -> Statement:
-        key = view.find(name).key if name in view.names else "p"  # type: ignore[union-attr]
+        key = _key(view, name)
         parts = sorted({self._part(view, name, 0.4) for _ in range(self._chance.choice((1, 1, 2)))}) if key else [""]
         is_static = len(parts) == 1 and self._chance.random() < 0.5
         rows = {part: self._rows(name, view) for part in parts}
@@ -216,7 +222,7 @@ class Author:
         name, source = self._table(view), self._table(view)
         how, part = self._chance.choice(("INTO", "OVERWRITE")), self._chance.choice(PARTS)
         width = len(view.find(name).columns) if name in view.names else 1  # type: ignore[union-attr]
-        key = view.find(name).key if name in view.names else "p"  # type: ignore[union-attr]
+        key = _key(view, name)
         items = ", ".join(["COALESCE(MAX(x), 0) + 1", *["COUNT(*)"] * (width - 1)])
         text = f"INSERT {how} {name}{_spec(key, part)} SELECT {items} FROM {source}"
 
@@ -271,6 +277,44 @@ class Author:
             return outcomes
 
         return Statement(text, effect, reads=(MONTHS, QUARTERS), writes=(QUARTERS,))
+
+    def _both_rollups(self, view: State) -> Statement:
+        """Both quarters, and a spare month, out of the months in one statement."""
+        branches = [
+            f"INSERT OVERWRITE quarters PARTITION (dt = '{quarter}') SELECT k, SUM(n), SUM(v) "
+            f"WHERE dt >= '{months[0]}' AND dt <= '{months[-1]}' GROUP BY k"
+            for quarter, months in MONTHS_OF.items()
+        ]
+        given, month = self._chance.sample(ALL_MONTHS, 2)
+        branches.append(f"INSERT INTO spare_months PARTITION (dt = '{month}') SELECT k, n, v WHERE dt = '{given}'")
+
+        def effect(state: State) -> Sequence[Outcome]:
+            rollups = {quarter: summed(_present(state, months)) for quarter, months in MONTHS_OF.items()}
+            rows = tuple(_present(state, [given]))
+            is_nothing = not rows and month in state.tables["spare_months"].parts
+            spare = () if is_nothing else _written("spare_months", "INTO", {month: rows})
+            return [(*_written(QUARTERS, "OVERWRITE", rollups), *spare)]
+
+        return Statement(
+            f"FROM months {' '.join(branches)}", effect, reads=(MONTHS,), writes=(QUARTERS, "spare_months")
+        )
+
+    def _insert_absent(self, view: State) -> Statement:
+        name = self._table(view, MONTHS)
+        part, key, rows = self._part(view, name, 0.4), _key(view, name) or "p", self._rows(name, view)
+
+        def effect(state: State) -> Sequence[Outcome]:
+            table = state.find(name)
+            if table is None:
+                return refused(ABSENT)
+            if len(table.columns) != len(rows[0]) or table.key != key:
+                return refused(*_MISFITS)
+            if part in table.parts:
+                return [()]
+            return [_written(state.names[name], "OVERWRITE", {part: rows})]
+
+        text = f"INSERT OVERWRITE {name}{_spec(key, part)} IF NOT EXISTS VALUES {', '.join(map(_literal, rows))}"
+        return Statement(text, effect, reads=(name,), writes=(name,))
 
     # Partitions.
 
@@ -395,7 +439,7 @@ class Author:
 
     def _create_as(self, view: State) -> Statement:
         name, source = self._new_name(view), self._table(view)
-        key = view.find(source).key if source in view.names else "p"  # type: ignore[union-attr]
+        key = _key(view, source)
         id = f"{name}-{next(self._numbers)}"
 
         def effect(state: State) -> Sequence[Outcome]:
@@ -412,6 +456,39 @@ class Author:
         items = "x, p" if key else "x"
         text = f"CREATE TABLE {name}{_partitioned(key)} AS SELECT {items} FROM {source}"
         return Statement(text, effect, reads=(source,))
+
+    def _replace_as(self, view: State) -> Statement:
+        """A table in the place of another one, also out of its own rows."""
+        name, source = self._table(view), self._table(view)
+        key = _key(view, source)
+        id = f"{name}-{next(self._numbers)}"
+
+        def effect(state: State) -> Sequence[Outcome]:
+            table = state.find(source)
+            if table is None:
+                return refused(ABSENT)
+            if table.key != key:
+                return refused(*_MISFITS)
+            parts = {part: tuple(row[:1] for row in table.rows(part)) for part, rows in table.parts.items() if rows}
+            made = Change("create", id, made=Table(("x",), key, parts), name=name)
+            return [(Change("end", state.names[name]), made) if name in state.names else (made,)]
+
+        items = "x, p" if key else "x"
+        text = f"CREATE OR REPLACE TABLE {name}{_partitioned(key)} AS SELECT {items} FROM {source}"
+        return Statement(text, effect, reads=(source,), writes=(name,))
+
+    def _create_like(self, view: State) -> Statement:
+        name, source = self._new_name(view), self._table(view)
+        id = f"{name}-{next(self._numbers)}"
+
+        def effect(state: State) -> Sequence[Outcome]:
+            table = state.find(source)
+            wrong = [(table is None, ABSENT), (name in state.names, "TABLE_OR_VIEW_ALREADY_EXISTS")]
+            if table is None or name in state.names:
+                return refused(*(condition for is_so, condition in wrong if is_so))
+            return [(Change("create", id, made=Table(table.columns, table.key), name=name),)]
+
+        return Statement(f"CREATE TABLE {name} LIKE {source}", effect)
 
     def _new_name(self, view: State) -> str:
         free = [name for name in PLAIN if name not in view.names]
@@ -464,6 +541,21 @@ class Author:
     def _vacuum(self, view: State) -> Statement:
         return Statement("VACUUM RETAIN 0 HOURS", lambda _: [()], alone=True)
 
+    def _analyze(self, view: State) -> Statement:
+        name = self._any_table(view)
+
+        def effect(state: State) -> Sequence[Outcome]:
+            return refused(ABSENT) if name not in state.names else [(Change("files", state.names[name]),)]
+
+        return Statement(f"ANALYZE TABLE {name} COMPUTE STATISTICS", effect, alone=True)
+
+    def _check(self, view: State) -> Statement:
+        def told(state: State, rows: Rows) -> tuple[Change, ...]:
+            assert not [row for row in rows if row[8] == "differs"], rows
+            return ()
+
+        return Statement("CHECK FACT all_sales", lambda _: [()], reads=(MONTHS, QUARTERS), told=told)
+
     def _refresh(self, view: State) -> Statement:
         def told(state: State, rows: Rows) -> tuple[Change, ...]:
             done = [row for row in rows if row[5] == "refreshed" or str(row[5]).startswith("outdated again")]
@@ -487,6 +579,12 @@ _MISFITS = (
     "PARTITIONS_NOT_FOUND",
     "UNRESOLVED_COLUMN",
 )
+
+
+def _key(view: State, name: str) -> str:
+    """The partition column of a table, or what one that is not there could well have."""
+    table = view.find(name)
+    return "p" if table is None else table.key
 
 
 def _names(name: str) -> Sequence[str]:

@@ -110,13 +110,17 @@ class History:
         return actor
 
     def _watch(self, actor: Actor, catalog: Any) -> None:
-        """Notes the snapshots of a session; others have a turn behind each, and before what it was read for begins."""
+        """Notes the snapshots of a session; others have a turn behind a statement's first, and before a write begins.
+
+        REFRESH takes its last one behind its commit.
+        """
         take, begin = catalog.snapshot, catalog.begin
 
         def snapshot(*given: Any) -> Any:
             actor.snapshots.append(self._now.number)
             taken = take(*given)
-            self._others_turn(actor)
+            if len(actor.snapshots) == 1:
+                self._others_turn(actor)
             return taken
 
         def begun(*given: Any) -> Any:
