@@ -41,6 +41,7 @@ class OpenTransaction:
         self._changes: tuple[Change, ...] = ()
         self._keys: dict[int, WrittenKeys] = {}
         self._directories: dict[int, int] = {}
+        self._allocated: set[int] = set()
         self._beating = ExitStack()
         self._beating.enter_context(heartbeat(self._transaction))
 
@@ -62,7 +63,9 @@ class OpenTransaction:
         with self._transaction:
             if not self._changes:
                 return
+            made = {change.object.id for change in self._changes if isinstance(change, CreateObject)}
             try:
+                self._transaction.let_go(self._allocated - made)
                 self._transaction.commit(together(self._changes))
             except CommitUnknownError:
                 raise
@@ -80,7 +83,9 @@ class OpenTransaction:
 
     def allocate_id(self) -> int:
         """As ``Transaction.allocate_id``."""
-        return self._transaction.allocate_id()
+        id = self._transaction.allocate_id()
+        self._allocated.add(id)
+        return id
 
     def write_ids(self, tables: Sequence[Table]) -> tuple[int, ...]:
         """As ``Transaction.write_ids``: one for each table, whatever statement asks."""

@@ -119,6 +119,21 @@ class Transaction:
             self._write_ids |= taken
         return tuple(self._write_ids[table.id] for table in tables)
 
+    def let_go(self, object_ids: Collection[int]) -> None:
+        """Gives up the write ids of objects that are not made after all: a commit would make them valid for nothing.
+
+        One short write transaction, none where it holds none of them.
+        """
+        held = self._write_ids.keys() & set(object_ids)
+        if not held:
+            return
+        row = schema.write_ids
+        mine = sa.and_(row.c.transaction_id == self._id, row.c.object_id.in_(held))
+        with self._database.write() as connection:
+            self._check_open(connection)
+            connection.execute(sa.delete(row).where(mine))
+        self._write_ids = {id: write_id for id, write_id in self._write_ids.items() if id not in held}
+
     def directory_name(self, table: Table) -> str:
         """What the directory of a write into the table is called: a transaction of one statement makes one of them."""
         return str(self.write_id(table))

@@ -93,7 +93,8 @@ def _replace(owner: Any, name: str, value: Callable[..., Any]) -> None:
     setattr(owner, name, value)
 
 
-PLANTS: dict[str, Callable[[], None]] = {
+Plant = Callable[[], None]
+PLANTS: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
         no_conflicts,

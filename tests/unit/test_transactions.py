@@ -13,6 +13,7 @@ from postgres import on_sqlite
 
 from rewriter import dbapi, heartbeats
 from rewriter.catalog import Transaction
+from rewriter.catalog.check import findings
 from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, OperationalError
 from rewriter.grammar.statements import UseDatabase
 from rewriter.session import _IN_TRANSACTION, _RUNNERS, Session
@@ -130,6 +131,15 @@ class TestAllOrNothing:
         assert two.files() == files
         run(two.one, "COMMIT")
         assert rows(two.other, T) == [(1, "a"), (2, "b"), (3, "c")]
+
+    def test_of_a_table_that_could_not_be_made_nothing_is_committed(self, two: Two) -> None:
+        run(two.one, "START TRANSACTION", "INSERT INTO u VALUES (11)")
+        run(two.other, "CREATE TABLE made (x INT)")
+        assert error(two.one, "CREATE TABLE made AS SELECT 1 AS x").sqlstate == "40001"
+        assert error(two.one, "CREATE TABLE wrong AS SELECT CAST('x' AS INT) AS x").condition == "CAST_INVALID_INPUT"
+        run(two.one, "CREATE TABLE right AS SELECT 1 AS x", "COMMIT")
+        assert two.rows("SELECT x FROM right") == [(1,)]
+        assert list(findings(two.one.catalog.database)) == []
 
     def test_moves_of_partitions(self, two: Two) -> None:
         run(two.one, "CREATE TABLE old LIKE t", "INSERT INTO t VALUES (7, 'd'), (8, 'e')")

@@ -1,0 +1,402 @@
+"""Sessions in one process that take turns, statement by statement and within statements, in an order that a seed tells.
+
+Whatever they are told is compared with the model: reads with the state that they saw, writes with what is there after
+them, refusals with what had come between.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import rewriter
+from rewriter.catalog.check import findings
+from rewriter.dbapi import Connection, Cursor
+from rewriter.errors import Error
+from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.session import Session
+
+from .authoring import FACT, SETUP, START, Answer, Author, Outcome, Refused, Statement
+from .rowmodel import Change, Row, Rows, State, may_meet, meets
+
+
+class Interrupted(DuckDBEngine):
+    """An engine during whose work others have their turns."""
+
+    def __init__(self, turn: Callable[[], None]) -> None:
+        super().__init__()
+        self._turn = turn
+
+    def execute(self, query: Any) -> Any:
+        self._turn()
+        return super().execute(query)
+
+    def write(self, query: Any, write: Any) -> Any:
+        self._turn()
+        found = super().write(query, write)
+        self._turn()
+        return found
+
+    def columns(self, query: Any) -> Any:
+        self._turn()
+        return super().columns(query)
+
+
+@dataclass
+class Pending:
+    """An open transaction: the commits at its start, and what it is to commit."""
+
+    start: int
+    changes: list[Change] = field(default_factory=list)
+
+    @property
+    def objects(self) -> list[Change]:
+        """What it makes and drops, which its own statements see."""
+        return [one for one in self.changes if one.is_of_table]
+
+    @property
+    def written(self) -> set[object]:
+        return {one.table for one in self.changes if not one.is_of_table and one.kind != "look"}
+
+
+@dataclass
+class Actor:
+    """A session, what it has open, and the snapshots of its present statement: the commits that each saw."""
+
+    name: str
+    engine: DuckDBEngine
+    connection: Connection
+    partial: bool
+    pending: Pending | None = None
+    fetching: tuple[Cursor, list[Row], Answer] | None = None
+    snapshots: list[int] = field(default_factory=list)
+
+
+class History:
+    """One history in a warehouse. ``told`` is what was said, line by line, and ``tally`` what came of it."""
+
+    def __init__(self, warehouse: Path, url: str | None, seed: int) -> None:
+        self._warehouse, self._url = warehouse, url
+        self._chance = random.Random(seed)
+        self._author = Author(self._chance)
+        self._states = [START]
+        self._commits: list[tuple[Change, ...]] = [()]
+        self._busy: list[Actor] = []
+        self.told: list[str] = []
+        self.tally: Counter[str] = Counter()
+        with rewriter.connect(warehouse, engine="duckdb", catalog=url) as connection:
+            for text in SETUP:
+                connection.execute(text)
+        self._actors = [self._actor(f"s{number}") for number in range(self._chance.choice((2, 3, 3, 4)))]
+
+    @property
+    def _now(self) -> State:
+        return self._states[-1]
+
+    def _actor(self, name: str) -> Actor:
+        partial, cached = self._chance.random() < 0.4, self._chance.random() < 0.5
+        settings = {"rewriter.least_retention_hours": 0, "rewriter.partial_data": partial}
+        settings |= {"rewriter.cache_bytes": 1 << 24} if cached else {}
+        engine = Interrupted(lambda: self._others_turn(actor))
+        session = Session(self._warehouse, engine, settings=settings, catalog=self._url)
+        actor = Actor(name, engine, Connection(session), partial)
+        self._watch(actor, session.catalog)
+        return actor
+
+    def _watch(self, actor: Actor, catalog: Any) -> None:
+        """Notes the snapshots of a session; others have a turn behind a statement's first, and before a write begins.
+
+        REFRESH takes its last one behind its commit.
+        """
+        take, begin = catalog.snapshot, catalog.begin
+
+        def snapshot(*given: Any) -> Any:
+            actor.snapshots.append(self._now.number)
+            taken = take(*given)
+            if len(actor.snapshots) == 1:
+                self._others_turn(actor)
+            return taken
+
+        def begun(*given: Any) -> Any:
+            self._others_turn(actor)
+            return begin(*given)
+
+        catalog.snapshot, catalog.begin = snapshot, begun
+
+    def run(self, steps: int) -> None:
+        """So many turns, and what must hold at the end. An ``AssertionError`` tells all statements."""
+        try:
+            for _ in range(steps):
+                self._turn(self._chance.choice(self._actors))
+            self._end()
+        except Exception as error:
+            raise AssertionError("\n".join([*self.told[-60:], repr(error)])) from error
+        finally:
+            for actor in self._actors:
+                with suppress(Error):
+                    actor.connection.close()
+
+    def _others_turn(self, actor: Actor) -> None:
+        """Sometimes another session does something while one executes a statement."""
+        if not self._busy or self._busy[-1] is not actor:
+            return
+        idle = [one for one in self._actors if one not in self._busy]
+        if len(self._busy) < 3 and idle and self._chance.random() < 0.12:
+            self._turn(self._chance.choice(idle))
+
+    # One turn.
+
+    def _turn(self, actor: Actor) -> None:
+        draw = self._chance.random()
+        if actor.fetching is not None and draw < 0.3:
+            self._fetch(actor)
+        elif draw < 0.01:
+            self._say(actor, "-- closes")
+            self._close(actor)
+        elif actor.pending is None and draw < 0.08:
+            self._say(actor, "START TRANSACTION")
+            actor.connection.execute("START TRANSACTION")
+            actor.pending = Pending(self._now.number)
+        elif actor.pending is not None and draw < 0.2:
+            self._finish(actor, self._chance.random() < 0.75)
+        else:
+            view = self._view(actor, self._now.number)
+            statement = self._author.statement(view, actor.partial)
+            while actor.pending is not None and statement.alone and self._chance.random() < 0.9:
+                statement = self._author.statement(view, actor.partial)
+            self._execute(actor, statement)
+
+    def _say(self, actor: Actor, text: str) -> None:
+        self.told.append(f"{'  ' * len(self._busy)}{self._now.number} {actor.name}: {text}")
+
+    def _close(self, actor: Actor) -> None:
+        actor.connection.close()
+        actor.engine.close()
+        self._actors[self._actors.index(actor)] = self._actor(actor.name)
+
+    def _fetch(self, actor: Actor) -> None:
+        assert actor.fetching is not None
+        cursor, found, wanted = actor.fetching
+        actor.fetching = None
+        self._say(actor, "-- fetches the rest")
+        _check_answer([*found, *cursor.fetchall()], wanted)
+
+    def _view(self, actor: Actor, number: int) -> State:
+        """What a statement of the session sees that begins after so many commits."""
+        if actor.pending is None:
+            return self._states[number]
+        return self._states[actor.pending.start].after(actor.pending.objects)
+
+    @contextmanager
+    def _working(self, actor: Actor) -> Iterator[None]:
+        actor.snapshots = []
+        self._busy.append(actor)
+        try:
+            yield
+        finally:
+            self._busy.pop()
+
+    def _execute(self, actor: Actor, statement: Statement) -> None:
+        self._say(actor, statement.text)
+        start = self._now.number
+        with self._working(actor):
+            try:
+                cursor = actor.connection.execute(statement.text)
+                rows = _rows_of(cursor, statement)
+                error = None
+            except Error as raised:
+                error = raised
+        if error is not None:
+            self._say(actor, f"  -> {error}")
+            self.tally["errors"] += 1
+            self._check_error(actor, statement, error, start)
+            return
+        # What INSERT is run anew over is a newer one; all else reads under its first.
+        seen = actor.snapshots[-1] if statement.text.startswith("INSERT") and actor.pending is None else start
+        view = self._view(actor, seen)
+        assert not (statement.alone and actor.pending), "it is part of no transaction"
+        outcomes = [one for one in statement.effect(view) if not isinstance(one, Refused)]
+        assert outcomes, f"wanted {statement.effect(view)}"
+        if statement.told is not None:
+            outcomes = [statement.told(view, tuple(rows or ()))]
+        if isinstance(outcomes[0], Answer):
+            self._answered(actor, statement, cursor, outcomes)
+        else:
+            assert isinstance(outcomes[0], tuple)
+            self._changed(actor, statement, outcomes[0], seen)
+
+    def _answered(self, actor: Actor, statement: Statement, cursor: Cursor, outcomes: list[Outcome]) -> None:
+        wanted = Answer(tuple(rows for one in outcomes if isinstance(one, Answer) for rows in one.options))
+        self._check_own(actor, statement, False)
+        self.tally["answers"] += 1
+        if " FROM sales " in statement.text and cursor.plan is not None and "quarters" in cursor.plan.sql:
+            self.tally["rollups"] += 1
+        if statement.text.startswith("EXPLAIN"):
+            _check_answer(_partitions(cursor), wanted)
+        elif statement.text.startswith("SHOW"):
+            _check_answer([row[:1] for row in cursor.fetchall()], wanted)
+        elif actor.fetching is None and self._chance.random() < 0.3:
+            actor.fetching = cursor, cursor.fetchmany(1), wanted
+        else:
+            _check_answer(cursor.fetchall(), wanted)
+
+    def _changed(self, actor: Actor, statement: Statement, changes: tuple[Change, ...], seen: int) -> None:
+        if actor.pending is None:
+            self._commit(changes, seen)
+            return
+        self._check_own(actor, statement, True)
+        for change in changes:
+            mine = [one for one in actor.pending.changes if one.table == change.table and not one.is_of_table]
+            assert not any(meets(one, change) for one in mine), f"{change} needs an order"
+        actor.pending.changes += changes
+
+    def _check_own(self, actor: Actor, statement: Statement, is_write: bool) -> None:
+        """What the transaction has changed is not read."""
+        if actor.pending is not None:
+            names = self._view(actor, 0).names
+            read = {names[name] for name in statement.reads if name in names}
+            assert not read & actor.pending.written, f"{statement} is answered without the own rows"
+
+    def _commit(self, changes: tuple[Change, ...], seen: int) -> None:
+        if not changes:
+            return
+        for commit in self._commits[seen + 1 :]:
+            for other in commit:
+                met = [mine for mine in changes if meets(mine, other)]
+                assert not met, f"{met} met {other}, and nobody was told"
+        self._states.append(self._now.after(changes))
+        self._commits.append(changes)
+        self.tally["commits"] += 1
+
+    def _finish(self, actor: Actor, commits: bool) -> None:
+        pending, actor.pending = actor.pending, None
+        assert pending is not None
+        word = "COMMIT" if commits else "ROLLBACK"
+        self._say(actor, word)
+        refusal = _refusal(actor.connection, word)
+        if refusal is not None:
+            self._say(actor, f"  -> {refusal}")
+            self.tally["conflicts"] += 1
+            assert commits, refusal
+            assert refusal.sqlstate == "40001" or refusal.condition in _LATE, refusal
+            assert self._may_meet(pending.changes, pending.start), f"{refusal} without a reason"
+            return
+        if commits:
+            self.tally["transactions"] += bool(pending.changes)
+            self._commit(tuple(pending.changes), pending.start)
+
+    def _may_meet(self, changes: list[Change], start: int) -> bool:
+        others = [other for commit in self._commits[start + 1 :] for other in commit]
+        return any(may_meet(mine, other) for mine in changes for other in others)
+
+    def _check_error(self, actor: Actor, statement: Statement, error: Error, start: int) -> None:
+        condition, pending = error.condition, actor.pending
+        if pending is not None and statement.alone:
+            assert condition == "NOT_IN_TRANSACTION", error
+            return
+        if condition == "SNAPSHOT_TOO_OLD":
+            assert pending is None, "an open transaction keeps what it sees"
+            assert any("VACUUM" in one for one in self.told[-40:]), error
+            self.tally["too old"] += 1
+            return
+        began = start if pending is None else pending.start
+        seen = [self._view(actor, number) for number in range(start, self._now.number + 1)]
+        if pending is not None:
+            seen += self._states[began:]
+        outcomes = [one for view in seen for one in statement.effect(view)]
+        if any(isinstance(one, Refused) and _is_one(condition, one) for one in outcomes):
+            return
+        if condition == "CHANGED_IN_TRANSACTION":
+            assert pending is not None
+            names = self._view(actor, 0).names
+            named = {names[name] for name in (*statement.reads, *statement.writes) if name in names}
+            assert named & {one.table for one in pending.changes}, error
+            intos = [one for one in outcomes if isinstance(one, tuple)]
+            if not statement.reads and statement.text.startswith("INSERT"):
+                assert any(may_meet(one, two) for one in pending.changes for into in intos for two in into), error
+            return
+        assert error.sqlstate == "40001", f"{error!r}: wanted {statement.effect(seen[0])}"
+        self.tally["conflicts"] += 1
+        mine = [one for each in outcomes if isinstance(each, tuple) for one in each]
+        mine += [Change("put", name) for name in FACT] if statement.told is not None else []
+        if not statement.text.startswith("INSERT"):
+            ids = [view.names[name] for view in seen for name in statement.writes if name in view.names]
+            mine += [Change("look", id) for id in ids]
+        mine += pending.objects if pending is not None else []  # They are rehearsed again.
+        assert self._may_meet(mine, began), f"{error} without a reason"
+
+    # The end.
+
+    def _end(self) -> None:
+        for actor in self._actors:
+            if actor.fetching is not None:
+                self._fetch(actor)
+            if actor.pending is not None:
+                self._finish(actor, True)
+        for actor in self._actors:
+            self._check_all(actor.connection)
+            self._close(actor)
+        with rewriter.connect(self._warehouse, engine="duckdb", catalog=self._url) as connection:
+            connection.execute("SET rewriter.least_retention_hours = 0")
+            connection.execute("VACUUM RETAIN 0 HOURS")
+            self._check_all(connection)
+            assert connection.execute("REFRESH TIMELINES OF all_sales").fetchall() == []
+            referred: set[str] = set()
+            snapshot = connection.session.catalog.snapshot()
+            for table in snapshot.tables():
+                referred |= {file.path for _, file in snapshot.files(table)}
+            lying = {str(path) for path in self._warehouse.rglob("*.parquet")}
+            assert lying == referred, f"orphans {lying - referred}, lost {referred - lying}"
+            found = list(findings(connection.session.catalog.database))
+            assert not found, found
+
+    def _check_all(self, connection: Connection) -> None:
+        """All rows of all tables, as the last commit left them."""
+        names = sorted(row[0] for row in connection.execute("SHOW TABLES").fetchall())
+        assert names == sorted(self._now.names)
+        for name in names:
+            table = self._now.find(name)
+            assert table is not None
+            found = connection.execute(f"SELECT * FROM {name}").fetchall()
+            _check_answer(found, Answer((sorted(table.all_rows(), key=repr),)))
+
+
+#: What COMMIT may say of objects that others have made or dropped meanwhile, beside 40001.
+_LATE = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_OR_VIEW_NOT_FOUND")
+
+
+def _refusal(connection: Connection, text: str) -> Error | None:
+    try:
+        connection.execute(text)
+    except Error as error:
+        return error
+    return None
+
+
+def _is_one(condition: str, refused: Refused) -> bool:
+    return any(condition == one or condition.startswith(f"{one}.") for one in refused.conditions)
+
+
+def _rows_of(cursor: Cursor, statement: Statement) -> Rows | None:
+    """What a statement answered whose answer tells its changes; () for what is fetched later, ``None`` without rows."""
+    if cursor.description is None:
+        return None
+    return tuple(cursor.fetchall()) if statement.told is not None else ()
+
+
+def _partitions(cursor: Cursor) -> list[Row]:
+    """How many partitions EXPLAIN SCAN says are read."""
+    (line, *_) = (str(row[0]) for row in cursor.fetchall())
+    found = re.search(r": (\d+) partition", line)
+    return [(int(found[1]),)] if found else []
+
+
+def _check_answer(found: list[Row], wanted: Answer) -> None:
+    rows = sorted(found, key=repr)
+    assert rows in wanted.options, f"found {rows}, wanted {wanted.options}"
