@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,11 +18,12 @@ from rewriter.catalog import keys
 from rewriter.catalog.models import Column, PartitionValues, Table
 from rewriter.catalog.partition_paths import has_value_directories, is_hidden, level_text, level_value
 from rewriter.catalog.scan_filters import AllOf, AnyOf, Computed, FieldsIn, NotOfNulls, ScanFilter
+from rewriter.collector import paused
 from rewriter.errors import DataError, OperationalError
 
 _THREADS = 16
-#: Below so many directories threads cost more than they save.
-_FEW = 8
+#: So many are listed before it is looked whether that is quick: ``_QUICK`` seconds each, and ``_PATIENCE`` for a pause.
+_FEW, _QUICK, _PATIENCE = 8, 0.0005, 0.005
 #: How many a thread takes at once, at most.
 _BATCH = 64
 
@@ -133,11 +135,15 @@ def list_directories(
     levels = [_Level(table.location, (), ())]
     for index in range(len(table.partition_columns)):
         listed = in_parallel(_entries, [level.path for level in levels], advance)
-        levels = [
-            below for level, entries in zip(levels, listed, strict=True) for below in walk.below(level, index, entries)
-        ]
+        with paused():
+            levels = [
+                below
+                for level, entries in zip(levels, listed, strict=True)
+                for below in walk.below(level, index, entries)
+            ]
     head = keys.prefix(table.id)
-    found = tuple(FoundDirectory(one.path, one.values, head + b"".join(one.fields)) for one in levels)
+    with paused():
+        found = tuple(FoundDirectory(one.path, one.values, head + b"".join(one.fields)) for one in levels)
     return Listing(found, tuple(sorted(walk.strays, key=lambda one: one.path)), tuple(sorted(walk.hidden)))
 
 
@@ -161,17 +167,22 @@ def is_directory(path: str) -> bool:
 def in_parallel(
     run: Callable[[_In], _Out], items: Sequence[_In], advance: Callable[[int], None] = lambda _: None
 ) -> list[_Out]:
-    """``run`` of each item, in their order; waiting for a disk, not for Python, is what threads share.
+    """``run`` of each item, in their order. Where they turn out slow threads share the rest: waiting for a disk or a
+    network is what they share, and what the system knows is listed sooner than handed over.
 
     ``advance`` is told of how many further items are done, by this thread.
     """
-    if len(items) < _FEW:
-        advance(len(items))
-        return [run(item) for item in items]
-    # To hand an item over takes longer than to list a directory that the system knows.
-    size = min(_BATCH, -(-len(items) // _THREADS))
-    batches = [items[start : start + size] for start in range(0, len(items), size)]
     found: list[_Out] = []
+    began = time.perf_counter()
+    while len(found) < len(items) and time.perf_counter() - began < _PATIENCE + _QUICK * len(found):
+        some = items[len(found) : len(found) + _FEW]
+        found += map(run, some)
+        advance(len(some))
+    rest = items[len(found) :]
+    if not rest:
+        return found
+    size = min(_BATCH, -(-len(rest) // _THREADS))
+    batches = [rest[start : start + size] for start in range(0, len(rest), size)]
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="rewriter-listing") as pool:
         for batch in pool.map(lambda some: [run(item) for item in some], batches):
             found += batch

@@ -109,7 +109,7 @@ def show_partitions(statement: s.ShowPartitions, context: Context) -> Result:
     order = [(_sorted_by(table, key), key.descending) for key in reversed(statement.order_by)]
     if not order and not statement.as_json:
         names = sorted(lookup.names())[: statement.limit]
-        return listing("SHOW PARTITIONS", strings("partition"), [(name,) for name in names])
+        return listing("SHOW PARTITIONS", strings("partition"), list(zip(names, strict=True)))
     found = sorted(lookup.named_keys())
     for index, descending in order:
         found.sort(key=lambda one: one[0] if index is None else lookup.fields_of(one[1])[index], reverse=descending)

@@ -237,7 +237,8 @@ def key_page(
     condition: sa.ColumnElement[bool] | None = None,
 ) -> list[bytes]:
     """The keys of the partitions that ``partition_page`` answers. One statement that reads nothing else."""
-    return [key for (key,) in _found(database, (schema.partitions.c.key,), ids, ranges, limit, condition)]
+    found = _found(database, (schema.partitions.c.key,), ids, ranges, limit, condition)
+    return list(map(itemgetter(0), found))
 
 
 def partition_count(

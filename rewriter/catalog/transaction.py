@@ -18,6 +18,7 @@ from rewriter.catalog.models import Table
 from rewriter.catalog.prepared import changed, once
 from rewriter.catalog.snapshot import Snapshot
 from rewriter.catalog.timelines import TimelineDifference
+from rewriter.collector import paused
 from rewriter.errors import CommitUnknownError, Error, OperationalError
 
 
@@ -167,7 +168,8 @@ class Transaction:
                 made = CommitContext.begin(
                     self._database, connection, self._id, self._snapshot, read, frozenset(unproven)
                 )
-                commit.apply(made, changes)
+                with paused():
+                    commit.apply(made, changes)
                 context = made
         except OperationalError as error:
             # Where all was applied, it was the database's COMMIT that failed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rewriter.collector import paused
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.inserts import assembled, split_inserts
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value, tokens
@@ -46,8 +47,9 @@ def parse(text: str) -> Statement:
     instead where it is understood and refused. Linear in the text; a query costs the lexer and little more,
     the first other statement the loading of the grammar (about 0.15 s).
     """
-    found = _one_statement(text, tokens(text))
-    statement = _dispatch(text, found)
+    with paused():
+        found = _one_statement(text, tokens(text))
+        statement = _dispatch(text, found)
     return replace(statement, span=Span(found[0].start, found[-1].end))
 
 

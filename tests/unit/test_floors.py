@@ -11,7 +11,7 @@ ROOT = Path(rewriter.__file__).parent
 
 #: Packages and the modules at the top of ``rewriter``, by floor.
 FLOORS = {
-    0: ("errors",),
+    0: ("errors", "collector"),
     1: ("timeline",),
     2: ("grammar",),
     3: ("catalog",),
