@@ -144,7 +144,7 @@ _SAME = {
 }
 _ALIASES = {name.lower(): ours for name, ours in _SAME.items()}
 #: Settings of Hive and Spark, with all below them, that say how work is done there and change no answer of theirs.
-_OF_WORK = tuple(
+_OF_WORK = frozenset(
     """
     hive.auto.convert hive.cbo hive.exec.compress hive.exec.max.created.files hive.exec.max.dynamic.partitions.pernode
     hive.exec.parallel hive.exec.reducers hive.execution.engine hive.groupby.skewindata hive.map.aggr hive.merge
@@ -154,6 +154,7 @@ _OF_WORK = tuple(
     spark.sql.files.maxpartitionbytes spark.sql.shuffle.partitions tez
     """.split()
 )
+_BELOW = tuple(f"{one}." for one in _OF_WORK)
 _WITHOUT_EFFECT = "taken and without effect: how Hive or Spark works"
 
 
@@ -247,7 +248,7 @@ class SessionSettings:
 def without_effect(name: str) -> bool:
     """Whether it is a setting of Hive's or Spark's that scripts may set, and that changes nothing here."""
     lowered = name.lower()
-    return lowered not in _ALIASES and any(lowered == one or lowered.startswith(f"{one}.") for one in _OF_WORK)
+    return lowered not in _ALIASES and (lowered in _OF_WORK or lowered.startswith(_BELOW))
 
 
 def _setting(name: str) -> _Setting:
