@@ -349,12 +349,7 @@ class Author:
         name, tolerant, sign = self._any_table(view), self._chance.random() < 0.5, self._chance.choice(("=", "=", ">="))
         part, key = self._part(view, name), "dt" if name in FACT else "p"
 
-        def effect(state: State) -> Sequence[Outcome]:
-            table = state.find(name)
-            if table is None:
-                return refused(ABSENT)
-            if not table.key:
-                return refused("PARTITIONS_NOT_FOUND", "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY")
+        def effect(state: State, table: Table) -> Sequence[Outcome]:
             gone = [one for one in table.parts if one == part or (sign == ">=" and one > part)]
             if not gone and not tolerant:
                 return refused("PARTITIONS_NOT_FOUND")
@@ -363,35 +358,27 @@ class Author:
 
         exists = "IF EXISTS " if tolerant else ""
         text = f"ALTER TABLE {name} DROP {exists}PARTITION ({key} {sign} '{part}')"
-        return Statement(text, effect, reads=(name,), writes=(name,))
+        return Statement(text, _of_partitions(name, effect), reads=(name,), writes=(name,))
 
     def _add_partition(self, view: State) -> Statement:
         name, tolerant = self._any_table(view), self._chance.random() < 0.5
         part, key = self._part(view, name, 0.2), "dt" if name in FACT else "p"
 
-        def effect(state: State) -> Sequence[Outcome]:
-            table = state.find(name)
-            if table is None:
-                return refused(ABSENT)
-            if not table.key:
-                return refused("PARTITIONS_NOT_FOUND", "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY")
+        def effect(state: State, table: Table) -> Sequence[Outcome]:
             if part in table.parts:
                 return [(Change("look", state.names[name]),)] if tolerant else refused("PARTITIONS_ALREADY_EXIST")
             return [(Change("put", state.names[name], part),)]
 
         exists = "IF NOT EXISTS " if tolerant else ""
-        return Statement(f"ALTER TABLE {name} ADD {exists}PARTITION ({key} = '{part}')", effect, writes=(name,))
+        return Statement(
+            f"ALTER TABLE {name} ADD {exists}PARTITION ({key} = '{part}')", _of_partitions(name, effect), writes=(name,)
+        )
 
     def _rename_partition(self, view: State) -> Statement:
         name = self._any_table(view)
         old, new, key = self._part(view, name), self._part(view, name, 0.1), "dt" if name in FACT else "p"
 
-        def effect(state: State) -> Sequence[Outcome]:
-            table = state.find(name)
-            if table is None:
-                return refused(ABSENT)
-            if not table.key:
-                return refused("PARTITIONS_NOT_FOUND", "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY")
+        def effect(state: State, table: Table) -> Sequence[Outcome]:
             wrong = [(old not in table.parts, "PARTITIONS_NOT_FOUND"), (new in table.parts, "PARTITIONS_ALREADY_EXIST")]
             if any(is_so for is_so, _ in wrong):
                 return refused(*(condition for is_so, condition in wrong if is_so))
@@ -399,7 +386,7 @@ class Author:
             return [(Change("wipe", id, old), Change("put", id, new, table.rows(old)))]
 
         text = f"ALTER TABLE {name} PARTITION ({key} = '{old}') RENAME TO PARTITION ({key} = '{new}')"
-        return Statement(text, effect, reads=(name,), writes=(name,))
+        return Statement(text, _of_partitions(name, effect), reads=(name,), writes=(name,))
 
     def _truncate(self, view: State) -> Statement:
         name = self._any_table(view)
@@ -614,6 +601,22 @@ def _reading(text: str, name: str, rows: Callable[[Table], Sequence[Row] | None]
         return refused(ABSENT if table is None else "UNRESOLVED_COLUMN") if found is None else answer(found)
 
     return Statement(text, effect, reads=(name,))
+
+
+def _of_partitions(
+    name: str, effect: Callable[[State, Table], Sequence[Outcome]]
+) -> Callable[[State], Sequence[Outcome]]:
+    """What a statement does that is about partitions: refused of no table, and of one without any."""
+
+    def checked(state: State) -> Sequence[Outcome]:
+        table = state.find(name)
+        if table is None:
+            return refused(ABSENT)
+        if not table.key:
+            return refused("PARTITIONS_NOT_FOUND", "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY")
+        return effect(state, table)
+
+    return checked
 
 
 def _written(table: object, how: str, rows: dict[str, Rows]) -> tuple[Change, ...]:
