@@ -8,12 +8,14 @@ import time
 
 import pytest
 
+from rewriter import directories
 from rewriter.collector import paused
 from rewriter.directories import in_parallel
 from rewriter.errors import OperationalError
 
 
-def test_what_is_quick_is_done_by_this_thread() -> None:
+def test_what_is_quick_is_done_by_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directories, "_PATIENCE", 60)  # The machine may pause.
     told: list[int] = []
     found = in_parallel(lambda number: (number, threading.get_ident()), range(1000), told.append)
     assert [number for number, _ in found] == list(range(1000))
