@@ -155,7 +155,6 @@ _OF_WORK = frozenset(
     """.split()
 )
 _BELOW = tuple(f"{one}." for one in _OF_WORK)
-_WITHOUT_EFFECT = "taken and without effect: how Hive or Spark works"
 
 
 @dataclass(frozen=True)
@@ -177,9 +176,6 @@ class SessionSettings:
 
     def set(self, name: str, value: str) -> str:
         """Sets a value and answers it in canonical form. Raises ``AnalysisError`` or ``DataError``."""
-        if without_effect(name):
-            self._values[name.lower()] = value
-            return value
         setting = _setting(name)
         try:
             self._values[setting.name] = setting.check(value)
@@ -193,19 +189,17 @@ class SessionSettings:
         if name is None:
             self._values.clear()
         else:
-            self._values.pop(name.lower() if without_effect(name) else _setting(name).name, None)
+            self._values.pop(_setting(name).name, None)
 
     def get(self, name: str) -> str:
         """The value as text; of a setting without effect, what was set, or nothing."""
-        if without_effect(name):
-            return self._values.get(name.lower(), "")
         setting = _setting(name)
         return self._values.get(setting.name, setting.default)
 
     def items(self) -> Iterator[tuple[str, str, str]]:
         """Name, value and meaning of every setting, by name; of those without effect, the ones that were set."""
         meanings = {setting.name: setting.meaning for setting in _SETTINGS.values()}
-        meanings |= {name: _WITHOUT_EFFECT for name in self._values if without_effect(name)}
+        meanings |= {name: _setting(name).meaning for name in self._values}
         meanings |= {name: f"the same as {ours}" for name, ours in _SAME.items()}
         for name, meaning in sorted(meanings.items()):
             yield name, self.get(name), meaning
@@ -254,6 +248,8 @@ def without_effect(name: str) -> bool:
 def _setting(name: str) -> _Setting:
     lowered = name.lower()
     setting = _SETTINGS.get(_ALIASES.get(lowered, lowered))
+    if setting is None and without_effect(name):
+        return _Setting(lowered, "", str, "taken and without effect: how Hive or Spark works")
     if setting is not None:
         return setting
     if lowered.startswith("spark."):

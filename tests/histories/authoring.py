@@ -432,13 +432,10 @@ class Author:
         def effect(state: State) -> Sequence[Outcome]:
             if name in state.names:
                 return refused("TABLE_OR_VIEW_ALREADY_EXISTS", *(() if source in state.names else (ABSENT,)))
-            table = state.find(source)
-            if table is None:
-                return refused(ABSENT)
-            if table.key != key:
-                return refused(*_MISFITS)
-            parts = {part: tuple(row[:1] for row in table.rows(part)) for part, rows in table.parts.items() if rows}
-            return [(Change("create", id, made=Table(("x",), key, parts), name=name),)]
+            copy = _copy(state, source, key)
+            if isinstance(copy, Refused):
+                return [copy]
+            return [(Change("create", id, made=copy, name=name),)]
 
         items = "x, p" if key else "x"
         text = f"CREATE TABLE {name}{_partitioned(key)} AS SELECT {items} FROM {source}"
@@ -451,13 +448,10 @@ class Author:
         id = f"{name}-{next(self._numbers)}"
 
         def effect(state: State) -> Sequence[Outcome]:
-            table = state.find(source)
-            if table is None:
-                return refused(ABSENT)
-            if table.key != key:
-                return refused(*_MISFITS)
-            parts = {part: tuple(row[:1] for row in table.rows(part)) for part, rows in table.parts.items() if rows}
-            made = Change("create", id, made=Table(("x",), key, parts), name=name)
+            copy = _copy(state, source, key)
+            if isinstance(copy, Refused):
+                return [copy]
+            made = Change("create", id, made=copy, name=name)
             return [(Change("end", state.names[name]), made) if name in state.names else (made,)]
 
         items = "x, p" if key else "x"
@@ -601,6 +595,17 @@ def _reading(text: str, name: str, rows: Callable[[Table], Sequence[Row] | None]
         return refused(ABSENT if table is None else "UNRESOLVED_COLUMN") if found is None else answer(found)
 
     return Statement(text, effect, reads=(name,))
+
+
+def _copy(state: State, source: str, key: str) -> Table | Refused:
+    """The table that a query of the first column makes of another one, which has this partition column."""
+    table = state.find(source)
+    if table is None:
+        return Refused(frozenset((ABSENT,)))
+    if table.key != key:
+        return Refused(frozenset(_MISFITS))
+    parts = {part: tuple(row[:1] for row in table.rows(part)) for part, rows in table.parts.items() if rows}
+    return Table(("x",), key, parts)
 
 
 def _of_partitions(
