@@ -1,14 +1,23 @@
 """Options of our own for pytest, and how `pytest -n` shares the tests out."""
 
+from __future__ import annotations
+
+import functools
+import os
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 # A run in the background begins with SIGINT ignored, which children inherit; tests of Ctrl-C need the usual handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: What takes longest begins first, so that no process is left with it at the end.
-_ORDER = ("tests/differential/test_rewriting", "tests/contract", "tests/differential", "tests/fault", "tests/golden")
+#: What takes longest begins first, so that no process is left with it at the end; behind the tests of Spark.
+_ORDER = ("tests/differential", "tests/fault", "tests/histories", "tests/golden", "tests/contract")
+_SPARK = "spark"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,14 +26,66 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """A file's tests stay in one process: what they share is made once."""
     if config.option.numprocesses:
-        config.option.dist, config.option.loadscopereorder = "loadfile", False
+        config.option.dist, config.option.loadscopereorder = "loadscope", False
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: _place(item.nodeid))
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Marks the tests that take Spark, and tells the process that shares the tests out which they are."""
+    for item in items:
+        if _takes_spark(item):
+            item.add_marker(_SPARK)
+    yield
+    items.sort(key=_place)
+    if hasattr(config, "workerinput"):
+        listed = Path(config.workerinput["spark_tests"])
+        own = listed.with_suffix(f".{os.getpid()}")
+        own.write_text("\0".join(item.nodeid for item in items if item.get_closest_marker(_SPARK)), encoding="utf-8")
+        own.replace(listed)
 
 
-def _place(nodeid: str) -> int:
-    return next((i for i, beginning in enumerate(_ORDER) if nodeid.startswith(beginning)), len(_ORDER))
+def _takes_spark(item: pytest.Item) -> bool:
+    """True if the test has the Spark fixture, or a parameter that makes another fixture ask for it."""
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return _SPARK in getattr(item, "fixturenames", ()) or any(
+        _SPARK in value if isinstance(value, tuple) else isinstance(value, str) and value == _SPARK
+        for value in parameters
+    )
+
+
+def _place(item: pytest.Item) -> int:
+    if item.get_closest_marker(_SPARK):
+        return -1
+    return next((i for i, beginning in enumerate(_ORDER) if item.nodeid.startswith(beginning)), len(_ORDER))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["spark_tests"] = str(Path(_shared().name) / "spark_tests")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """The tests of a file stay in one process, because they share what it makes.
+
+    Those that take Spark are one group, so that there is one JVM; marks of groups, which pytest-xdist has, are lost
+    with pytest 9.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):  # type: ignore[misc]
+        @functools.cached_property
+        def spark_tests(self) -> frozenset[str]:
+            return frozenset((Path(_shared().name) / "spark_tests").read_text(encoding="utf-8").split("\0"))
+
+        def _split_scope(self, nodeid: str) -> str:
+            return _SPARK if nodeid in self.spark_tests else nodeid.partition("::")[0]
+
+    return Groups(config, log)
+
+
+@functools.cache
+def _shared() -> tempfile.TemporaryDirectory[str]:
+    """A directory of this run and its processes."""
+    return tempfile.TemporaryDirectory(prefix="rewriter-tests-")

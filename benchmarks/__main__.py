@@ -1,5 +1,5 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [duckdb] [spark] [dialect]``: the
-tables of ``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [duckdb] [spark]
+[dialect]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from benchmarks import (
     planning,
     querying,
     scanning,
+    statements,
     timelines,
 )
 from benchmarks.timing import Table, markdown
 
-GROUPS = ("planning", "cover", "timelines", "lookups", "commits", "cache", "duckdb", "spark", "dialect")
+GROUPS = ("planning", "cover", "timelines", "lookups", "commits", "cache", "statements", "duckdb", "spark", "dialect")
 
 
 def main(
@@ -58,6 +59,8 @@ def main(
         show(cache.on_sqlite())
         if lookups.no_postgresql() is None:
             show(cache.on_postgresql())
+    if not chosen or "statements" in chosen:
+        show(statements.measure())
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if chosen and not chosen & {"duckdb", "spark"}:
@@ -115,7 +118,7 @@ def _started() -> Iterator[tuple[Any, Any]]:
     from pyspark.sql import SparkSession
 
     from rewriter.exec.engine import EngineQuery
-    from rewriter.exec.spark import SparkEngine
+    from rewriter.exec.spark.engine import SparkEngine
 
     engine = SparkEngine()
     engine.execute(EngineQuery("SELECT 1")).read_all()

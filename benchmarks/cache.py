@@ -17,10 +17,10 @@ from pathlib import Path
 from benchmarks.lookups import postgresql_urls
 from benchmarks.timing import Figure, Table, ratio, shown
 from rewriter.catalog import Catalog, Snapshot
-from rewriter.catalog.cached import CachedCatalog
-from rewriter.catalog.changes import AddPartitions, AlterTable, CreateObject, DropPartitions, PartitionWrite
-from rewriter.catalog.models import Column
-from rewriter.catalog.models import Table as CatalogTable
+from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.model.changes import AddPartitions, AlterTable, CreateObject, DropPartitions, PartitionWrite
+from rewriter.catalog.model.objects import Column
+from rewriter.catalog.model.objects import Table as CatalogTable
 
 MEMORY = 1 << 28
 PARTITIONS = 10_000
@@ -151,11 +151,11 @@ def _beside_a_prewarm(folder: Path, url: str | None) -> list[Figure]:
     big.close()
     return [
         Figure("snapshot and cached read, alone", alone[0], f"99 % within {shown(alone[1])}"),
-        Figure("— beside a prewarm", beside[0], f"99 % within {shown(beside[1])}"),
+        Figure("— during a prewarm", beside[0], f"99 % within {shown(beside[1])}"),
         Figure(
             f"prewarm of {BIG * BIG_PARTITIONS:,} partitions",
             spent,
-            f"{held / 1e6:,.0f} MB; readers asked all the time",
+            f"{held / 1e6:,.0f} MB; readers ran all the time",
         ),
         Figure(f"renewal of {BIG_PARTITIONS:,} partitions in memory after a DROP of one", renewed[0], _cpu(renewed)),
     ]

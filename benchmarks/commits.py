@@ -16,8 +16,9 @@ from pathlib import Path
 
 from benchmarks.lookups import Place, Taken, measured, numbered, open_catalog, postgresql_urls
 from benchmarks.timing import Figure, Table
-from rewriter.catalog import Catalog, Transaction, models
-from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog import Catalog, Transaction
+from rewriter.catalog.model import objects
+from rewriter.catalog.model.changes import CreateObject, PartitionWrite, WritePartitions
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
@@ -63,31 +64,31 @@ def inserts(place: Place, what: str, size: int, repeat: int, *, in_fact: bool) -
     return [_median(new).figure(f"new, {what}"), _median(again).figure(f"overwritten, {what}")]
 
 
-def make(catalog: Catalog, *, in_fact: bool) -> models.Table:
+def make(catalog: Catalog, *, in_fact: bool) -> objects.Table:
     """The table of hours; below a fact whose months are another table, if it shall be one's base."""
     with catalog.begin() as tx:
         table, rollup = (_table(tx, name) for name in ("hours", "months"))
-        cube = models.Cube(tx.allocate_id(), "c", (), (), ("t",), ("t",))
+        cube = objects.Cube(tx.allocate_id(), "c", (), (), ("t",), ("t",))
         stored = (
-            models.StorageTable("hours", "t", {UpdatePeriod.HOURLY: HOURS}),
-            models.StorageTable("months", "t", {UpdatePeriod.MONTHLY: MONTHS}),
+            objects.StorageTable("hours", "t", {UpdatePeriod.HOURLY: HOURS}),
+            objects.StorageTable("months", "t", {UpdatePeriod.MONTHLY: MONTHS}),
         )
-        fact = models.Fact(tx.allocate_id(), "f", "c", (models.Storage("s", stored),))
+        fact = objects.Fact(tx.allocate_id(), "f", "c", (objects.Storage("s", stored),))
         tx.commit([CreateObject(table), *(map(CreateObject, (rollup, cube, fact)) if in_fact else ())])
     return table
 
 
-def _table(tx: Transaction, name: str) -> models.Table:
-    columns = (models.Column("x", "int"),), (models.Column("dt", "string"),)
-    return models.Table(tx.allocate_id(), name, *columns, "parquet", f"/w/{name}")
+def _table(tx: Transaction, name: str) -> objects.Table:
+    columns = (objects.Column("x", "int"),), (objects.Column("dt", "string"),)
+    return objects.Table(tx.allocate_id(), name, *columns, "parquet", f"/w/{name}")
 
 
-def insert(catalog: Catalog, table: models.Table, hours: Sequence[int], *, overwrite: bool) -> Taken:
-    """Writes these hours, numbered from 1970-01-01 on, and answers what the commit alone took."""
+def insert(catalog: Catalog, table: objects.Table, hours: Sequence[int], *, overwrite: bool) -> Taken:
+    """Writes these hours, numbered from 1970-01-01 on, and returns the time of the commit alone."""
     with catalog.begin() as tx:
         write_id = tx.write_id(table)
         values = [HOURS.values(hour) for hour in hours]
-        files = [models.DataFile(f"/w/hours/{write_id}/dt={v[0]}/part-0.parquet", 1_000, 50_000) for v in values]
+        files = [objects.DataFile(f"/w/hours/{write_id}/dt={v[0]}/part-0.parquet", 1_000, 50_000) for v in values]
         parts = tuple(PartitionWrite(v, (file,)) for v, file in zip(values, files, strict=True))
         change = WritePartitions(table, write_id, parts, overwrite)
         return measured(lambda: tx.commit([change]))
@@ -123,7 +124,7 @@ def _throughput(new_place: Callable[[], Place]) -> Iterator[Figure]:
 
 
 def _child(place: Place, writer: int, seconds: float) -> None:
-    """Inserts partitions of its own, one by one, once it is told to begin; prints how many within the time."""
+    """Inserts partitions of its own, one by one, after a start command; prints the number within the time."""
     catalog = open_catalog(place)
     table = catalog.snapshot().table("hours")
     insert(catalog, table, [writer * 1_000_000], overwrite=False)

@@ -12,12 +12,12 @@ from random import Random
 
 from benchmarks.sqlmesh_peer import missing_hours
 from benchmarks.timing import Figure, Table, ratio, seconds
-from rewriter.planner.cover import Candidate, cover
-from rewriter.timeline.bounds import parse_instant
+from rewriter.planner.cover.cover import Candidate, cover
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.time_bounds import parse_instant
+from rewriter.timeline.timeline import OrdinalRange
 
 REPEAT = 51
 MINUTELY, HOURLY, DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY = UpdatePeriod
@@ -28,7 +28,7 @@ BYTES = {MINUTELY: 50, HOURLY: 2_000, DAILY: 40_000, WEEKLY: 275_000, MONTHLY: 1
 
 @dataclass(frozen=True)
 class _Case:
-    """What is measured; ``enumerated`` says whether the seed's procedure answers it, too."""
+    """What is measured; ``enumerated`` states whether the seed's procedure also covers it."""
 
     what: str
     target: RangeSet

@@ -1,4 +1,4 @@
-"""Statements about partitions beside plain Spark 4.3: the same texts, run by both, the least time of several runs.
+"""Statements about partitions compared with plain Spark 4.3: both run the same texts; the minimum of several runs.
 
 Ours are managed tables in a catalog on SQLite, but for MSCK and SHOW, whose tables are external. Spark has its catalog
 in its memory, gone with the process, or in a Hive metastore on Derby (a process of its own, as a session has one of
@@ -45,7 +45,7 @@ _HIVE_SECONDS = 1800
 
 @dataclass(frozen=True)
 class Peer:
-    """Somebody who runs statements, each to its end, and a directory for what is outside the warehouse."""
+    """A client that runs statements to their end, and a directory for files outside the warehouse."""
 
     run: Callable[[str], object]
     folder: Path
@@ -74,7 +74,7 @@ def measure(engine: Any, spark: Any, rows: Collection[str] = tuple(WHAT), *, hiv
             spark.sql("DROP DATABASE rewriter_benchmark CASCADE")
         for row, taken in (_by_hive(rows, home) if hive else {}).items():
             times[row]["plain Spark, Hive catalog on Derby"] = taken
-    title = "Statements about partitions, ours on SQLite beside plain Spark 4.3"
+    title = "Statements about partitions, ours on SQLite compared with plain Spark 4.3"
     yield _table(title, {row: taken for row, taken in times.items() if not _is_insert(row)})
     title = f"Dynamic INSERT OVERWRITE, {ROWS} rows in each partition"
     yield _table(title, {row: taken for row, taken in times.items() if _is_insert(row)})
@@ -225,7 +225,7 @@ def main(home: Path, rows: Collection[str]) -> None:
     """Prints the time of each row on plain Spark with a Hive catalog, taken once, a line of JSON each."""
     from pyspark.sql import SparkSession
 
-    from rewriter.exec.java import find_java_home
+    from rewriter.exec.spark.java import find_java_home
 
     os.environ["JAVA_HOME"] = str(find_java_home())
     builder = SparkSession.builder.master("local[*]").enableHiveSupport()

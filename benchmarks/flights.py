@@ -8,9 +8,9 @@ import rewriter
 from benchmarks.planning import CUBE, DATA, FACT, PERIODS
 from rewriter.dbapi import Cursor
 from rewriter.demo import unpack_flights
-from rewriter.timeline.bounds import parse_instant
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.time_bounds import parse_instant
 
 LOAD = """SELECT origin, dest, carrier, COUNT(*) AS flights, COUNT(dep_delay) AS departures,
   SUM(CAST(distance AS BIGINT)) AS distance, SUM(CAST(dep_delay AS DOUBLE)) AS delay,
@@ -28,9 +28,8 @@ def hourly_select(csv: Path, where: str = "") -> str:
 
 
 def build(warehouse: Path, engine: object = "duckdb") -> Path:
-    """A warehouse with the whole year in hours, days and months; answers the CSV file."""
+    """Builds a warehouse with the whole year in hours, days and months, and returns the CSV file."""
     csv = warehouse / "flights.csv"
-    unpack_flights(csv)
     rollup = "origin, dest, carrier, SUM(flights), SUM(departures), SUM(distance), SUM(delay), MAX(worst_delay)"
     with rewriter.connect(warehouse, engine=engine) as connection:
         cursor = connection.cursor()
@@ -38,6 +37,7 @@ def build(warehouse: Path, engine: object = "duckdb") -> Path:
             cursor.execute(f"CREATE TABLE {table} ({DATA}) PARTITIONED BY (dt STRING)")
         cursor.execute(CUBE)
         cursor.execute(FACT)
+        unpack_flights(csv)  # The warehouse is there by now: opening refuses a directory that holds other things.
         cursor.execute(f"INSERT INTO flights_hourly PARTITION (dt) {hourly_select(csv)}")
         _register_empty_hours(cursor)
         for name, length in (("flights_daily", 10), ("flights_monthly", 7)):

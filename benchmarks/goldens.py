@@ -18,9 +18,9 @@ import sqlglot
 from benchmarks.timing import Figure, Table
 from rewriter.errors import Error
 from rewriter.golden import Case, golden_files, read_cases
+from rewriter.grammar.families.queries import Explain, Select
 from rewriter.grammar.parser import parse
-from rewriter.grammar.statements import Explain, Select
-from rewriter.planner.planner import plan_query
+from rewriter.planner.plan_query import plan_query
 from rewriter.session import Session
 
 GOLDENS = Path(__file__).parent.parent / "tests" / "golden"

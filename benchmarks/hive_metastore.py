@@ -18,9 +18,9 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from rewriter.errors import JavaNotFoundError
-from rewriter.exec.java import find_java_home
+from rewriter.exec.spark.java import find_java_home
 
-#: What tells why there is nothing to compare with.
+#: The reason why there is nothing to compare with.
 MISSING = "The Hive metastore is not measured: its client pymetastore is missing; pip install -e '.[bench]' brings it"
 
 _START_SECONDS = 300
@@ -34,7 +34,7 @@ def unavailable() -> str | None:
     try:
         find_java_home()
     except JavaNotFoundError as error:
-        return f"The Hive metastore is not measured: {error}"
+        return f"The Hive metastore is not measured: {error.message}"
     return None
 
 
@@ -42,7 +42,7 @@ def unavailable() -> str | None:
 def running(*, statistics: bool = True) -> Iterator[int]:
     """A metastore with an empty database in a temporary directory; its port on 127.0.0.1. Killed at the end.
 
-    Without ``statistics``, which nobody asks for here, adding partitions lists no directories. Takes twenty seconds on
+    Without ``statistics``, which are not used here, adding partitions lists no directories. Takes twenty seconds on
     an idle machine. Raises ``RuntimeError`` with the end of its log where it does not come up.
     """
     with tempfile.TemporaryDirectory(prefix="hive-metastore-", ignore_cleanup_errors=True) as folder:

@@ -1,4 +1,4 @@
-"""Dynamic INSERT of one quarter of hours, beside plain Spark's INSERT OVERWRITE into its own catalog."""
+"""Dynamic INSERT of one quarter of hours, compared with plain Spark's INSERT OVERWRITE into its own catalog."""
 
 from __future__ import annotations
 

@@ -23,14 +23,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.timing import Figure, Table, shown
-from rewriter.catalog import Catalog, Snapshot, models
-from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite
+from rewriter.catalog import Catalog, Snapshot
+from rewriter.catalog.model import objects
+from rewriter.catalog.model.changes import AddPartitions, CreateObject, PartitionWrite
 
 SIZES = (1, 10, 100)
 DAYS, HOURS = 417, 24
 BATCHES = (1_000, 10_000, 100_000)
 REPEAT, GETS = 5, 500
-#: What is said of a text that was asked before.
+#: The note about a text that was run before.
 AGAIN = ", the same text again"
 
 EXTRA = "pip install -e '.[bench]' brings it"
@@ -47,7 +48,7 @@ class Taken:
     cpu: float
 
     def figure(self, what: str, note: str = "") -> Figure:
-        """The row of a table. The processor's time tells what waited for the disk, a server or other programs."""
+        """The row of a table. The CPU time shows the share of waiting for the disk, a server or other programs."""
         return Figure(what, self.seconds, f"{note}{'; ' if note else ''}CPU {shown(self.cpu)}")
 
 
@@ -89,7 +90,7 @@ class Shape:
         ]
 
     def filters(self) -> dict[str, str]:
-        """What is asked, and the filter in words that a Hive metastore understands, too."""
+        """The query, and the filter in a form that a Hive metastore also accepts."""
         dates, one = self.dates(), f"region = 'r{self.regions // 2:03d}'"
         some = dates[:: max(2, self.days // 100)][:100]
         return {
@@ -128,11 +129,11 @@ def add(place: Place, shape: Shape, batch: int) -> Taken:
     """The time for adding all partitions to a new table ``p``, ``batch`` of them in each commit."""
     catalog = open_catalog(place)
     with catalog.begin() as transaction:
-        table = models.Table(
+        table = objects.Table(
             transaction.allocate_id(),
             "p",
-            (models.Column("x", "int"),),
-            tuple(models.Column(name, type) for name, type in (("region", "string"), ("ds", "string"), ("hr", "int"))),
+            (objects.Column("x", "int"),),
+            tuple(objects.Column(name, type) for name, type in (("region", "string"), ("ds", "string"), ("hr", "int"))),
             "parquet",
             str(place[0] / "p"),
         )
@@ -183,7 +184,7 @@ def answers(snapshot: Snapshot, shape: Shape) -> Iterator[tuple[str, Taken, int]
     table = snapshot.table("p")
     for what, text in shape.filters().items():
         found = len(snapshot.get_partitions_by_filter(table, text))
-        # Blanks make another text of it, which is read anew.
+        # Blanks make another text of it, which is parsed again.
         texts = (text + " " * number for number in range(1, sys.maxsize))
         ask = partial(_ask_next, snapshot, table, texts)
         yield what, measured(ask, REPEAT), found
@@ -192,7 +193,7 @@ def answers(snapshot: Snapshot, shape: Shape) -> Iterator[tuple[str, Taken, int]
             yield f"{what}{AGAIN}", again, found
 
 
-def _ask_next(snapshot: Snapshot, table: models.Table, texts: Iterator[str]) -> None:
+def _ask_next(snapshot: Snapshot, table: objects.Table, texts: Iterator[str]) -> None:
     snapshot.get_partitions_by_filter(table, next(texts))
 
 

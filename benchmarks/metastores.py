@@ -35,7 +35,7 @@ from benchmarks.lookups import (
 )
 from benchmarks.timing import Figure, Table, ratio
 from rewriter.catalog import Catalog
-from rewriter.catalog.cached import CachedCatalog
+from rewriter.catalog.metastore_api import CachedCatalog
 
 #: The shape of a table with about that many partitions.
 REGIONS, SMALL = 2, 2_000
@@ -67,7 +67,9 @@ def measure(partitions: int = SMALL) -> Iterator[Table]:
                 *_adds(shape, ours, {"as it comes": (AS_IT_COMES, as_it_comes), "spared its directories": theirs}),
                 *_reads(client, home / str(ours[0]), _name(shape, theirs[0]), shape),
             )
-            yield Table(f"{shape.size:,} partitions, ours on SQLite beside a Hive metastore 2.3.10 on Derby", figures)
+            yield Table(
+                f"{shape.size:,} partitions, ours on SQLite compared with a Hive metastore 2.3.10 on Derby", figures
+            )
 
 
 def _ours(shape: Shape) -> Sequence[int]:
@@ -97,7 +99,7 @@ def _reads(client: Any, warehouse: Path, name: str, shape: Shape) -> Iterator[Fi
     ask = partial(client.get_partition, "default", name)
     chosen = shape.values()[:: shape.size // THEIR_GETS]
     assert [ask(list(values)).values for values in chosen] == [list(values) for values in chosen]
-    # What the adds have left in this process is nobody's to walk through while answers are made.
+    # Freed here, so that no later read pays for the garbage of the adds.
     gc.collect()
     gc.freeze()
     by_values, _ = gets(snapshot, shape)

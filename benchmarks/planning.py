@@ -18,15 +18,16 @@ import sqlglot
 import rewriter
 from benchmarks.timing import Figure, Table, ratio, seconds
 from rewriter.catalog import Catalog
-from rewriter.catalog.changes import AddPartitions, PartitionWrite
-from rewriter.catalog.keys import KeyRange, encode, successor
+from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
+from rewriter.catalog.model.key_ranges import KeyRange, successor
 from rewriter.errors import Span
-from rewriter.grammar.statements import Query
-from rewriter.planner.plan import Settings
-from rewriter.planner.planner import plan_query
-from rewriter.timeline.bounds import parse_instant
+from rewriter.grammar.terms import Query
+from rewriter.planner.model.plan import Settings
+from rewriter.planner.plan_query import plan_query
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.time_bounds import parse_instant
 
 SQL = """SELECT carrier, SUM(distance) AS distance, COUNT(*) AS flights, AVG(delay) AS delay, MAX(worst_delay) AS worst
 FROM flights WHERE time_range_in(departed, '2013-01-29T06', '2013-03-01T06') GROUP BY carrier ORDER BY carrier"""
@@ -49,8 +50,8 @@ CUBE = """CREATE CUBE flights (origin STRING, dest STRING, carrier STRING, fligh
   worst_delay DOUBLE MEASURE MAX, departed TIMESTAMP TIME)"""
 FACT = """CREATE FACT flights_all OF CUBE flights STORED IN (
   TABLE flights_hourly PERIOD HOURLY PARTITIONED BY departed AS (dt = 'yyyy-MM-dd-HH'),
-  TABLE flights_daily PERIOD DAILY PARTITIONED BY departed AS (dt = 'yyyy-MM-dd'),
-  TABLE flights_monthly PERIOD MONTHLY PARTITIONED BY departed AS (dt = 'yyyy-MM'))"""
+  TABLE flights_daily PERIOD DAILY PARTITIONED BY departed AS (dt = 'yyyy-MM-dd') TRUSTED,
+  TABLE flights_monthly PERIOD MONTHLY PARTITIONED BY departed AS (dt = 'yyyy-MM') TRUSTED)"""
 
 
 def build(warehouse: Path, hours: int) -> Catalog:

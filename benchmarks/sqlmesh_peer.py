@@ -11,7 +11,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 
-#: Reads {"start", "end", "intervals"} in milliseconds since 1970, answers {"seconds", "missing"}.
+#: Reads {"start", "end", "intervals"} in milliseconds since 1970, returns {"seconds", "missing"}.
 _CHILD = """
 import json, sys, time
 from sqlmesh.core.node import IntervalUnit

@@ -15,10 +15,10 @@ from typing import Any
 from pyroaring import BitMap64
 
 from benchmarks.timing import Figure, Table, seconds
-from rewriter.timeline.bitmap_timeline import BitmapPartitionTimeline
+from rewriter.timeline.kinds.bitmap import BitmapPartitionTimeline
+from rewriter.timeline.kinds.registry import timeline_class
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.timeline_classes import timeline_class
-from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 SLOTS, HOLES, CALLS = 525_600, 1_000, 20_000
 KINDS = ("EndsAndHoles", "Ranges", "StoreAll", "Bitmap")

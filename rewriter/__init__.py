@@ -1,9 +1,29 @@
-"""A SQL layer for time-partitioned warehouses: cubes answered from the cheapest partitions that cover a range exactly.
+"""A SQL layer for time-partitioned warehouses: queries of cubes read the cheapest partitions that cover a range
+exactly.
 
-``rewriter.connect(directory)`` opens a warehouse as PEP 249 has it; ``rewriter.errors`` holds the whole tree of errors.
+``rewriter.connect(directory)`` opens a warehouse as PEP 249 has it; ``rewriter.errors`` holds the whole tree of errors;
+``rewriter.register_timeline(name, class)`` makes a class of timelines known to this process.
 """
 
-from rewriter.dbapi import Warning, apilevel, connect, paramstyle, threadsafety
+from rewriter.dbapi import (
+    BINARY,
+    DATETIME,
+    NUMBER,
+    ROWID,
+    STRING,
+    Binary,
+    Date,
+    DateFromTicks,
+    Time,
+    TimeFromTicks,
+    Timestamp,
+    TimestampFromTicks,
+    Warning,
+    apilevel,
+    connect,
+    paramstyle,
+    threadsafety,
+)
 from rewriter.errors import (
     DatabaseError,
     DataError,
@@ -15,12 +35,21 @@ from rewriter.errors import (
     OperationalError,
     ProgrammingError,
 )
+from rewriter.timeline.kinds.registry import register_timeline
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BINARY",
+    "DATETIME",
+    "NUMBER",
+    "ROWID",
+    "STRING",
+    "Binary",
     "DataError",
     "DatabaseError",
+    "Date",
+    "DateFromTicks",
     "Error",
     "IntegrityError",
     "InterfaceError",
@@ -28,10 +57,15 @@ __all__ = [
     "NotSupportedError",
     "OperationalError",
     "ProgrammingError",
+    "Time",
+    "TimeFromTicks",
+    "Timestamp",
+    "TimestampFromTicks",
     "Warning",
     "__version__",
     "apilevel",
     "connect",
     "paramstyle",
+    "register_timeline",
     "threadsafety",
 ]

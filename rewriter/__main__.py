@@ -2,6 +2,6 @@
 
 import sys
 
-from rewriter.cli import main
+from rewriter.cli.main import main
 
 sys.exit(main())

@@ -1,15 +1,16 @@
 """PEP 249: ``connect``, connections and cursors over a session.
 
 Statements commit by themselves, until START TRANSACTION is executed: then ``commit`` or ``rollback`` ends the
-transaction. Without one ``commit`` has nothing left to do, ``rollback`` cannot undo and says so.
-Parameters are a sequence for ``?`` or a mapping for ``:name``. Timestamps are aware and in UTC; a naive datetime given
-as a parameter is taken as UTC.
+transaction. Without a transaction, ``commit`` does nothing, and ``rollback`` raises, because it cannot undo.
+Parameters are a sequence for ``?`` or a mapping for ``:name``. Timestamps are aware and in UTC; a naive datetime
+given as a parameter is taken as UTC.
 """
 
 from __future__ import annotations
 
 import datetime
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -29,9 +30,9 @@ from rewriter.errors import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rewriter.planner.plan import Coverage, Plan
-    from rewriter.progress import Progress
-    from rewriter.result import Result, Row, Stats
+    from rewriter.planner.model.plan import Coverage, Plan
+    from rewriter.runtime.progress import Progress
+    from rewriter.runtime.result import Result, Row, Stats
     from rewriter.session import Session
 
 apilevel = "2.0"
@@ -47,7 +48,10 @@ class Warning(Exception):  # PEP 249 wants this name
 
 
 class DBAPIType:
-    """A group of column types: equal to each type code in it."""
+    """A group of column types: equal to each type code in it. Each type code is equal to one of the five groups.
+
+    ``cursor.description[0][1] == NUMBER`` is true of ``"decimal(10,2)"``.
+    """
 
     def __init__(self, name: str, *types: str) -> None:
         self.name = name
@@ -56,7 +60,7 @@ class DBAPIType:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DBAPIType):
             return self._types == other._types
-        return isinstance(other, str) and other.split("(")[0].split("<")[0] in self._types
+        return isinstance(other, str) and _NAME.split(other, 1)[0] in self._types
 
     def __hash__(self) -> int:
         return hash(self._types)
@@ -65,10 +69,14 @@ class DBAPIType:
         return self.name
 
 
-STRING = DBAPIType("STRING", "string", "varchar", "char")
+_NAME = re.compile("[(< ]")
+
+#: PEP 249 has no nested types and no type of NULL alone: here they are strings, and booleans are numbers.
+STRING = DBAPIType("STRING", "string", "varchar", "char", "array", "map", "struct", "variant", "void")
 BINARY = DBAPIType("BINARY", "binary")
-NUMBER = DBAPIType("NUMBER", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
-DATETIME = DBAPIType("DATETIME", "date", "timestamp", "timestamp_ntz")
+NUMBER = DBAPIType("NUMBER", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+DATETIME = DBAPIType("DATETIME", "date", "timestamp", "timestamp_ntz", "interval")
+#: No column has row ids.
 ROWID = DBAPIType("ROWID")
 
 Date = datetime.date
@@ -78,17 +86,17 @@ Binary = bytes
 
 
 def DateFromTicks(ticks: float) -> datetime.date:
-    """The UTC day of a number of seconds since 1970."""
+    """Returns the UTC day of a number of seconds since 1970."""
     return TimestampFromTicks(ticks).date()
 
 
 def TimeFromTicks(ticks: float) -> datetime.time:
-    """The UTC time of day of a number of seconds since 1970."""
+    """Returns the UTC time of day of a number of seconds since 1970."""
     return TimestampFromTicks(ticks).time()
 
 
 def TimestampFromTicks(ticks: float) -> datetime.datetime:
-    """The instant of a number of seconds since 1970, aware and in UTC."""
+    """Returns the instant of a number of seconds since 1970, aware and in UTC."""
     return datetime.datetime.fromtimestamp(ticks, datetime.UTC)
 
 
@@ -100,24 +108,30 @@ def connect(
     progress: Callable[[Progress], object] | None = None,
     **settings: object,
 ) -> Connection:
-    """Opens a warehouse directory, which is made where there is none. No engine starts yet.
+    """Opens a warehouse directory. The first statement that creates an object makes a missing one. Starts no engine
+    yet.
 
-    ``engine`` is ``spark`` or ``duckdb``; ``master`` is Spark's master URL, ``local[*]`` without. ``catalog`` is the
-    URL of the PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without one it
-    is a file in the directory. ``progress`` is called with a ``rewriter.progress.Progress`` while INSERT, CREATE TABLE
-    … AS and MSCK run, a few times a second at most, from whatever thread. ``settings`` are those of SET, their prefix
-    left out: ``connect(d, partial_data=True)``.
-    Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be made, the database cannot be used,
-    or one of them holds something else.
+    ``engine`` is ``spark`` or ``duckdb``; ``master`` is Spark's master URL, by default ``local[*]``. ``catalog`` is
+    the URL of the PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without
+    one it is a file in the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while
+    INSERT, CREATE TABLE … AS and MSCK run, a few times a second at most, from any thread. ``settings`` are those of
+    SET, without their prefix: ``connect(d, partial_data=True)``.
+
+    Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be read, the database cannot be
+    used, they do not belong together, or one of them holds something else.
     """
     from rewriter.session import Session
 
+    if not isinstance(warehouse, str | os.PathLike):
+        raise InterfaceError(
+            f"The warehouse is a {type(warehouse).__name__}.", hint="Pass its directory as a str or a path."
+        )
     named = {name if "." in name else f"rewriter.{name}": value for name, value in settings.items()}
     return Connection(Session(warehouse, engine, master, named, catalog, progress))
 
 
 class Connection:
-    """A session as PEP 249 sees it."""
+    """A session with the interface of PEP 249."""
 
     Warning = Warning
     Error = Error
@@ -135,41 +149,46 @@ class Connection:
 
     @property
     def session(self) -> Session:
-        """The session below. Raises ``InterfaceError`` after ``close``."""
+        """Returns the underlying session. Raises ``InterfaceError`` after ``close``."""
         if self._session is None:
             raise InterfaceError("The connection is closed.", hint="Open a new one with rewriter.connect.")
         return self._session
 
     def cursor(self) -> Cursor:
-        """A new cursor. Cursors of one connection share its session and its settings."""
+        """Returns a new cursor. Cursors of one connection share its session and its settings.
+
+        Raises ``InterfaceError`` after ``close``, as every use does.
+        """
+        _ = self.session
         return Cursor(self)
 
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
-        """A new cursor that has executed the statement."""
+        """Returns a new cursor that has executed the statement."""
         return self.cursor().execute(sql, parameters)
 
     def commit(self) -> None:
-        """COMMIT of the open transaction; does nothing without one, as every statement has committed by itself."""
+        """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""
         if self.session.in_transaction:
             self.session.execute("COMMIT")
 
     def rollback(self) -> None:
-        """ROLLBACK of the open transaction.
+        """Rolls back the open transaction.
 
-        Without one ``NotSupportedError``: a statement that has committed by itself cannot be undone.
+        Without one, raises ``NotSupportedError``: a statement that has committed by itself cannot be undone.
         """
         if self.session.in_transaction:
             self.session.execute("ROLLBACK")
             return
         raise NotSupportedError(
-            "Statements outside of a transaction commit by themselves and cannot be rolled back.",
-            hint="A statement that fails leaves nothing behind. START TRANSACTION opens a transaction of several.",
+            "Statements outside a transaction commit automatically and cannot be rolled back.",
+            hint="A statement that fails changes nothing. START TRANSACTION opens a transaction of several statements.",
         )
 
     def close(self) -> None:
         """Rolls an open transaction back and closes the session; every further use raises ``InterfaceError``.
 
-        Closing twice is no error.
+        Closing twice is no error. A statement that another thread executes meanwhile is interrupted, and raises
+        ``EngineError`` ENGINE_CLOSED there.
         """
         session, self._session = self._session, None
         if session is not None:
@@ -186,7 +205,7 @@ class Connection:
 
 
 class Cursor:
-    """Executes statements and holds the answer to the last one."""
+    """Executes statements and holds the result of the last one."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -196,15 +215,17 @@ class Cursor:
         self._closed = False
 
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
-        """Executes one statement and answers the cursor itself."""
+        """Executes one statement and returns the cursor itself."""
         session = self._open_session()
+        if not isinstance(sql, str):
+            raise InterfaceError(f"A statement must be a str, not {type(sql).__name__}.", hint="Pass it as a str.")
         self._forget()
         self._result = session.execute(sql, parameters)
         self._rowcount = self._result.rowcount
         return self
 
     def executemany(self, sql: str, seq_of_parameters: Sequence[Sequence[object] | Mapping[str, object]]) -> Cursor:
-        """Executes a statement that answers no rows once for each set of parameters; ``rowcount`` is their sum."""
+        """Executes a statement that returns no rows once for each set of parameters; ``rowcount`` is their sum."""
         session = self._open_session()
         self._forget()
         counts: list[int] = []
@@ -213,7 +234,7 @@ class Cursor:
             if result.columns is not None:
                 result.close()
                 raise ProgrammingError(
-                    f"executemany cannot take {result.kind}, which answers rows.", hint="Call execute for each."
+                    f"executemany cannot take {result.kind}, which returns rows.", hint="Call execute for each."
                 )
             self._result = result
             counts.append(result.rowcount)
@@ -222,50 +243,53 @@ class Cursor:
 
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
-        """Name and type (Spark's spelling) of each column; ``None`` where the statement answers no rows."""
+        """Returns name and type (Spark's spelling) of each column; ``None`` where the statement returns no rows."""
         if self._result is None or self._result.columns is None:
             return None
         return [(column.name, column.type, None, None, None, None, None) for column in self._result.columns]
 
     @property
     def rowcount(self) -> int:
-        """Rows written by INSERT, or answered where that is known beforehand; otherwise -1."""
+        """Returns the number of rows written by INSERT, or returned if that is known beforehand; otherwise -1."""
         return self._rowcount
 
     @property
     def coverage(self) -> Coverage | None:
-        """What the last statement's cover was, and what is missing from it; ``None`` before the first statement."""
+        """Returns the last statement's cover, with the ranges it lacks; ``None`` before the first statement."""
         return None if self._result is None else self._result.coverage
 
     @property
     def plan(self) -> Plan | None:
-        """The plan of the last query or INSERT, ``plan.sql`` among it; ``None`` for other statements."""
+        """Returns the plan of the last query or INSERT, including ``plan.sql``; ``None`` for other statements."""
         return None if self._result is None else self._result.plan
 
     @property
     def warnings(self) -> list[str]:
-        """What the last statement warns of, such as missing ranges in a partial answer."""
+        """Returns the warnings of the last statement, such as missing ranges in a partial result."""
         return [] if self._result is None else list(self._result.warnings)
 
     @property
     def stats(self) -> Stats | None:
-        """What the last statement read and wrote; ``None`` before the first statement."""
+        """Returns the statistics of the last statement's reads and writes; ``None`` before the first statement."""
         return None if self._result is None else self._result.stats
 
     def fetchone(self) -> Row | None:
-        """The next row, or ``None`` after the last."""
+        """Returns the next row, or ``None`` after the last."""
         return next(self._answer().rows(), None)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """The next ``size`` (default ``arraysize``) rows, fewer at the end."""
-        return self._answer().fetch(self.arraysize if size is None else size)
+        """Returns the next ``size`` (default ``arraysize``) rows, fewer at the end."""
+        count = self.arraysize if size is None else size
+        if not isinstance(count, int) or count < 0:
+            raise InterfaceError(f"{count!r} is not a number of rows.", hint="Pass a whole number of 0 or more.")
+        return self._answer().fetch(count)
 
     def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+        """Returns all rows that are left."""
         return self._answer().fetch()
 
     def fetch_arrow_table(self) -> pa.Table:
-        """All rows as one Arrow table. Use it instead of the other fetches, not after them."""
+        """Returns all rows as one Arrow table. Use it instead of the other fetches, not after them."""
         return self._answer().arrow_table()
 
     def __iter__(self) -> Iterator[Row]:
@@ -278,11 +302,12 @@ class Cursor:
         """Does nothing, as PEP 249 allows."""
 
     def close(self) -> None:
-        """Lets go of the answer; every further use raises ``InterfaceError``. Closing twice is no error."""
+        """Releases the result; every further use raises ``InterfaceError``. Closing twice is no error."""
         self._forget()
         self._closed = True
 
     def __enter__(self) -> Cursor:
+        self._open_session()
         return self
 
     def __exit__(
@@ -292,7 +317,7 @@ class Cursor:
 
     def _open_session(self) -> Session:
         if self._closed:
-            raise InterfaceError("The cursor is closed.", hint="Make a new one: connection.cursor().")
+            raise InterfaceError("The cursor is closed.", hint="Create a new one: connection.cursor().")
         return self.connection.session
 
     def _answer(self) -> Result:
@@ -300,7 +325,7 @@ class Cursor:
         if self._result is None:
             raise InterfaceError("Nothing has been executed yet.", hint="Call execute first.")
         if self._result.columns is None:
-            raise InterfaceError(f"{self._result.kind} answers no rows.", hint="Fetch after a query.")
+            raise InterfaceError(f"{self._result.kind} returns no rows.", hint="Fetch after a query.")
         return self._result
 
     def _forget(self) -> None:

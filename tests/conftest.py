@@ -1,4 +1,7 @@
-"""Fixtures that several suites share: one Spark and one DuckDB for the whole run, started when first asked for."""
+"""Fixtures that several suites share: one Spark and one DuckDB for the whole run, started when first asked for.
+
+Tests that take Spark have the mark ``spark``, and ``pytest -n`` gives all of them to one process: there is one JVM.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,40 @@ import os
 from collections.abc import Iterator
 
 import pytest
+import rotation
 from postgres import catalog_url as catalog_url
 from postgres import postgres_server as postgres_server
 from postgres import postgres_url as postgres_url
 
-from rewriter.exec.duckdb import DuckDBEngine
-from rewriter.exec.spark import SparkEngine
+from rewriter.exec.duckdb.engine import DuckDBEngine
+from rewriter.exec.spark.engine import SparkEngine
 
 # The plans of tests are many and their rows few: Java's second compiler would take more time than it saves.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
+rotation.turn()  # Before other processes are started, which read it.
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rotation.mark_shares(items)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """A failure says which share of the seeds was run."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if report.failed:
+        report.sections.append(("Shares of seeds", f"{rotation.VARIABLE}={rotation.turn()} takes the same ones"))
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkEngine]:
-    """Spark on two cores. Starting it costs 5 to 30 s, so nobody else should."""
+def spark(request: pytest.FixtureRequest) -> Iterator[SparkEngine]:
+    """Spark on two cores. Starting it costs 5 to 30 s, so it is started once: in the process of the tests so marked."""
+    running = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+    if not any(item.nodeid == running and item.get_closest_marker("spark") for item in request.session.items):
+        pytest.fail(f"{running} starts a JVM of its own: it must have the fixture, a parameter 'spark' or the mark")
     engine = SparkEngine("local[2]", {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
     yield engine
     engine.close()

@@ -1,7 +1,7 @@
 """Documents whose examples are run: for the golden runner a page is one golden file.
 
 A fence marked ``golden`` holds one case. All other lines become comments and the closing fence the blank line that ends
-a case, so line numbers are those of the document, and ``pytest --rewrite`` can accept what came out.
+a case, so line numbers are those of the document, and ``pytest --rewrite`` can accept the actual output.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ OPEN, CLOSE = "```golden", "```"
 
 
 def check_examples(document: Path, scratch: Path, *, rewrite: bool) -> None:
-    """Runs the examples of a document in a warehouse of its own; fails where one answers otherwise than it says.
+    """Runs the examples of a document in a warehouse of its own; fails if one has another output.
 
-    With ``rewrite`` what came out is written into the document.
+    With ``rewrite`` the actual output is written into the document.
     """
     cases = scratch / f"{document.stem}.test"
     cases.write_text(_as_golden(document.read_text(encoding="utf-8")), encoding="utf-8")
@@ -27,7 +27,7 @@ def check_examples(document: Path, scratch: Path, *, rewrite: bool) -> None:
         document.write_text(_as_document(cases.read_text(encoding="utf-8")), encoding="utf-8")
     bad = [outcome for outcome in outcomes if (outcome.failed if rewrite else not outcome.passed)]
     report = "\n\n".join(differences(document, outcome) for outcome in bad)
-    assert not bad, f"\n{report}\n\npytest --rewrite accepts what came out."
+    assert not bad, f"\n{report}\n\npytest --rewrite accepts the actual output."
 
 
 def headings(text: str, levels: str = "## ### ####") -> list[str]:

@@ -33,7 +33,7 @@ class PostgresServer:
             connection.exec_driver_sql(statement)
 
     def create(self) -> str:
-        """A new schema, as the URL of those who know no other: ``postgresql+psycopg://…``. Costs a millisecond."""
+        """A new schema, as the only URL of its users: ``postgresql+psycopg://…``. Costs a millisecond."""
         name = f"rewriter_test_{uuid.uuid4().hex}"
         self.run(f'CREATE SCHEMA "{name}"')
         url = self._url.update_query_dict({"options": f"-csearch_path={name}"})

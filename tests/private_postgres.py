@@ -58,7 +58,7 @@ class Server:
         self._control("start", "-l", str(self._directory / "log"), "-o", f'-h "" -k {socket}')
 
     def close(self) -> None:
-        """Ends it, whoever started it last."""
+        """Stops it, regardless of the process that started it."""
         self.stop()
         self._server.cleanup()
 

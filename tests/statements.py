@@ -29,7 +29,7 @@ def dying_at(moment: int, by: signal.Signals = signal.SIGKILL) -> Callable[..., 
 
 
 def watch(note: Callable[[str], object]) -> Callable[[], None]:
-    """Calls ``note`` with each statement before it runs, in this process, until what is answered is called."""
+    """Calls ``note`` with each statement before it runs, in this process, until the returned function is called."""
 
     def embedded(dbapi: Any, *_: object) -> None:
         if isinstance(dbapi, sqlite3.Connection):

@@ -1,8 +1,11 @@
-"""Tables, partitions, cubes, facts, write ids and the notification log, on SQLite or PostgreSQL."""
+"""The transactional catalog: tables, partitions, cubes, facts, write ids and the log, on SQLite or PostgreSQL.
 
-from rewriter.catalog.cached import CachedCatalog
-from rewriter.catalog.snapshot import Snapshot
-from rewriter.catalog.store import Catalog, Event
-from rewriter.catalog.transaction import Transaction
+``catalog.Catalog`` is its entrance. Every row carries the write id that made it and the one that ended it.
+"""
+
+from rewriter.catalog.catalog import Catalog, Event
+from rewriter.catalog.commit.transaction import Transaction
+from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.reading.snapshot import Snapshot
 
 __all__ = ["CachedCatalog", "Catalog", "Event", "Snapshot", "Transaction"]

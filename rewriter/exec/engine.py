@@ -1,9 +1,9 @@
-"""The one protocol of engines, and what goes through it.
+"""The protocol of engines, and the data that passes through it.
 
-A query reaches an engine as Spark SQL text in which every table of ours is the name of a relation, with one
-``Relation`` per name saying which files it consists of. The engine makes the relations, runs the text and
-answers Arrow batches. A write names a directory of its own; the engine fills it and reports the files. No
-engine knows the catalog: committing is the session's work.
+A query reaches an engine as Spark SQL text in which every table is the name of a relation, with one ``Relation`` per
+name that lists its files. The engine creates the relations, runs the text and returns Arrow batches. A write has a
+directory of its own; the engine fills it and reports the files. Engines have no access to the catalog: the session
+commits.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from rewriter.catalog.models import Column, PartitionValues
+from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import EngineError
+from rewriter.grammar.lexer import Token
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,26 +22,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScanFile:
-    """A file to read: its absolute path, its partition's canonical values as the catalog has them, its size."""
+    """A file to read: its absolute path, its partition's canonical values from the catalog, and its size.
+
+    ``modified`` is the time of its last change, in nanoseconds; -1 for managed tables, whose files never change.
+    """
 
     path: str
     values: PartitionValues
     bytes: int
+    modified: int = -1
 
 
 @dataclass(frozen=True)
 class Relation:
     """A named set of files that a query reads as one table.
 
-    ``columns`` (data columns, then ``partition_columns``) is what ``SELECT *`` answers, in order and with these
-    types, whatever the files say. Values of partition columns are those of the ``ScanFile``, even where the path
-    says otherwise. No files is an empty relation of the right types. Columns are found in the files by name, without
-    case; one that a file lacks is NULL there.
+    ``columns`` (data columns, then ``partition_columns``) are the columns of ``SELECT *``, in order and with these
+    types, whatever the files contain. Values of partition columns are those of the ``ScanFile``, even if the path
+    differs. A relation without files is empty and has the right types. Columns are found in the files by name, ignoring
+    case; a column that a file lacks is NULL there.
 
-    ``format`` is ``parquet``, ``csv``, ``json`` (one object a line) or ``orc`` (Spark only). CSV files have a header; a
-    value of CSV or JSON is read as text and cast, and what does not fit is a ``DataError``. ``options`` are those of
-    ``rewriter.exec.files``. All CSV files have one header; where ``grown``, as columns were added, some may have the
-    first of ``columns`` alone.
+    ``format`` is ``parquet``, ``csv``, ``json`` (one object a line) or ``orc`` (Spark only). CSV files have a header. A
+    value of CSV or JSON is read as text and cast; a value that does not fit is a ``DataError``. ``options`` are those
+    of ``rewriter.exec.data_files``. All CSV files have one header; if ``grown``, because columns were added, some may
+    have only the first of ``columns``.
     """
 
     name: str
@@ -58,28 +63,36 @@ class Relation:
 
 @dataclass(frozen=True)
 class EngineQuery:
-    """Spark SQL text, the relations it names, and values for its named parameters (``:name``)."""
+    """Spark SQL text, the relations that it names, and values for its named parameters (``:name``).
+
+    ``tokens`` are those of the text, if they are known: a long text is not lexed again.
+    """
 
     sql: str
     relations: tuple[Relation, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
+    tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
+
+    def with_sql(self, sql: str) -> EngineQuery:
+        """The query with another text over the same relations."""
+        return self if sql == self.sql else EngineQuery(sql, self.relations, self.parameters)
 
 
 @dataclass(frozen=True)
 class Write:
-    """Where and how a query's rows are written.
+    """The target of a query's rows, and the way they are written.
 
-    The query answers ``columns`` and then the dynamic partition columns, by position; each value is assigned to the
-    declared type as an INSERT does (``rewriter.exec.assignment``): a type that cannot be assigned is an ``EngineError``
-    INCOMPATIBLE_DATA_FOR_TABLE, a value that does not fit or would be rounded is a ``DataError``. ``directory`` may not
-    exist yet; it belongs to the writes of one statement, whose files stand beside each other. ``static`` are the
-    canonical values of the leading static partition columns. The files of a partition land in
+    The query returns ``columns`` and then the dynamic partition columns, by position. Each value is assigned to the
+    declared type as in an INSERT (``rewriter.exec.translate.store_assignment``): a type that cannot be assigned is an
+    ``EngineError`` INCOMPATIBLE_DATA_FOR_TABLE; a value that does not fit or would be rounded is a ``DataError``.
+    ``directory`` may not exist yet. It belongs to the writes of one statement, whose files lie side by side.
+    ``static`` are the canonical values of the leading static partition columns. The files of a partition are put in
     ``directory/<col>=<escaped value>/…`` for all partition columns, static ones first.
     NULL, ``''`` and ``__HIVE_DEFAULT_PARTITION__`` are one partition: NULL.
 
-    More than ``most_partitions`` are an ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS that tells how many there would be.
-    Whoever writes stops at that number and only counts what is left, so that no mistake fills the disk; on Spark each
-    task writes up to that many.
+    More than ``most_partitions`` partitions raise ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS with their number. The
+    writer stops at the limit and only counts the rest, so that a mistake cannot fill the disk. On Spark, each task
+    writes up to that many.
     """
 
     directory: str
@@ -104,8 +117,22 @@ class WrittenFile:
     bytes: int
 
 
+def closed() -> EngineError:
+    """``EngineError`` ENGINE_CLOSED: for calls after ``close``, and for queries that are running when it is called."""
+    return EngineError(
+        "The engine is closed.",
+        condition="ENGINE_CLOSED",
+        hint="None of the statement's changes were kept. Open a new connection.",
+    )
+
+
+def written_to(directory: str | None) -> str:
+    """The kind of files that fill a disk, for ``errors.disk_full``: the files of a write, or a query's spill files."""
+    return "The spill data of the query" if directory is None else f"The directory {directory}"
+
+
 def check_partitions(count: int, write: Write) -> None:
-    """Raises ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS where a write makes more partitions than it may."""
+    """Raises ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS if a write makes more partitions than allowed."""
     if write.most_partitions is not None and count > write.most_partitions:
         raise EngineError(
             f"The INSERT would write {count:,} partitions, more than {write.most_partitions:,}.",
@@ -114,26 +141,34 @@ def check_partitions(count: int, write: Write) -> None:
         )
 
 
+#: The time that ``close`` waits for interrupted queries, in seconds.
+CLOSING_SECONDS = 30.0
+
+
 class Engine(Protocol):
     """An engine runs Spark SQL.
 
-    All errors that leave it are ``EngineError`` or ``DataError`` with the engine's own words, or ``NotSupportedError``
-    for what only another engine does. Positions in them are those of ``EngineQuery.sql``. Ctrl-C stops the query and
-    leaves the engine usable. Row order is that of the query's ORDER BY, else any.
+    It raises only ``EngineError`` or ``DataError`` with the engine's own message, or ``NotSupportedError`` for features
+    that only another engine has. Positions in them are those of ``EngineQuery.sql``. Ctrl-C stops the query and leaves
+    the engine usable. Rows are in the order of the query's ORDER BY; without one, in any order.
     """
 
     @property
     def name(self) -> str:
         """``spark`` or ``duckdb``."""
 
-    def columns(self, query: EngineQuery) -> tuple[Column, ...]:
-        """Names and types that the query would answer, without running it. Types are Spark's spelling."""
+    def columns(self, query: EngineQuery, declared: bool = False) -> tuple[Column, ...]:
+        """Names and types of the query's result, without running it. Types have Spark's spelling.
+
+        A CHAR or VARCHAR column is a ``string`` in queries. With ``declared``, a column that is selected unchanged
+        keeps its declared type: through aliases, subqueries, joins and GROUP BY, and in the first query of a UNION.
+        """
 
     def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
         """Runs the query. Column types are the same on all engines: timestamps are ``timestamp[us, UTC]``."""
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
-        """Runs the query and writes its rows. A failure leaves at most files below ``write.directory``."""
+        """Runs the query and writes its rows. A failure leaves files only below ``write.directory``, if any."""
 
     def file_columns(self, format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
         """Names and types of the columns of the file, directory or pattern ``path``; the same on all engines."""
@@ -142,4 +177,6 @@ class Engine(Protocol):
         """The engine's own plan as text."""
 
     def close(self) -> None:
-        """Ends what the engine started. Idempotent."""
+        """Stops everything that the engine started. Idempotent. Queries in other threads are interrupted and raise
+        ``closed``.
+        """

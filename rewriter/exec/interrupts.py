@@ -1,4 +1,4 @@
-"""Ctrl-C while an engine works."""
+"""Ctrl-C while an engine is running."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _TRIES = 50
 
 
 def interruptible(run: Callable[[], T], cancel: Callable[[], None] | None = None) -> T:
-    """Runs in a worker thread, while this one stays open for Ctrl-C; then ``cancel`` ends the work.
+    """Runs ``run`` in a worker thread while this thread stays open for Ctrl-C, which calls ``cancel`` to end the work.
 
-    DuckDB does not look for signals in every phase of a query. Spark's own handling of SIGINT left jobs running and the
-    session hanging; started in a thread that is not the main one, it installs none.
+    DuckDB does not check for signals in every phase of a query. Spark's own handling of SIGINT left jobs running and
+    the session hanging; it installs no handler if it is started outside the main thread.
     """
     answer: list[T] = []
     failure: list[BaseException] = []
@@ -31,11 +31,11 @@ def interruptible(run: Callable[[], T], cancel: Callable[[], None] | None = None
 
     threading.Thread(target=work, name="rewriter-engine", daemon=True).start()
     try:
-        # Not join: an exception inside it makes Python 3.11 believe that the thread has ended.
+        # Not join: after an exception inside it, Python 3.11 assumes that the thread has ended.
         while not done.wait(0.1):
             pass
     except KeyboardInterrupt:
-        # An engine that is still planning may overhear the first call.
+        # An engine that is still planning may ignore the first call.
         for _ in range(_TRIES if cancel is not None else 0):
             assert cancel is not None
             cancel()

@@ -38,8 +38,12 @@ _CANONICAL = {
 }
 _UNSUPPORTED = ("time", "interval", "geometry", "geography")
 _NESTED = {"array": "ARRAY<INT>", "map": "MAP<STRING, INT>", "struct": "STRUCT<a: INT>"}
+#: The maximum nesting depth of ARRAY, MAP and STRUCT in a column's type, so that other code may recurse.
+MAX_DEPTH = 100
+_DEPTHS = {"<": 1, ">": -1}
 _COMMON = "string, int, bigint, double, decimal(10,2), boolean, date, timestamp"
 _MAX_PRECISION = 38
+_QUOTED = re.compile("`(?:[^`]|``)*`")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -54,7 +58,7 @@ def scalar_type(name: str, sizes: Sequence[str], span: Span) -> str:
     if canonical is None:
         raise _unknown(name, span)
     if any(not size.isdigit() for size in sizes):
-        raise ParseError(f"A size of type {name} is no whole number.", position=span, hint=f"Use one of {_COMMON}.")
+        raise ParseError(f"A size of type {name} is not a whole number.", position=span, hint=f"Use one of {_COMMON}.")
     numbers = [int(size) for size in sizes]
     if canonical == "decimal":
         return _decimal(numbers, span)
@@ -86,6 +90,27 @@ def struct_type(fields: Sequence[tuple[str, str]]) -> str:
     return f"struct<{','.join(f'{name}:{type_}' for name, (_, type_) in zip(names, fields, strict=True))}>"
 
 
+def check_type_depth(type_: str, span: Span) -> None:
+    """Raises ``NotSupportedError`` TYPE_TOO_DEEP beyond ``MAX_DEPTH``. Linear in the text."""
+    if type_depth(type_) > MAX_DEPTH:
+        raise NotSupportedError(
+            f"The type is nested more than {MAX_DEPTH} levels deep.",
+            condition="TYPE_TOO_DEEP",
+            sqlstate="54001",
+            position=span,
+            hint="Store the deeper levels as a STRING of JSON.",
+        )
+
+
+def type_depth(type_: str) -> int:
+    """Returns the nesting depth of ARRAY, MAP and STRUCT in a type in this module's spelling: 0 for a scalar."""
+    depth = deepest = 0
+    for piece in _QUOTED.sub("", type_):
+        depth += _DEPTHS.get(piece, 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
 def _decimal(numbers: Sequence[int], span: Span) -> str:
     precision, scale = (*numbers, *(10, 0)[len(numbers) :])[:2]
     if len(numbers) > 2:
@@ -104,7 +129,8 @@ def _decimal(numbers: Sequence[int], span: Span) -> str:
             condition="DECIMAL_SCALE_EXCEEDS_PRECISION",
             sqlstate="22003",
             position=span,
-            hint="The scale is the number of digits after the point, the precision that of all digits.",
+            hint="The scale is the number of digits after the decimal point; the precision is the total "
+            "number of digits.",
         )
     return f"decimal({precision},{scale})"
 
@@ -115,7 +141,7 @@ def _unknown(name: str, span: Span) -> ParseError | NotSupportedError:
         return NotSupportedError(f"Type {name} is not supported yet.", position=span, hint=f"Use one of {_COMMON}.")
     if lower in _NESTED:
         return ParseError(
-            f"Type {name} needs the types of its parts.",
+            f"Type {name} needs element types.",
             condition=f"INCOMPLETE_TYPE_DEFINITION.{lower.upper()}",
             sqlstate="42K01",
             position=span,

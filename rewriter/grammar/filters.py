@@ -1,4 +1,4 @@
-"""Partition filters as trees: what ``filter.lark`` reads, and text again.
+"""Partition filters as trees: the values that ``filter_rules`` builds.
 
 Columns are names as typed; what they mean, and what the literals are in the columns' types, is the catalog's to say.
 AND and OR have any number of operands and never nest in their own kind; NOT never stands before NOT.
@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rewriter.errors import AnalysisError, Span
-from rewriter.grammar.lexer import tokens
-from rewriter.grammar.statements import Literal
+from rewriter.grammar.terms import Literal
 
 #: How deep AND, OR and NOT may alternate. Parentheses alone, repeated NOT and any number of operands count nothing.
 MAX_DEPTH = 100
@@ -85,16 +84,6 @@ Predicate = Comparison | Like | InList | Between | IsNull
 Filter = Predicate | Not | And | Or
 
 
-def parse_filter(text: str) -> Filter:
-    """The filter that ``text`` is, all of it; spans are offsets into ``text``. Linear in the text.
-
-    Raises ``ParseError`` with position and hint where it cannot be read, ``AnalysisError`` FILTER_TOO_DEEP.
-    """
-    from rewriter.grammar.lalr import parse_filter_tokens
-
-    return parse_filter_tokens(tokens(text), text)
-
-
 def negation(operand: Filter) -> Filter:
     """NOT of a filter; NOT of NOT is the filter itself, in three-valued logic, too."""
     return operand.operand if isinstance(operand, Not) else Not(operand)
@@ -102,18 +91,22 @@ def negation(operand: Filter) -> Filter:
 
 def conjunction(operands: tuple[Filter, ...]) -> Filter:
     """AND of one or more filters, as one level."""
-    flat = tuple(part for one in operands for part in (one.operands if isinstance(one, And) else (one,)))
+    flat = tuple(
+        part for operand in operands for part in (operand.operands if isinstance(operand, And) else (operand,))
+    )
     return flat[0] if len(flat) == 1 else And(flat)
 
 
 def disjunction(operands: tuple[Filter, ...]) -> Filter:
     """OR of one or more filters, as one level."""
-    flat = tuple(part for one in operands for part in (one.operands if isinstance(one, Or) else (one,)))
+    flat = tuple(part for operand in operands for part in (operand.operands if isinstance(operand, Or) else (operand,)))
     return flat[0] if len(flat) == 1 else Or(flat)
 
 
 def check_depth(tree: Filter) -> None:
-    """Raises ``AnalysisError`` FILTER_TOO_DEEP beyond ``MAX_DEPTH``, so that all else may recurse. Itself does not."""
+    """Raises ``AnalysisError`` FILTER_TOO_DEEP beyond ``MAX_DEPTH``, so that other code may recurse. Does not recurse
+    itself.
+    """
     level: list[Filter] = [tree]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node)]
@@ -121,46 +114,19 @@ def check_depth(tree: Filter) -> None:
             return
     deepest = next(_predicates(level[0]))
     raise AnalysisError(
-        f"The filter nests AND, OR and NOT more than {MAX_DEPTH} deep.",
+        f"The filter nests AND, OR and NOT more than {MAX_DEPTH} levels deep.",
         condition="FILTER_TOO_DEEP",
         sqlstate="54001",
         position=deepest.span,
         object=deepest.column,
-        hint="Write it as one OR of ANDs; parentheses and the number of operands do not count.",
+        hint="Write it as one OR of ANDs. Parentheses and the number of operands do not count towards the depth.",
     )
 
 
 def span_of(tree: Filter) -> Span:
-    """From the first to the last predicate of a filter."""
-    spans = [one.span for one in _predicates(tree)]
+    """Returns the span from the first to the last predicate of a filter."""
+    spans = [predicate.span for predicate in _predicates(tree)]
     return Span(spans[0].start, spans[-1].end)
-
-
-def render_filter(tree: Filter) -> str:
-    """Text that ``parse_filter`` reads as an equal tree. Names are quoted where they must be, values always."""
-    from rewriter.grammar.render import literal_text, quote_name
-
-    if isinstance(tree, Or):
-        return " OR ".join(map(render_filter, tree.operands))
-    if isinstance(tree, And):
-        return " AND ".join(_enclosed(one, Or) for one in tree.operands)
-    if isinstance(tree, Not):
-        return f"NOT {_enclosed(tree.operand, (And, Or))}"
-    column = quote_name(tree.column)
-    if isinstance(tree, Comparison):
-        return f"{column} {tree.op} {literal_text(tree.value)}"
-    if isinstance(tree, Like):
-        return f"{column} LIKE {literal_text(tree.pattern)}"
-    if isinstance(tree, InList):
-        return f"{column} IN ({', '.join(map(literal_text, tree.values))})"
-    if isinstance(tree, Between):
-        return f"{column} BETWEEN {literal_text(tree.low)} AND {literal_text(tree.high)}"
-    return f"{column} IS NULL"
-
-
-def _enclosed(tree: Filter, looser: type | tuple[type, ...]) -> str:
-    text = render_filter(tree)
-    return f"({text})" if isinstance(tree, looser) else text
 
 
 def _children(tree: Filter) -> tuple[Filter, ...]:

@@ -1,10 +1,10 @@
-"""A plan in words: the rewritten SQL, and the cover with everything that narrowed the choice."""
+"""Renders a plan as text: the rewritten SQL, and the cover with the reasons that narrowed the choice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewriter.planner.plan import CoverPart, Plan, ReferencePlan
+from rewriter.planner.model.plan import CoverPart, Plan, ReferencePlan
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 
@@ -14,15 +14,17 @@ def explain_rewrite(plan: Plan) -> str:
 
 
 def explain_cover(plan: Plan) -> str:
-    """For each reference to a cube: range, periods allowed and why, the cover, what is missing, prune causes, edits."""
+    """Describes each reference to a cube: range, allowed periods and why, cover, missing ranges, prune
+    causes, edits.
+    """
     if not plan.coverage.references:
-        return "The query names no cube."
+        return "The query references no cube."
     lines = [line for reference in plan.coverage.references for line in _lines(reference)]
     return "\n".join([*lines, *(f"edit: {edit}" for edit in plan.edits)])
 
 
 def part_ranges(part: CoverPart) -> RangeSet:
-    """The time that a part of a cover answers for."""
+    """Returns the time ranges that a part of a cover supplies."""
     return RangeSet.of(*(TimeRange(part.period.start(r.start), part.period.start(r.end)) for r in part.ranges))
 
 
@@ -37,9 +39,14 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
     yield f"{named}: {shown(reference.wanted)}"
     for time, asked in reference.others:
         yield f"  {time}: {shown(asked)}"
+    for side, closed in (("begin", reference.open_begin), ("end", reference.open_end)):
+        if closed is not None:
+            yield f"  open {side}: closed at {reference.calendar.text(closed.at)}, {closed.why}"
+    if reference.inexact:
+        yield f"  exact: no, a base period is read completely or not at all at {', '.join(reference.inexact)}"
     yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
     if not reference.reasons and not reference.units:
-        yield "    why: nothing needs single rows, and time is only a range"
+        yield "    why: single rows are not needed, and time is only used as a range"
     for reason in reference.reasons:
         yield f"    base period only: {reason}"
     for unit, words in reference.units:
@@ -55,7 +62,7 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
         yield f"  cost: {reference.cost}"
     yield f"  missing: {shown(reference.missing) if reference.missing else 'nothing'}"
     if reference.outdated:
-        yield f"  of it outdated: {shown(reference.outdated)}"
+        yield f"  of these outdated: {shown(reference.outdated)}"
     for cause in reference.causes:
         yield f"  pruned: {cause}"
     for edit in reference.edits:

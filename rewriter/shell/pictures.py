@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rewriter.planner.explain import counted, part_ranges
-from rewriter.planner.plan import ReferencePlan
+from rewriter.planner.model.plan import ReferencePlan
+from rewriter.terminal_text import printable
 from rewriter.timeline.calendars import UTC, Calendar
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -28,7 +30,9 @@ _COLOURS = {
 
 
 def bar(ranges: RangeSet, window: TimeRange, width: int) -> str:
-    """``width`` characters over ``window``: full where the ranges fill a cell, light where they touch it, or a dot."""
+    """Returns ``width`` characters over ``window``: full where the ranges fill a cell, light where they touch it, or a
+    dot.
+    """
     cells = []
     for number in range(width):
         start = window.start + (window.end - window.start) * number // width
@@ -40,7 +44,7 @@ def bar(ranges: RangeSet, window: TimeRange, width: int) -> str:
 
 
 def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableType:
-    """A table with one bar for each part of the cover, coarse to fine, and one for what is missing.
+    """Returns a table with one bar for each part of the cover, coarse to fine, and one for the missing time.
 
     It takes at most ``columns`` columns of the terminal, as long as the names leave room for the bars.
     """
@@ -48,7 +52,7 @@ def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableTyp
     from rich.text import Text
 
     picture = Table(
-        title=f"{reference.cube}: {reference.calendar.shown(reference.wanted)}",
+        title=Text(printable(f"{reference.cube}: {reference.calendar.shown(reference.wanted)}"), style="table.title"),
         title_justify="left",
         box=None,
         pad_edge=False,
@@ -65,7 +69,8 @@ def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableTyp
     for part in reference.parts:
         colour = _COLOURS[part.period.kind]
         line = Text(bar(part_ranges(part), window, width), style=colour)
-        picture.add_row(Text(part.period.name, style=colour), part.table, f"{part.partitions:,}", line)
+        table = Text(printable(part.table))
+        picture.add_row(Text(part.period.name, style=colour), table, f"{part.partitions:,}", line)
     if reference.missing:
         line = Text(bar(reference.missing, window, width), style="red")
         picture.add_row(Text("missing", style="red"), "", counted(len(reference.missing), "range"), line)
@@ -73,12 +78,12 @@ def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableTyp
 
 
 def window_of(wanted: RangeSet) -> TimeRange | None:
-    """From the first wanted instant to the last; ``None`` where nothing is wanted."""
-    ranges = tuple(wanted)
-    return TimeRange(ranges[0].start, ranges[-1].end) if ranges else None
+    """Returns the time from the first wanted instant to the last, without open ends; ``None`` where that is empty."""
+    edges = [edge for range_ in wanted for edge in (range_.start, range_.end) if MIN_INSTANT < edge < MAX_INSTANT]
+    return TimeRange(edges[0], edges[-1]) if len(edges) > 1 else None
 
 
 def axis(window: TimeRange, width: int, calendar: Calendar = UTC) -> str:
-    """The window's ends, left and right over the bars."""
+    """Returns the window's ends, left and right over the bars."""
     start, end = calendar.text(window.start), calendar.text(window.end)
     return start + " " * max(1, width - len(start) - len(end)) + end

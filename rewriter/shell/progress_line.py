@@ -1,31 +1,32 @@
-"""The one line on a terminal that says how far a statement is, and is gone when it has ended."""
+"""The progress line of a statement on a terminal, which is cleared when the statement has ended."""
 
 from __future__ import annotations
 
 import os
 from typing import TextIO
 
-from rewriter.progress import Progress
+from rewriter.runtime.progress import Progress
+from rewriter.terminal_text import printable
 
 _CLEAR = "\r\x1b[2K"
 
 
 class ProgressLine:
-    """Writes progress over what it wrote before; ``clear`` takes it away. Its stream is a terminal."""
+    """Writes progress over the previous line; ``clear`` removes it. Its stream is a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._shown = False
 
     def __call__(self, progress: Progress) -> None:
-        # That of the stream, which may be another terminal than stdout is, or the only one.
+        # The width of the stream, which may be another terminal than stdout is, or the only one.
         width = os.get_terminal_size(self._stream.fileno()).columns or 80
-        self._stream.write(_CLEAR + line(progress)[: width - 1])
+        self._stream.write(_CLEAR + printable(line(progress))[: width - 1])
         self._stream.flush()
         self._shown = True
 
     def clear(self) -> None:
-        """Leaves the terminal as it was. Idempotent."""
+        """Restores the terminal. Idempotent."""
         if self._shown:
             self._stream.write(_CLEAR)
             self._stream.flush()
@@ -33,7 +34,7 @@ class ProgressLine:
 
 
 def line(progress: Progress) -> str:
-    """``Writing: 1,234 files, 5.6 MB``, ``Checking: 300 of 10,000 directories``, ``Planning …``."""
+    """Returns a line as ``Writing: 1,234 files, 5.6 MB``, ``Checking: 300 of 10,000 directories``, ``Planning …``."""
     phase = progress.phase.capitalize()
     if not progress.unit or (not progress.done and not progress.total):
         return f"{phase} …"
@@ -45,7 +46,7 @@ def line(progress: Progress) -> str:
 
 
 def _size(count: int) -> str:
-    """Bytes for a person, as ``5.6 MB``."""
+    """Returns a readable number of bytes, such as ``5.6 MB``."""
     value, unit = float(count), "bytes"
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if value < 1000 or unit == "TB":

@@ -1,19 +1,21 @@
 """Rows as text: an aligned table, CSV, JSON lines or Markdown. The same rows give the same text everywhere.
 
-Values are written as Spark writes them: NULL, true, ``2013-01-29 06:00:00`` (UTC). In CSV, NULL is an empty field.
+Values are written as Spark writes them: NULL, true, ``2013-01-29 06:00:00`` (UTC). In CSV, NULL is an empty field
+and the empty string is ``""``. Characters that a terminal acts on are escapes in tables, Markdown and JSON; CSV is
+unchanged data.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import unicodedata
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 
-#: What Spark calls the column of SHOW CREATE.
+from rewriter.terminal_text import printable, width
+
+#: Spark's name of the column of SHOW CREATE.
 _STATEMENT = "createtab_stmt"
 
 FORMATS = ("table", "csv", "json", "markdown")
@@ -21,19 +23,23 @@ FORMATS = ("table", "csv", "json", "markdown")
 Row = Sequence[object]
 
 
-def rendered(names: Sequence[str], rows: Iterable[Row], form: str) -> Iterator[str]:
-    """Lines of text, without line breaks at their ends. CSV and JSON stream; the others need all rows at once."""
+def rendered(names: Sequence[str], rows: Iterable[Row], form: str, null: str | None = None) -> Iterator[str]:
+    """Returns lines of text, without line breaks at their ends. CSV and JSON stream; the others need all rows at once.
+
+    ``null`` is the text of NULL: ``NULL`` by default, nothing at all in CSV, where a string of that text is quoted.
+    JSON has its own null.
+    """
     if form == "csv":
-        return _csv(names, rows)
+        return _csv(names, rows, null or "")
     if form == "json":
         return _json(names, rows)
     if form == "markdown":
-        return _markdown(names, rows)
-    return _table(names, rows)
+        return _markdown(names, rows, "NULL" if null is None else null)
+    return _table(names, rows, "NULL" if null is None else null)
 
 
 def text_of(value: object) -> str:
-    """A value as it stands in a table."""
+    """Returns the text of a value in a table."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -67,43 +73,34 @@ def _float(value: float) -> str:
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def _cell(value: object) -> str:
-    """A value on one line: control characters as escapes."""
-    text = text_of(value)
+def _cell(value: object, null: str = "NULL") -> str:
+    """Returns a value on one line: control characters become escapes."""
+    text = null if value is None else text_of(value)
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _ESCAPES.get(char, f"\\u{ord(char):04x}") for char in text)
 
 
-def width(text: str) -> int:
-    """Columns that the text takes in a terminal: wide characters two, combining ones none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
-
-
-def _table(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
-    """Numbers to the right, all else to the left; a line below the header."""
+def _table(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
+    """Yields the lines of a table: numbers to the right, all else to the left, with a line below the header."""
     values = [tuple(row) for row in rows]
     if list(names) == [_STATEMENT]:
-        # To be read and copied, not to be aligned.
+        # The statement is to be read and copied, so it is not aligned.
         yield from (_cell(line) for (text,) in values for line in str(text).split("\n"))
         return
-    cells = [[_cell(value) for value in row] for row in values]
+    cells = [[_cell(value, null) for value in row] for row in values]
     header = [_cell(name) for name in names]
     widths = [max(map(width, column), default=0) for column in zip(header, *cells, strict=True)]
     right = [_is_numeric([row[i] for row in values]) for i in range(len(header))]
     yield _line(header, widths, right)
-    yield "-+-".join("-" * one for one in widths)
+    yield "-+-".join("-" * column_width for column_width in widths)
     for row in cells:
         yield _line(row, widths, right)
 
 
 def _is_numeric(column: Sequence[object]) -> bool:
-    found = [value for value in column if value is not None]
-    return bool(found) and all(isinstance(v, int | float | Decimal) and not isinstance(v, bool) for v in found)
+    values = [value for value in column if value is not None]
+    return bool(values) and all(isinstance(v, int | float | Decimal) and not isinstance(v, bool) for v in values)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
@@ -114,52 +111,63 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
     return " | ".join(padded).rstrip()
 
 
-def _markdown(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+def _markdown(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
     values = [tuple(row) for row in rows]
     right = [_is_numeric([row[i] for row in values]) for i in range(len(names))]
     yield "| " + " | ".join(map(_markdown_cell, names)) + " |"
-    yield "| " + " | ".join("---:" if one else "---" for one in right) + " |"
+    yield "| " + " | ".join("---:" if to_right else "---" for to_right in right) + " |"
     for row in values:
-        yield "| " + " | ".join(map(_markdown_cell, row)) + " |"
+        yield "| " + " | ".join(_markdown_cell(value, null) for value in row) + " |"
 
 
-def _markdown_cell(value: object) -> str:
-    return _cell(value).replace("|", "\\|")
+def _markdown_cell(value: object, null: str = "NULL") -> str:
+    return _cell(value, null).replace("|", "\\|")
 
 
-def _csv(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
-    yield _csv_line(names)
+def _csv(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
+    yield ",".join(_csv_field(name, null) for name in names)
     for row in rows:
-        yield _csv_line(["" if value is None else text_of(value) for value in row])
+        yield ",".join(null if value is None else _csv_field(text_of(value), null) for value in row)
 
 
-def _csv_line(cells: Sequence[str]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow(cells)
-    return buffer.getvalue()
+#: The characters that require quotes around a CSV field; some readers end a line at a lone carriage return.
+_QUOTED_IN_CSV = re.compile('[,"\r\n]')
+
+
+def _csv_field(text: str, null: str) -> str:
+    """Returns a value that is not NULL, quoted where a reader would take it for NULL, or for more than one value."""
+    if text and text != null and not _QUOTED_IN_CSV.search(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _json(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
-    """One object a line. A name that stands twice is numbered: ``a``, ``a_2``."""
+    """Yields one object a line. A name that occurs twice is numbered: ``a``, ``a_2``."""
     unique = _numbered(names)
     for row in rows:
-        values = {name: _plain(value) for name, value in zip(unique, row, strict=True)}
-        yield json.dumps(values, ensure_ascii=False, allow_nan=False)
+        yield json_line({name: _plain(value) for name, value in zip(unique, row, strict=True)})
+
+
+def json_line(value: object) -> str:
+    """Returns a value as JSON on one line. Escapes all characters that a terminal acts on, even where JSON does not."""
+    return printable(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    found: list[str] = []
+    numbered: list[str] = []
     for name in names:
         number, unique = 1, name
-        while unique in found:
+        while unique in numbered:
             number += 1
             unique = f"{name}_{number}"
-        found.append(unique)
-    return found
+        numbered.append(unique)
+    return numbered
 
 
 def _plain(value: object) -> object:
-    """A value as JSON has it; what JSON has not (decimals, instants, NaN) is text, so that no digit is lost."""
+    """Returns a value as in JSON; types that JSON lacks (decimals, instants, NaN) become text, so that no digit is
+    lost.
+    """
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -168,7 +176,7 @@ def _plain(value: object) -> object:
     if isinstance(value, date | bytes | Decimal):
         return text_of(value)
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return str(value)

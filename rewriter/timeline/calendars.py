@@ -1,9 +1,9 @@
-"""Calendars of time zones: where the days and longer periods of a zone begin and end, as instants.
+"""Calendars of time zones: the instants at which the days and longer periods of a zone begin and end.
 
 An instant plus the zone's offset at it is the *wall time*: microseconds since 1970-01-01T00:00:00 on the zone's clocks.
-``Calendar.of`` answers an update period as the zone has it: DAILY and coarser ones begin where the zone's days begin;
-HOURLY and MINUTELY stay those of UTC, so that none is doubled or left out when clocks change. In UTC it is the
-``UpdatePeriod`` itself. Offsets are those of ``zoneinfo``.
+``Calendar.of`` returns an update period in the zone. DAILY and coarser periods begin where the zone's days begin.
+HOURLY and MINUTELY stay those of UTC, so that none is doubled or left out when clocks change. In UTC, ``Calendar.of``
+returns the ``UpdatePeriod`` itself. Offsets come from ``zoneinfo``.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from functools import cache, cached_property, lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rewriter.errors import AnalysisError
-from rewriter.timeline.civil import DAY, HOUR, MINUTE
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE
+from rewriter.timeline.periods import PeriodArithmetic, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=_UTC)
 _WALL_EPOCH = datetime(1970, 1, 1)
 _MICRO = timedelta(microseconds=1)
-#: ``datetime`` ends with 9999; offsets within a few days of the ends of time are those of these instants.
+#: ``datetime`` ends with year 9999. Within three days of the ends of time, the offset at these instants is used.
 _LOW, _HIGH = MIN_INSTANT + 3 * DAY, MAX_INSTANT - 3 * DAY
-#: Between these years zones have been defined and changed; after them their rules repeat.
+#: Zones have been defined and changed between these years. After them, their rules repeat.
 _FIRST_YEAR, _LAST_YEAR = 1840, 2040
 
 
 @dataclass(frozen=True)
 class Transition:
-    """At ``instant`` the offset from UTC changes; all in microseconds."""
+    """A change of the offset from UTC at ``instant``; all fields are in microseconds."""
 
     instant: int
     before: int
@@ -40,21 +40,30 @@ class Transition:
 
 @dataclass(frozen=True)
 class Calendar:
-    """The calendar of a zone. Get one by ``calendar_of``: there is one for each zone."""
+    """The calendar of a zone. Use ``calendar_of`` to get it.
+
+    >>> from rewriter.timeline.time_bounds import parse_instant
+    >>> tokyo = calendar_of("Asia/Tokyo")
+    >>> day = tokyo.of(UpdatePeriod.DAILY)
+    >>> format_instant(day.floor(parse_instant("2015-01-29T20")))
+    '2015-01-29T15'
+    >>> tokyo.of(UpdatePeriod.HOURLY) is UpdatePeriod.HOURLY
+    True
+    """
 
     zone: str
 
     @property
     def is_utc(self) -> bool:
-        """Whether this is the calendar of UTC, in which an instant is its own wall time."""
+        """True if this is the calendar of UTC, in which an instant is its own wall time."""
         return self.zone == "UTC"
 
     def of(self, kind: UpdatePeriod) -> Period:
-        """The periods of that kind that partitions of a cube with this calendar hold."""
+        """The periods of that kind in this calendar: the periods that partitions of a cube in this zone hold."""
         return kind if self.is_utc or kind < UpdatePeriod.DAILY else _zoned(kind, self)
 
     def offset(self, instant: int) -> int:
-        """The distance from UTC at an instant, in microseconds: positive in the east."""
+        """The distance from UTC at an instant, in microseconds; positive east of UTC."""
         return 0 if self.is_utc else _offset(self._zone, min(max(instant, _LOW), _HIGH))
 
     def wall(self, instant: int) -> int:
@@ -62,8 +71,8 @@ class Calendar:
         return instant + self.offset(instant)
 
     def instant(self, wall: int) -> int:
-        """The instant of a wall time, as java.time has it: one that is left out is moved forward by the length of the
-        gap, of two instants it is the earlier.
+        """The instant of a wall time, by the rule of java.time: a wall time inside a gap moves forward by the length of
+        the gap; if a wall time occurs twice, the earlier instant is returned.
         """
         if self.is_utc:
             return wall
@@ -71,21 +80,21 @@ class Calendar:
         return wall - (self._zone.utcoffset(local) or timedelta()) // _MICRO
 
     def transitions(self, start: int, end: int) -> Iterator[Transition]:
-        """The changes of the offset in ``[start, end)``, in order. Years are looked through once each."""
+        """The changes of the offset in ``[start, end)``, in order. Each year is searched once and then cached."""
         if self.is_utc:
             return
         first, last = (_EPOCH + timedelta(microseconds=min(max(at, _LOW), _HIGH)) for at in (start, end))
         for year in range(first.year, last.year + 1):
-            yield from (one for one in _transitions(self.zone, year) if start <= one.instant < end)
+            yield from (transition for transition in _transitions(self.zone, year) if start <= transition.instant < end)
 
     def since(self, finest: UpdatePeriod) -> int | None:
-        """From which instant on the zone's days are made of whole periods ``finest``, and follow each other: no clock
-        goes back over midnight. ``None`` where they are not even today. ``MIN_INSTANT`` in UTC.
+        """The first instant from which every day of the zone consists of whole ``finest`` periods and no clock goes
+        back over midnight. ``None`` if this does not hold even today; ``MIN_INSTANT`` in UTC.
         """
         return MIN_INSTANT if self.is_utc else _since(self.zone, finest)
 
     def text(self, instant: int) -> str:
-        """The shortest text of the instant's wall time; where that is not the instant's alone, of UTC with a Z."""
+        """The shortest text of the instant's wall time. If that wall time occurs twice, the text in UTC, with a Z."""
         wall = self.wall(instant)
         if self.is_utc or not _LOW <= instant <= _HIGH or self.instant(wall) == instant:
             return format_instant(instant if instant in (MIN_INSTANT, MAX_INSTANT) else wall)
@@ -93,11 +102,11 @@ class Calendar:
         return f"{text}Z" if "T" in text else f"{text}T00Z"
 
     def shown(self, ranges: TimeRange | RangeSet) -> str:
-        """The ranges in words, with the zone's name behind them where it is not UTC."""
+        """The ranges as text, followed by the zone's name if it is not UTC."""
         if self.is_utc:
             return str(ranges)
-        each = (ranges,) if isinstance(ranges, TimeRange) else ranges.ranges
-        text = " ∪ ".join(f"[{self.text(one.start)}, {self.text(one.end)})" for one in each)
+        time_ranges = (ranges,) if isinstance(ranges, TimeRange) else ranges.ranges
+        text = " ∪ ".join(f"[{self.text(time_range.start)}, {self.text(time_range.end)})" for time_range in time_ranges)
         return f"{text} {self.zone}" if text else str(ranges)
 
     @cached_property
@@ -106,11 +115,11 @@ class Calendar:
 
 
 @dataclass(frozen=True, eq=False)
-class ZonedPeriod:
-    """A period of a zone's calendar, DAILY or coarser, with the methods of ``UpdatePeriod``, interned by
-    ``Calendar.of``.
+class ZonedPeriod(PeriodArithmetic):
+    """A period of a zone's calendar, DAILY or coarser, with the methods of ``UpdatePeriod``. ``Calendar.of`` interns
+    these objects.
 
-    A date that the zone leaves out (Apia's 2011-12-30) is a day without length: it begins where the next one does.
+    A date that the zone leaves out (2011-12-30 in Apia) is a day of length zero: it begins where the next day begins.
     """
 
     kind: UpdatePeriod
@@ -129,30 +138,12 @@ class ZonedPeriod:
         """The first instant of the period."""
         return self.calendar.instant(self.kind.start(ordinal))
 
-    def end(self, ordinal: int) -> int:
-        """The first instant after the period."""
-        return self.start(ordinal + 1)
-
-    def floor(self, instant: int) -> int:
-        """The last start of a period at or before ``instant``."""
-        return self.start(self.ordinal(instant))
-
-    def ceil(self, instant: int) -> int:
-        """The first start of a period at or after ``instant``."""
-        ordinal = self.ordinal(instant)
-        start = self.start(ordinal)
-        return start if start == instant else self.start(ordinal + 1)
-
-    def is_aligned(self, instant: int) -> bool:
-        """Whether a period starts at ``instant``."""
-        return self.floor(instant) == instant
-
-    def nests_in(self, other: Period) -> bool:
-        """Whether every period of this kind lies within one period of the other kind."""
+    def nests_in(self, other: PeriodArithmetic) -> bool:
+        """True if every period of this kind lies within one period of the other kind."""
         return isinstance(other, ZonedPeriod) and self.kind.nests_in(other.kind)
 
     def holds(self, finer: UpdatePeriod) -> bool:
-        """Whether these periods consist of whole hours, or minutes, of UTC, as the zone is today."""
+        """True if these periods consist of whole UTC hours (or minutes) under the zone's current rules."""
         return finer < UpdatePeriod.DAILY and self.calendar.since(finer) is not None
 
     def __int__(self) -> int:
@@ -178,22 +169,25 @@ UTC = Calendar("UTC")
 
 @cache
 def calendar_of(zone: str) -> Calendar:
-    """The calendar of a zone by its name in the IANA database; UTC by any of its names.
+    """The calendar of a zone by its name in the IANA database; the calendar of UTC by any of its names.
 
-    Raises ``AnalysisError`` UNKNOWN_TIME_ZONE: for offsets and abbreviations, too, which have no calendar's rules.
+    Raises ``AnalysisError`` UNKNOWN_TIME_ZONE. Offsets and abbreviations raise it, too: they have no calendar rules.
+
+    >>> calendar_of("Etc/UTC").zone, calendar_of("America/New_York").zone
+    ('UTC', 'America/New_York')
     """
     if zone.upper() in ("UTC", "Z", "ETC/UTC"):
         return UTC
     try:
-        known = "/" in zone and ZoneInfo(zone).key == zone
+        is_known = "/" in zone and ZoneInfo(zone).key == zone
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        known = False
-    if not known:
+        is_known = False
+    if not is_known:
         raise AnalysisError(
-            f"'{zone}' is no time zone",
+            f"'{zone}' is not a time zone",
             condition="UNKNOWN_TIME_ZONE",
             object=zone,
-            hint="name a zone of the IANA database, as it is spelt there: 'America/New_York', 'Asia/Tokyo', 'UTC'",
+            hint="name a zone of the IANA database, with its exact spelling: 'America/New_York', 'Asia/Tokyo', 'UTC'",
         )
     return Calendar(zone)
 
@@ -210,11 +204,11 @@ def _offset(zone: ZoneInfo, instant: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _transitions(zone: str, year: int) -> tuple[Transition, ...]:
-    """The transitions of one year of UTC. They are sought day by day: no zone ever changed twice in one."""
+    """The transitions of one UTC year. The search goes day by day, because no zone ever changed twice in a day."""
     calendar = calendar_of(zone)
     begin = (datetime(year, 1, 1, tzinfo=_UTC) - _EPOCH) // _MICRO
     days = 366 if (datetime(year, 12, 31) - datetime(year, 1, 1)).days == 365 else 365
-    found: list[Transition] = []
+    transitions: list[Transition] = []
     before = calendar.offset(begin - 1)
     for day in range(days):
         low, high = begin + day * DAY - 1, begin + (day + 1) * DAY - 1
@@ -224,9 +218,9 @@ def _transitions(zone: str, year: int) -> tuple[Transition, ...]:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if calendar.offset(middle) == before else (low, middle)
-        found.append(Transition(high, before, after))
+        transitions.append(Transition(high, before, after))
         before = after
-    return tuple(found)
+    return tuple(transitions)
 
 
 @cache
@@ -236,18 +230,18 @@ def _since(zone: str, finest: UpdatePeriod) -> int | None:
     since = MIN_INSTANT
     offset = calendar.offset(MIN_INSTANT)
     for year in range(_FIRST_YEAR, _LAST_YEAR + 1):
-        for one in _transitions(zone, year):
-            offset = one.after
-            if one.before % unit or one.instant % unit or _breaks_days(one):
-                since = one.instant
-    # What happens in the last years happens ever after.
+        for transition in _transitions(zone, year):
+            offset = transition.after
+            if transition.before % unit or transition.instant % unit or _breaks_days(transition):
+                since = transition.instant
+    # A break in the last years recurs in every later year.
     lasting = since > calendar.instant(UpdatePeriod.YEARLY.start(_LAST_YEAR - 5 - 1970))
     return None if offset % unit or lasting else since
 
 
-def _breaks_days(one: Transition) -> bool:
-    """Whether clocks go back into a day that was over, or a gap begins before a midnight and ends after it."""
-    left, entered = one.instant + one.before, one.instant + one.after
+def _breaks_days(transition: Transition) -> bool:
+    """True if clocks go back into a day that was over, or if a gap begins before a midnight and ends after it."""
+    left, entered = transition.instant + transition.before, transition.instant + transition.after
     if entered < left:
         return (left - 1) // DAY > entered // DAY
     midnight = -(-left // DAY) * DAY

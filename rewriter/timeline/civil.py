@@ -7,6 +7,11 @@ day is the last.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
@@ -21,7 +26,12 @@ _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 to the date; ``month`` is 1–12, a ``day`` outside the month counts on from its first."""
+    """The number of days from 1970-01-01 to the date. ``month`` is 1–12; a ``day`` outside the month counts on from its
+    first day.
+
+    >>> days_from_civil(1970, 2, 1), days_from_civil(2015, 1, 32) == days_from_civil(2015, 2, 1)
+    (31, True)
+    """
     shifted = year - (month <= 2)
     era, year_of_era = divmod(shifted, 400)
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
@@ -30,7 +40,11 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """Year, month (1–12) and day (1–31) of the date that lies ``days`` after 1970-01-01."""
+    """The year, month (1–12) and day (1–31) of the date that is ``days`` after 1970-01-01.
+
+    >>> civil_from_days(-1)
+    (1969, 12, 31)
+    """
     era, day_of_era = divmod(days + _EPOCH_FROM_MARCH_OF_YEAR_0, _DAYS_IN_ERA)
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
@@ -41,6 +55,17 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 
 
 def month_length(year: int, month: int) -> int:
-    """Number of days in the month."""
+    """The number of days in the month.
+
+    >>> month_length(2016, 2), month_length(1900, 2)
+    (29, 28)
+    """
     leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     return _MONTH_LENGTHS[month - 1] + leap
+
+
+#: The open ends of time: the start of year 1 and the end of year 9999.
+MIN_INSTANT = days_from_civil(MIN_YEAR, 1, 1) * DAY
+
+
+MAX_INSTANT = days_from_civil(MAX_YEAR + 1, 1, 1) * DAY

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from rewriter.errors import AnalysisError
 from rewriter.timeline import time_patterns
 
 STRING, DATE, TIMESTAMP = "string", "date", "timestamp"
 
-#: How the values of these types are spelled, so that they need no pattern. Every period starts at a whole minute.
+#: The spelling of values of these types, which need no pattern. Every period starts at a whole minute.
 SPELLINGS = {DATE: "yyyy-MM-dd", TIMESTAMP: "yyyy-MM-dd HH:mm':00'"}
 
-#: How many digits the numbers of these types can have, whatever the digits are.
+#: The number of digits that numbers of these types can always have, whatever the digits are.
 _INTEGER_DIGITS = {"tinyint": 2, "smallint": 4, "int": 9, "bigint": 18}
 
 _YEAR_FIELDS = ("yyyy", "YYYY")
@@ -21,10 +22,10 @@ _YEAR_FIELDS = ("yyyy", "YYYY")
 
 @dataclass(frozen=True)
 class LayoutPart:
-    """One partition column, the pattern of its values' text, and its type: Spark's word for it, without aliases.
+    """One partition column, the pattern of its values' text, and its type as Spark names it, without aliases.
 
-    A number is the pattern's digits without leading zeros. One that begins with the year has all digits of its
-    pattern, so that its length tells 201501 from 20150101.
+    A number is the pattern's digits without leading zeros. A number that begins with the year has all digits of its
+    pattern, so that its length distinguishes 201501 from 20150101.
     """
 
     column: str
@@ -33,18 +34,18 @@ class LayoutPart:
 
     @classmethod
     def of(cls, column: str, type: str, pattern: str | None) -> LayoutPart:
-        """A part as declared; ``AnalysisError`` INVALID_TIME_LAYOUT for a type with a pattern that it cannot have."""
+        """A part as declared. Raises ``AnalysisError`` INVALID_TIME_LAYOUT if the type does not allow the pattern."""
         spelling = SPELLINGS.get(type)
         if spelling is not None and pattern is not None:
             raise AnalysisError(
-                f"column '{column}' is a {type.upper()}, which has no pattern",
+                f"column '{column}' is a {type.upper()}, which cannot have a pattern",
                 condition="INVALID_TIME_LAYOUT",
                 object=column,
-                hint=f"leave the pattern of {column} out: its value is where the period starts",
+                hint=f"remove the pattern of {column}: its value is the start of the period",
             )
         if spelling is None and pattern is None:
             raise AnalysisError(
-                f"column '{column}' has no pattern, and a default one serves a single column only",
+                f"column '{column}' has no pattern, and default patterns exist only for single-column layouts",
                 condition="INVALID_TIME_LAYOUT",
                 object=column,
                 hint=f"write {column} = 'pattern', with patterns that together name the period",
@@ -54,16 +55,16 @@ class LayoutPart:
             part._check_number()
         elif type != STRING and spelling is None:
             raise AnalysisError(
-                f"column '{column}' is of the type {type}, which names no time",
+                f"column '{column}' has the type {type}, which cannot represent a time",
                 condition="INVALID_TIME_LAYOUT",
                 object=column,
                 hint=f"declare {column} STRING, DATE, TIMESTAMP, or as an integer",
             )
         return part
 
-    @property
+    @cached_property
     def is_number(self) -> bool:
-        """Whether the column is of an integer type."""
+        """True if the column is of an integer type."""
         return self.type in _INTEGER_DIGITS
 
     @property
@@ -71,30 +72,36 @@ class LayoutPart:
         """The part as CREATE FACT takes it: ``hr = 'HH'``, or ``ds`` where the type needs no pattern."""
         return self.column if self.type in SPELLINGS else f"{self.column} = '{self.pattern}'"
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The letters of its fields, in the pattern's order."""
+        """The letters of its time fields, in the order of the pattern."""
         return time_patterns.fields(self.pattern)
 
     @property
     def has_all_digits(self) -> bool:
-        """Whether it is a number that begins with the year."""
+        """True if the part is a number that begins with the year."""
         return self.is_number and self.fields[0] in _YEAR_FIELDS
 
     def may_equal(self, other: LayoutPart) -> bool:
-        """Whether a value of this part and one of another part of the same column could be the same."""
+        """True if this part and another part of the same column could have a value in common."""
         if self.type == STRING:
             return time_patterns.regex(self.pattern) == time_patterns.regex(other.pattern)
         different = time_patterns.width(self.pattern) != time_patterns.width(other.pattern)
         return not (self.has_all_digits and other.has_all_digits and different)
 
     def write(self, numbers: Mapping[str, int]) -> str:
-        """The canonical value for the numbers of the fields."""
+        """The canonical value for the numbers of the fields.
+
+        >>> LayoutPart.of("month", "int", "yyyyMM").write({"yyyy": 2015, "MM": 1})
+        '201501'
+        """
         text = time_patterns.write(self.pattern, numbers)
         return str(int(text)) if self.is_number else text
 
     def read(self, value: str) -> dict[str, str] | None:
-        """The digits of each field; ``None`` for what is no value of the column. Their numbers are not judged."""
+        """The digits of each field; ``None`` for a text that is no value of the column. The ranges of the numbers are
+        not checked.
+        """
         text = value
         if self.is_number:
             width = time_patterns.width(self.pattern)
@@ -109,8 +116,8 @@ class LayoutPart:
         text = next((token.text for token in time_patterns.tokens(self.pattern) if not token.is_field), None)
         if text is not None:
             raise AnalysisError(
-                f"{text!r} in the pattern {self.pattern!r} is no part of a number, and '{self.column}' is of the type "
-                f"{self.type}",
+                f"{text!r} in the pattern {self.pattern!r} cannot be part of a number, and "
+                f"'{self.column}' has the type {self.type}",
                 condition="INVALID_TIME_LAYOUT",
                 object=self.column,
                 hint=f"write fields only, as in {''.join(self.fields)}, or declare {self.column} STRING",
@@ -119,7 +126,7 @@ class LayoutPart:
         if width > _INTEGER_DIGITS[self.type]:
             wide = next((type for type, digits in _INTEGER_DIGITS.items() if digits >= width), STRING)
             raise AnalysisError(
-                f"column '{self.column}' is of the type {self.type}, which does not hold all numbers of {width} digits",
+                f"column '{self.column}' has the type {self.type}, which cannot hold all numbers of {width} digits",
                 condition="INVALID_TIME_LAYOUT",
                 object=self.column,
                 hint=f"declare {self.column} {wide.upper()}",

@@ -1,8 +1,8 @@
-"""Time layouts: how the name of a partition tells its time.
+"""Time layouts: the mapping between the name of a partition and its time.
 
 A layout is one or more partition columns, each with the pattern of its values or a type that needs none, such as
-``ds 'yyyy-MM-dd', hr 'HH'`` or ``ds DATE``. It maps the ordinals of one update period to values and back, one to one:
-what it does not write, it does not read.
+``ds 'yyyy-MM-dd', hr 'HH'`` or ``ds DATE``. It maps the ordinals of one update period to values and back, one to one.
+It reads only values that it also writes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ _FIELDS = {
     UpdatePeriod.MINUTELY: ("yyyy", "MM", "dd", "HH", "mm"),
 }
 
-_LIMITS = {"q": (1, 4), "MM": (1, 12), "HH": (0, 23), "mm": (0, 59)}
+_YEARS = (MIN_YEAR, MAX_YEAR)
+#: The smallest and largest numbers of the fields that have the same limits whatever the coarser fields are.
+_LIMITS = {"yyyy": _YEARS, "YYYY": _YEARS, "q": (1, 4), "MM": (1, 12), "HH": (0, 23), "mm": (0, 59)}
 _COARSE_TO_FINE = tuple(time_patterns.WIDTHS)
 
 
@@ -57,11 +59,17 @@ _COARSE_TO_FINE = tuple(time_patterns.WIDTHS)
 class TimeLayout:
     """The partition columns that name a period of one kind.
 
-    Patterns know ``yyyy``, ``MM``, ``dd``, ``HH``, ``mm``, ``q`` (quarter), ``YYYY`` and ``ww`` (ISO week-based year
-    and week), literals in single quotes (a doubled quote stands for one), and punctuation; all text is of fixed
+    Patterns may contain ``yyyy``, ``MM``, ``dd``, ``HH``, ``mm``, ``q`` (quarter), ``YYYY`` and ``ww`` (ISO week-based
+    year and week), literals in single quotes (a doubled quote represents one), and punctuation. All text is of fixed
     width. A DATE or TIMESTAMP is the start of the period.
 
-    Raises ``AnalysisError`` INVALID_TIME_LAYOUT where the columns do not name the period exactly.
+    Raises ``AnalysisError`` INVALID_TIME_LAYOUT if the columns do not name the period exactly.
+
+    >>> hours = TimeLayout.of(UpdatePeriod.HOURLY, [("ds", "yyyy-MM-dd"), ("hr", "HH")])
+    >>> hours.values(394902)
+    ('2015-01-19', '06')
+    >>> hours.ordinal(("2015-01-19", "06"))
+    394902
     """
 
     period: UpdatePeriod
@@ -74,10 +82,10 @@ class TimeLayout:
     def of(
         cls, period: UpdatePeriod, columns: Sequence[tuple[str, str | None]], types: Mapping[str, str] | None = None
     ) -> TimeLayout:
-        """A layout of (column, pattern) pairs; ``types`` are those of columns that are no strings.
+        """A layout of (column, pattern) pairs; ``types`` holds the types of columns that are no strings.
 
-        A single string or number may leave its pattern to the period's default. The parts are put in the order of
-        their fields, coarse to fine, whatever the order of the pairs.
+        A single string or number column may omit its pattern and takes the period's default. The parts are put in the
+        order of their fields, coarse to fine, whatever the order of the pairs.
         """
         parts = []
         for column, pattern in columns:
@@ -87,61 +95,68 @@ class TimeLayout:
             parts.append(LayoutPart.of(column, type, pattern))
         return cls(period, tuple(sorted(parts, key=_coarsest)))
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of the partition columns."""
         return tuple(part.column for part in self.parts)
 
     @property
     def text_ordered(self) -> bool:
-        """Whether values, compared column by column as their types compare, are ordered in time."""
-        found = tuple(field for part in self.parts for field in part.fields)
-        return found == tuple(sorted(found, key=_COARSE_TO_FINE.index))
+        """True if values, compared column by column as their types compare, are in the order of time."""
+        letters = tuple(field for part in self.parts for field in part.fields)
+        return letters == tuple(sorted(letters, key=_COARSE_TO_FINE.index))
 
     def values(self, ordinal: int) -> tuple[str, ...]:
         """The canonical partition values of the period, one for each column. O(1).
 
-        ``DataError`` outside the years 1–9999, and before 1000 where a number begins with the year.
+        Raises ``DataError`` outside the years 1–9999, and before year 1000 if a number begins with the year.
         """
         fields = _fields_of(self.period, ordinal)
-        field, least = self._least_year
+        field, least_year = self._least_year
         year = fields[field]
-        if not least <= year <= MAX_YEAR:
+        if not least_year <= year <= MAX_YEAR:
             raise DataError(
-                f"{self.period.name} period {ordinal} lies in the year {year}, outside {least} to {MAX_YEAR}",
+                f"{self.period.name} period {ordinal} is in the year {year}, outside {least_year} to {MAX_YEAR}",
                 condition="INVALID_TIME_PARTITION",
             )
         return tuple(part.write(fields) for part in self.parts)
 
     @cached_property
     def _least_year(self) -> tuple[str, int]:
-        """The field of the year, and the least one that the values can name."""
+        """The field of the year, and the smallest year that the values can name."""
         weekly = any("YYYY" in part.fields for part in self.parts)
-        least = 1000 if any(part.has_all_digits for part in self.parts) else MIN_YEAR
-        return "YYYY" if weekly else "yyyy", least
+        least_year = 1000 if any(part.has_all_digits for part in self.parts) else MIN_YEAR
+        return "YYYY" if weekly else "yyyy", least_year
+
+    @cached_property
+    def _coarse_to_fine(self) -> tuple[str, ...]:
+        """The fields of all parts, each before those that it limits."""
+        return tuple(sorted((field for part in self.parts for field in part.fields), key=_COARSE_TO_FINE.index))
 
     def ordinal(self, values: Sequence[str | None]) -> int:
-        """The period that the values name. They must be, to the letter, what ``values`` answers for it. O(1).
+        """The ordinal of the period that the values name. They must equal, to the letter, what ``values`` returns.
+        O(1).
 
-        Raises ``DataError`` INVALID_TIME_PARTITION, naming column, value and pattern: '2015-13' is no month.
+        Raises ``DataError`` INVALID_TIME_PARTITION, naming column, value and pattern: '2015-13' is not a month.
         """
         if len(values) != len(self.parts):
             raise DataError(
                 f"{len(values)} values for the {len(self.parts)} time partition columns {', '.join(self.columns)}",
                 condition="INVALID_TIME_PARTITION",
             )
-        found: dict[str, tuple[str, LayoutPart, str]] = {}
+        digits_of: dict[str, tuple[str, LayoutPart, str]] = {}
         for part, value in zip(self.parts, values, strict=True):
             read = None if value is None else part.read(value)
             if value is None or read is None:
                 raise self._unreadable(part, value)
-            found.update((field, (digits, part, value)) for field, digits in read.items())
+            for field, digits in read.items():
+                digits_of[field] = digits, part, value
         fields: dict[str, int] = {}
-        for field in sorted(found, key=_COARSE_TO_FINE.index):
-            digits, part, value = found[field]
-            fields[field] = int(digits)
-            low, high = _limits(field, fields)
-            if not low <= fields[field] <= high:
+        for field in self._coarse_to_fine:
+            digits, part, value = digits_of[field]
+            number = fields[field] = int(digits)
+            low, high = _LIMITS.get(field) or _limits(field, fields)
+            if not low <= number <= high:
                 raise self._unreadable(part, value, f"{_NAMES[field]} {digits} is not in {low}–{high}")
         ordinal = _ordinal_of(self.period, fields)
         if len(self.parts) == 1 and self.parts[0].type in SPELLINGS and self.values(ordinal) != tuple(values):
@@ -149,23 +164,29 @@ class TimeLayout:
         return ordinal
 
     def regex(self, index: int) -> str:
-        """A regular expression that all text of the column matches, and that tells the default layouts apart.
+        """A regular expression that matches all text of the column and distinguishes the default layouts.
 
-        It is anchored and plain enough for Java and RE2. It filters by shape: '2015-13' passes, ``ordinal`` decides.
+        It is anchored and plain enough for Java and RE2. It checks the form only: '2015-13' matches, and ``ordinal``
+        rejects it.
         """
         return time_patterns.regex(self.parts[index].pattern)
 
     def fields(self, index: int) -> tuple[tuple[str, int, int], ...]:
-        """The fields in the text of a column as (letters, offset from 0, width); of a number, with leading zeros."""
-        found, offset = [], 0
+        """The fields in a column's text as (letters, offset from 0, width). For a number: in its text with leading
+        zeros.
+
+        >>> TimeLayout.of(UpdatePeriod.MONTHLY, [("ds", "yyyy-MM")]).fields(0)
+        (('yyyy', 0, 4), ('MM', 5, 2))
+        """
+        positions, offset = [], 0
         for token in time_patterns.tokens(self.parts[index].pattern):
             if token.is_field:
-                found.append((token.text, offset, token.width))
+                positions.append((token.text, offset, token.width))
             offset += token.width
-        return tuple(found)
+        return tuple(positions)
 
     def to_json(self) -> dict[str, object]:
-        """The layout as plain data, read back by ``from_json``. Columns of strings have no type there."""
+        """The layout as plain data, which ``from_json`` reads back. String columns have no type in it."""
         parts = []
         for part in self.parts:
             pattern = {} if part.type in SPELLINGS else {"pattern": part.pattern}
@@ -174,15 +195,15 @@ class TimeLayout:
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> TimeLayout:
-        """The layout that ``to_json`` gave; raises what the constructor raises, also for data of other forms."""
+        """The layout that ``to_json`` wrote. Raises the errors of the constructor, also for malformed data."""
         name, parts = data.get("period"), data.get("parts")
         if not isinstance(name, str) or not isinstance(parts, list):
             raise _malformed(data)
         pairs: list[tuple[str, str | None]] = []
         types: dict[str, str] = {}
         for part in parts:
-            known = part if isinstance(part, dict) else {}
-            column, pattern, type = known.get("column"), known.get("pattern"), known.get("type", STRING)
+            properties = part if isinstance(part, dict) else {}
+            column, pattern, type = properties.get("column"), properties.get("pattern"), properties.get("type", STRING)
             if not isinstance(column, str) or not isinstance(type, str):
                 raise _malformed(data)
             if not isinstance(pattern, str if type not in SPELLINGS else NoneType):
@@ -195,7 +216,7 @@ class TimeLayout:
         shown = "NULL" if value is None else f"'{value}'"
         named = f"type {part.type.upper()}" if part.type in SPELLINGS else f"pattern {part.pattern}"
         return DataError(
-            f"{part.column} = {shown} names no {self.period.name} partition of the {named}"
+            f"{part.column} = {shown} is not a {self.period.name} partition of the {named}"
             + (f": {reason}" if reason else ""),
             condition="INVALID_TIME_PARTITION",
             object=part.column,
@@ -204,24 +225,28 @@ class TimeLayout:
 
 
 def default_pattern(period: UpdatePeriod) -> str:
-    """The pattern of a layout of strings that declares none."""
+    """The pattern of a string layout that declares none.
+
+    >>> default_pattern(UpdatePeriod.DAILY)
+    'yyyy-MM-dd'
+    """
     return _DEFAULTS[period]
 
 
-def check_told_apart(layouts: Collection[TimeLayout]) -> None:
-    """Raises ``AnalysisError`` AMBIGUOUS_TIME_LAYOUT where partitions of two periods could bear the same values."""
-    for one, other in combinations(layouts, 2):
-        theirs = {part.column.lower(): part for part in other.parts}
-        if {part.column.lower() for part in one.parts} == theirs.keys() and all(
-            part.may_equal(theirs[part.column.lower()]) for part in one.parts
+def check_distinguishable(layouts: Collection[TimeLayout]) -> None:
+    """Raises ``AnalysisError`` AMBIGUOUS_TIME_LAYOUT if partitions of two periods could have the same values."""
+    for layout, other in combinations(layouts, 2):
+        other_parts = {part.column.lower(): part for part in other.parts}
+        if {part.column.lower() for part in layout.parts} == other_parts.keys() and all(
+            part.may_equal(other_parts[part.column.lower()]) for part in layout.parts
         ):
-            named = ", ".join(part.declared for part in one.parts)
+            named = ", ".join(part.declared for part in layout.parts)
             raise AnalysisError(
-                f"{one.period.name} and {other.period.name} partitions could both have the same value of {named}",
+                f"{layout.period.name} and {other.period.name} partitions could both have the same value of {named}",
                 condition="AMBIGUOUS_TIME_LAYOUT",
-                object=one.columns[0],
-                hint=f"declare {one.columns[0]} STRING, whose default patterns tell periods apart, or give each "
-                "period a table of its own",
+                object=layout.columns[0],
+                hint=f"declare {layout.columns[0]} STRING, whose default patterns distinguish periods, or "
+                "use a separate table for each period",
             )
 
 
@@ -248,16 +273,16 @@ def _validate(period: UpdatePeriod, parts: tuple[LayoutPart, ...]) -> None:
     names = [part.column.lower() for part in parts]
     for part in parts:
         if names.count(part.column.lower()) > 1:
-            raise _invalid(f"column '{part.column}' stands twice in the layout", period, object=part.column)
+            raise _invalid(f"column '{part.column}' occurs twice in the layout", period, object=part.column)
         if not part.fields:
-            raise _invalid(f"the pattern of column '{part.column}' holds no time field", period, object=part.column)
-    found = [field for part in parts for field in part.fields]
+            raise _invalid(f"the pattern of column '{part.column}' has no time field", period, object=part.column)
+    letters = [field for part in parts for field in part.fields]
     if len(parts) == 1 and (
         parts[0].type == TIMESTAMP or (parts[0].type == DATE and period.value >= UpdatePeriod.DAILY)
     ):
         return
-    if sorted(found) != sorted(_FIELDS[period]):
-        raise _invalid(f"the fields {' '.join(found)} do not name a {period.name} period exactly", period)
+    if sorted(letters) != sorted(_FIELDS[period]):
+        raise _invalid(f"the fields {' '.join(letters)} do not name a {period.name} period exactly", period)
 
 
 def _invalid(message: str, period: UpdatePeriod, object: str | None = None) -> AnalysisError:
@@ -270,39 +295,44 @@ def _invalid(message: str, period: UpdatePeriod, object: str | None = None) -> A
 
 
 def _malformed(data: Mapping[str, object]) -> AnalysisError:
-    return AnalysisError(f"this is no time layout: {dict(data)!r}", condition="INVALID_TIME_LAYOUT")
+    return AnalysisError(f"this is not a time layout: {dict(data)!r}", condition="INVALID_TIME_LAYOUT")
 
 
 def _limits(field: str, fields: Mapping[str, int]) -> tuple[int, int]:
-    """The least and greatest number of the field, given the coarser ones."""
+    """The smallest and largest day or week, given the coarser fields."""
     if field == "dd":
         return 1, month_length(fields["yyyy"], fields["MM"])
-    if field == "ww":
-        year = fields["YYYY"]
-        return 1, _first_week(year + 1) - _first_week(year)
-    return _LIMITS.get(field, (MIN_YEAR, MAX_YEAR))
+    year = fields["YYYY"]
+    return 1, _first_week(year + 1) - _first_week(year)
 
 
 def _first_week(year: int) -> int:
-    """The ordinal of week 1 of the ISO year, the one that holds 4 January."""
+    """The ordinal of week 1 of the ISO year, the week that contains 4 January."""
     return UpdatePeriod.WEEKLY.ordinal(days_from_civil(year, 1, 4) * DAY)
 
 
 def _fields_of(period: UpdatePeriod, ordinal: int) -> dict[str, int]:
-    """The fields of the period's start, and those of the week that it is."""
-    day, rest = divmod(period.start(ordinal), DAY)
+    """The fields of the period's start and, for a week, the fields of that week."""
+    day, remainder = divmod(period.start(ordinal), DAY)
     year, month, day_of_month = civil_from_days(day)
-    hour, rest = divmod(rest, HOUR)
-    found = {"yyyy": year, "q": (month + 2) // 3, "MM": month, "dd": day_of_month, "HH": hour, "mm": rest // MINUTE}
+    hour, remainder = divmod(remainder, HOUR)
+    fields = {
+        "yyyy": year,
+        "q": (month + 2) // 3,
+        "MM": month,
+        "dd": day_of_month,
+        "HH": hour,
+        "mm": remainder // MINUTE,
+    }
     if period is UpdatePeriod.WEEKLY:
         # The ISO year of a week is the calendar year of its Thursday.
         iso_year = civil_from_days(day + 3)[0]
-        found |= {"YYYY": iso_year, "ww": ordinal - _first_week(iso_year) + 1}
-    return found
+        fields |= {"YYYY": iso_year, "ww": ordinal - _first_week(iso_year) + 1}
+    return fields
 
 
 def _ordinal_of(period: UpdatePeriod, fields: Mapping[str, int]) -> int:
-    """The period that holds the time that the fields name."""
+    """The ordinal of the period that contains the time that the fields name."""
     if "YYYY" in fields:
         return _first_week(fields["YYYY"]) + fields["ww"] - 1
     month = fields.get("MM", fields.get("q", 1) * 3 - 2)

@@ -1,29 +1,64 @@
 """Update periods and their ordinals: the calendar as integers.
 
 An *instant* is a number of microseconds since 1970-01-01T00:00:00Z. An *ordinal* numbers the periods of one kind, so
-that consecutive periods have consecutive numbers: minutes, hours, days, months, quarters and years count from 1970,
-ISO weeks from the one that starts on Monday 1969-12-29. The calendar is proleptic Gregorian, in UTC; years 1 to 9999
-are meant.
+that consecutive periods have consecutive numbers. Minutes, hours, days, months, quarters and years count from 1970;
+ISO weeks count from the week that starts on Monday 1969-12-29. The calendar is proleptic Gregorian, in UTC, for the
+years 1 to 9999.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from rewriter.errors import AnalysisError
-from rewriter.timeline.civil import DAY, HOUR, MAX_YEAR, MIN_YEAR, MINUTE, civil_from_days, days_from_civil
-
-if TYPE_CHECKING:
-    from rewriter.timeline.calendars import Period
-
-#: The open ends of time: the start of year 1 and the end of year 9999.
-MIN_INSTANT = days_from_civil(MIN_YEAR, 1, 1) * DAY
-MAX_INSTANT = days_from_civil(MAX_YEAR + 1, 1, 1) * DAY
+from rewriter.timeline.civil import DAY, HOUR, MINUTE, civil_from_days, days_from_civil
 
 
-class UpdatePeriod(IntEnum):
-    """How much time one partition holds. Finer periods compare less than coarser ones. All methods are O(1)."""
+class PeriodArithmetic:
+    """The methods that the periods of every calendar share. A subclass maps an instant to its ordinal, and an ordinal
+    to the start of its period.
+    """
+
+    def ordinal(self, instant: int) -> int:
+        """The ordinal of the period that contains ``instant``."""
+        raise NotImplementedError
+
+    def start(self, ordinal: int) -> int:
+        """The first instant of the period."""
+        raise NotImplementedError
+
+    def holds(self, finer: UpdatePeriod) -> bool:
+        """True if these periods consist of whole periods of the finer kind."""
+        raise NotImplementedError
+
+    def end(self, ordinal: int) -> int:
+        """The first instant after the period."""
+        return self.start(ordinal + 1)
+
+    def floor(self, instant: int) -> int:
+        """The last start of a period at or before ``instant``."""
+        return self.start(self.ordinal(instant))
+
+    def ceil(self, instant: int) -> int:
+        """The first start of a period at or after ``instant``."""
+        ordinal = self.ordinal(instant)
+        start = self.start(ordinal)
+        return start if start == instant else self.start(ordinal + 1)
+
+    def is_aligned(self, instant: int) -> bool:
+        """True if a period starts at ``instant``."""
+        return self.floor(instant) == instant
+
+
+class UpdatePeriod(PeriodArithmetic, IntEnum):
+    """The length of time that one partition holds. Finer periods compare less than coarser ones. All methods are O(1).
+
+    >>> UpdatePeriod.DAILY < UpdatePeriod.MONTHLY
+    True
+    >>> month = UpdatePeriod.MONTHLY.ordinal(0)
+    >>> month, UpdatePeriod.MONTHLY.end(month) // DAY
+    (0, 31)
+    """
 
     MINUTELY = 1
     HOURLY = 2
@@ -35,12 +70,16 @@ class UpdatePeriod(IntEnum):
 
     @classmethod
     def named(cls, text: str) -> UpdatePeriod:
-        """The period with that name, in any case; ``AnalysisError`` UNKNOWN_UPDATE_PERIOD where there is none."""
+        """The period with that name, in any case. Raises ``AnalysisError`` UNKNOWN_UPDATE_PERIOD for other names.
+
+        >>> UpdatePeriod.named("daily").name
+        'DAILY'
+        """
         try:
             return cls[text.upper()]
         except KeyError:
             raise AnalysisError(
-                f"'{text}' is no update period",
+                f"'{text}' is not an update period",
                 condition="UNKNOWN_UPDATE_PERIOD",
                 object=text,
                 hint="use one of " + ", ".join(period.name for period in cls),
@@ -48,7 +87,7 @@ class UpdatePeriod(IntEnum):
 
     @property
     def kind(self) -> UpdatePeriod:
-        """The period itself: in the calendar of a zone it is another object of this kind (``calendars``)."""
+        """The period itself. In the calendar of a zone, the period is another object of this kind (``calendars``)."""
         return self
 
     def ordinal(self, instant: int) -> int:
@@ -72,33 +111,22 @@ class UpdatePeriod(IntEnum):
         years, month = divmod(ordinal * _MONTHS[self], 12)
         return days_from_civil(1970 + years, month + 1, 1) * DAY
 
-    def end(self, ordinal: int) -> int:
-        """The first instant after the period."""
-        return self.start(ordinal + 1)
-
-    def floor(self, instant: int) -> int:
-        """The last start of a period at or before ``instant``."""
-        return self.start(self.ordinal(instant))
-
-    def ceil(self, instant: int) -> int:
-        """The first start of a period at or after ``instant``."""
-        ordinal = self.ordinal(instant)
-        start = self.start(ordinal)
-        return start if start == instant else self.start(ordinal + 1)
-
-    def is_aligned(self, instant: int) -> bool:
-        """Whether a period starts at ``instant``."""
-        return self.floor(instant) == instant
-
-    def nests_in(self, other: Period) -> bool:
-        """Whether every period of this kind lies within one period of the other kind. Each kind nests in itself.
+    def nests_in(self, other: PeriodArithmetic) -> bool:
+        """True if every period of this kind lies within one period of the other kind. Each kind nests in itself.
 
         Weeks straddle months, quarters and years: WEEKLY nests in WEEKLY only. Hours and minutes nest in the days of a
         zone that consist of them.
+
+        >>> UpdatePeriod.DAILY.nests_in(UpdatePeriod.MONTHLY), UpdatePeriod.WEEKLY.nests_in(UpdatePeriod.MONTHLY)
+        (True, False)
         """
         if not isinstance(other, UpdatePeriod):
             return other.holds(self)
         return self is other or (self < other and self is not UpdatePeriod.WEEKLY)
+
+    def holds(self, finer: UpdatePeriod) -> bool:
+        """True if these periods consist of whole periods of the finer kind."""
+        return finer.nests_in(self)
 
 
 _FIXED = {UpdatePeriod.MINUTELY: MINUTE, UpdatePeriod.HOURLY: HOUR, UpdatePeriod.DAILY: DAY}

@@ -1,4 +1,4 @@
-"""Stretches of time and sets of them, in microseconds since 1970-01-01T00:00:00Z."""
+"""Time ranges and sets of them, in microseconds since 1970-01-01T00:00:00Z."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rewriter.timeline import runs
-from rewriter.timeline.bulk import ranges_of
-from rewriter.timeline.civil import DAY, HOUR, MINUTE, SECOND, civil_from_days
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.bulk_ranges import ranges_of
+from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE, SECOND, civil_from_days
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class TimeRange:
-    """The instants from ``start`` up to, but not including, ``end``. Never empty: ``start < end`` or ``ValueError``."""
+    """The instants from ``start`` up to, but not including, ``end``. Raises ``ValueError`` unless ``start < end``.
+
+    >>> str(TimeRange(0, DAY))
+    '[1970-01-01, 1970-01-02)'
+    """
 
     start: int
     end: int
@@ -31,8 +34,16 @@ class TimeRange:
 class RangeSet:
     """An immutable set of instants, kept as sorted, disjoint ranges of which no two touch.
 
-    Two sets of the same instants are therefore equal and hash alike. ``&``, ``|`` and ``-`` are linear in the
-    number of ranges; clipping by a set of one range costs a binary search and what it answers.
+    Two sets of the same instants are therefore equal and have the same hash. ``&``, ``|`` and ``-`` are linear in the
+    number of ranges. Clipping by a set of one range costs a binary search and the ranges returned.
+
+    >>> days = RangeSet.of(TimeRange(0, 2 * DAY), TimeRange(DAY, 4 * DAY))
+    >>> print(days)
+    [1970-01-01, 1970-01-05)
+    >>> print(days - RangeSet.of(TimeRange(DAY, 2 * DAY)))
+    [1970-01-01, 1970-01-02) ∪ [1970-01-03, 1970-01-05)
+    >>> print(days & RangeSet.of(TimeRange(9 * DAY, 10 * DAY)))
+    ∅
     """
 
     __slots__ = ("_ranges",)
@@ -47,12 +58,12 @@ class RangeSet:
 
     @classmethod
     def of(cls, *ranges: TimeRange) -> RangeSet:
-        """The union of the ranges, which may come in any order and overlap. O(n log n)."""
+        """The union of the ranges, which may be in any order and may overlap. O(n log n)."""
         return cls(ranges)
 
     @classmethod
     def of_bounds(cls, bounds: Iterable[tuple[int, int]]) -> RangeSet:
-        """The union of ``[start, end)`` pairs, none of them empty, in any order. O(n log n), O(n) if sorted."""
+        """The union of non-empty ``[start, end)`` pairs in any order. O(n log n), or O(n) if they are sorted."""
         return cls._from_normalised(ranges_of(TimeRange, *runs.of_bounds(bounds)))
 
     @classmethod
@@ -67,7 +78,7 @@ class RangeSet:
         return self._ranges
 
     def contains(self, instant: int) -> bool:
-        """Whether the instant is in the set. O(log n)."""
+        """True if the instant is in the set. O(log n)."""
         at = bisect_right(self._ranges, instant, key=_start) - 1
         return at >= 0 and instant < self._ranges[at].end
 
@@ -123,7 +134,7 @@ def _end(time_range: TimeRange) -> int:
 
 
 def _normalised(ranges: Iterable[TimeRange]) -> tuple[TimeRange, ...]:
-    """Sorted, with what overlaps or touches merged."""
+    """The ranges sorted, with overlapping or touching ranges merged."""
     merged: list[TimeRange] = []
     for current in sorted(ranges, key=_start):
         if merged and current.start <= merged[-1].end:
@@ -158,7 +169,7 @@ def _differences(left: tuple[TimeRange, ...], right: tuple[TimeRange, ...]) -> I
                 yield TimeRange(start, right[k].start)
             start = max(start, right[k].end)
             k += 1
-        # The last range met may reach into the next one of the left side.
+        # The last range visited may reach into the next range of the left side.
         j = max(j, k - 1)
         if start < current.end:
             yield TimeRange(start, current.end)
@@ -172,17 +183,20 @@ def format_instant(us: int) -> str:
     """The shortest text that names the instant exactly, in UTC.
 
     That is '2013-01-29', '2013-01-29T06', '2013-01-29T06:30', '2013-01-29T06:30:15' or '2013-01-29T06:30:15.123456'.
-    The open ends read '-∞' and '∞'. Every other answer is read back by ``bounds.parse_instant``.
+    The open ends read '-∞' and '∞'. ``time_bounds.parse_instant`` reads every other text back.
+
+    >>> format_instant(6 * HOUR), format_instant(MAX_INSTANT)
+    ('1970-01-01T06', '∞')
     """
     if us <= MIN_INSTANT:
         return "-∞"
     if us >= MAX_INSTANT:
         return "∞"
-    days, rest = divmod(us, DAY)
+    days, remainder = divmod(us, DAY)
     year, month, day = civil_from_days(days)
-    hour, rest = divmod(rest, HOUR)
-    minute, rest = divmod(rest, MINUTE)
-    second, fraction = divmod(rest, SECOND)
+    hour, remainder = divmod(remainder, HOUR)
+    minute, remainder = divmod(remainder, MINUTE)
+    second, fraction = divmod(remainder, SECOND)
     text = f"{year:04d}-{month:02d}-{day:02d}"
     if fraction:
         return f"{text}T{hour:02d}:{minute:02d}:{second:02d}.{fraction:06d}"

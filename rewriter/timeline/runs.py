@@ -1,6 +1,6 @@
 """Sets of ordinals as runs: two parallel sorted lists, ``[starts[i], ends[i])``, of which no two overlap or touch.
 
-The arithmetic that timelines share. Functions that say so change the lists in place; none keeps them.
+Timelines share this arithmetic. A function changes the lists in place only if it says so; none keeps a reference.
 """
 
 from __future__ import annotations
@@ -9,19 +9,23 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from operator import lt, sub
 
-from rewriter.timeline.bulk import ranges_of
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.bulk_ranges import ranges_of
+from rewriter.timeline.timeline import OrdinalRange
 
 Runs = tuple[list[int], list[int]]
 
 
 def of_bounds(bounds: Iterable[tuple[int, int]]) -> Runs:
-    """The union of ``[start, end)`` pairs, which may come in any order and overlap. O(n log n), O(n) if sorted."""
+    """The union of ``[start, end)`` pairs, which may be in any order and may overlap. O(n log n), or O(n) if sorted.
+
+    >>> of_bounds([(5, 7), (1, 3), (2, 4)])
+    ([1, 5], [4, 7])
+    """
     ordered = sorted(bounds)
     starts = [start for start, _ in ordered]
     ends = [end for _, end in ordered]
     if all(map(lt, ends, starts[1:])):
-        return starts, ends  # nothing to merge, as mostly
+        return starts, ends  # usually nothing has to be merged
     starts, ends = [], []
     for start, end in ordered:
         if ends and start <= ends[-1]:
@@ -33,15 +37,19 @@ def of_bounds(bounds: Iterable[tuple[int, int]]) -> Runs:
 
 
 def of_ranges(ranges: Iterable[OrdinalRange]) -> Runs:
-    """The union of ranges, which may come in any order and overlap. O(n log n)."""
+    """The union of the ranges, which may be in any order and may overlap. O(n log n)."""
     return of_bounds((ordinals.start, ordinals.end) for ordinals in ranges)
 
 
 def of_sorted(ordinals: Sequence[int]) -> Runs:
-    """The runs of strictly increasing ordinals. O(n)."""
+    """The runs of strictly increasing ordinals. O(n).
+
+    >>> of_sorted([1, 2, 3, 7])
+    ([1, 7], [4, 8])
+    """
     if not ordinals:
         return [], []
-    # The steps are taken without a line of Python for each ordinal: batches hold hundreds of thousands.
+    # No Python code runs for each ordinal: batches hold hundreds of thousands.
     steps = map(sub, ordinals[1:], ordinals)
     breaks = [at for at, step in enumerate(steps, 1) if step != 1]
     starts = [ordinals[0], *(ordinals[at] for at in breaks)]
@@ -50,17 +58,17 @@ def of_sorted(ordinals: Sequence[int]) -> Runs:
 
 
 def of_ordinals(ordinals: Iterable[int]) -> Runs:
-    """The runs of ordinals, which may come in any order and repeat. O(n log n)."""
+    """The runs of ordinals, which may be in any order and may repeat. O(n log n)."""
     return of_sorted(sorted(set(ordinals)))
 
 
 def size(starts: Sequence[int], ends: Sequence[int]) -> int:
-    """How many ordinals the runs hold. O(r)."""
+    """The number of ordinals in the runs. O(r)."""
     return sum(ends) - sum(starts)
 
 
 def are_normal(starts: Sequence[int], ends: Sequence[int]) -> bool:
-    """Whether the lists are parallel, sorted, of non-empty runs that do not touch. O(r)."""
+    """True if the lists are parallel and sorted, no run is empty, and no two runs touch. O(r)."""
     return (
         len(starts) == len(ends)
         and all(start < end for start, end in zip(starts, ends, strict=True))
@@ -69,7 +77,7 @@ def are_normal(starts: Sequence[int], ends: Sequence[int]) -> bool:
 
 
 def insert(starts: list[int], ends: list[int], start: int, end: int) -> int:
-    """Adds ``[start, end)`` in place; how many ordinals were absent. O(log r), and the shift of list entries."""
+    """Adds ``[start, end)`` in place and returns how many ordinals were absent. O(log r) + a shift of list entries."""
     # Runs that overlap or touch are merged with the new one.
     low, high = bisect_left(ends, start), bisect_right(starts, end)
     if low < high:
@@ -81,7 +89,7 @@ def insert(starts: list[int], ends: list[int], start: int, end: int) -> int:
 
 
 def remove(starts: list[int], ends: list[int], start: int, end: int) -> int:
-    """Drops ``[start, end)`` in place; how many ordinals were there. O(log r), and the shift of list entries."""
+    """Drops ``[start, end)`` in place and returns how many ordinals existed. O(log r) + a shift of list entries."""
     low, high = _overlapping(starts, ends, start, end)
     if low == high:
         return 0
@@ -94,13 +102,17 @@ def remove(starts: list[int], ends: list[int], start: int, end: int) -> int:
 
 
 def united(left: Runs, right: Runs) -> Runs:
-    """What either holds. O(r) of both."""
-    # Two sorted stretches, one after the other, are what sorting is fastest at.
+    """The ordinals that either side holds. O(r) of both."""
+    # Python's sort is fastest on two sorted sequences, one after the other.
     return of_bounds([*zip(*left, strict=True), *zip(*right, strict=True)])
 
 
 def without(left: Runs, right: Runs) -> Runs:
-    """What the left holds and the right does not. O(r) of both."""
+    """The ordinals that the left side holds and the right side does not. O(r) of both.
+
+    >>> without(([1], [9]), ([3], [5]))
+    ([1, 5], [3, 9])
+    """
     gaps = [gap for start, end in zip(*left, strict=True) for gap in missing(*right, OrdinalRange(start, end))]
     return [gap.start for gap in gaps], [gap.end for gap in gaps]
 
@@ -111,7 +123,7 @@ def ranges(starts: Sequence[int], ends: Sequence[int]) -> tuple[OrdinalRange, ..
 
 
 def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
-    """What the runs hold of the window, clipped to it. O(log r) and what it answers."""
+    """The parts of the runs inside the window. O(log r + the ranges returned)."""
     low, high = _overlapping(starts, ends, window.start, window.end)
     if low == high:
         return ()
@@ -122,7 +134,7 @@ def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) ->
 
 
 def missing(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
-    """What the runs do not hold of the window, clipped to it. O(log r) and what it answers."""
+    """The parts of the window outside the runs. O(log r + the ranges returned)."""
     low, high = _overlapping(starts, ends, window.start, window.end)
     first, last = [window.start, *ends[low:high]], [*starts[low:high], window.end]
     # Only the first and the last gap can be empty: runs neither touch nor reach beyond the window from inside.
@@ -134,8 +146,12 @@ def missing(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) ->
 
 
 def shown(ordinals: Iterable[OrdinalRange]) -> str:
-    """Ranges for a person: ``[1, 4) ∪ [5, 7)``; ``∅`` where there are none."""
-    return " ∪ ".join(f"[{each.start}, {each.end})" for each in ordinals) or "∅"
+    """The ranges for display: ``[1, 4) ∪ [5, 7)``; ``∅`` if there are none.
+
+    >>> shown([OrdinalRange(1, 4), OrdinalRange(5, 7)])
+    '[1, 4) ∪ [5, 7)'
+    """
+    return " ∪ ".join(f"[{run.start}, {run.end})" for run in ordinals) or "∅"
 
 
 def _overlapping(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> tuple[int, int]:

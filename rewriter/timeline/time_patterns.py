@@ -9,12 +9,12 @@ from functools import lru_cache
 
 from rewriter.errors import AnalysisError
 
-#: The width of each field in text. The order is coarse to fine, each field before those that it limits.
+#: The width of each field in text. The order is coarse to fine: each field precedes those that it limits.
 WIDTHS = {"yyyy": 4, "YYYY": 4, "q": 1, "MM": 2, "ww": 2, "dd": 2, "HH": 2, "mm": 2}
 
 _TOKEN = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[ !%&*+,\-./:;<=>@_|~])")
 
-#: Characters with a meaning in regular expressions; those of the second line mean something in a class, too.
+#: Characters with a meaning in regular expressions. Those of the second line have a meaning in a class, too.
 _IN_CLASS = frozenset(".$|?*+(){}")
 _BACKSLASHED = frozenset("[]^\\")
 
@@ -28,14 +28,14 @@ class Token:
 
     @property
     def width(self) -> int:
-        """The number of characters that it stands for."""
+        """The number of characters of its text."""
         return WIDTHS[self.text] if self.is_field else len(self.text)
 
 
 @lru_cache(maxsize=256)
 def tokens(pattern: str) -> tuple[Token, ...]:
-    """The pieces of a pattern, in order; ``AnalysisError`` INVALID_TIME_LAYOUT where it cannot be read."""
-    found: list[Token] = []
+    """The tokens of a pattern, in order. Raises ``AnalysisError`` INVALID_TIME_LAYOUT if the pattern is unreadable."""
+    pieces: list[Token] = []
     position = 0
     while position < len(pattern):
         match = _TOKEN.match(pattern, position)
@@ -45,14 +45,14 @@ def tokens(pattern: str) -> tuple[Token, ...]:
         if letters is not None:
             if letters not in WIDTHS:
                 raise _unknown_text(pattern, letters)
-            found.append(Token(letters, is_field=True))
+            pieces.append(Token(letters, is_field=True))
         else:
             text = match["plain"] if quoted is None else (quoted.replace("''", "'") or "'")
             if not text.isprintable():
                 raise _unknown_text(pattern, text)
-            found.append(Token(text, is_field=False))
+            pieces.append(Token(text, is_field=False))
         position = match.end()
-    return tuple(found)
+    return tuple(pieces)
 
 
 def _unknown_text(pattern: str, text: str) -> AnalysisError:
@@ -77,12 +77,20 @@ def width(pattern: str) -> int:
 
 
 def write(pattern: str, numbers: Mapping[str, int]) -> str:
-    """The text for the numbers of the fields."""
+    """The text for the numbers of the fields.
+
+    >>> write("yyyy-MM", {"yyyy": 2015, "MM": 3})
+    '2015-03'
+    """
     return "".join(f"{numbers[t.text]:0{t.width}d}" if t.is_field else t.text for t in tokens(pattern))
 
 
 def read(pattern: str, text: str) -> tuple[str, ...] | None:
-    """The digits of each field in the text, in the pattern's order; ``None`` where it has another form."""
+    """The digits of each field in the text, in the pattern's order; ``None`` if the text has another form.
+
+    >>> read("yyyy-MM", "2015-03"), read("yyyy-MM", "2015-3")
+    (('2015', '03'), None)
+    """
     match = _reader(pattern).fullmatch(text)
     return None if match is None else match.groups()
 

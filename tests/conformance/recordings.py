@@ -1,7 +1,7 @@
-"""What Apache Spark 4.3.0 answered, what we answer, and where the two differ on purpose.
+"""Recorded results of Apache Spark 4.3.0, the results here, and the intended differences.
 
-``recorded/*.txt`` hold statements in the order in which they ran, with Spark's answers. ``deviations.toml`` lists those
-that we answer otherwise, each with the reason; ``pending.txt`` those that are being built. An answer is one text:
+``recorded/*.txt`` hold statements in their order of execution, with Spark's results. ``deviations.toml`` lists those
+with other results here, each with the reason; ``pending.txt`` those that are not implemented yet. A result is one text:
 ``OK`` and the rows, or the condition of an error and its SQLSTATE.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rewriter.errors import Error
-from rewriter.result import Result
+from rewriter.runtime.result import Result
 from rewriter.session import Session
 
 FOLDER = Path(__file__).parent
@@ -26,7 +26,7 @@ _LINE = re.compile(r"(OK|ERR) +(.*) =>(.*)")
 
 @dataclass(frozen=True)
 class Recorded:
-    """A statement and Spark's answer to it, in which ``<warehouse>``, ``<dir>`` and ``<time>`` may stand."""
+    """A statement and its result on Spark, which may contain ``<warehouse>``, ``<dir>`` and ``<time>``."""
 
     recording: str
     line: int
@@ -36,7 +36,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Deviation:
-    """A statement that we answer otherwise, where Spark answers ``theirs`` (it may stand in a recording several times).
+    """A statement with another result here, where Spark's is ``theirs`` (a recording may contain it several times).
 
     ``then`` are statements that lead to where Spark stands after its own.
     """
@@ -102,7 +102,7 @@ class Replay:
         self._places = {"<warehouse>": str(warehouse), "<dir>": str(directory)}
 
     def answer(self, statement: str) -> str:
-        """Our answer, with placeholders for this machine's directories."""
+        """Returns our result, with placeholders for this machine's directories."""
         try:
             result = self._session.execute(self._placed(statement))
             text = _rows(result)
@@ -113,7 +113,7 @@ class Replay:
         return f"OK {text}".strip()
 
     def restore(self, statements: Sequence[str]) -> Iterator[str]:
-        """Runs what leads back to Spark's state; answers what went wrong."""
+        """Runs the statements that restore Spark's state, and returns their errors."""
         for statement in statements:
             answer = self.answer(statement)
             if not answer.startswith("OK"):
@@ -126,7 +126,7 @@ class Replay:
 
 
 def agree(answer: str, expected: str) -> bool:
-    """Whether an answer is the expected one, where ``<time>`` and ``<number>`` stand for any text."""
+    """Returns True if a result is the expected one, where ``<time>`` and ``<number>`` match any text."""
     pattern = ".+?".join(re.escape(part) for part in re.split("<time>|<number>", _plain(expected)))
     return re.fullmatch(pattern, _plain(answer), re.DOTALL) is not None
 
@@ -171,7 +171,7 @@ def table() -> list[str]:
 
 
 def _shown(answer: str, other: str) -> str:
-    """An answer in the table: of rows those that the other answer lacks, and only where that has rows, too."""
+    """Returns a result for the table. If both results have rows, only those that the other lacks."""
     if not answer.startswith("OK"):
         return f"`{answer.removesuffix(' None')}`"
     rows, others = _plain(answer).split("\n")[1:], _plain(other).split("\n")[1:]

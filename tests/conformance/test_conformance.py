@@ -1,4 +1,4 @@
-"""The statements whose answers by Apache Spark 4.3.0 were recorded, answered by us on both engines."""
+"""Runs the statements whose results on Apache Spark 4.3.0 were recorded, on both engines."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "dialect.md"
 _BEGIN, _END = "<!-- deviations -->\n", "<!-- end of deviations -->"
 
 
+@pytest.mark.share(2, "spark")
 @pytest.mark.parametrize("name", recordings())
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_answers_are_those_of_spark(name: str, engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rewriter.catalog.models import Column, PartitionValues
-from rewriter.catalog.values import partition_name
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.exec.engine import Engine, EngineQuery, Relation, ScanFile
 
 #: Stands for NaN, which equals nothing.
@@ -53,7 +53,7 @@ def partitioned(
 
 @pytest.fixture
 def rows() -> Callable[..., Rows]:
-    """Runs a query and answers its rows in a fixed order."""
+    """Runs a query and returns its rows in a fixed order."""
 
     def run(engine: Engine, sql: str, *relations: Relation, **parameters: object) -> Rows:
         table = engine.execute(EngineQuery(sql, relations, parameters)).read_all()

@@ -6,7 +6,7 @@ import re
 
 from contract.proofs import lines
 
-from rewriter.exec.casts import cast_entries
+from rewriter.exec.translate.casts import cast_entries
 
 #: Over ``t``.
 PLAIN = lines(r"""
@@ -839,7 +839,7 @@ k is unknown
 `r`
 """)
 
-#: Over ``t``: their columns have names of Spark's that we do not know.
+#: Over ``t``: their columns have names of Spark that we do not compute.
 UNNAMED = ["1e7", "t + interval -1 day", "interval 1 day + dd", "1 + 1e8"]
 
 #: A value of each type that every cast from it accepts; of a string, by what it is cast to.

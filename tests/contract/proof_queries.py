@@ -1,4 +1,4 @@
-"""Queries that both engines answer over the relations of ``proofs``, and such as both refuse for a value."""
+"""Queries that both engines run over the relations of ``proofs``, and such as both refuse for a value."""
 
 from __future__ import annotations
 
@@ -67,6 +67,36 @@ select id % 2 as p, sum(b) from t group by id % 2 order by sum(b) desc
 select concat(ym, '-', s) from t
 select count(*) from t where t between timestamp'2000-01-01 00:00:00' and timestamp'2014-01-01 00:00:00'
 select null/0
+select x.*, y.* from (select id, s from t) x natural join (select n, id from t) y
+select x.*, y.* from (select s, id from t) x join (select n, id from t) y using (id)
+select y.*, x.* from (select s, id from t) x join (select n, id from t) y using (id)
+select *, y.* from (select s, id from t) x join (select n, id from t) y using (id)
+select x.*, y.* from (select s, id from t) x left join (select n, id + 2 as id from t) y using (id)
+select x.*, y.* from (select s, id from t) x right join (select n, id + 2 as id from t) y using (id)
+select x.*, y.* from (select s, id from t) x full join (select n, id + 2 as id from t) y using (id)
+select x.*, y.* from (select s, id, h from t) x join (select n, h, id from t) y using (h, id)
+select x.*, y.*, z.* from (select s, id from t) x join (select n, id from t) y using (id) join (select h, id from t) z
+  using (id)
+select x.*, y.*, z.* from (select s, id, h from t) x join (select n, id from t) y using (id) join (select ym, h from
+  t) z using (h)
+select x.*, y.*, z.* from (select s, id from t) x join (select n, h, id from t) y using (id) right join (select ym, h
+  from t) z using (h)
+select * from (select s, id, h from t) x join (select n, id from t) y using (id) join (select ym, h from t) z using (h)
+select * from (select s, id from t) x left semi join (select n, id from t where id > 1) y using (id)
+select x.* from (select s, id from t) x left anti join (select n, id from t where id > 1) y using (id)
+select date_trunc('QUARTER', t), trunc(dd, 'MM') from t group by date_trunc('QUARTER', t), trunc(dd, 'MM')
+select date_trunc('MON', t), count(*) from t group by 1
+select k, o, grouping(o), grouping_id(k, o) from e group by rollup(k, o)
+select k, o, grouping(k), grouping_id(k, o) from e group by k, rollup(o)
+select k, o, grouping_id(o, k) from e group by grouping sets ((o), (k), ())
+select k, o, grouping_id(k, o) from e group by k, o grouping sets ((o), (k))
+select k, sum(r) from e group by rollup(k) having grouping_id(k) = 1
+select if(null, 1, 2), null and true, not null, null or null
+select id from t where null and true
+select f, count(*) from t group by f having null
+select i64 + 1, i8 * 1Y, -i64, abs(i8), -i8 from e where r > 2
+select count(i64 + 1), sum(i32 + 1), count(-i8), count(abs(i64)) from e where r > 2
+select r from e where r > 2 and -i64 < 0 and i8 + 1Y is not null
 select avg(m), avg(p), sum(m), sum(p), avg(i8), count(m), count_if(k), bool_and(k), bool_or(k), every(k), some(k),
   any(k) from e
 select k, avg(m) from e group by k
@@ -274,4 +304,75 @@ select to_timestamp('2015-01-01 23:59:60', 'yyyy-MM-dd HH:mm:ss')
 select to_timestamp('2015 ', 'yyyy')
 select make_timestamp(2015, 1, 1, -1, 0, 0)
 select make_timestamp(2015, 1, 1, 0, 60, 0)
+select 1 from e where i64 + 1 > 0
+select 1 from e where 0 < 1 + i64
+select 1 from e where i64 - (-1) >= 5
+select 1 from e where i64 * 2 > 0
+select 1 from e where i64 + i8 > 0
+select 1 from e where i64 + 1 = 5
+select 1 from e where i64 + 1 between 1 and 2
+select 1 from e where i32 + 1 > 0
+select 1 from e where i16 + 1S > 0S
+select 1 from e where i8 * 2Y > 0Y
+select 1 from e where not (i64 + 1 > 0)
+select 1 from e where i64 + 1 is null
+select 1 from e where i64 + 1 is not null
+select i64 + 1 is null from e
+select i64 + 1 > 0 from e
+select case when i64 + 1 > 0 then 1 end from e
+select if(i64 * 2 > 0, 1, 2) from e
+select count(i64 + 1) from e
+select sum(i32 + 1) from e
+select avg(i64 + 1) from e
+select count(x) from (select i64 + 1 as x from e)
+select a.r from e a left join t b on a.i64 + 1 > 0
+select r from e group by r having max(i64) + 1 > 0
+select id from t where id in (select r from e where i64 + 1 > 0)
+select 1 from e where -i64 > 0
+select 1 from e where -i8 > 0
+select 1 from e where -i16 <> 0
+select count(-i32) from e
+select count(abs(i8)) from e
+select count(abs(i64)) from e
+select 1 from e where abs(i32) is not null
+select i8 + 100Y from e where r = 2
+select i16 - 2S from e where r = 1
+select sum(a.i64) / count(*) from e a cross join t b where a.r = 2
+select sum(i64) * 2 from e where r = 2
+with x as (select 1), x as (select 2) select * from x
+with x as (select 1), X as (select 2) select 1
+select k, grouping(k) from e group by k
+select grouping(k) from e
+select k, grouping_id(k) from e group by k
+select k from e group by k having grouping(k) = 1
+select k from e group by k order by grouping(k)
+select k from e where grouping(k) = 1 group by rollup(k)
+select grouping(o) from e group by rollup(k)
+select k, o, grouping_id(o) from e group by rollup(k, o)
+select k, o, grouping_id(o, k) from e group by rollup(k, o)
+select 1 in ()
+select id from t where id not in ()
+select false is not null :: string
+select id is null :: boolean from t
+select id is not null = true from t
+select f is true is null from t
+select case when null then 1 end
+select case when (null) then 1 else 2 end from t
+select id from t where null
+select t.id from t join e on null
+select t.id from t left join e on (null)
+select count(*) filter (where null) from t
+select date_trunc('quarter', t) from t group by date_trunc('QUARTER', t)
+select date_trunc('month', t) from t group by date_trunc('mon', t)
+select trunc(dd, 'mm') from t group by trunc(dd, 'MM')
+select date_trunc('quarter', t) from t group by rollup(date_trunc('QUARTER', t))
+select id as "n" from t
+select id as 'n' from t
+select x."id" from t x
+select x.'id' from t x
+select id from t as "x"
+select id from t 'x'
+select id from "t"
+with "q" as (select 1) select * from q
+select * from (select id from t) as x("a")
 """)

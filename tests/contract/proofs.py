@@ -1,7 +1,7 @@
 """What the differential tests of DuckDB's translator evaluate: relations of odd values, expressions, queries, errors.
 
-Every entry of the allow-list (``rewriter.exec.allowlist``) is used by one of these at least; ``tests/unit/exec`` checks
-that it is.
+Every entry of the allow-list (``rewriter.exec.translate.allowlist``) is used by one of these at least;
+``tests/unit/exec`` checks that it is.
 """
 
 from __future__ import annotations

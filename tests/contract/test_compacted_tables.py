@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.catalog.check import findings
+from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
 

@@ -1,4 +1,4 @@
-"""CREATE TABLE … AS, temporary tables and added columns answer the same on every engine."""
+"""CREATE TABLE … AS, temporary tables and added columns have the same results on every engine."""
 
 from __future__ import annotations
 

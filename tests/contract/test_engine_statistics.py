@@ -1,4 +1,4 @@
-"""What an engine's optimizer knows of relations: sizes and counts of rows come from the files that are handed over."""
+"""The statistics of an engine's optimizer: sizes and row counts come from the given files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from contract.conftest import columns, parquet, scan_file
 
-from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery, Relation, ScanFile
-from rewriter.exec.spark import SparkEngine
+from rewriter.exec.spark.engine import SparkEngine
 
 DATA, DAYS = columns("k int", "x string"), columns("dt string")
 JOIN = "SELECT big.x, small.x AS y FROM big JOIN small ON big.k = small.k"

@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from contract.conftest import NAN, Rows, columns, parquet, partitioned, scan_file
 
-from rewriter.catalog.models import Column, PartitionValues
-from rewriter.catalog.values import partition_name
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import DataError, EngineError, NotSupportedError
-from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery, Relation, ScanFile, Write, WrittenFile
-from rewriter.exec.spark import SparkEngine
+from rewriter.exec.spark.engine import SparkEngine
 
 Run = Callable[..., Rows]
 T = "2013-01-02 03:04:05"
@@ -116,6 +116,7 @@ def _python(type_name: str, text: str | None) -> object:
     return text == "true" if kind == "boolean" else readers[kind](text)  # type: ignore[operator]
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("by_path", [True, False], ids=["by_path", "by_value"])
 @pytest.mark.parametrize(("type_name", "texts"), TRAPS, ids=lambda v: v if isinstance(v, str) else v[0])
 def test_partition_values_are_the_catalogs(
@@ -401,6 +402,7 @@ def test_write_static_dynamic_and_mixed(engine: Engine, rows: Run, tmp_path: Pat
     ]  # fmt: skip
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize(("type_name", "texts"), TRAPS, ids=lambda v: v if isinstance(v, str) else v[0])
 def test_written_partition_values_are_canonical(
     engine: Engine, rows: Run, tmp_path: Path, type_name: str, texts: list[str | None]

@@ -1,4 +1,4 @@
-"""A whole ETL script as people of Hive and Spark write them runs unchanged, and answers the same on every engine."""
+"""A whole ETL script of Hive and Spark runs unchanged, with the same results on every engine."""
 
 from __future__ import annotations
 
@@ -156,6 +156,6 @@ def test_rollups_of_a_script(session: Session, tmp_path: Path) -> None:
             f"GROUP BY country, date_format(ts, '{layout}')"
         )
         assert rows(session, cube) == expected, period
-    # Late data of a day that was rolled up: no answer passes it over.
+    # Late data of a day that was rolled up: no result omits it.
     session.execute("INSERT INTO hourly PARTITION (h='2024-01-30-07') VALUES ('US', 0.25, 1)")
     assert rows(session, cube) == [("DE", Decimal("9.00"), 2), ("US", Decimal("12.75"), 3)]

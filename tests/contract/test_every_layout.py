@@ -1,4 +1,4 @@
-"""Whatever the layouts of a fact's tables, it answers what it does under the default ones, from as many partitions.
+"""With any layouts of its tables, a fact has the results of the default layouts, from as many partitions.
 
 One history, with holes, periods of several partitions, rows of NULL time, outdated and dropped partitions, is told
 under every layout and with all periods in one table; each must give the rows, coverage and findings of the default.
@@ -14,11 +14,11 @@ import pytest
 
 from rewriter.errors import DataError, Error
 from rewriter.exec.engine import Engine
-from rewriter.planner.literals import timestamp_literal
+from rewriter.planner.text.literals import timestamp_literal
 from rewriter.session import Session
-from rewriter.timeline.bounds import parse_instant
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod as P
+from rewriter.timeline.time_bounds import parse_instant
 
 #: The layouts of a fact by period, in the order of the tables' columns: name, type and, where there is one, pattern.
 Layouts = dict[P, str]
@@ -59,14 +59,14 @@ LAYOUTS: dict[str, Layouts] = {
         P.MONTHLY: "mo tinyint MM; y string yyyy",
     },
 }
-#: All periods in one table, where their values tell them apart.
+#: All periods in one table, where their values distinguish them.
 TOGETHER = {"strings together": "dt string", "numbers together": "dt bigint"}
 PERIODS = [(P.HOURLY, P.DAILY), (P.DAILY, P.WEEKLY, P.MONTHLY), (P.DAILY, P.MONTHLY)]
 LISTED = "'a', 'b'"
 
 
 class World:
-    """A fact of some periods, told by statements. ``columns`` are those of time in the order of each table's."""
+    """A fact of some periods, as statements. ``columns`` are those of time in the order of each table's."""
 
     def __init__(self, session: Session, periods: Sequence[P], name: str, *, parted: bool) -> None:
         self._session = session
@@ -236,11 +236,13 @@ def check(engine: Engine, folder: Path, seed: int, names: Sequence[str], length:
             assert one == wanted, f"seed {seed}, {name}, answer {place}"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(2 * len(PERIODS)))
 def test_every_layout_answers_as_the_default_ones_do(duckdb: Engine, tmp_path: Path, seed: int) -> None:
     check(duckdb, tmp_path, seed, [*LAYOUTS, *TOGETHER][seed % 2 :: 2], 44)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", [0, 3])
 def test_many_periods_that_are_not_in_key_order(duckdb: Engine, tmp_path: Path, seed: int) -> None:
     check(duckdb, tmp_path, seed, ["unordered", "columns in another order"], 130)
@@ -301,6 +303,7 @@ def test_more_histories(duckdb: Engine, tmp_path: Path, seed: int) -> None:
     check(duckdb, tmp_path, seed, [*LAYOUTS, *TOGETHER], 60)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_spark_answers_as_duckdb_does(spark: Engine, duckdb: Engine, tmp_path: Path, seed: int) -> None:
     names = [[*LAYOUTS][1::2], [*LAYOUTS][2::2]][seed] + [[*TOGETHER][1 - seed]]

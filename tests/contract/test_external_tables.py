@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rewriter.errors import Error
+from rewriter.errors import DataError, Error
 from rewriter.exec.engine import EngineQuery
-from rewriter.exec.spark import SparkEngine
+from rewriter.exec.spark.engine import SparkEngine
 from rewriter.session import Session
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def sql_text(text: str | None) -> str:
 
 
 def insert_all(session: Session) -> list[tuple[object, ...]]:
-    """Inserts a row for every text and for NULL; half of them have no number. Answers the rows."""
+    """Inserts a row for every text and for NULL; half of them have no number. Returns the rows."""
     written = [(i, text, None if i % 2 else i) for i, text in enumerate((*TEXTS, None))]
     values = (f"({a}, {sql_text(s)}, {'CAST(NULL AS INT)' if n is None else n})" for a, s, n in written)
     session.execute(f"INSERT INTO e VALUES {', '.join(values)}")
@@ -131,6 +132,7 @@ TYPES: dict[str, list[object]] = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("writer", ["ours", "duckdb", "spark"])
 def test_columns_of_other_types(session: Session, spark: SparkEngine, tmp_path: Path, type: str, writer: str) -> None:
@@ -245,6 +247,46 @@ def test_nested_columns_of_json_are_read(spark: SparkEngine, tmp_path: Path) -> 
         exploded = rows(session, "SELECT a, tag FROM j LATERAL VIEW explode(tags) e AS tag ORDER BY tag NULLS LAST")
         assert exploded == [(1, "7"), (1, "x"), (1, "y,z"), (1, None)]
         (folder / "two.json").write_text('{"a": 3, "tags": "none"}\n')
-        # Whoever took such a row for NULL would answer what the file does not say.
+        # Reading such a row as NULL would return a value that the file does not contain.
         with pytest.raises(Error, match="CANNOT_PARSE_JSON_FIELD"):
             rows(session, "SELECT tags FROM j WHERE p = 'x'")
+
+
+#: Types, a text that fits, and one that does not.
+MISFITS = [
+    ("INT", "1", "x"),
+    ("INT", "1", "99999999999"),
+    ("TINYINT", "1", "300"),
+    ("DATE", "2013-01-01", "2013-99-01"),
+    ("TIMESTAMP", "2013-01-01 00:00:00", 'it\'s "noon"'),
+    ("DECIMAL(3,1)", "1.5", "1234"),
+]
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_value_that_does_not_fit_its_column_is_told_with_its_place(
+    session: Session, tmp_path: Path, format: str
+) -> None:
+    for number, (type, fitting, misfit) in enumerate(MISFITS):
+        folder = tmp_path / f"files-{number}"
+        folder.mkdir()
+        for name, values in (("good", [fitting]), ("bad", [fitting, misfit])):
+            rows = [{"k": misfit, "v": value} for value in values]
+            if format == "json":
+                text = "".join(f"{json.dumps(row)}\n" for row in rows)
+            else:
+                quoted = ['"{}","{}"'.format(*(one.replace('"', '""') for one in row.values())) for row in rows]
+                text = "\n".join(["K,V", *quoted, ""])
+            (folder / f"{name}.{format}").write_text(text)
+        session.execute(f"CREATE TABLE t{number} (k STRING, v {type}) USING {format} LOCATION '{folder}'")
+        with pytest.raises(DataError) as caught:
+            session.execute(f"SELECT v FROM t{number}").fetch()
+        line = 3 if format == "csv" else 2
+        place = f"It is in the column v in line {line} of the file {folder}/bad.{format}."
+        assert place in caught.value.message
+        assert caught.value.object == f"{folder}/bad.{format}"
+        assert caught.value.sqlstate in ("22018", "22003")
+    # A cast in the query itself is the query's own error.
+    with pytest.raises(DataError) as caught:
+        session.execute("SELECT CAST(k AS INT) FROM t3").fetch()
+    assert "in line" not in caught.value.message

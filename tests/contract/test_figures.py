@@ -1,4 +1,4 @@
-"""ANALYZE counts the same on every engine, whatever the type; and DESCRIBE QUERY answers the same types."""
+"""ANALYZE counts the same on every engine, for every type; and DESCRIBE QUERY returns the same types."""
 
 from __future__ import annotations
 

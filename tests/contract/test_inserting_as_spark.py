@@ -1,7 +1,7 @@
-"""INSERT as Spark 4.3 answered it (reference/spark-4.3-partition-dml-and-types.txt), on both engines.
+"""INSERT with the results of Spark 4.3 (reference/spark-4.3-partition-dml-and-types.txt), on both engines.
 
-Each step is a statement and what Spark said to it: rows, the condition of its error, or nothing. Where we answer
-otherwise on purpose, what Spark said stands behind it.
+Each step is a statement and its result on Spark: rows, the condition of its error, or nothing. If our result
+differs on purpose, Spark's result follows it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rewriter.errors import Error
+from rewriter.exec.spark.engine import SparkEngine
 from rewriter.session import Session
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -180,8 +181,8 @@ def test_load_data(session: Session, tmp_path: Path) -> None:
     assert said(session, "SELECT * FROM c ORDER BY id") == ["1|a", "2|NULL"]
 
 
-def test_a_random_source_is_read_once(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    with Session(tmp_path / "warehouse", request.getfixturevalue("spark")) as session:
+def test_a_random_source_is_read_once(tmp_path: Path, spark: SparkEngine) -> None:
+    with Session(tmp_path / "warehouse", spark) as session:
         session.execute("CREATE TABLE raw (id INT, items ARRAY<STRING>)")
         session.execute("INSERT INTO raw SELECT 1, array('x', 'y') UNION ALL SELECT 2, array('z')")
         session.execute(

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from rewriter.errors import ConflictError, Error, NotSupportedError
-from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
 
 
@@ -26,7 +26,7 @@ def rows(session: Session, sql: str) -> list[tuple[object, ...]]:
     return session.execute(sql).fetch()
 
 
-#: Type, old value, new value, a condition that only the new value satisfies, and what is answered.
+#: Type, old value, new value, a condition that only the new value satisfies, and its result.
 TYPES = [
     ("STRING", "'plain'", "'é中 /=%+ \\'x'", "p LIKE 'é%'", "é中 /=%+ 'x"),
     ("INT", "7", "-12", "p < 0", -12),
@@ -47,7 +47,7 @@ def test_a_renamed_partition_has_its_new_value(session: Session) -> None:
         session.execute(f"CREATE TABLE {table} (x INT) PARTITIONED BY (k STRING, p {type_name})")
         session.execute(f"INSERT INTO {table} PARTITION (k='a', p={old}) VALUES (1), (2)")
         session.execute(f"ALTER TABLE {table} PARTITION (k='a', p={old}) RENAME TO PARTITION (k='b', p={new})")
-        # The old name is free again, and files that spell the new one stand beside those that do not.
+        # The old name is free again. Some files spell the new name, others do not.
         session.execute(f"INSERT INTO {table} PARTITION (k='a', p={old}) VALUES (3)")
         session.execute(f"INSERT INTO {table} PARTITION (k='b', p={new}) VALUES (4)")
         moved = [(1, "b", value), (2, "b", value), (4, "b", value)]
@@ -111,7 +111,10 @@ def test_directories_of_external_tables_move(session: Session, tmp_path: Path) -
 
 def test_directories_that_somebody_else_reads_stay(session: Session, tmp_path: Path) -> None:
     for name, place in (("one", "one"), ("again", "one"), ("two", "two")):
-        session.execute(f"CREATE EXTERNAL TABLE {name} (x INT) PARTITIONED BY (c STRING) LOCATION '{tmp_path}/{place}'")
+        session.execute(
+            f"CREATE EXTERNAL TABLE {name} (x INT) PARTITIONED BY (c STRING) LOCATION '{tmp_path}/{place}' "
+            "TBLPROPERTIES ('rewriter.shared_location' = 'true')"
+        )
     session.execute("INSERT INTO one VALUES (1, 'a'), (2, 'b')")
     session.execute(f"ALTER TABLE two ADD PARTITION (c='p') LOCATION '{tmp_path}/one/c=b'")
     before = sorted(tmp_path.rglob("*"))
@@ -127,7 +130,7 @@ def test_directories_that_somebody_else_reads_stay(session: Session, tmp_path: P
         with pytest.raises(Error) as caught:
             session.execute(sql)
         assert (caught.value.condition, caught.value.position is not None) == (condition, True)
-    with pytest.raises(Error, match="no name that a directory can have"):
+    with pytest.raises(Error, match="not a valid directory name"):
         session.catalog.rename_partition("one", ("a",), ("x" * 300,))
     (tmp_path / "one" / "c=n").mkdir()
     (tmp_path / "one" / "c=n" / "unknown").write_text("x")
@@ -176,13 +179,13 @@ def test_who_began_before_a_directory_moved_fails_and_loses_nothing(
     with pytest.raises(ConflictError):
         session.execute("INSERT OVERWRITE one PARTITION (c='a') VALUES (3)")
     assert sorted((tmp_path / "one").rglob("*.parquet")) == files
-    # INTO is run anew by itself, and makes the partition again.
+    # INTO is run again separately, and creates the partition again.
     monkeypatch.setattr(session.catalog, "snapshot", _once(old, session.catalog.snapshot))
     session.execute("INSERT INTO one PARTITION (c='a') VALUES (3)")
     assert rows(session, "SELECT * FROM one ORDER BY x") == [(1, "n"), (2, "b"), (3, "a")]
 
 
 def _once(old, snapshot):  # type: ignore[no-untyped-def]
-    """A ``snapshot`` method that answers the old one first."""
+    """A ``snapshot`` method that returns the old one first."""
     answers = iter([old])
     return lambda *session: next(answers, None) or snapshot(*session)

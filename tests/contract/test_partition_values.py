@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as some
 
-from rewriter.catalog.models import WRITE_ID_LEVEL, Column
-from rewriter.catalog.values import LONGEST_NAME, canonical, parse_partition_name, partition_name
+from rewriter.catalog.keys.values import LONGEST_NAME, canonical, parse_partition_name, partition_name
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
 from rewriter.errors import DataError, Error, NotSupportedError
 from rewriter.exec.engine import Engine
-from rewriter.grammar.render import quote
+from rewriter.grammar.unparse import quote
 from rewriter.session import Session
 
 PIECES = [
@@ -134,7 +134,7 @@ class Stage:
     def tree(self) -> set[str]:
         """All files below the root but the catalog's own."""
         found = (path.relative_to(self.root) for path in self.root.rglob("*") if not path.is_dir())
-        return {str(path) for path in found if not path.name.startswith("catalog.db")}
+        return {str(path) for path in found if not path.name.startswith(("catalog.db", "warehouse.json"))}
 
     def state(self) -> tuple[list[tuple[object, ...]], set[str]]:
         return self.rows("SHOW PARTITIONS t"), self.tree()
@@ -153,7 +153,7 @@ class Stage:
 def journey(stage: Stage, kind: str, text: str, external: bool) -> None:
     column = Column("p", kind)
     stage.session.execute("DROP TABLE IF EXISTS t")
-    location = stage.root / "w" / f"outside-{len(list(stage.root.joinpath('w').glob('outside-*')))}"
+    location = stage.root / "outside" / str(len(list(stage.root.joinpath("outside").glob("*"))))
     where = f" LOCATION {quote(str(location))}" if external else ""
     stage.session.execute(f"CREATE TABLE t (x INT) PARTITIONED BY (p {kind}){where}")
     (_, *rest) = next(row for row in stage.rows("DESCRIBE EXTENDED t") if row[0] == "Location")
@@ -163,7 +163,7 @@ def journey(stage: Stage, kind: str, text: str, external: bool) -> None:
     literal = quote(text)
 
     static = stage.attempt(f"INSERT INTO t PARTITION (p = {literal}) VALUES (1)")
-    # DuckDB has no CHAR and VARCHAR in queries, and the store assignment knows them.
+    # DuckDB has no CHAR and VARCHAR in queries, but the store assignment has them.
     value = literal if "char" in kind else f"CAST({literal} AS {kind})"
     dynamic = stage.attempt(f"INSERT INTO t PARTITION (p) SELECT 2, {value}")
     written = ([] if static else [(1,)]) + ([] if dynamic else [(2,)])
@@ -233,6 +233,7 @@ def stage_of(engine: Engine, root: Path) -> Iterator[Stage]:
     (root / "beside").mkdir()
     (root / "beside" / "untouched").write_text("x")
     with Session(root / "w", engine) as session:
+        session.execute("CREATE TABLE t (x INT)")
         yield Stage(session, root)
 
 

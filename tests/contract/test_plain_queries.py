@@ -1,4 +1,4 @@
-"""A query that names no cube answers what plain Spark answers to the same text: rows, types and column names.
+"""A query without a cube has the result of plain Spark for the same text: rows, types and column names.
 
 Plain Spark is the same session, with the table as a view under its own name.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.exec.spark import SparkEngine
+from rewriter.exec.spark.engine import SparkEngine
 from rewriter.session import Session
 
 QUERIES = r"""
@@ -71,6 +71,7 @@ def session(spark: SparkEngine, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield opened
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("query", list(_queries()))
 def test_plain_queries_answer_as_in_plain_spark(query: str, session: Session, spark: SparkEngine) -> None:
     from pyspark.sql import SparkSession

@@ -1,6 +1,6 @@
 """Tricky scopes: joins of all kinds, subqueries, CTEs and correlation, compared with plain SQL over the base rows.
 
-Each query runs twice, with all periods and with hours alone, and must answer what plain SQL answers in DuckDB over the
+Each query runs twice, with all periods and with hours alone, and must return the rows of plain SQL in DuckDB over the
 base rows, where COUNT is written out as the sum of the measure that counts (``semantics.md``, rules 1 and 4). Periods
 are compared, too, so that nothing is right only because it always reads hours.
 """
@@ -154,7 +154,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[engine.DuckDBPyConnection]:
-    """The base rows as ordinary tables; ``ev`` is the number of events that a row of flights stands for."""
+    """The base rows as ordinary tables; ``ev`` is the number of events that a row of flights represents."""
     connection = engine.connect()
     connection.execute("SET TimeZone = 'UTC'")
     for name, (columns, found) in TABLES.items():
@@ -213,7 +213,7 @@ def comparable(rows: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
 
 
 def asked(session: Session, sql: str, periods: str) -> tuple[list[tuple[object, ...]], bool]:
-    """The answer, and whether anything coarser than hours was read for it."""
+    """Returns the result, and True if anything coarser than hours was read for it."""
     session.execute(f"SET rewriter.periods = '{periods}'")
     result = session.execute(spelled(sql))
     parts = [part.period for one in result.coverage.references for part in one.parts]
@@ -479,9 +479,15 @@ REFUSED = [
         "count rows, not events",
     ),
     ("SELECT COUNT(carrier, dest) FROM flights WHERE {W}", "count rows, not events"),
-    ("SELECT x.*, COUNT(*) OVER () AS c FROM (SELECT carrier FROM flights WHERE {W}) x", "beside \\*"),
-    ("SELECT * FROM (SELECT carrier, dest FROM flights WHERE {W}) x GROUP BY ALL HAVING COUNT(*) > 2", "beside \\*"),
-    ("SELECT *, COUNT(*) OVER () AS c FROM dim d LEFT JOIN flights f ON d.carrier = f.carrier AND {W:f}", "beside \\*"),
+    ("SELECT x.*, COUNT(*) OVER () AS c FROM (SELECT carrier FROM flights WHERE {W}) x", "with \\* are not supported"),
+    (
+        "SELECT * FROM (SELECT carrier, dest FROM flights WHERE {W}) x GROUP BY ALL HAVING COUNT(*) > 2",
+        "with \\* are not supported",
+    ),
+    (
+        "SELECT *, COUNT(*) OVER () AS c FROM dim d LEFT JOIN flights f ON d.carrier = f.carrier AND {W:f}",
+        "with \\* are not supported",
+    ),
     ("SELECT COUNT(*) FROM flights TABLESAMPLE (50 PERCENT)", "TABLESAMPLE"),
     ("SELECT flights.dest FROM (SELECT carrier FROM flights) flights", "no column dest"),
     (

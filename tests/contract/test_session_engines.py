@@ -1,4 +1,4 @@
-"""The same statements give the same answers on every engine: the way of one insert and one query, end to end."""
+"""The same statements have the same results on every engine: one insert and one query, end to end."""
 
 from __future__ import annotations
 

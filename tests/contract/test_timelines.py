@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.timeline.bitmap_timeline import BitmapPartitionTimeline
-from rewriter.timeline.ends_and_holes_timeline import EndsAndHolesPartitionTimeline
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
-from rewriter.timeline.store_all_timeline import StoreAllPartitionTimeline
-from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+from rewriter.timeline.kinds.bitmap import BitmapPartitionTimeline
+from rewriter.timeline.kinds.ends_and_holes import EndsAndHolesPartitionTimeline
+from rewriter.timeline.kinds.store_all import StoreAllPartitionTimeline
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 KINDS: list[Callable[[Iterable[OrdinalRange]], PartitionTimeline]] = [
     EndsAndHolesPartitionTimeline,

@@ -1,6 +1,6 @@
-"""DuckDB answers what Spark answers: every entry of the allow-list, evaluated on both.
+"""DuckDB returns the results of Spark: every entry of the allow-list, evaluated on both.
 
-Values, types and column names must be equal. What is not on the list is refused (``tests/unit/exec``).
+Values, types and column names must be equal. All other constructs are refused (``tests/unit/exec``).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from contract.proof_queries import ANSWERED, APPROXIMATE, FAILING
 from contract.proofs import query, relations
 
 from rewriter.errors import Error
-from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Relation
-from rewriter.exec.spark import SparkEngine
+from rewriter.exec.spark.engine import SparkEngine
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,7 @@ def test_expressions(
     assert different == []
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("sql", ANSWERED)
 def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, found: tuple[Relation, ...], sql: str) -> None:
     ours, theirs = (engine.execute(query(sql, found)).read_all() for engine in (duckdb, spark))
@@ -77,6 +78,7 @@ def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, found: tuple[Relat
             assert one == two or math.isclose(one, two, rel_tol=1e-12)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("sql", FAILING)
 def test_values_at_fault(spark: SparkEngine, duckdb: DuckDBEngine, found: tuple[Relation, ...], sql: str) -> None:
     conditions = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from collections import Counter
@@ -15,7 +16,7 @@ from pathlib import Path
 from rewriter.exec.engine import Engine
 
 from .caution import causes
-from .checking import Answer, Question, Wrong, base_period, check
+from .checking import Answer, Question, Wrong, base_period, check, check_states
 from .generator import WEIGHTS, Generator
 from .histories import NOW, History, begin, load, step
 from .queries import asked
@@ -33,6 +34,7 @@ class Campaign:
     steps: int = 6
     weights: Mapping[str, int] = field(default_factory=lambda: dict(WEIGHTS))
     shrink: bool = True
+    numeric: bool = False
 
 
 @dataclass
@@ -48,7 +50,7 @@ class Tally:
     failures: list[str] = field(default_factory=list)
 
     def note(self, history: History, question: Question, answer: Answer) -> None:
-        """Counts one answer."""
+        """Counts one result."""
         self.asked += 1
         self.caution.update(causes(history.schema, question.query, answer))
         if answer.refusal:
@@ -77,7 +79,7 @@ class Tally:
 
     @property
     def refused(self) -> int:
-        """Questions that were not answered, though they could have been."""
+        """Queries that were refused, although they could have had a result."""
         return sum(count for refusal, count in self.refusals.items() if not Answer(refusal).right)
 
     def report(self) -> str:
@@ -92,10 +94,17 @@ class Tally:
         return "\n".join([*lines, *(f"{count:6} {kind}" for kind, count in kinds.most_common())])
 
 
-def run(seeds: Iterable[int], campaign: Campaign, folder: Path, processes: int = 2) -> Tally:
-    """All seeds, in processes of their own. Golden files of failures are left in ``folder``."""
+def run(seeds: Iterable[int], campaign: Campaign, folder: Path, processes: int | None = None) -> Tally:
+    """All seeds. Golden files of failures are left in ``folder``.
+
+    Two ``processes`` share the seeds; in a process of ``pytest -n``, which has others beside it, one is enough.
+    """
     total = Tally()
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    if (processes or (1 if "PYTEST_XDIST_WORKER" in os.environ else 2)) == 1:
+        for seed in seeds:
+            total.add(run_seed(seed, campaign, folder))
+        return total
+    with ProcessPoolExecutor(processes or 2, mp_context=get_context("spawn")) as pool:
         for tally in pool.map(partial(run_seed, campaign=campaign, folder=folder), seeds):
             total.add(tally)
     return total
@@ -111,14 +120,15 @@ def run_seed(
     place = folder / f"seed_{seed}"
     place.mkdir(parents=True)
     rng, tally = random.Random(seed), Tally()
-    history = begin(random_schema(rng), place / "warehouse", catalog)
+    history = begin(random_schema(rng, numeric=campaign.numeric), place / "warehouse", catalog)
     reference = Reference(place)
     asking = history.open(engine) if engine is not None else history.connection
     try:
-        load(history, rng)
+        load(history, rng, complete=0.7)
         for _ in range(campaign.rounds):
             for _ in range(campaign.steps):
                 step(history, rng)
+            check_states(history)
             reference.load(history)
             generator = Generator(history.schema, rng, NOW, campaign.weights)
             for _ in range(campaign.queries // campaign.rounds):

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rewriter.planner.plan import ReferencePlan
+from rewriter.planner.model.plan import ReferencePlan
 
 from .checking import Answer, base_period, candidates
 from .queries import Cube, Expectation, Query, asked, expectations
@@ -60,7 +60,7 @@ def report(found: Counter[str]) -> str:
 
 
 def share(found: Counter[str]) -> float:
-    """Of the answered additive uses of a cube, the share that rollups served."""
+    """The share of additive uses of a cube that read rollups."""
     answered = sum(count for cause, count in found.items() if not cause.startswith("refused"))
     return found[SERVED] / answered if answered else 0.0
 

@@ -1,4 +1,4 @@
-"""Asks a question of a history and compares the answer with that of plain SQL over the model's base rows."""
+"""Runs a query over a history and compares the result with that of plain SQL over the model's base rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import rewriter
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, ParseError
-from rewriter.planner.plan import Plan, ReferencePlan
+from rewriter.planner.model.plan import Plan, ReferencePlan
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -27,7 +27,7 @@ from .reference import Reference, Rows, relation_name
 from .schemas import CubeSchema, FactSchema, quoted
 
 #: Refusals that are right: no fact has the columns, or a range of ``time_range_in`` cuts periods.
-#: The last two are plain Spark's, of queries that DuckDB answers.
+#: The last two are plain Spark's, for queries that DuckDB can run.
 RIGHT_REFUSALS = (
     "NO_CANDIDATE_FACT",
     "UNALIGNED_TIME_RANGE",
@@ -46,7 +46,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """How a question was answered. ``refusal`` is why not; ``plans`` are those of each mention of a cube."""
+    """The result of a query. ``refusal`` is the reason if there is none; ``plans`` has one plan for each reference to a
+    cube.
+    """
 
     refusal: str = ""
     missing: bool = False
@@ -54,12 +56,14 @@ class Answer:
 
     @property
     def right(self) -> bool:
-        """Whether it was answered, or could not be."""
+        """True if it has a result, or could not have one."""
         return not self.refusal or self.refusal.startswith(RIGHT_REFUSALS)
 
 
 class Wrong(AssertionError):
-    """An answer that is not that of the base rows, or an exception that is none of ours. ``kind`` is which."""
+    """A result that differs from that of the base rows, or an exception that is not ours. ``kind`` distinguishes
+    them.
+    """
 
     def __init__(self, kind: str, told: str) -> None:
         super().__init__(f"{kind}\n{told}")
@@ -68,7 +72,7 @@ class Wrong(AssertionError):
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was typed, what a connection answered, and by which plans; ``missing`` is what strictness complained of."""
+    """The text of a query, its result and its plans; ``missing`` is the range that strict mode reported."""
 
     text: str
     answer: Rows
@@ -78,7 +82,8 @@ class _Asked:
 
 
 def check(history: History, reference: Reference, question: Question, connection: rewriter.Connection) -> Answer:
-    """Asserts that the answer is right where all is there, and with what is there where something is missing.
+    """Asserts that the result is correct if all partitions exist, and correct for the existing ones if some are
+    missing.
 
     Raises ``Wrong``. The connection is strict before and after.
     """
@@ -107,6 +112,9 @@ def check(history: History, reference: Reference, question: Question, connection
             hidden = _hidden(history.models[mention[1].name], mention[1], one)
             if hidden:
                 raise wrong("missing, though it is there", hidden)
+            elsewhere = _closed_elsewhere(history.models[mention[1].name], mention[1], one)
+            if elsewhere:
+                raise wrong("an open end was closed elsewhere", elsewhere)
             unfinished = _unfinished(history.models[mention[1].name], one)
             if unfinished:
                 raise wrong("read, though it is not there as a whole", unfinished)
@@ -126,8 +134,26 @@ def check(history: History, reference: Reference, question: Question, connection
     return Answer(missing=bool(found.missing), plans=found.plans)
 
 
+def check_states(history: History) -> None:
+    """Asserts that doubtful rollups are not fresh, and that those are which certainly say what the base says."""
+    snapshot = history.connection.session.catalog.snapshot()
+    lines = {
+        (stored.table, period.kind): snapshot.timeline(stored.table, period, stored.time)
+        for fact in snapshot.facts()
+        for stored in fact.tables
+        for period in stored.layouts
+    }
+    for model in history.models.values():
+        facts = {fact.name: fact for fact in model.cube.facts}
+        for wanted, places in ((True, model.fresh), (False, model.doubtful)):
+            for name, period, ordinal in places:
+                if lines[facts[name].table(period), period.kind].exists(ordinal) is not wanted:
+                    told = f"{period.name} {period.start(ordinal)} of {name} is {'not ' * wanted}fresh"
+                    raise Wrong("another freshness", _told(history, told))
+
+
 def expected(history: History, reference: Reference, question: Question, connection: rewriter.Connection) -> Rows:
-    """The right answer; of what is there, if the connection says that something is missing."""
+    """Returns the correct result; that of the existing partitions if the connection reports missing ones."""
     plans: tuple[tuple[ReferencePlan, ...], ...] = ()
     missing = False
     with suppress(Exception):
@@ -218,6 +244,8 @@ def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan] = (), 
     start, end = model.extent(facts)
     time = quoted(model.cube.time)
     missing: RangeSet = plans[0].missing if plans else RangeSet.EMPTY
+    # What lies beyond an open end has no rows, nor an end that could be written.
+    missing = missing & RangeSet.of_bounds([(start, end)] if start < end else [])
     tests = [f"({time} >= {timestamp(start)} AND {time} < {timestamp(end)})"]
     tests += [f"NOT ({time} >= {timestamp(one.start)} AND {time} < {timestamp(one.end)})" for one in missing]
     # Base rows are those of the fact that is read alone, if it is one of those which begin finest.
@@ -225,7 +253,7 @@ def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan] = (), 
     base = base_period(model.cube, mention, plans)
     alone = [f for f in facts if f.base is base and (f in model.cube.coarse or (f.merged and {f.name} == read))]
     rows = relation_name(model.cube, *alone)
-    # No window holds a row without a time. What is not additive is answered by one fact that begins finest.
+    # No window contains a row without a time. A query that is not additive reads one fact with the finest base.
     mixed = not any(plan.reasons for plan in plans)
     timeless = any(fact.window == (None, None) for fact in facts if mixed or fact.base is base)
     chosen = [f"({' AND '.join(tests)})", *([f"{time} IS NULL"] if timeless else [])]
@@ -255,13 +283,27 @@ def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:
     return ""
 
 
+def _closed_elsewhere(model: Model, mention: Cube, plan: ReferencePlan) -> str:
+    """An open end that a plan does not say to be where all that is there begins or ends; ``""`` where there is none."""
+    extent = model.extent(candidates(model.cube, mention, [plan]))
+    told = (plan.open_begin, plan.open_end)
+    wrong = [end for end, right in zip(told, extent, strict=True) if end is not None and end.at != right]
+    return f"{wrong} instead of {extent}" if wrong else ""
+
+
 def _unfinished(model: Model, plan: ReferencePlan) -> str:
-    """A period that a plan reads and that is not whole, or not valid; ``""`` where there is none."""
+    """A period that a plan reads and that is not whole, not valid or not proven; ``""`` where there is none."""
     facts = {fact.name: fact for fact in model.cube.facts}
     for part in plan.parts:
         period = facts[part.fact].of_kind(part.period.kind)
         there = model.valid(facts[part.fact], period)
         lacking = [o for ordinals in part.ranges for o in range(ordinals.start, ordinals.end) if o not in there]
+        lacking += [
+            o
+            for ordinals in part.ranges
+            for o in range(ordinals.start, ordinals.end)
+            if (part.fact, period, o) in model.doubtful
+        ]
         if lacking:
             return f"{period.name} {period.start(lacking[0])} of {part.fact}"
     return ""
@@ -285,7 +327,7 @@ def _told(history: History, text: str, plan: str = "", sql: str = "") -> str:
 
 
 def difference(first: list[Any], second: list[Any]) -> str:
-    """The rows that only one of two answers has."""
+    """Returns the rows that only one of two results has."""
     one, other = Counter(map(repr, first)), Counter(map(repr, second))
     surplus, lacking = list((one - other).elements()), list((other - one).elements())
     return f"surplus: {', '.join(surplus[:8])}\nlacking: {', '.join(lacking[:8])}"

@@ -105,7 +105,7 @@ _TIME_FUNCTIONS: tuple[tuple[str, str, UpdatePeriod | None], ...] = (
 )
 
 
-#: The same in a zone: what is asked, and what it means.
+#: The same in a zone: the query and its meaning.
 _ZONED_FUNCTIONS: tuple[tuple[str, str, str, UpdatePeriod | None], ...] = (
     ("date_trunc('day', {t})", "{rw_day}", "timestamp", P.DAILY),
     ("date_trunc('MONTH', {t})", "{rw_month}", "timestamp", P.MONTHLY),
@@ -173,6 +173,9 @@ def _changed(rng: random.Random, scope: Scope, column: Offered) -> Expr:
         "date": (made("int", "year(", c, ")"), made("date", "date_add(", c, ", 1)")),
         "boolean": (made("boolean", "NOT ", c),),
     }
+    if column.role == "dimension":
+        # The two zeros are distinguished.
+        special["double"] = (made("string", "CAST(", c, " AS STRING)", rows=True),)
     return rng.choice((*general, *special.get(c.type, ()), *special.get(c.type, ())))
 
 
@@ -431,4 +434,4 @@ def _measure(rng: random.Random, scope: Scope, *aggregates: str) -> Offered | No
 
 
 def _sum_type(type_: str) -> str:
-    return "double" if type_ == "double" else "number" if type_ == DECIMAL else "bigint"
+    return "double" if type_ in ("double", "float") else "number" if type_ == DECIMAL else "bigint"

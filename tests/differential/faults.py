@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from . import plants, plants_of_time
+from . import plants, plants_of_proof, plants_of_time
 from .plants import Plant
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault, and what steers the generator to it: shapes of queries, and what a ``Generator`` is told besides.
+    """A fault, and what steers the generator to it: shapes of queries, and further settings of a ``Generator``.
 
     With ``steps`` histories are made anew, with the fault in place and of these steps, of ``seeds`` if any. With
-    ``seeds`` alone they are made without it. ``mixed`` schemas are all that there may be.
+    ``seeds`` alone they are made without it. ``mixed`` schemas are all that there may be, ``numeric`` ones have
+    counters, sums of FLOAT and two zeros. ``states`` are compared besides, where no answer is wrong.
     """
 
     name: str
@@ -27,6 +28,8 @@ class Fault:
     steps: Mapping[str, int] | None = None
     seeds: tuple[int, ...] = ()
     mixed: bool = False
+    numeric: bool = False
+    states: bool = False
 
 
 PLAIN = {"aggregate": 1}
@@ -38,9 +41,17 @@ MIXING = {"drop_many": 2, "into": 1, "many": 1}
 WRITES = {"refresh": 2, "into": 3, "overwrite": 2}
 #: Partitions of divided periods go, below rollups and from them.
 PARTS = {"drop_part": 4, "refresh_all": 1}
+#: The newest base period is not whole in a divided table, and rollups over it are gone, or outdated.
+UNFINISHED, OUTRUN = {"newest": 1, "drop_rollup": 3}, {"newest": 2, "newest_rollup": 1}
+#: Rollups that are proven and others, one each from a statement of its own.
+DERIVED, ACCEPTED, MARKED = {"derive": 1}, {"derive": 3, "accept": 1}, {"drop": 1, "mark_complete": 2, "refresh_all": 1}
 #: Schemas with days that fields or columns name; with weeks alone; with a second time and rollups; with a zone whose
 #: clocks change.
 DATED, WEEKLY, TWICE, ZONED = (874,), (621, 848), (630, 725), (634, 869)
+#: Schemas whose first cube has no COUNT measure, with rollups: proven ones, and TRUSTED ones.
+UNCOUNTED = (551, 521)
+#: Schemas of each kind of counters, with rollups.
+NUMERIC = (510, 538, 515, 552)
 
 
 def _objection(name: str, text: str, *single: str, **shapes: int) -> Fault:
@@ -51,10 +62,20 @@ def _mixed(plant: Plant, *seeds: int, steps: Mapping[str, int] | None = None) ->
     return Fault(plant.__name__, plant, PLAIN, steps=steps, seeds=seeds, mixed=True)
 
 
+def _numeric(plant: Plant, steps: Mapping[str, int] = WRITES) -> Fault:
+    return Fault(plant.__name__, plant, PLAIN, steps=steps, seeds=NUMERIC, numeric=True)
+
+
+def _proof(plant: Plant, steps: Mapping[str, int] = DERIVED, seeds: tuple[int, ...] = ()) -> Fault:
+    return Fault(plant.__name__, plant, PLAIN, steps=steps, seeds=seeds)
+
+
 FAULTS = (
-    _objection("rows", "answers rows", rows=1),
+    _objection("rows", "returns rows", rows=1),
     _objection("count_of_a_measure", "COUNT of a measure counts", "count"),
-    _objection("count_without_a_counter", "declares no COUNT measure", "events"),
+    replace(
+        _objection("count_without_a_counter", "declares no COUNT measure", "events"), steps=WRITES, seeds=UNCOUNTED
+    ),
     _objection("sum_of_a_measure_plus_one", "this SUM is not", "plus_one"),
     _objection("sum_of_a_function", "this SUM is not", "modulo", "absolute", "tested"),
     _objection("sum_of_an_extreme", "this SUM is not", "of_extreme"),
@@ -65,13 +86,13 @@ FAULTS = (
     _objection("maximum_of_anything", "MAX is additive only", "maximum"),
     _objection("distinct_measures", "of a measure depends on single rows", "distinct_count"),
     _objection("distinct_sums", "aggregate is not known to be additive", "distinct_sum"),
-    Fault("bare_measures", plants.without_objection("stands outside an aggregate"), PLAIN, strange=0.6),
+    Fault("bare_measures", plants.without_objection("is used outside an aggregate"), PLAIN, strange=0.6),
     Fault("measures_decide", plants.measures_decide, PLAIN, additive=0.0, single=("by_measure",)),
     Fault(
-        "windows", plants.without_objection("window function", "outside an aggregate", "answers rows"), {"window": 1}
+        "windows", plants.without_objection("window function", "outside an aggregate", "returns rows"), {"window": 1}
     ),
     Fault("correlated_measures", plants.correlated_measures_are_free, {"correlated_measure": 1}),
-    _objection("stars", "* answers the measures", starred=1),
+    _objection("stars", "* returns the measures", starred=1),
     Fault("all_functions_are_scalar", plants.all_functions_are_scalar, PLAIN, additive=0.0, single=("random",)),
     Fault("coefficients_distribute", plants.coefficients_distribute, PLAIN, additive=0.0, single=("overflow",)),
     Fault(
@@ -119,7 +140,7 @@ FAULTS = (
         "dropped_parts_of_rollups",
         plants.dropped_parts_of_rollups_are_forgotten,
         PLAIN,
-        steps=PARTS,
+        steps={"drop_part": 1, "overwrite": 2, "refresh_fact": 2},
         seeds=(530, 588, 532),
     ),
     Fault("nothing_is_promised", plants.nothing_is_promised, PLAIN, steps=WRITES, seeds=(537, 521, 611, 589)),
@@ -129,6 +150,20 @@ FAULTS = (
     Fault("holes_are_covered", plants.holes_are_covered, PLAIN),
     Fault(
         "extent_of_what_serves", plants.extent_of_what_serves, PLAIN, additive=0.0, steps={"drop": 1, "drop_many": 2}
+    ),
+    Fault(
+        "open_ends_are_of_whole_periods",
+        plants.open_ends_are_of_whole_periods,
+        PLAIN,
+        steps=UNFINISHED,
+        seeds=(596, 571, 591),
+    ),
+    Fault(
+        "open_ends_are_of_fresh_periods",
+        plants.open_ends_are_of_fresh_periods,
+        PLAIN,
+        steps=OUTRUN,
+        seeds=(557, 568, 548, 591),
     ),
     Fault(
         "windows_are_ignored",
@@ -149,6 +184,20 @@ FAULTS = (
     Fault("shapes_do_not_matter", plants.shapes_do_not_matter, PLAIN),
     Fault("timeless_rows_are_lost", plants.timeless_rows_are_lost, PLAIN),
     Fault("all_facts_carry_all", plants.all_facts_carry_all, PLAIN),
+    _proof(plants_of_proof.doubts_are_ignored),
+    _proof(plants_of_proof.conditions_outside_are_not_read, {"derive_half": 1}),
+    _proof(plants_of_proof.places_are_not_checked),
+    _proof(plants_of_proof.measures_are_not_checked),
+    _proof(plants_of_proof.what_is_incomplete_is_fresh, {"derive": 1, "refresh_all": 1}),
+    replace(
+        _proof(plants_of_proof.what_is_registered_completes_nothing, {"newest_rollup": 1, "mark_complete": 1}),
+        states=True,
+    ),
+    _proof(plants_of_proof.what_differs_is_accepted, ACCEPTED),
+    _proof(plants_of_proof.what_was_dropped_is_marked_empty, MARKED),
+    _numeric(plants.the_first_counter_counts),
+    _numeric(plants.sums_of_float_are_rounded, {"refresh": 1, "refresh_all": 1}),
+    _numeric(plants.equal_values_are_the_same),
     _mixed(plants_of_time.days_and_months_change_places, *DATED, steps=WRITES),
     _mixed(plants_of_time.weeks_count_by_their_last_day, *WEEKLY),
     _mixed(plants_of_time.weeks_are_of_their_mondays_year, *WEEKLY),

@@ -159,7 +159,7 @@ class Generator:
         return Select(items, mention, where=self.where(scope), distinct=True)
 
     def rows(self) -> Select:
-        """Base rows themselves; what time means is nobody's guess then."""
+        """Base rows themselves, so the meaning of time is certain."""
         mention, scope = self.cube()
         if self.rng.random() < 0.2:
             shown = ", ".join(quoted(one.name) for one in scope.columns)
@@ -174,7 +174,7 @@ class Generator:
         return replace(block, order=tuple(f"{n + 1}{self.rng.choice(('', ' DESC'))}" for n in range(count)))
 
     def limited(self) -> Select:
-        """ORDER BY all columns makes LIMIT an answer, not a choice; a subquery above sees what is left."""
+        """ORDER BY all columns makes LIMIT deterministic; an outer subquery reads the remaining rows."""
         block = replace(self.ordered(), limit=self.rng.randrange(1, 5))
         if self.rng.random() < 0.5:
             return block
@@ -187,7 +187,7 @@ class Generator:
         )
 
     def above_rows(self) -> Select:
-        """An aggregate over some base rows: LIMIT is no projection."""
+        """An aggregate over some base rows: LIMIT is not a projection."""
         rows = _aliased(self.rows())
         while rows.items[0].expr.type == "row":
             rows = _aliased(self.rows())
@@ -336,7 +336,7 @@ class Generator:
         return tuple(found)
 
     def supplied(self) -> Select:
-        """The cube stands where an outer join supplies NULLs, or on the right of SEMI and ANTI."""
+        """The cube is on the side of an outer join that supplies NULLs, or on the right of SEMI and ANTI."""
         mention, scope = self.cube(self.schema.cubes[0])
         scope = requalified(scope, mention)
         table, other = self.lookup()

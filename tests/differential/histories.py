@@ -16,14 +16,15 @@ from types import MappingProxyType
 
 import rewriter
 from rewriter.exec.engine import Engine
-from rewriter.timeline.bounds import parse_instant
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.time_bounds import parse_instant
 
+from .derivations import READS, TWISTS, WAYS, Accept, Derivation, Derive, MarkComplete, Retract, derivable
 from .model import Inconsistent, Model
 from .periods import Period
 from .random_schemas import apart
 from .schemas import VALUES, Column, CubeSchema, FactSchema, Schema, Value, statements
-from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write
+from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, within
 
 #: The pinned present of all sessions: in the middle of what some histories hold.
 NOW_TEXT = "2013-02-11T12"
@@ -38,11 +39,11 @@ class History:
     warehouse: Path
     connection: rewriter.Connection
     models: dict[str, Model]
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Step | Derivation] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     catalog: str | None = None
 
-    def take(self, step: Step) -> None:
+    def take(self, step: Step | Derivation) -> None:
         """Runs a step in the model and in the warehouse, and what keeps the promises that it would break.
 
         Raises ``Inconsistent`` before the warehouse is touched.
@@ -77,7 +78,7 @@ def begin(schema: Schema, warehouse: Path, catalog: str | None = None) -> Histor
     return history
 
 
-def replay(schema: Schema, steps: Iterable[Step], warehouse: Path) -> History:
+def replay(schema: Schema, steps: Iterable[Step | Derivation], warehouse: Path) -> History:
     """The history of these very steps."""
     history = begin(schema, warehouse)
     for step in steps:
@@ -88,13 +89,17 @@ def replay(schema: Schema, steps: Iterable[Step], warehouse: Path) -> History:
 # -- random ones ------------------------------------------------------------------------------------------------------
 
 
-def load(history: History, rng: random.Random) -> None:
-    """The first rows of every cube, and usually rollups over them."""
+def load(history: History, rng: random.Random, complete: float = 0.0) -> None:
+    """The first rows of every cube, and usually rollups over them. ``complete`` is how likely what the base then lacks
+    is marked complete, so that the rollups are fresh.
+    """
     for cube in history.schema.cubes:
         # Some histories begin without holes, others with a few, others with many.
         share = rng.choice((1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.93))
         chosen = [o for o in range(cube.first, cube.first + cube.count) if rng.random() < share] or [cube.first]
         history.take(Write(cube, tuple((o, _whole(rng, cube, o, 1)) for o in chosen), overwrite=False, dynamic=True))
+        if complete and apart(rng).random() < complete:
+            history.take(MarkComplete(cube, range(cube.first, cube.first + cube.count)))
         for fact in cube.facts:
             for period in fact.periods[1:]:
                 targets = _targets(rng, cube, period)
@@ -109,9 +114,21 @@ STEPS = {
 }  # fmt: skip
 #: What happens in their stead to a fact without rollups.
 _WITHOUT_ROLLUPS_COARSE = {"refresh": "into", "refresh_all": "many", "from_rollup": "overwrite", "double": "into"}
-_WITHOUT_ROLLUPS = {**_WITHOUT_ROLLUPS_COARSE, "drop_rollup": "drop", "load": "into", "drop_part": "drop"}
+_WITHOUT_ROLLUPS = {
+    **_WITHOUT_ROLLUPS_COARSE,
+    "drop_rollup": "drop",
+    "load": "into",
+    "drop_part": "drop",
+    "newest_rollup": "newest",
+}
 #: And what happens besides, now and then.
 BESIDES = {"load": 3, "drop_part": 4}
+#: What makes open ends worth a question: the last base period is not whole any more, and rollups end with it.
+NEWEST = {"newest": 2, "newest_rollup": 1}
+
+
+#: What proves rollups, and what does not.
+DERIVED = {"derive": 8, "derive_half": 1, "mark_complete": 2, "accept": 1, "retract": 1}
 
 
 def step(history: History, rng: random.Random, weights: Mapping[str, int] = MappingProxyType(STEPS)) -> None:
@@ -120,6 +137,10 @@ def step(history: History, rng: random.Random, weights: Mapping[str, int] = Mapp
     other = apart(rng)
     if weights == STEPS and other.random() < 0.15:
         _take(history, other, BESIDES)
+    if weights == STEPS and other.random() < 0.1:
+        _take(history, other, NEWEST)
+    if weights == STEPS and other.random() < 0.3:
+        _take(history, other, DERIVED)
 
 
 def _take(history: History, rng: random.Random, weights: Mapping[str, int]) -> None:
@@ -137,14 +158,16 @@ def _take(history: History, rng: random.Random, weights: Mapping[str, int]) -> N
                 history.take(_refresh(rng, cube, fact, fact.base, period, targets, double=False))
         history.take(found)
     except Inconsistent:
-        # Partitions that only some facts have left are written anew in all of them.
+        # Partitions that only some facts still have are written again in all of them.
         rows = tuple((o, _rows(rng, cube, o)) for o in model.torn())
         history.take(Write(cube, rows, overwrite=True, dynamic=False))
 
 
-def _step(model: Model, rng: random.Random, kind: str) -> Step:
+def _step(model: Model, rng: random.Random, kind: str) -> Step | Derivation:
     cube = model.cube
     fact = rng.choice(cube.facts)
+    if kind in DERIVED:
+        return _derivation(model, rng, kind, fact)
     ordinal = cube.first + rng.randrange(cube.count)
     if len(fact.periods) == 1:
         kind = _WITHOUT_ROLLUPS.get(kind, kind) if fact in cube.fine else _WITHOUT_ROLLUPS_COARSE.get(kind, kind)
@@ -162,6 +185,12 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step:
         return Load(cube, fact, period, (target,))
     if kind == "drop_part":
         return _drop_part(model, apart(rng), fact)
+    if kind == "newest":
+        newest = cube.first + cube.count - 1
+        return Write(cube, ((newest, _parted(rng, cube, newest)),), overwrite=True, dynamic=False)
+    if kind == "newest_rollup":
+        newest = period.ordinal(cube.base.start(cube.first + cube.count - 1))
+        return _refresh(rng, cube, fact, fact.base, period, (newest,), double=False)
     if kind == "drop_rollup":
         if fact in cube.coarse and apart(rng).random() < 0.4:
             return DropPeriod(cube, fact, fact.base, fact.base.ordinal(cube.base.start(ordinal)))
@@ -186,6 +215,30 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step:
     chosen = range(ordinal, min(ordinal + count, cube.first + cube.count))
     rows = tuple((o, () if kind == "empty" else _whole(rng, cube, o)) for o in chosen)
     return Write(cube, rows, overwrite=overwrite or kind == "empty", dynamic=kind == "many")
+
+
+def _derivation(model: Model, rng: random.Random, kind: str, fact: FactSchema) -> Step | Derivation:
+    """A rollup partition that is proven or not, or a report about partitions."""
+    cube, periods = model.cube, list(derivable(fact))
+    first = cube.first + rng.randrange(cube.count)
+    if kind == "mark_complete":
+        # Often that is what some rollup lacks.
+        coarse = rng.choice(fact.periods[1:] or fact.periods)
+        lacking = sorted(o for _, period, o in model.doubtful if period is coarse)
+        whole = within(cube.base, coarse, rng.choice(lacking or [coarse.ordinal(cube.base.start(first))]))
+        short = range(first, min(first + rng.randrange(1, 40), cube.first + cube.count))
+        return MarkComplete(cube, whole if len(whole) < 800 else short)
+    if kind == "accept" or not periods:
+        return Accept(cube, fact)
+    period = rng.choice(periods)
+    if kind == "retract":
+        return Retract(cube, fact, period)
+    target = rng.choice(_targets(rng, cube, period) or (period.ordinal(cube.base.start(first)),))
+    if kind == "derive_half":
+        return Derive(cube, fact, period, target, rng.choice(WAYS[1:4]), "half")
+    twist = rng.choice(TWISTS) if rng.random() < 0.4 else ""
+    twist = twist if any(column.aggregate for column in cube.stored(fact, fact.base)) else ""
+    return Derive(cube, fact, period, target, rng.choice(WAYS), "whole" if twist else rng.choice(READS), twist)
 
 
 def _refresh(
@@ -246,6 +299,11 @@ def _whole(rng: random.Random, cube: CubeSchema, ordinal: int, least: int = 0) -
     return rows
 
 
+def _parted(rng: random.Random, cube: CubeSchema, ordinal: int) -> tuple[Row, ...]:
+    """Rows that fall into one partition of a divided base period: mostly that is not all of it."""
+    return (_row(rng, cube, ordinal),) * rng.choice((1, 2))
+
+
 def _rows(rng: random.Random, cube: CubeSchema, ordinal: int | None, least: int = 0) -> tuple[Row, ...]:
     """A few rows, some of them twice."""
     rows = [_row(rng, cube, ordinal) for _ in range(rng.choice((least, 1, 1, 2, 3)))]
@@ -281,7 +339,7 @@ def _value(rng: random.Random, column: Column, counts: dict[str, int]) -> Value:
     if column.name in counts:
         return counts[column.name]
     if column.counted_by:
-        return rng.choice(VALUES[column.type]) if counts[column.counted_by] else None
+        return rng.choice(column.values) if counts[column.counted_by] else None
     if not column.not_null and rng.random() < 0.2:
         return None
-    return rng.choice(VALUES[column.type])
+    return rng.choice(column.values)

@@ -1,7 +1,7 @@
 """What the base rows of a cube are after the steps of a history, and which partitions its facts have.
 
 The model keeps the base rows as the law of ``semantics.md`` wants them: those of dropped base partitions are still
-there, because dropping is retention. It knows neither planner nor catalog.
+there, because dropping is retention. It uses neither the planner nor the catalog.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from .derivations import Accept, Derivation, Derive, MarkComplete, Retract
 from .periods import Period
 from .schemas import CubeSchema, FactSchema, Value
 from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, held, within
@@ -27,7 +28,8 @@ class Model:
 
     The ordinal ``None`` is that of rows without a time. ``merged`` are the same events as facts hold them that merge
     rows. ``parts`` are the partitions of each period, ``retired`` those of divided base periods that were dropped and
-    not written since. ``fresh`` are rollup periods that certainly say what the base rows say; others may, too.
+    not written since. ``fresh`` are rollup periods that certainly say what the base rows say, and are known to; others
+    may, too. ``doubtful`` are those that must not be read: unproven ones, and incomplete ones, which are ``True``.
     """
 
     cube: CubeSchema
@@ -36,8 +38,9 @@ class Model:
     parts: dict[tuple[str, Period], dict[int | None, set[Value]]] = field(default_factory=dict)
     retired: dict[str, dict[int, set[Value]]] = field(default_factory=dict)
     fresh: set[tuple[str, Period, int]] = field(default_factory=set)
+    doubtful: dict[tuple[str, Period, int], bool] = field(default_factory=dict)
 
-    def apply(self, step: Step) -> list[Step]:
+    def apply(self, step: Step | Derivation) -> list[Step | Derivation]:
         """What a step does; answers what is done in the warehouse: the step, and what owners do for their promises.
 
         Raises ``Inconsistent``, and then nothing is changed.
@@ -48,13 +51,22 @@ class Model:
             return [*self._kept(changed), step]
         if isinstance(step, Drop):
             self._drop(step)
+        elif isinstance(step, Derive):
+            step = self._derive(step)
+        elif isinstance(step, MarkComplete):
+            self._mark_complete(step)
+        elif isinstance(step, Accept):
+            # The results show which of them agree with the base.
+            self.doubtful = {one: kind for one, kind in self.doubtful.items() if one[0] != step.fact.name or kind}
+        elif isinstance(step, Retract):
+            pass
         elif isinstance(step, RollUp):
             self._roll_up(step)
         elif isinstance(step, Load):
             step = self._load(step)
         elif isinstance(step, DropPeriod):
             self._live(step.fact, step.period).pop(step.target, None)
-            self.fresh.discard((step.fact.name, step.period, step.target))
+            self._note(step.fact, step.period, step.target, sure=False)
         elif isinstance(step, DropPart):
             self._drop_part(step)
         else:
@@ -76,11 +88,18 @@ class Model:
         return {ordinal for ordinal in self.of(fact, period) if fact.is_valid(period, ordinal)}
 
     def extent(self, facts: Collection[FactSchema]) -> tuple[int, int]:
-        """From the first to behind the last instant of all periods of these facts; empty where there is none."""
-        found = [(period, ordinals) for f in facts for period in f.periods if (ordinals := self.valid(f, period))]
+        """From the first to behind the last instant of all periods of these facts of which anything is there, whole or
+        not; empty where there is none.
+        """
+        found = [(period, ordinals) for f in facts for period in f.periods if (ordinals := self._begun(f, period))]
         starts = [period.start(min(ordinals)) for period, ordinals in found]
         ends = [period.end(max(ordinals)) for period, ordinals in found]
         return (min(starts), max(ends)) if found else (0, 0)
+
+    def _begun(self, fact: FactSchema, period: Period) -> set[int]:
+        """The ordinals of the periods in the fact's window that have any partition."""
+        parts = self._live(fact, period)
+        return {o for o, some in parts.items() if o is not None and some and fact.is_valid(period, o)}
 
     def held_by(self, fact: FactSchema) -> Mapping[int | None, Sequence[Row]]:
         """The base rows of a fact by ordinal of its own base period: they are the same events."""
@@ -128,6 +147,15 @@ class Model:
                     self._live(fact, fact.base)[ordinal] = set()
                     self.retired.get(fact.name, {}).pop(ordinal, None)
                 self._register(fact, ordinal, self._parts(fact, fact.base, rows))
+        for place in self._incomplete_over([o for o, rows in written.items() if o is not None]):
+            news = [
+                rows
+                for o, rows in written.items()
+                if o is not None and place[1].ordinal(self.cube.base.start(o)) == place[2]
+            ]
+            self.doubtful[place] = False
+            if not any(news):
+                del self.doubtful[place]
         return self._outdate(written)
 
     def _add(self, step: Add) -> list[int]:
@@ -137,10 +165,17 @@ class Model:
             for fact in self.cube.fine
         }
         self._same(step.ordinal, added)
+        known = step.ordinal in self.rows
         self._replace(step.ordinal, added, ())
         for fact in self.cube.fine:
             self._register(fact, step.ordinal, added[fact.name])
-        return self._outdate([step.ordinal])
+        changed = self._outdate([step.ordinal])
+        if known:
+            # A partition that comes back empty may be news.
+            for place in self._incomplete_over(changed):
+                del self.doubtful[place]
+        self._complete(changed)
+        return changed
 
     def _same(self, ordinal: int | None, gone: Mapping[str, Collection[Value]]) -> None:
         """Raises ``Inconsistent`` unless all facts lose the same rows with these parts of theirs."""
@@ -168,7 +203,7 @@ class Model:
 
     def _drop(self, step: Drop) -> None:
         if None in step.ordinals:
-            # No timeline knows rows without a time, so none remembers them.
+            # Timelines do not cover rows without a time, so none records them.
             self.rows[None] = []
         for ordinal in step.ordinals:
             for fact in (one for one in self._holders(ordinal) if one.name in step.facts):
@@ -181,7 +216,7 @@ class Model:
         if step.period is step.fact.base and step.value in live:
             self._retired(step.fact, step.target).add(step.value)
         live.discard(step.value)
-        self.fresh.discard((step.fact.name, step.period, step.target))
+        self._note(step.fact, step.period, step.target, sure=False)
 
     # -- rollups ------------------------------------------------------------------------------------------------------
 
@@ -218,11 +253,18 @@ class Model:
                     one for one in self.fresh if one[0] != fact.name or target not in within(period, one[1], one[2])
                 }
             else:
-                self._note(fact, period, target, sure=True)
+                # Nothing but a promise says where the rows came from.
+                trusted = period in fact.trusted
+                self._note(fact, period, target, sure=trusted, doubt=None if trusted else False)
         return replace(step, rows=rows)
 
     def _roll_up(self, step: RollUp) -> None:
         fact, period = step.fact, step.period
+        asked = {target: step.inside(target) for target in step.targets}
+        outside = {target for target, some in asked.items() if self._reads_outside(fact, step.source, some)}
+        if step.dynamic and outside:
+            # One statement reads for all of them.
+            outside = set(asked)
         for target in step.targets:
             sources = self.of(fact, step.source) if step.source is not fact.base else self._live(fact, step.source)
             rows = [row for o in within(step.source, period, target) if o in sources for row in self._seen(step, o)]
@@ -234,8 +276,24 @@ class Model:
             self._live(fact, period)[target] = after
             # A dynamic write leaves parts without rows as they were, or dropped.
             replaced = not step.double and not (step.dynamic and fact.division(period))
-            sure = replaced and step.source is fact.base and self._has_all(fact, period, target)
-            self._note(fact, period, target, sure=sure)
+            from_base, is_plain = replaced and step.source is fact.base, not fact.divisions and not step.dynamic
+            # The query names base periods of the stretch only: others may be marked complete, and are not read.
+            unread = set(within(fact.base, period, target)) - set(asked[target])
+            sure = from_base and not unread and target not in outside and self._has_all(fact, period, target)
+            judged = from_base and period not in fact.trusted
+            lacking = judged and is_plain and not sure
+            absent = [o for o in within(fact.base, period, target) if not self._there(fact, fact.base, o)]
+            gone = any(self._was_there(fact.base, o) for o in absent) or len(unread.union(absent)) > len(absent)
+            doubt = not gone if lacking else None
+            if judged and target in outside:
+                doubt = False
+            self._note(fact, period, target, sure=sure, doubt=doubt)
+
+    def _reads_outside(self, fact: FactSchema, source: Period, ordinals: Iterable[int]) -> bool:
+        """Whether a statement that asks for these periods of its source reads one outside of the fact's window: this
+        proves nothing of all that it writes, and such content is never fresh.
+        """
+        return any(self._there(fact, source, o) and not fact.is_valid(source, o) for o in ordinals)
 
     def _seen(self, step: RollUp, ordinal: int) -> list[Row]:
         """The base rows that a rollup reads in a period of its source."""
@@ -264,18 +322,75 @@ class Model:
                     self._note(fact, period, target, sure=True)
 
     def _has_all(self, fact: FactSchema, period: Period, target: int) -> bool:
-        """Whether a fact still has all base partitions of a rollup period that ever were."""
-        known = within(fact.base, period, target)
-        if fact in self.cube.coarse:
-            first = {fact.base.ordinal(self.cube.base.start(o)) for o in self.rows if o is not None}
-            return all(self._there(fact, fact.base, o) for o in known if o in first)
-        if fact.division(fact.base):
-            return not any(self._retired(fact, o) for o in known)
-        return all(self._there(fact, fact.base, o) for o in known if o in self.rows)
+        """Whether a fact has all base periods inside a rollup period, and lost no part of one."""
+        return self.of(fact, fact.base).issuperset(within(fact.base, period, target))
 
-    def _note(self, fact: FactSchema, period: Period, target: int, *, sure: bool) -> None:
+    def _derive(self, step: Derive) -> Derive:
+        fact, period, base = step.fact, step.period, step.fact.base
+        if step.twist == "values":
+            step = replace(step, rows=tuple(self._within(period, step.target)[:1]))
+        self._live(fact, period)[step.target] = {ALL}
+        inside = within(base, period, step.target)
+        read = set(step.ordinals)
+        unread = [o for o in inside if o not in read]
+        outside = [o for o in read if o not in inside and self._there(fact, base, o)]
+        doubt: bool | None = None
+        if step.twist or outside or self._reads_outside(fact, base, step.ordinals):
+            doubt = False
+        elif not fact.division(base) and not (self._has_all(fact, period, step.target) and not unread):
+            # Of what was there, and was not read, the content knows nothing for good.
+            lacking = [o for o in inside if o in unread or not self._there(fact, base, o)]
+            doubt = not any(self._there(fact, base, o) or self._was_there(base, o) for o in lacking)
+        sure = doubt is None and not unread and self._has_all(fact, period, step.target)
+        self._note(fact, period, step.target, sure=sure, doubt=doubt)
+        return step
+
+    def _was_there(self, base: Period, ordinal: int) -> bool:
+        """Whether rows were ever written in a base period."""
+        return any(o in self.rows for o in within(self.cube.base, base, ordinal))
+
+    def _mark_complete(self, step: MarkComplete) -> None:
+        """Dropped periods stay dropped, and partly existing ones become complete."""
+        marked = set()
+        for fact in self.cube.fine:
+            for ordinal in step.ordinals:
+                known = self._retired(fact, ordinal) if fact.division(fact.base) else ordinal in self.rows
+                if known or ordinal in self.of(fact, fact.base) or not fact.is_valid(fact.base, ordinal):
+                    continue
+                parts = {part[0] if part else ALL for part in Add.parts(fact)}
+                self._register(fact, ordinal, parts)
+                marked.add(ordinal)
+        for ordinal in marked:
+            self.rows.setdefault(ordinal, [])
+            for fact in self.cube.fine:
+                if fact.merged:
+                    self.merged.setdefault(fact.name, {}).setdefault(ordinal, [])
+        self._complete(marked)
+
+    def _complete(self, ordinals: Collection[int]) -> None:
+        """Incomplete rollups over these base periods, which came empty, may be whole now."""
+        for place in self._incomplete_over(ordinals):
+            fact = next(one for one in self.cube.facts if one.name == place[0])
+            inside = within(fact.base, place[1], place[2])
+            if all(self._there(fact, fact.base, o) for o in inside):
+                del self.doubtful[place]
+                self.fresh.add(place)
+            elif all(self._there(fact, fact.base, o) or self._was_there(fact.base, o) for o in inside):
+                del self.doubtful[place]
+
+    def _incomplete_over(self, ordinals: Collection[int]) -> list[tuple[str, Period, int]]:
+        starts = {self.cube.base.start(ordinal) for ordinal in ordinals}
+        found = (place for place, kind in self.doubtful.items() if kind)
+        return [place for place in found if any(place[1].ordinal(start) == place[2] for start in starts)]
+
+    def _note(self, fact: FactSchema, period: Period, target: int, *, sure: bool, doubt: bool | None = None) -> None:
+        """What a rollup period is from now on. ``doubt``: it must not be read, ``True`` until its base is whole."""
+        place = (fact.name, period, target)
         whole = sure and target in self.of(fact, period)
-        (self.fresh.add if whole else self.fresh.discard)((fact.name, period, target))
+        (self.fresh.add if whole else self.fresh.discard)(place)
+        self.doubtful.pop(place, None)
+        if doubt is not None:
+            self.doubtful[place] = doubt
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Periods as the histories know them: the calendar by ``datetime`` and ``zoneinfo``, not by the code under test.
+"""Periods of the histories: the calendar by ``datetime`` and ``zoneinfo``, not by the code under test.
 
 A period has the numbers, and answers the questions, of ``rewriter``'s own, of which it takes only the names: minutes,
 hours, days, months, quarters and years count from 1970, weeks from the one with Monday 1969-12-29. Instants are

@@ -8,19 +8,27 @@ from typing import Any
 
 import pytest
 
-from rewriter.catalog import factwork, freshness, partition_changes
-from rewriter.catalog.binding import TimeBinding
-from rewriter.catalog.timelines import States
-from rewriter.catalog.wholeness import Part, PeriodParts
-from rewriter.planner import additivity, arms, candidates, inlining, plan, predicates, projections, reference
-from rewriter.planner.additivity import Additivity
-from rewriter.planner.candidates import Demand
-from rewriter.planner.cover import Cover
+from rewriter.catalog.commit import fact_timelines, freshness, partition_changes
+from rewriter.catalog.commit.completeness import Part, PeriodParts
+from rewriter.catalog.commit.stored_timelines import States
+from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.model.objects import Cube
+from rewriter.planner import cube_reference
+from rewriter.planner.cover import choose_facts
+from rewriter.planner.cover.choose_facts import Demand
+from rewriter.planner.cover.cover import Cover
+from rewriter.planner.model import plan
+from rewriter.planner.rewrite import additivity, union_arms
+from rewriter.planner.rewrite.additivity import Additivity
+from rewriter.planner.scope import inlining, projections
+from rewriter.planner.time import time_predicates
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+from . import schemas
 
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
@@ -33,7 +41,7 @@ def without_objection(*texts: str) -> Plant:
     """Drops the objections that say so."""
 
     def plant(patch: Patch) -> None:
-        judge = reference.judge
+        judge = cube_reference.judge
 
         def planted(*args: Any) -> Additivity:
             found = judge(*args)
@@ -41,20 +49,20 @@ def without_objection(*texts: str) -> Plant:
                 found, reasons=tuple(one for one in found.reasons if not any(text in one.text for text in texts))
             )
 
-        patch.setattr(reference, "judge", planted)
+        patch.setattr(cube_reference, "judge", planted)
 
     return plant
 
 
 def measures_decide(patch: Patch) -> None:
-    """What a measure decides is summed; that it stands outside an aggregate is a rule behind this one."""
-    without_objection("stands outside an aggregate")(patch)
+    """Sums what a measure decides. The rule against measures outside an aggregate is disabled too."""
+    without_objection("is used outside an aggregate")(patch)
     patch.setattr(additivity, "_has_measure", lambda *args: False)
 
 
 def counts_are_rows(patch: Patch) -> None:
-    judge = reference.judge
-    patch.setattr(reference, "judge", lambda *args: replace(judge(*args), counts=()))
+    judge = cube_reference.judge
+    patch.setattr(cube_reference, "judge", lambda *args: replace(judge(*args), counts=()))
 
 
 def coefficients_distribute(patch: Patch) -> None:
@@ -66,20 +74,35 @@ def all_functions_are_scalar(patch: Patch) -> None:
 
 
 def correlated_measures_are_free(patch: Patch) -> None:
-    correlated = reference._correlated
+    correlated = cube_reference._correlated
     patch.setattr(
-        reference, "_correlated", lambda *args: [one for one in correlated(*args) if "measure" not in one.text]
+        cube_reference, "_correlated", lambda *args: [one for one in correlated(*args) if "measure" not in one.text]
     )
-    without_objection("stands outside an aggregate")(patch)
+    without_objection("is used outside an aggregate")(patch)
 
 
 def averages_are_of_rows(patch: Patch) -> None:
-    judge = reference.judge
-    patch.setattr(reference, "judge", lambda *args: replace(judge(*args), averages=()))
+    judge = cube_reference.judge
+    patch.setattr(cube_reference, "judge", lambda *args: replace(judge(*args), averages=()))
+
+
+def the_first_counter_counts(patch: Patch) -> None:
+    """COUNT(*) adds up the measure that is declared first, whatever it counts."""
+    patch.setattr(Cube, "event_counters", property(lambda self: self.counters[:1]))
+
+
+def sums_of_float_are_rounded(patch: Patch) -> None:
+    """Rollups hold sums of FLOAT as FLOAT."""
+    patch.setattr(Cube, "rounded_sums", lambda *args: ())
+    patch.setattr(schemas, "sums_of_float", lambda: "FLOAT")
+
+
+def equal_values_are_the_same(patch: Patch) -> None:
+    patch.setattr(cube_reference, "merged_uses", lambda *args: ())
 
 
 def nothing_is_nullable(patch: Patch) -> None:
-    patch.setattr(reference, "nullable", lambda *args: False)
+    patch.setattr(cube_reference, "nullable", lambda *args: False)
 
 
 # -- time units -------------------------------------------------------------------------------------------------------
@@ -87,8 +110,8 @@ def nothing_is_nullable(patch: Patch) -> None:
 
 def demanding(change: Callable[[Demand], Demand]) -> Plant:
     def plant(patch: Patch) -> None:
-        choose = reference.choose
-        patch.setattr(reference, "choose", lambda demand, *rest: choose(change(demand), *rest))
+        choose = cube_reference.choose
+        patch.setattr(cube_reference, "choose", lambda demand, *rest: choose(change(demand), *rest))
 
     return plant
 
@@ -107,7 +130,7 @@ def weeks_hold_months(patch: Patch) -> None:
 
 def every_condition_holds(patch: Patch) -> None:
     """A condition in ON of an outer join filters the preserved side, too."""
-    filters = reference.filters
+    filters = cube_reference.filters
 
     def planted(select: Any, index: int) -> Iterator[Any]:
         yield from filters(select, index)
@@ -115,11 +138,11 @@ def every_condition_holds(patch: Patch) -> None:
             if join.args.get("side") and join.args.get("on") is not None:
                 yield from join.args["on"].flatten()
 
-    patch.setattr(reference, "filters", planted)
+    patch.setattr(cube_reference, "filters", planted)
 
 
 def no_time_is_null(patch: Patch) -> None:
-    patch.setattr(predicates, "_IS_NULL", replace(predicates._IS_NULL, at_null=False))
+    patch.setattr(time_predicates, "_IS_NULL", replace(time_predicates._IS_NULL, at_null=False))
 
 
 def inlined_in_spite_of(*clauses: str) -> Plant:
@@ -137,7 +160,7 @@ def ranges_inside_are_lost(patch: Patch) -> None:
 
 def one_range_for_all(patch: Patch) -> None:
     """The range of the first reference is that of all."""
-    time_use = reference.time_use
+    time_use = cube_reference.time_use
     known: dict[int, RangeSet] = {}
 
     def planted(text: Any, *rest: Any) -> Any:
@@ -147,26 +170,27 @@ def one_range_for_all(patch: Patch) -> None:
         return use
 
     kept: list[Any] = []
-    patch.setattr(reference, "time_use", planted)
+    patch.setattr(cube_reference, "time_use", planted)
 
 
 # -- freshness --------------------------------------------------------------------------------------------------------
 
 
 def outdated_is_fresh(patch: Patch) -> None:
-    timeline = candidates._timeline
+    timelines = choose_facts._timelines
 
-    def planted(reader: Any, source: Any) -> RangesPartitionTimeline:
-        both = RangesPartitionTimeline(timeline(reader, source).ranges())
-        for one in candidates._outdated(reader, source).ranges():
+    def planted(reader: Any, source: Any) -> Iterator[PartitionTimeline]:
+        fresh, outdated, *others = timelines(reader, source)
+        both = RangesPartitionTimeline(fresh.ranges())
+        for one in outdated.ranges():
             both.add_range(one)
-        return both
+        yield from (both, outdated, *others)
 
-    patch.setattr(candidates, "_timeline", planted)
+    patch.setattr(choose_facts, "_timelines", planted)
 
 
 def nothing_is_touched(patch: Patch) -> None:
-    patch.setattr(factwork.FactWork, "_touched", lambda *args: [])
+    patch.setattr(fact_timelines.FactWork, "_touched", lambda *args: [])
 
 
 def all_written_is_fresh(patch: Patch) -> None:
@@ -178,13 +202,13 @@ def doubled_is_fresh(patch: Patch) -> None:
 
 
 def retention_outdates(patch: Patch) -> None:
-    dropped = factwork.FactWork.dropped
+    dropped = fact_timelines.FactWork.dropped
 
     def planted(self: Any, table: Any, values: Any) -> None:
         dropped(self, table, values)
         self._note_base_change(self.binding(table), self.binding(table).locate(values))
 
-    patch.setattr(factwork.FactWork, "dropped", planted)
+    patch.setattr(fact_timelines.FactWork, "dropped", planted)
 
 
 # -- completeness and promises ----------------------------------------------------------------------------------------
@@ -236,17 +260,17 @@ def everything_is_promised(patch: Patch) -> None:
 
 
 def the_last_partition_is_lost(patch: Patch) -> None:
-    arm_range = arms._range
+    arm_range = union_arms._range
 
     def planted(columns: Any, layout: Any, ordinals: OrdinalRange) -> str:
         short = OrdinalRange(ordinals.start, ordinals.end - 1) if len(ordinals) > 1 else ordinals
         return arm_range(columns, layout, short)
 
-    patch.setattr(arms, "_range", planted)
+    patch.setattr(union_arms, "_range", planted)
 
 
 def parts_overlap(patch: Patch) -> None:
-    cover = candidates.cover
+    cover = choose_facts.cover
 
     def planted(target: RangeSet, found: Any) -> Cover:
         whole = cover(target, found)
@@ -255,34 +279,57 @@ def parts_overlap(patch: Patch) -> None:
         coarse = tuple(part for part in whole.parts if part.period is not base)
         return replace(whole, parts=(*coarse, *finest.parts)) if coarse else whole
 
-    patch.setattr(candidates, "cover", planted)
+    patch.setattr(choose_facts, "cover", planted)
 
 
 def holes_are_covered(patch: Patch) -> None:
-    cover = candidates.cover
-    patch.setattr(candidates, "cover", lambda *args: replace(cover(*args), missing=RangeSet.EMPTY))
+    cover = choose_facts.cover
+    patch.setattr(choose_facts, "cover", lambda *args: replace(cover(*args), missing=RangeSet.EMPTY))
 
 
 def extent_of_what_serves(patch: Patch) -> None:
     """An open end means the extent of the candidates that may serve."""
-    judge = candidates._judge
+    judge, close = choose_facts._judge, choose_facts._closed
+    given: list[Any] = []
+
+    def remembered(*args: Any) -> Any:
+        given[:] = args
+        return close(*args)
 
     def planted(facts: Any, base: Any, target: Any, demand: Demand, lines: Any, *rest: Any) -> Any:
-        settings = rest[-1]
-        serving = [
-            (source.period, line)
+        settings = rest[-2]
+        serving = {
+            source: both
             for source, both in lines.items()
-            for line in both
-            if source.fact in facts and candidates._excluded(source, base, demand, settings) is None
-        ]
-        closed = candidates._closed(candidates.snapped(demand.wanted, base), serving)
-        return judge(facts, base, closed, demand, lines, *rest)
+            if source.fact in facts and choose_facts._excluded(source, base, demand, settings) is None
+        }
+        wanted, _, _, valid, *others = given
+        windows = {source: one for source, one in valid.items() if source in serving}
+        closing, _ = close(wanted, facts, serving, windows, *others)
+        return judge(facts, base, closing.within, demand, lines, *rest)
 
-    patch.setattr(candidates, "_judge", planted)
+    patch.setattr(choose_facts, "_closed", remembered)
+    patch.setattr(choose_facts, "_judge", planted)
+
+
+def open_ends_are_of_whole_periods(patch: Patch) -> None:
+    """An open end lies at the end of the newest period that is whole."""
+    patch.setattr(choose_facts, "widened", lambda there, *args: there)
+
+
+def open_ends_are_of_fresh_periods(patch: Patch) -> None:
+    """An open end lies at the end of the newest period that serves: outdated rollups are not there."""
+    close = choose_facts._closed
+
+    def planted(wanted: Any, facts: Any, lines: Any, *rest: Any) -> Any:
+        fresh = {source: (both.fresh,) for source, both in lines.items()}
+        return close(wanted, facts, fresh, *rest)
+
+    patch.setattr(choose_facts, "_closed", planted)
 
 
 def windows_are_ignored(patch: Patch) -> None:
-    patch.setattr(candidates, "window", lambda *args: RangeSet.ALL)
+    patch.setattr(choose_facts, "window", lambda *args: RangeSet.ALL)
 
 
 def the_coarsest_fact_is_base(patch: Patch) -> None:
@@ -291,7 +338,7 @@ def the_coarsest_fact_is_base(patch: Patch) -> None:
         coarsest = all(isinstance(one, UpdatePeriod) for one in found)
         return max(found) if coarsest else min(found, **kwargs)
 
-    patch.setattr(candidates, "min", planted, raising=False)
+    patch.setattr(choose_facts, "min", planted, raising=False)
 
 
 def bounds_are_floored(patch: Patch) -> None:
@@ -304,7 +351,7 @@ def bounds_are_floored(patch: Patch) -> None:
             )
         )
 
-    snapped = candidates.snapped
+    snapped = choose_facts.snapped
 
     def careful(wanted: RangeSet, base: UpdatePeriod) -> RangeSet:
         try:
@@ -312,7 +359,7 @@ def bounds_are_floored(patch: Patch) -> None:
         except Exception:
             return snapped(wanted, base)
 
-    patch.setattr(candidates, "snapped", careful)
+    patch.setattr(choose_facts, "snapped", careful)
 
 
 def shapes_do_not_matter(patch: Patch) -> None:
@@ -322,12 +369,12 @@ def shapes_do_not_matter(patch: Patch) -> None:
 
 
 def timeless_rows_are_lost(patch: Patch) -> None:
-    patch.setattr(reference, "_null_arms", lambda *args: [])
+    patch.setattr(cube_reference, "_null_arms", lambda *args: [])
 
 
 def facts_are_mixed(patch: Patch) -> None:
-    patch.setattr(candidates, "_groups", lambda facts, *args, **kwargs: [list(facts)])
+    patch.setattr(choose_facts, "_groups", lambda facts, *args, **kwargs: [list(facts)])
 
 
 def all_facts_carry_all(patch: Patch) -> None:
-    patch.setattr(candidates, "missing_columns", lambda *args: [])
+    patch.setattr(choose_facts, "missing_columns", lambda *args: [])

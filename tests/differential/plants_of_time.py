@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewriter.planner import arms, candidates, othertimes, zoneuse
-from rewriter.planner.timeuse import TimeUse
+from rewriter.planner.cover import choose_facts, secondary_times
+from rewriter.planner.rewrite import union_arms
+from rewriter.planner.time.time_usage import TimeUse
+from rewriter.planner.zones import zone_rewrites
 from rewriter.timeline import layouts
 from rewriter.timeline.calendars import Calendar
-from rewriter.timeline.civil import DAY
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.civil import DAY, MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.timeline import OrdinalRange
 
 from .plants import Patch
 
@@ -34,7 +36,7 @@ def days_and_months_change_places(patch: Patch) -> None:
 
 def weeks_count_by_their_last_day(patch: Patch) -> None:
     """A week is in a range if its Sunday is."""
-    snapped = candidates.snapped
+    snapped = choose_facts.snapped
 
     def planted(wanted: RangeSet, base: Any) -> RangeSet:
         if base.kind is not UpdatePeriod.WEEKLY:
@@ -45,7 +47,7 @@ def weeks_count_by_their_last_day(patch: Patch) -> None:
         )
         return snapped(RangeSet.of(*(one for one in earlier if one.start < one.end)), base)
 
-    patch.setattr(candidates, "snapped", planted)
+    patch.setattr(choose_facts, "snapped", planted)
 
 
 def weeks_are_of_their_mondays_year(patch: Patch) -> None:
@@ -59,18 +61,18 @@ def weeks_are_of_their_mondays_year(patch: Patch) -> None:
 
 
 def other_times_cut_nothing(patch: Patch) -> None:
-    """Rollups serve though an end of what is asked of another time lies inside their periods of it."""
-    patch.setattr(candidates, "cut_by", lambda *args: False)
+    """Uses rollups even if an end of another time's range is inside their periods."""
+    patch.setattr(choose_facts, "cut_by", lambda *args: False)
 
 
 def other_times_end_early(patch: Patch) -> None:
-    """Of the periods of another time that are asked for, the last is left out."""
-    ordinals_of = othertimes._ordinals
+    """Omits the last requested period of another time."""
+    ordinals_of = secondary_times._ordinals
 
     def planted(*args: Any) -> tuple[OrdinalRange, ...]:
         return tuple(OrdinalRange(one.start, max(one.start + 1, one.end - 1)) for one in ordinals_of(*args))
 
-    patch.setattr(othertimes, "_ordinals", planted)
+    patch.setattr(secondary_times, "_ordinals", planted)
 
 
 def other_times_are_in_no_unit(patch: Patch) -> None:
@@ -86,16 +88,16 @@ def other_times_are_in_no_unit(patch: Patch) -> None:
 
 def days_begin_at_their_last_offset(patch: Patch) -> None:
     """The rows of a zone's day have the time at which it would begin, had its clocks changed before."""
-    start_of = arms.start_of
+    start_of = union_arms.start_of
 
     def planted(period: Any, wall: str, ranges: Sequence[OrdinalRange]) -> str:
         return start_of(_Late(period), wall, ranges)
 
-    patch.setattr(arms, "start_of", planted)
+    patch.setattr(union_arms, "start_of", planted)
 
 
 class _Late:
-    """A period of a zone whose starts are told by the offset at their ends."""
+    """A period of a zone whose starts are computed with the offset at their ends."""
 
     def __init__(self, period: Any) -> None:
         self.period, self.kind, self.calendar, self.ordinal = period, period.kind, period.calendar, period.ordinal
@@ -116,4 +118,4 @@ def days_end_at_their_first_offset(patch: Patch) -> None:
 
 def walls_are_of_utc(patch: Patch) -> None:
     """Functions of time read the clocks of UTC."""
-    patch.setattr(zoneuse, "wall_time", lambda calendar, name, within: name)
+    patch.setattr(zone_rewrites, "wall_time", lambda calendar, name, within: name)

@@ -1,7 +1,7 @@
-"""Queries as values: what is asked of cubes, and what that means in plain SQL over base rows.
+"""Queries as values: the ranges of cubes, and their meaning in plain SQL over base rows.
 
 Both texts are written from one tree. In the meaning a cube is a relation of base rows with the cube's columns and one
-more, ``WEIGHT``: the number of events that a row stands for, so that COUNT over a cube is a sum of it (and 1 where an
+more, ``WEIGHT``: the number of events that a row represents, so that COUNT over a cube is a sum of it (and 1 where an
 outer join extended with NULLs). That of a cube with a time zone has ``ZONE_COLUMNS``, too.
 """
 
@@ -27,7 +27,7 @@ class Expr:
 
     ``units`` and ``raw`` say how it uses time; ``rows`` that its value depends on single base rows, so that no rollup
     may serve a block with it; ``aggregate`` that it aggregates; ``cuts`` that it names parts of base periods where
-    only whole ones are answered.
+    only complete ones are returned.
     """
 
     type: str

@@ -59,11 +59,14 @@ def apart(rng: random.Random) -> random.Random:
     return random.Random(repr(rng.getstate()))
 
 
-def random_schema(rng: random.Random, *, mixed: bool = True) -> Schema:
+def random_schema(rng: random.Random, *, mixed: bool = True, numeric: bool = False) -> Schema:
     """A random schema; the same state of ``rng`` makes the same one. Without ``mixed`` it has neither weeks alone, nor
-    other names of partitions than plain texts, nor second times, nor zones.
+    other names of partitions than plain texts, nor second times, nor zones. With ``numeric`` the first cube has several
+    COUNT measures, a sum of FLOAT and a dimension with two zeros.
     """
     first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)), mixed=mixed)
+    if numeric:
+        first = _with_numbers(apart(rng), first)
     cubes = [first]
     if rng.random() < 0.4:
         other = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first, mixed=mixed)
@@ -120,6 +123,31 @@ def _cube(
     return replace(cube, facts=tuple(typed))
 
 
+def _with_numbers(rng: random.Random, cube: CubeSchema) -> CubeSchema:
+    """The cube with its first fact, which alone holds its base rows: sums of FLOAT are FLOAT in base rows."""
+    depth = Column("depth", "double", chosen=(0.0, -0.0, 0.0, -0.0, 0.5, -1.5))
+    # 16777216 and the next odd numbers are no FLOAT together.
+    tons = Column("tons", "float", "SUM", not_null=rng.random() < 0.5, chosen=(16777216.0, 1.0, 3.0, 0.5, 0.0))
+    counters = rng.choice(
+        (
+            (Column("starts", "bigint", "COUNT"), Column("events", "bigint", "COUNT", events=True)),
+            (Column("starts", "bigint", "COUNT"), Column("paid", "bigint", "SUM", counted_by="starts", not_null=True)),
+            (Column("starts", "bigint", "COUNT"), Column("paid", "bigint", "SUM", counted_by="starts")),
+            (
+                Column("starts", "bigint", "COUNT"),
+                Column("paid", "bigint", "SUM", counted_by="starts"),
+                Column("events", "int", "COUNT", events=True, not_null=True),
+            ),
+        )
+    )
+    replaced = ("flights", "departures", "delay")
+    kept = [column for column in cube.columns if column.name not in replaced]
+    columns = (*(c for c in kept if not c.aggregate), depth, *counters, tons, *(c for c in kept if c.aggregate))
+    names = tuple(column.name for column in columns)
+    fact = replace(cube.facts[0], columns=names, partial=False, merged=False, shared=False)
+    return replace(cube, columns=columns, facts=(fact,))
+
+
 def _stretch(rng: random.Random, usual: _Stretch) -> tuple[str, _Stretch]:
     """A zone and a stretch: the usual one in UTC, or another."""
     kind = rng.random()
@@ -152,7 +180,7 @@ def _typed(rng: random.Random, fact: FactSchema) -> FactSchema:
 
 
 def _typed_forms(one: Period) -> list[str]:
-    """A zone's days are named by no TIMESTAMP: nobody has said whether it would be an instant."""
+    """No TIMESTAMP names a zone's days, because it is undefined whether it would be an instant."""
     instants = one.zone == "UTC" or one.kind < P.DAILY
     return [form for form in TYPED_FORMS[one.kind] if instants or "timestamp" not in form]
 
@@ -180,7 +208,7 @@ def _with_weeks(rng: random.Random, fact: FactSchema) -> FactSchema:
 
 
 def _bounded(rng: random.Random, fact: FactSchema, start: int, end: int) -> FactSchema:
-    """Now and then a fact answers for a part of the stretch only; the bounds may lie inside periods."""
+    """Some facts are valid for only a part of the stretch; the bounds may lie inside periods."""
     if rng.random() > 0.12:
         return fact
     first, last = sorted(rng.randrange(start, end) // MINUTE * MINUTE for _ in range(2))

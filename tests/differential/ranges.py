@@ -122,7 +122,7 @@ def second_range(rng: random.Random, column: Offered, cube: CubeSchema) -> Expr:
 
 
 def odd_use(rng: random.Random, used: Offered, cube: CubeSchema, other: str) -> Expr:
-    """A predicate on time that is no range; ``other`` is a predicate on something else."""
+    """A predicate on time that is not a range; ``other`` is a predicate on something else."""
     column, bound = used.text, timestamp(rng.randrange(*cube.stretch) // HOUR * HOUR)
     text, unit = rng.choice(
         (

@@ -16,11 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from rewriter.catalog.models import Column
-from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.catalog.model.objects import Column
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile
-from rewriter.exec.sqltypes import arrow_type, parse_type
-from rewriter.result import spark_type
+from rewriter.exec.sql_types import arrow_type, parse_type
+from rewriter.runtime.result import spark_type
 from rewriter.timeline.periods import UpdatePeriod
 
 from .histories import History
@@ -41,7 +41,7 @@ class Rows:
 
 @dataclass
 class Reference:
-    """Answers plain SQL over the rows of a history's models, kept in files below ``folder``."""
+    """Runs plain SQL over the rows of a history's models, kept in files below ``folder``."""
 
     folder: Path
     engine: DuckDBEngine = field(default_factory=DuckDBEngine)
@@ -59,7 +59,7 @@ class Reference:
         self.relations = tuple(found)
 
     def answer(self, sql: str) -> Rows:
-        """What plain SQL answers."""
+        """Returns the result of plain SQL."""
         used = tuple(one for one in self.relations if one.name in sql)
         reader = self.engine.execute(EngineQuery(sql, used))
         table = reader.read_all()

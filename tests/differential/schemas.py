@@ -34,7 +34,8 @@ VALUES: dict[str, tuple[Value, ...]] = {
 @dataclass(frozen=True)
 class Column:
     """A dimension (no aggregate), a measure or a second time. ``counted_by`` names the measure that counts its non-null
-    rows. A ``time`` is an instant in the rows: the start of a base period.
+    rows. A ``time`` is an instant in the rows: the start of a base period. ``events`` marks the measure that counts
+    events, and ``chosen`` are other values than those of the type.
     """
 
     name: str
@@ -43,11 +44,19 @@ class Column:
     counted_by: str = ""
     not_null: bool = False
     time: bool = False
+    events: bool = False
+    chosen: tuple[Value, ...] = ()
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """What it may be."""
+        return self.chosen or VALUES[self.type]
 
     @property
     def declaration(self) -> str:
         words = [quoted(self.name), self.type.upper(), *(["TIME"] if self.time else [])]
         words += ["MEASURE", self.aggregate] if self.aggregate else []
+        words += ["EVENTS"] if self.events else []
         words += ["COUNTED BY", quoted(self.counted_by)] if self.counted_by else []
         words += ["NOT NULL"] if self.not_null and self.aggregate else []
         return " ".join(words)
@@ -86,7 +95,7 @@ class FactSchema:
     ``forms`` say how partitions of a period name their time, and ``others`` how they name the second one (``naming``;
     without: by the default text). A ``merged`` fact holds one base row where others hold several with the same
     dimensions. The tables of some periods are divided by a dimension, or by the second time. Rollups of the ``trusted``
-    periods are their owner's promise. ``window`` is the time, in microseconds, for which the fact answers.
+    periods are their owner's promise. ``window`` is the time, in microseconds, for which the fact is used.
     """
 
     name: str
@@ -183,9 +192,11 @@ class CubeSchema:
 
     @property
     def counter(self) -> Column | None:
-        """The measure that COUNT(*) adds up: one that counts no other measure's rows."""
-        counting = {column.counted_by for column in self.columns}
-        return next((c for c in self.measures if c.aggregate == "COUNT" and c.name not in counting), None)
+        """The measure that COUNT(*) adds up: the marked one, or the only one that counts no values that may be NULL."""
+        of_values = {column.counted_by for column in self.columns if not column.not_null}
+        counters = [column for column in self.measures if column.aggregate == "COUNT"]
+        found = [c for c in counters if c.events] or [c for c in counters if c.name not in of_values]
+        return found[0] if len(found) == 1 else None
 
     def carried(self, fact: FactSchema) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.name in fact.columns)
@@ -221,6 +232,8 @@ def literal(value: Value, type_: str) -> str:
         return "'" + value.replace("'", "\\'") + "'"
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
+    if isinstance(value, float) and (type_ == "float" or not value):
+        return f"{value!r}{'F' if type_ == 'float' else 'D'}"  # A DECIMAL has one zero, and DuckDB casts none to FLOAT.
     return str(value) if type_ == "int" else f"CAST({value} AS {type_.upper()})"
 
 
@@ -246,7 +259,8 @@ def statements(schema: Schema) -> list[str]:
         for fact in cube.facts:
             for table, period in {fact.table(period): period for period in fact.periods}.items():
                 by = ", ".join([*fact.naming(period).declared, *_dividing(fact, period)])
-                made.append(f"CREATE TABLE {table} ({_columns(cube.stored(fact, period))}) PARTITIONED BY ({by})")
+                stored = _columns(cube.stored(fact, period), "FLOAT" if period is fact.base else sums_of_float())
+                made.append(f"CREATE TABLE {table} ({stored}) PARTITIONED BY ({by})")
             made.append(_create_fact(cube, fact))
     return made
 
@@ -281,5 +295,10 @@ def _promises(fact: FactSchema, period: Period) -> str:
     return rule + (" TRUSTED" if period in fact.trusted else "")
 
 
-def _columns(columns: tuple[Column, ...]) -> str:
-    return ", ".join(f"{quoted(column.name)} {column.type.upper()}" for column in columns)
+def sums_of_float() -> str:
+    """The type of a FLOAT measure in rollups."""
+    return "DOUBLE"
+
+
+def _columns(columns: tuple[Column, ...], floats: str = "FLOAT") -> str:
+    return ", ".join(f"{quoted(c.name)} {floats if c.type == 'float' else c.type.upper()}" for c in columns)

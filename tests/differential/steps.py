@@ -115,19 +115,19 @@ class RollUp:
         if self.dynamic:
             width = fact.naming(self.period).begins(fact.naming(self.source))
             time = f"substring(dt, 1, {width})"
-            inside = [o for target in self.targets for o in self._inside(target)]
+            inside = [o for target in self.targets for o in self.inside(target)]
             query = self._query([*stored, *measures, time, *part], inside, [*groups, time])
             return [f"INSERT {verb} {table} PARTITION ({_names(fact, self.period)}) {query}"]
         made = []
         for target in self.targets:
-            query = self._query([*stored, *measures, *part], self._inside(target), groups)
+            query = self._query([*stored, *measures, *part], self.inside(target), groups)
             made.append(f"INSERT {verb} {table} {_prefix(fact, self.period, target)} {query}")
         return made if self.double else replacing(fact, self.period, made)
 
     def _query(self, items: list[str], ordinals: Iterable[int], groups: list[str]) -> str:
-        # Without dimensions a sum over nothing is a row, too; a rollup has none then.
-        grouped = f"GROUP BY {', '.join(groups)}" if groups else "HAVING COUNT(*) > 0"
-        where = _matching(self.fact.naming(self.source), ordinals)
+        # Without a group a sum over nothing is a row, too; a rollup has none then.
+        grouped = f"GROUP BY {', '.join(groups or ['true'])}"
+        where = matching(self.fact.naming(self.source), ordinals)
         return f"SELECT {', '.join(items)} FROM {self.fact.table(self.source)} WHERE {where} {grouped}"
 
     @property
@@ -136,8 +136,8 @@ class RollUp:
         start, end = self.cube.stretch
         return range(self.source.ordinal(start), self.source.ordinal(end - 1) + 1)
 
-    def _inside(self, target: int) -> range:
-        """Those of them in one period."""
+    def inside(self, target: int) -> range:
+        """The periods of the source that the query names of one target."""
         inside, known = within(self.source, self.period, target), self._known
         return range(max(inside.start, known.start), min(inside.stop, known.stop))
 
@@ -152,7 +152,7 @@ class RollUp:
         known: dict[int, list[int]] = {}
         for ordinal in self._known:
             known.setdefault(self.period.ordinal(self.source.start(ordinal)), []).append(ordinal)
-        values = [(_matching(finer, some), coarser.literals(target)) for target, some in known.items()]
+        values = [(matching(finer, some), coarser.literals(target)) for target, some in known.items()]
         return [
             f"CASE {' '.join(f'WHEN {test} THEN {texts[place]}' for test, texts in values)} END"
             for place in range(len(coarser.columns))
@@ -310,7 +310,7 @@ def _part_texts(fact: FactSchema, period: Period, value: Value, text: Callable[[
     return other.literals(period.ordinal(value) if isinstance(value, int) else None)
 
 
-def _matching(naming: Naming, ordinals: Iterable[int]) -> str:
+def matching(naming: Naming, ordinals: Iterable[int]) -> str:
     """A condition that holds for the partitions of these periods."""
     *names, last = naming.names
     found: dict[tuple[str, ...], list[str]] = {}
@@ -339,6 +339,13 @@ def _lines(cube: CubeSchema, fact: FactSchema, period: Period, rows: Iterable[Ro
         return _part_texts(fact, period, value, lambda one: literal(one, column.type))
 
     return [([text(row, column) for column in stored], part(row)) for row in rows]
+
+
+def static(
+    cube: CubeSchema, fact: FactSchema, period: Period, verb: str, ordinal: int | None, rows: Iterable[Row]
+) -> str:
+    """The INSERT of these rows into one period, as VALUES."""
+    return _static(cube, fact, period, verb, ordinal, _lines(cube, fact, period, rows))
 
 
 def _static(

@@ -26,7 +26,7 @@ def _lines(warehouse: Path) -> _Lines:
             for stored in fact.tables
             for period in stored.layouts
             for time in stored.times
-            for state in ("timeline", "outdated", "retired")
+            for state in ("timeline", "outdated", "retired", "unproven", "incomplete")
         }
 
 
@@ -40,7 +40,7 @@ def _partitions(warehouse: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def _analyze(connection: rewriter.Connection, rng: random.Random) -> int:
-    """Analyses some table in some way; answers how many partitions were noted."""
+    """Analyzes a random table in a random way, and returns the number of noted partitions."""
     catalog = connection.session.catalog
     table = rng.choice(catalog.snapshot().tables())
     last = catalog.snapshot().sequence

@@ -1,4 +1,4 @@
-"""Random histories of renames, exchanges, truncations, drops, refreshes: a cube's answers are those of its base rows.
+"""Random histories of renames, exchanges, truncations, drops, refreshes: a cube's results are those of its base rows.
 
 The model keeps what each month says, dropped ones included, because dropping is retention; a partition that was
 exchanged away is dropped from its table, one that was renamed has left nothing.
@@ -14,7 +14,7 @@ import pytest
 
 import rewriter
 from rewriter.errors import MissingDataError
-from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.duckdb.engine import DuckDBEngine
 
 MONTHS = [f"{year}-{month:02d}" for year in (2013, 2014) for month in range(1, 13)]
 QUARTERS = [f"{year}-Q{quarter}" for year in (2013, 2014) for quarter in range(1, 5)]
@@ -91,7 +91,7 @@ class World:
         elif kind == "refresh":
             self.run("REFRESH FACT f")
         elif kind == "copy":
-            # What is computed from the months that there are may lack some; nobody may take it for the year.
+            # A rollup from the existing months may lack some, and must not be used as the year.
             for year in ("2013", "2014"):
                 if year not in self.there("aside"):
                     self.run(
@@ -127,7 +127,9 @@ class World:
             )
 
     def ask(self, start: int, end: int) -> bool:
-        """Whether a question about some months was answered; the answer is right, and refused only where one lacks."""
+        """Returns True if a query about some months has a result. It must be correct, and refused only if a month is
+        missing.
+        """
         until = MONTHS[end] if end < len(MONTHS) else "2015-01"
         sql = f"SELECT SUM(n) AS n FROM c WHERE time_range_in(t, '{MONTHS[start]}', '{until}')"
         told = "\n".join([*self.log, sql])
@@ -141,6 +143,7 @@ class World:
         return True
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_answers_are_those_of_the_base_rows_wherever_partitions_went(
     tmp_path: Path, duckdb: DuckDBEngine, seed: int

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rewriter.catalog.models import Column
-from rewriter.catalog.values import partition_name
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.objects import Column
 from rewriter.exec.engine import EngineQuery, Relation
-from rewriter.exec.spark import SparkEngine
+from rewriter.exec.spark.engine import SparkEngine
 from rewriter.grammar import filters as f
-from rewriter.grammar.filters import render_filter
-from rewriter.grammar.statements import Literal
+from rewriter.grammar.terms import Literal
+from rewriter.grammar.unparse import render_filter
 from rewriter.session import Session
 from tests.contract.conftest import parquet, scan_file
 from tests.unit.catalog.filter_model import DOMAINS
@@ -25,7 +25,7 @@ from tests.unit.catalog.filter_model import DOMAINS
 COLUMNS = tuple(Column(f"p{number}", type) for number, type in enumerate(DOMAINS) if not type.startswith("char"))
 PATTERNS = ("a%", "%b", "_", "%", "a", "é%", r"A\%")
 ROWS, FILTERS = 40, 250
-#: Spark answers whether a BIGINT is less or greater without looking at it: TRUE of NULL, too. Filters say NULL.
+#: Spark folds the comparison without reading the BIGINT: TRUE also for NULL. Filters return NULL.
 BEYOND = ("number", str(2**63))
 
 

@@ -10,7 +10,8 @@ from types import MappingProxyType
 
 import pytest
 
-from .checking import Question, Wrong, check
+from .checking import Question, Wrong, check, check_states
+from .derivations import MarkComplete
 from .faults import FAULTS, Fault
 from .generator import Generator
 from .histories import NOW, STEPS, History, begin, load, step, whole_refresh
@@ -32,17 +33,21 @@ class Prepared:
     reference: Reference
 
 
-def _prepared(seed: int, folder: Path, steps: Mapping[str, int] = ALL_STEPS, *, mixed: bool = False) -> Prepared:
+def _prepared(
+    seed: int, folder: Path, steps: Mapping[str, int] = ALL_STEPS, *, mixed: bool = False, numeric: bool = False
+) -> Prepared:
     place = folder / str(seed)
     place.mkdir()
     rng = random.Random(seed)
-    history = begin(random_schema(rng, mixed=mixed), place / "warehouse")
+    history = begin(random_schema(rng, mixed=mixed, numeric=numeric), place / "warehouse")
     load(history, rng)
     for _ in range(15):
         step(history, rng, steps)
     if seed % 2 and steps is ALL_STEPS:
         # Rollups that serve find what is wrong with their use; outdated ones, what is wrong with their state.
         for cube in history.schema.cubes:
+            if seed % 4 == 1:
+                history.take(MarkComplete(cube, range(cube.first, cube.first + cube.count)))
             for fact in cube.facts:
                 for period in fact.periods[1:]:
                     history.take(whole_refresh(cube, fact, period))
@@ -75,9 +80,11 @@ def _made(fault: Fault, sound: list[Prepared], mixed: Mapping[int, Prepared], fo
         return
     seeds = fault.seeds or SEEDS[:OWN_HISTORIES]
     for seed in seeds:
-        yield from [_prepared(seed, folder, fault.steps, mixed=fault.mixed)] * (QUESTIONS // len(seeds))
+        made = _prepared(seed, folder, fault.steps, mixed=fault.mixed, numeric=fault.numeric)
+        yield from [made] * (QUESTIONS // len(seeds))
 
 
+@pytest.mark.share(12)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_planted_fault_is_found(
     fault: Fault, sound: list[Prepared], mixed: Mapping[int, Prepared], tmp_path: Path
@@ -90,6 +97,8 @@ def test_a_planted_fault_is_found(
                 made.history.schema, rng, NOW, fault.shapes, fault.additive, fault.single, fault.strange, fault.time
             )
             try:
+                if fault.states:
+                    check_states(made.history)
                 check(made.history, made.reference, Question(generator.query()), made.history.connection)
             except Wrong as wrong:
                 # A fault that no longer fits the code it is planted in breaks it, which any question finds.

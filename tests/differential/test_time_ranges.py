@@ -12,11 +12,11 @@ import pytest
 import sqlglot
 
 from rewriter.exec.engine import EngineQuery
-from rewriter.exec.spark import SparkEngine
-from rewriter.planner.constants import Constants, as_date, as_timestamp
-from rewriter.planner.predicates import Reader, Truth
-from rewriter.timeline.bounds import parse_instant
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
+from rewriter.exec.spark.engine import SparkEngine
+from rewriter.planner.time.constant_folding import Constants, as_date, as_timestamp
+from rewriter.planner.time.time_predicates import Reader, Truth
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.time_bounds import parse_instant
 from tests.unit.planner.time_predicates import PARAMETER_TEXT, SPARK_TEXTS, SPARK_TIMES, TEXTS, TIMES, Words, predicate
 
 PARAMETERS = {"time": datetime(2013, 2, 5, 6, 7, 8, 9, UTC), "day": date(2013, 2, 6), "text": PARAMETER_TEXT}

@@ -15,11 +15,11 @@ import sqlglot
 from sqlglot import exp
 
 from rewriter.exec.engine import EngineQuery
-from rewriter.exec.spark import SparkEngine
-from rewriter.planner.scalars import is_scalar
-from rewriter.planner.units import used_unit
-from rewriter.timeline.bounds import parse_instant
+from rewriter.exec.spark.engine import SparkEngine
+from rewriter.planner.scope.deterministic import is_scalar
+from rewriter.planner.time.granularity import used_unit
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.time_bounds import parse_instant
 from tests.unit.planner.time_predicates import chain
 
 P = UpdatePeriod

@@ -58,7 +58,7 @@ def zoned_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int)
 
 
 def odd_zoned_use(rng: random.Random, column: Offered, cube: CubeSchema, other: str) -> Expr:
-    """A predicate on time that is no range; ``other`` is a predicate on something else."""
+    """A predicate on time that is not a range; ``other`` is a predicate on something else."""
     at = rng.randrange(*cube.stretch) // HOUR * HOUR
     t, w, a, x = column.text, column.hidden("rw_wall"), _typed(rng, cube.zone, at), timestamp(at)
     month = rng.randrange(1, 13)

@@ -1,4 +1,4 @@
-"""Random questions about a cube with a time zone, and their answers in plain Python with ``zoneinfo``."""
+"""Random questions about a cube with a time zone, and their results in plain Python with ``zoneinfo``."""
 
 from __future__ import annotations
 

@@ -18,12 +18,14 @@ from postgres import seeds
 from statements import dying_at, watch
 
 from rewriter.catalog import Catalog, Snapshot
-from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
-from rewriter.catalog.keys import KeyRange, prefix
-from rewriter.catalog.models import Column, Cube, DataFile, Fact, Storage, StorageTable, Table
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.model.changes import AddPartitions, CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Column, Cube, DataFile, Fact, Storage, StorageTable, Table
 from rewriter.errors import ConflictError, OperationalError
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.timeline import PartitionTimeline
 
 P = UpdatePeriod
 HOURS = [f"2013-01-01-{hour:02d}" for hour in range(24)]
@@ -32,8 +34,8 @@ HOURS = [f"2013-01-01-{hour:02d}" for hour in range(24)]
 WRITER = """
 import sys
 from rewriter.catalog import Catalog
-from rewriter.catalog.changes import PartitionWrite, WritePartitions
-from rewriter.catalog.models import DataFile
+from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import DataFile
 from rewriter.errors import ConflictError
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
@@ -54,7 +56,7 @@ for batch in range(first, first + batches):
 
 
 def _warehouse(directory: Path, url: str | None) -> Catalog:
-    """Hours with days over them; the first day is there in both, and fresh."""
+    """Hours with days over them; the first day is there in both, and fresh, though its last hours hold nothing."""
     catalog = Catalog.open(directory, url)
     periods = {"hours": P.HOURLY, "days": P.DAILY}
     with catalog.begin() as tx:
@@ -68,17 +70,28 @@ def _warehouse(directory: Path, url: str | None) -> Catalog:
         fact = Fact(tx.allocate_id(), "f", "c", (storage,))
         tx.commit([*map(CreateObject, tables), CreateObject(cube), CreateObject(fact)])
     _write(catalog, "hours", HOURS[:20])
-    _write(catalog, "days", ["2013-01-01"])
+    _write(catalog, "days", ["2013-01-01"], reads="hours")
+    hours = catalog.snapshot().table("hours")
+    with catalog.begin() as tx:
+        tx.commit([AddPartitions(hours, tuple(PartitionWrite((hour,)) for hour in HOURS[20:]))])
+    assert catalog.snapshot().timeline("days", P.DAILY, "t").count == 1
     return catalog
 
 
-def _write(catalog: Catalog, name: str, values: list[str], *, wipe: bool = False) -> int:
+def _write(catalog: Catalog, name: str, values: list[str], *, wipe: bool = False, reads: str | None = None) -> int:
+    """Writes partitions, computed from all of the table that the transaction ``reads``."""
     table = catalog.snapshot().table(name)
+    sources = set() if reads is None else {catalog.snapshot().table(reads).id}
     with catalog.begin() as tx:
         write_id = tx.write_id(table)
         parts = tuple(PartitionWrite((v,), (DataFile(f"/w/{name}/{write_id}/{v}", 1, 1),)) for v in values)
         everything = KeyRange.of_prefix(prefix(table.id))
-        return tx.commit([WritePartitions(table, write_id, parts, overwrite=wipe, wipes=(everything,) if wipe else ())])
+        wipes = (everything,) if wipe else ()
+        return tx.commit([WritePartitions(table, write_id, parts, overwrite=wipe, wipes=wipes)], sources)
+
+
+def _lines(snapshot: Snapshot) -> tuple[Callable[[str, P, str], PartitionTimeline], ...]:
+    return (snapshot.timeline, snapshot.outdated, snapshot.unproven, snapshot.incomplete)
 
 
 def _state(snapshot: Snapshot) -> tuple[object, ...]:
@@ -87,7 +100,7 @@ def _state(snapshot: Snapshot) -> tuple[object, ...]:
     for table in snapshot.tables():
         seen += [snapshot.partitions(table), snapshot.files(table)]
         for period in (P.HOURLY, P.DAILY):
-            seen += [line(table.name, period, "t").ranges() for line in (snapshot.timeline, snapshot.outdated)]
+            seen += [line(table.name, period, "t").ranges() for line in _lines(snapshot)]
     return tuple(seen)
 
 
@@ -99,7 +112,7 @@ def _check_log(catalog: Catalog) -> None:
 
 
 def _forked(action: Callable[[], None]) -> int:
-    """Runs the action in a child process and answers its wait status."""
+    """Runs the action in a child process and returns its wait status."""
     child = os.fork()
     if child == 0:
         # Engines that other tests started have threads, which the child has not: their objects must not be collected.
@@ -143,7 +156,7 @@ def test_killed_at_every_statement_of_a_write(tmp_path: Path, catalog_url: str |
     assert _is_written(catalog.snapshot())
     assert len(catalog.snapshot().transactions.open) >= moment // stride // 2
     _check_log(catalog)
-    # Those that died are open still, and block nobody.
+    # Those that died are still open, and block no other transaction.
     _write(catalog, "hours", ["2013-01-02-00"])
     assert catalog.abort_dead(0.0) >= moment // stride // 2
     assert not catalog.snapshot().transactions.open
@@ -225,11 +238,11 @@ def test_a_process_that_was_aborted_while_it_slept_cannot_commit(tmp_path: Path,
     assert _state(catalog.snapshot()) == before
 
 
-#: A process that writes the partition of its hour and says so; it commits when it is told to.
+#: A process that writes the partition of its hour and reports it. It commits on command.
 TURNS = """
 import sys
 from rewriter.catalog import Catalog
-from rewriter.catalog.changes import PartitionWrite, WritePartitions
+from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
 from rewriter.errors import ConflictError
 
 catalog = Catalog.open(sys.argv[1], sys.argv[2] or None)
@@ -282,7 +295,7 @@ def test_a_forked_child_does_not_speak_on_its_parents_connection(tmp_path: Path,
         _write(catalog, "hours", [f"2013-03-01-0{batch}"])
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
     assert catalog.snapshot().sequence == before.sequence + 12
-    assert len(catalog.snapshot().partitions(before.table("hours"))) == 20 + 12
+    assert len(catalog.snapshot().partitions(before.table("hours"))) == 24 + 12
     _check_log(catalog)
 
 

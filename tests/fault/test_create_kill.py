@@ -1,56 +1,52 @@
-"""A process killed at any point of CREATE TABLE … AS leaves no table or the whole table, and the next one works.
+"""A process killed at a moment of CREATE TABLE … AS leaves no table or the whole table, and the next one works.
 
-Four moments are tried, two of each statement; ``pytest -m long tests/fault/test_create_kill.py`` tries thirty.
+Every n-th moment is tried, from one that the commit chooses; ``pytest -m long tests/fault/test_create_kill.py`` tries
+them all.
 """
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
-from test_insert_kill import ROWS, attempt, duration
+from kills import killed_at
+from rotation import turn
+from test_insert_kill import ROWS
 
-import rewriter
+from rewriter.exec.duckdb.engine import DuckDBEngine
+from rewriter.session import Session
 
 CREATE = "CREATE TABLE made PARTITIONED BY (dt) AS SELECT x, dt FROM src"
 REPLACE = "CREATE OR REPLACE TABLE made PARTITIONED BY (dt) AS SELECT x + 1000 AS x, dt FROM src"
 
 
-def content(warehouse: Path) -> tuple[int, int] | None:
-    """How many rows the table has, and its least x; ``None`` where it is not there."""
-    with rewriter.connect(warehouse, engine="duckdb") as connection:
-        cursor = connection.cursor()
-        cursor.execute("SHOW TABLES LIKE 'made'")
-        if not cursor.fetchall():
-            return None
-        cursor.execute("SELECT count(*), min(x) FROM made")
-        ((rows, least),) = cursor.fetchall()
-        return rows, least
+def content(session: Session) -> tuple[object, ...] | None:
+    """How many rows the table has, and its least x; ``None`` where it does not exist."""
+    if not session.execute("SHOW TABLES LIKE 'made'").fetch():
+        return None
+    (found,) = session.execute("SELECT count(*), min(x) FROM made").fetch()
+    return found
 
 
-def run(warehouse: Path, *statements: str) -> None:
-    with rewriter.connect(warehouse, engine="duckdb") as connection:
-        cursor = connection.cursor()
-        for statement in statements:
-            cursor.execute(statement)
-
-
-@pytest.mark.parametrize("attempts", [4, pytest.param(30, marks=pytest.mark.long)])
-def test_a_killed_create_is_before_or_after(tmp_path: Path, attempts: int) -> None:
-    rng = random.Random(12)
-    run(tmp_path, "CREATE TABLE src (x INT, dt STRING)", f"INSERT INTO src VALUES {ROWS}")
-    taken = duration(tmp_path, CREATE)
-    assert content(tmp_path) == (400, 0)
-    for number in range(attempts):
-        replacing = number % 2 == 1
-        if not replacing:
-            run(tmp_path, "DROP TABLE IF EXISTS made")
-        elif content(tmp_path) != (400, 0):
-            run(tmp_path, "DROP TABLE IF EXISTS made", CREATE)
-        before, after = ((400, 0), (400, 1000)) if replacing else (None, (400, 0))
-        done = attempt(tmp_path, REPLACE if replacing else CREATE, rng.uniform(0, 1.2 * taken))
-        found = content(tmp_path)
-        assert found in ((after,) if done else (before, after)), f"attempt {number}: {found}"
-    run(tmp_path, "DROP TABLE IF EXISTS made", CREATE)
-    assert content(tmp_path) == (400, 0)
+@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("replacing", [False, True])
+def test_a_killed_create_is_before_or_after(tmp_path: Path, duckdb: DuckDBEngine, replacing: bool, stride: int) -> None:
+    moment, seen = 1 + turn() % stride, {"before": 0, "after": 0}
+    before, after = ((16, 0), (16, 1000)) if replacing else (None, (16, 0))
+    undo = ["DROP TABLE IF EXISTS made", CREATE][: 2 if replacing else 1]
+    with Session(tmp_path, duckdb) as session:
+        for statement in ("CREATE TABLE src (x INT, dt STRING)", f"INSERT INTO src VALUES {ROWS}", *undo):
+            session.execute(statement)
+        assert content(session) == before
+        while killed_at(tmp_path, REPLACE if replacing else CREATE, moment):
+            found = content(session)
+            assert found in (before, after), f"moment {moment}: {found}"
+            seen["before" if found == before else "after"] += 1
+            for statement in undo:
+                session.execute(statement)
+            assert content(session) == before, f"moment {moment}"
+            moment += stride
+        assert content(session) == after
+        session.execute(CREATE.replace("TABLE", "OR REPLACE TABLE"))
+        assert content(session) == (16, 0)
+    assert seen["before"] > 60 // stride, seen

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from test_move_kill import killed_at
+from kills import killed_at
 
-from rewriter.catalog import schema
-from rewriter.catalog.check import findings
+from rewriter.catalog.maintenance.consistency_check import findings
+from rewriter.catalog.store import schema
 from rewriter.session import Session
 
 COMPACT = "ALTER TABLE t COMPACT"

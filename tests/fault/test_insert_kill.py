@@ -1,124 +1,61 @@
-"""A process killed at any point of an INSERT leaves the table as before or as after, and the next INSERT works."""
+"""A process killed at a moment of an INSERT leaves the table as before or as after, and the next INSERT works.
+
+Every n-th moment is tried, from one that the commit chooses; ``pytest -m long tests/fault/test_insert_kill.py`` tries
+them all.
+"""
 
 from __future__ import annotations
 
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
-import rewriter
+import pytest
+from kills import killed_at
+from rotation import turn
 
-CHILD = """
-import sys
-import rewriter
+from rewriter.exec.duckdb.engine import DuckDBEngine
+from rewriter.session import Session
 
-with rewriter.connect(sys.argv[1], engine="duckdb") as connection:
-    cursor = connection.cursor()
-    cursor.execute("SELECT 1")  # what takes long for the first time is behind us
-    print("ready", flush=True)
-    sys.stdin.readline()
-    cursor.execute(sys.argv[2])
-    print("done", flush=True)
-    sys.stdin.readline()
-"""
-
-ROWS = ", ".join(f"({n}, '2013-01-{n % 28 + 1:02d}')" for n in range(400))
-STATEMENTS = (
-    f"INSERT INTO days PARTITION (dt) VALUES {ROWS}",
-    f"INSERT OVERWRITE days PARTITION (dt) VALUES {ROWS}",
-    "INSERT OVERWRITE days PARTITION (dt) SELECT x + 1, dt FROM days",
-)
+#: Two rows of each of eight days.
+ROWS = ", ".join(f"({n}, '2013-01-{n % 8 + 1:02d}')" for n in range(16))
+FILL = f"INSERT OVERWRITE days PARTITION (dt) VALUES {ROWS}"
+#: Statements, and the rows that they leave of those that were there.
+STATEMENTS = {
+    f"INSERT INTO days PARTITION (dt) VALUES {ROWS}": lambda rows: sorted(rows * 2),
+    f"INSERT OVERWRITE days PARTITION (dt) VALUES {ROWS.replace('(', '(1')}": lambda rows: sorted(
+        (int(f"1{x}"), day) for x, day in rows
+    ),
+    "INSERT OVERWRITE days PARTITION (dt) SELECT x + 1, dt FROM days": lambda rows: [(x + 1, day) for x, day in rows],
+}
 
 
-def content(warehouse: Path) -> list[tuple[object, ...]]:
-    """All rows, and what the timelines and the partitions say, from a session of its own."""
-    with rewriter.connect(warehouse, engine="duckdb") as connection:
-        cursor = connection.cursor()
-        cursor.execute("SELECT x, dt FROM days")
-        rows = sorted(cursor.fetchall())
-        cursor.execute("SHOW PARTITIONS days")
-        partitions = cursor.fetchall()
-        cursor.execute("SHOW TIMELINES OF all_days")
-        return [*rows, *partitions, *cursor.fetchall()]
+def rows_of(session: Session) -> list[tuple[object, ...]]:
+    return sorted(session.execute("SELECT x, dt FROM days").fetch())
 
 
-def start(warehouse: Path, statement: str) -> subprocess.Popen[str]:
-    """A process that has just begun to run the statement."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(warehouse), statement],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    child.stdin.write("\n")
-    child.stdin.flush()
-    return child
+def content(session: Session) -> list[tuple[object, ...]]:
+    """All rows, and what the partitions and the timelines say."""
+    said = [session.execute(sql).fetch() for sql in ("SHOW PARTITIONS days", "SHOW TIMELINES OF all_days")]
+    return [*rows_of(session), *said[0], *said[1]]
 
 
-def attempt(warehouse: Path, statement: str, delay: float) -> bool:
-    """Runs the statement in a process that is killed after ``delay`` seconds; whether it had ended by then."""
-    child = start(warehouse, statement)
-    time.sleep(delay)
-    os.kill(child.pid, signal.SIGKILL)
-    return "done" in child.communicate()[0]
-
-
-def duration(warehouse: Path, statement: str) -> float:
-    """How many seconds the statement takes in a process of its own, as in the attempts."""
-    child = start(warehouse, statement)
-    started = time.perf_counter()
-    assert child.stdout is not None
-    assert child.stdout.readline() == "done\n"
-    taken = time.perf_counter() - started
-    child.communicate("\n")
-    return taken
-
-
-def test_a_killed_insert_is_before_or_after(tmp_path: Path) -> None:
-    rng = random.Random(11)
-    with rewriter.connect(tmp_path, engine="duckdb") as connection:
-        cursor = connection.cursor()
-        cursor.execute("CREATE TABLE days (x INT) PARTITIONED BY (dt STRING)")
-        cursor.execute("CREATE CUBE c (x INT MEASURE SUM, t TIMESTAMP TIME)")
-        cursor.execute("CREATE FACT all_days OF CUBE c STORED IN (TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))")
-        cursor.execute(f"INSERT INTO days PARTITION (dt) VALUES {ROWS}")
-    longest = 1.5 * duration(tmp_path, STATEMENTS[1])
-    seen = {"before": 0, "after": 0}
-    number = 0
-    while number < 15 or (min(seen.values()) < 2 and number < 60):
-        statement = STATEMENTS[number % len(STATEMENTS)]
-        before = content(tmp_path)
-        ended = attempt(tmp_path, statement, rng.uniform(0, longest))
-        now = content(tmp_path)
-        if now == before and not ended:
-            seen["before"] += 1
-            longest *= 1.0 if seen["after"] else 1.2  # a machine that became slower since the measurement
-        else:
-            after = expected(before, statement)
-            assert [row for row in now if isinstance(row[0], int)] == after, f"attempt {number}: {statement[:60]}"
-            seen["after"] += 1
-        with rewriter.connect(tmp_path, engine="duckdb") as connection:
-            connection.cursor().execute("INSERT OVERWRITE days PARTITION (dt = '2013-01-01') VALUES (7)")
-            cursor = connection.cursor()
-            cursor.execute("SELECT x FROM days WHERE dt = '2013-01-01'")
-            assert cursor.fetchall() == [(7,)]
-            connection.cursor().execute(STATEMENTS[1])
-        number += 1
-    assert seen["before"] >= 2, seen
-    assert seen["after"] >= 2, seen
-
-
-def expected(before: list[tuple[object, ...]], statement: str) -> list[tuple[object, ...]]:
-    """The rows after the statement, had it ended."""
-    rows = [(x, dt) for row in before if isinstance(row[0], int) for x, dt in [row]]
-    new = [(n, f"2013-01-{n % 28 + 1:02d}") for n in range(400)]
-    if statement == STATEMENTS[0]:
-        return sorted([*rows, *new])
-    return sorted(new) if statement == STATEMENTS[1] else sorted((x + 1, dt) for x, dt in rows if isinstance(x, int))
+@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("statement", STATEMENTS, ids=["into", "overwrite", "overwrite by a query"])
+def test_a_killed_insert_is_before_or_after(tmp_path: Path, duckdb: DuckDBEngine, statement: str, stride: int) -> None:
+    moment, seen = 1 + turn() % stride, {"before": 0, "after": 0}
+    with Session(tmp_path, duckdb) as session:
+        session.execute("CREATE TABLE days (x INT) PARTITIONED BY (dt STRING)")
+        session.execute("CREATE CUBE c (x INT MEASURE SUM, t TIMESTAMP TIME)")
+        session.execute("CREATE FACT all_days OF CUBE c STORED IN (TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))")
+        session.execute(FILL)
+        before, rows = content(session), rows_of(session)
+        while killed_at(tmp_path, statement, moment):
+            if content(session) == before:
+                seen["before"] += 1
+            else:
+                assert rows_of(session) == STATEMENTS[statement](rows), f"moment {moment}"
+                seen["after"] += 1
+            session.execute(FILL)
+            assert content(session) == before, f"moment {moment}"
+            moment += stride
+        assert rows_of(session) == STATEMENTS[statement](rows)
+    assert seen["before"] > 60 // stride, seen

@@ -21,8 +21,8 @@ import pytest
 from private_postgres import Server, private_server
 
 from rewriter.catalog import Catalog, Snapshot, Transaction
-from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
-from rewriter.catalog.models import Column, DataFile, Table
+from rewriter.catalog.model.changes import CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import Column, DataFile, Table
 from rewriter.errors import ConflictError
 
 PROCESSES, READERS, WRITERS = 4, 25, 2

@@ -6,21 +6,19 @@ Every n-th moment is tried, which leaves some of each kind; ``pytest -m long tes
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from statements import dying_at, watch
+from kills import died, killed_at
 
 from rewriter.catalog import Catalog, Snapshot
-from rewriter.catalog.changes import PartitionWrite, WritePartitions
-from rewriter.catalog.directories import MOVING
-from rewriter.catalog.models import DataFile, Table
-from rewriter.files import external_files
+from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import DataFile, Table
+from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.session import Session
+from rewriter.storage.data_files import external_files
 
 Content = dict[tuple[str, tuple[str | None, ...]], list[str]]
 
@@ -79,14 +77,6 @@ def write(catalog: Catalog, table: Table, values: tuple[str, str], files: list[s
         tx.commit([WritePartitions(table, tx.write_id(table), (part,), overwrite=True)])
 
 
-def killed_at(warehouse: Path, statement: str, moment: int) -> bool:
-    """Runs the statement in a child that kills itself at the n-th moment, and says whether it came to that.
-
-    Moments are those of ``statements``, and before and after each step on disk.
-    """
-    return _killed(lambda: _run(warehouse, statement, moment))
-
-
 def killed_before_the_directory_moves(warehouse: Path, statement: str) -> bool:
     """Runs the statement in a child that kills itself where a directory is to be renamed."""
 
@@ -95,41 +85,7 @@ def killed_before_the_directory_moves(warehouse: Path, statement: str) -> bool:
         with Session(warehouse, "duckdb") as session:
             session.execute(statement)
 
-    return _killed(run)
-
-
-def _killed(run: Callable[[], None]) -> bool:
-    """Whether the child was killed that runs this."""
-    child = os.fork()
-    if child == 0:
-        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
-        gc.disable()
-        try:
-            run()
-        finally:
-            os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    assert not os.WIFSIGNALED(status) or os.WTERMSIG(status) == signal.SIGKILL
-    return os.WIFSIGNALED(status)
-
-
-def _run(warehouse: Path, statement: str, moment: int) -> None:
-    count = dying_at(moment)
-
-    def counted(step: Callable[..., object]) -> Callable[..., object]:
-        def run(*args: object, **options: object) -> object:
-            count()
-            answer = step(*args, **options)
-            count()
-            return answer
-
-        return run
-
-    with Session(warehouse, "duckdb") as session:
-        watch(count)
-        for name in ("rename", "remove", "makedirs"):
-            setattr(os, name, counted(getattr(os, name)))
-        session.execute(statement)
+    return died(run)
 
 
 @pytest.mark.long
@@ -158,7 +114,7 @@ def test_killed_at_steps_of_a_move(tmp_path: Path, kind: str, statement: str, un
             seen["after" if now == after else "before"] += 1
             if is_noted(session.catalog.snapshot()):
                 seen["half"] += 1
-                # Whoever next changes something of a table brings the move to its end; to readers nothing happens.
+                # The next statement that changes a table finishes the move. Readers are not affected.
                 for name in "tu":
                     session.execute(f"ALTER TABLE {name} SET TBLPROPERTIES ('moment' = '{moment}')")
                 assert content(session.catalog) == now, f"moment {moment}"
@@ -192,7 +148,7 @@ def is_noted(snapshot: Snapshot) -> bool:
 
 
 def test_a_directory_that_cannot_move_is_read_where_it_is(tmp_path: Path) -> None:
-    """What a move leaves where somebody else put a directory in its way; it goes on when that has gone."""
+    """The state of a move that another directory blocks. The move continues after that directory is removed."""
     with Session(tmp_path, "duckdb") as session:
         fill(session, tmp_path, external=True)
         goal = tmp_path / "t" / "c=n" / "d=9"

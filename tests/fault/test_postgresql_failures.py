@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from private_postgres import Server, private_server
 
 from rewriter.catalog import Catalog, Snapshot
-from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
-from rewriter.catalog.models import Column, DataFile, Table
+from rewriter.catalog.model.changes import CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import Column, DataFile, Table
 from rewriter.errors import OperationalError
 
 
@@ -74,7 +74,7 @@ def refused(run: Callable[[], object], *conditions: str, within: float = 10.0) -
 
 
 def check_whole(catalog: Catalog) -> None:
-    """The log has no gaps, and knows each commit."""
+    """The log has no gaps, and contains each commit."""
     events = catalog.events(limit=100_000)
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
     commits = [event.commit_sequence for event in events if event.kind == "COMMIT"]
@@ -131,7 +131,7 @@ def test_somebody_holds_the_lock_of_writers(catalog: Catalog, server: Server) ->
         held.exec_driver_sql("SELECT value FROM counters WHERE name = 'commit' FOR UPDATE")
         refused(waiting.begin, "CATALOG_BUSY")
         refused(lambda: write(waiting, "2013"), "CATALOG_BUSY")
-        assert state(waiting.snapshot()) == before  # Readers wait for nobody.
+        assert state(waiting.snapshot()) == before  # Readers do not wait.
         held.rollback()
         write(waiting, "2013")
         check_whole(waiting)
@@ -186,8 +186,9 @@ def test_the_disk_of_the_server_is_full(catalog: Catalog, server: Server) -> Non
         "$$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$"
     )
     server.sql(f'CREATE TRIGGER no_room BEFORE INSERT ON "{schema}".events EXECUTE FUNCTION "{schema}".no_room()')
-    error = refused(lambda: write(catalog, "2013"), "CATALOG_UNAVAILABLE")
-    assert "disk" in (error.hint or "")
+    error = refused(lambda: write(catalog, "2013"), "DISK_FULL")
+    assert "disk" in error.message
+    assert "Free disk space" in (error.hint or "")
     assert state(catalog.snapshot()) == before
     assert not catalog.snapshot().transactions.open
     server.sql(f'DROP TRIGGER no_room ON "{schema}".events')

@@ -5,13 +5,11 @@ Every n-th moment is tried; ``pytest -m long tests/fault/test_repair_kill.py`` t
 
 from __future__ import annotations
 
-import gc
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
+from kills import died
 from statements import dying_at, watch
 
 from rewriter.session import Session
@@ -46,29 +44,15 @@ def _state(directory: Path, url: str | None) -> tuple[object, ...]:
 
 
 def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
-    """Repairs in a child that kills itself at the n-th moment, and says whether it came to that.
+    """Whether a child that repairs came to the n-th call of the database, where it kills itself."""
 
-    Moments are those of ``statements``.
-    """
-    child = os.fork()
-    if child == 0:
-        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
-        gc.disable()
-        code = 1
-        try:
-            count = dying_at(moment)
-            with Session(directory / "warehouse", "duckdb", catalog=url) as session:
-                watch(count)
-                session.execute(REPAIR)
-            code = 0
-        finally:
-            os._exit(code)
-    status = os.waitpid(child, 0)[1]
-    if os.WIFSIGNALED(status):
-        assert os.WTERMSIG(status) == signal.SIGKILL
-        return True
-    assert os.WEXITSTATUS(status) == 0
-    return False
+    def run() -> None:
+        count = dying_at(moment)
+        with Session(directory / "warehouse", "duckdb", catalog=url) as session:
+            watch(count)
+            session.execute(REPAIR)
+
+    return died(run)
 
 
 @pytest.mark.long

@@ -20,10 +20,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from rewriter.catalog import Catalog, Snapshot, sqlite
-from rewriter.catalog.changes import CreateObject, PartitionWrite, WritePartitions
-from rewriter.catalog.models import Column, DataFile, Table
-from rewriter.catalog.store import FILE_NAME
+from rewriter.catalog import Catalog, Snapshot
+from rewriter.catalog.catalog import FILE_NAME
+from rewriter.catalog.model.changes import CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import Column, DataFile, Table
+from rewriter.catalog.store import sqlite
 from rewriter.errors import OperationalError
 
 #: As many partitions as do not fit into what a full disk has left.
@@ -78,7 +79,7 @@ def check_whole(catalog: Catalog) -> None:
 
 @contextmanager
 def locked(catalog: Catalog) -> Iterator[None]:
-    """Another one writes meanwhile, and does not end."""
+    """Another transaction writes at the same time, and does not end."""
     with closing(sqlite3.connect(catalog.warehouse / FILE_NAME, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -94,7 +95,7 @@ def test_the_file_is_locked_for_longer_than_we_wait(catalog: Catalog, monkeypatc
         with locked(catalog):
             refused(waiting.begin, "CATALOG_BUSY")
             refused(lambda: tx.commit([change]), "CATALOG_BUSY")
-            assert state(waiting.snapshot()) == before  # Readers wait for nobody.
+            assert state(waiting.snapshot()) == before  # Readers do not wait.
         # Its turn has come: what could not be said is as if it had not been asked for.
         assert tx.commit([change]) == waiting.snapshot().sequence
         write(waiting, ("2014",))
@@ -131,9 +132,9 @@ def full_disk() -> Iterator[None]:
 def test_the_disk_is_full(catalog: Catalog) -> None:
     before = state(catalog.snapshot())
     with full_disk(), closing(Catalog.open(catalog.warehouse)) as starved:
-        error = refused(lambda: write(starved, MANY), "CATALOG_UNAVAILABLE")
-        assert "full" in error.message
-        assert "room" in (error.hint or "")
+        error = refused(lambda: write(starved, MANY), "DISK_FULL")
+        assert "no space" in error.message
+        assert "Free disk space" in (error.hint or "")
         assert state(starved.snapshot()) == before
         assert not starved.snapshot().transactions.open
     assert state(catalog.snapshot()) == before
@@ -162,7 +163,7 @@ def test_the_system_refuses_to_write(catalog: Catalog) -> None:
 
 
 def in_a_child(run: Callable[[], int]) -> int:
-    """The exit code that a forked process answers; 1 where it fails otherwise."""
+    """The exit code of a forked process; 1 for any other failure."""
     child = os.fork()
     if child == 0:
         gc.disable()
@@ -186,12 +187,12 @@ def test_a_file_that_may_not_be_written() -> None:
                 with closing(Catalog.open(warehouse)) as catalog:
                     catalog.begin()
             except OperationalError as error:
-                return 7 if error.condition == "CATALOG_UNAVAILABLE" and "written" in (error.hint or "") else 8
+                return 7 if error.condition == "CATALOG_READ_ONLY" and "write" in (error.hint or "") else 8
             return 9
 
-        warehouse.chmod(stat.S_IRUSR | stat.S_IXUSR | stat.S_IROTH | stat.S_IXOTH)
+        warehouse.chmod(0o555)
         for file in warehouse.iterdir():
-            file.chmod(stat.S_IRUSR | stat.S_IROTH)
+            file.chmod(0o444)
         assert in_a_child(run) == 7
         warehouse.chmod(stat.S_IRWXU)
         for file in warehouse.iterdir():
@@ -202,8 +203,8 @@ def test_a_file_that_may_not_be_written() -> None:
 
 @pytest.mark.parametrize("by", ["nothing", "a copy", "another catalog"])
 def test_the_file_is_replaced_while_it_is_open(catalog: Catalog, tmp_path: Path, by: str) -> None:
-    """Numbers of one catalog mean other things in another: neither is answered from it, nor written into a file that
-    nobody can find any more.
+    """Numbers of one catalog have other meanings in another: no result comes from it, and no file is written that
+    cannot be found later.
     """
     file, old = tmp_path / FILE_NAME, catalog.snapshot()
     before, sequence = state(old), old.sequence
@@ -216,11 +217,14 @@ def test_the_file_is_replaced_while_it_is_open(catalog: Catalog, tmp_path: Path,
     if by == "a copy":
         shutil.copy(kept, file)
     elif by == "another catalog":
-        Catalog.open(tmp_path).close()
+        Catalog.create_new(tmp_path)
     runs: list[Callable[[], object]] = [catalog.snapshot, catalog.begin, lambda: late.table("t"), tx.rollback]
     for run in runs:
         refused(run, "CATALOG_REPLACED")
     assert file.exists() == (by != "nothing")
+    if by == "nothing":
+        refused(lambda: Catalog.open(tmp_path), "CATALOG_MISSING")
+        return
     with closing(Catalog.open(tmp_path)) as again:
         assert again.snapshot().sequence == (sequence if by == "a copy" else 0)
         if by == "a copy":

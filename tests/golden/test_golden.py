@@ -17,4 +17,4 @@ def test_golden_file(path: Path, request: pytest.FixtureRequest) -> None:
         accept(path, outcomes, after)
     bad = [outcome for outcome in outcomes if (outcome.failed if rewrite else not outcome.passed)]
     report = "\n\n".join(differences(path, outcome) for outcome in bad)
-    assert not bad, f"\n{report}\n\npytest tests/golden --rewrite accepts what came out."
+    assert not bad, f"\n{report}\n\npytest tests/golden --rewrite accepts the actual output."

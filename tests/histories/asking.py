@@ -1,16 +1,16 @@
-"""Questions to a snapshot, at random, with answers as a log holds them."""
+"""Random reads of a snapshot, with results in the form of a log."""
 
 from __future__ import annotations
 
 import random
 
 from rewriter.catalog import Snapshot
-from rewriter.catalog.models import Partition, Table
+from rewriter.catalog.model.objects import Partition, Table
 
 from .model import Question
 from .operations import FREE_NAMES, FREE_VALUES, LAYOUTS, PERIODS, VALUES
 
-STATES = ("fresh", "outdated", "retired")
+STATES = ("fresh", "outdated", "retired", "unproven", "incomplete")
 
 
 def questions(rng: random.Random, snapshot: Snapshot, number: int) -> list[Question]:
@@ -39,7 +39,7 @@ def _question(rng: random.Random, table: Table) -> Question:
 
 
 def ask(snapshot: Snapshot, question: Question) -> object:
-    """What the snapshot answers."""
+    """Returns the result of the snapshot."""
     kind, *arguments = question
     if kind == "tables":
         return sorted([t.id, t.name, len(t.columns), sorted(t.properties.items())] for t in snapshot.tables())
@@ -67,6 +67,6 @@ def _counts(partition: Partition) -> list[int | None]:
 
 
 def _timeline(snapshot: Snapshot, name: str, state: str) -> list[str]:
-    lines = {"fresh": snapshot.timeline, "outdated": snapshot.outdated, "retired": snapshot.retired}
-    ranges = lines[state](name, PERIODS[name], "t").ranges()
+    line = snapshot.timeline if state == "fresh" else getattr(snapshot, state)
+    ranges = line(name, PERIODS[name], "t").ranges()
     return [str(LAYOUTS[name].values(ordinal)[0]) for one in ranges for ordinal in range(one.start, one.end)]

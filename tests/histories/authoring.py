@@ -36,12 +36,12 @@ class Refused:
 
 @dataclass(frozen=True)
 class Answer:
-    """One of these answers, sorted."""
+    """One of these results, sorted."""
 
     options: tuple[list[Row], ...]
 
 
-#: What may come of a statement: an error, an answer, or what it changes.
+#: The outcome of a statement: an error, a result, or its changes.
 Outcome = Refused | Answer | tuple[Change, ...]
 
 
@@ -506,7 +506,7 @@ class Author:
 
         return Statement(f"ALTER TABLE {name} ADD COLUMNS ({column} BIGINT)", effect, alone=True)
 
-    # Files, and what is computed anew.
+    # Files, and recomputed rollups.
 
     def _compact(self, view: State) -> Statement:
         name = self._any_table(view)
@@ -639,9 +639,9 @@ def _present(state: State, months: Sequence[str]) -> list[Row]:
 
 
 def _of_cube(state: State, first: int, last: int, partial: bool) -> Sequence[Outcome]:
-    """The answers that the one law allows over months [first, last): the rows that there were, whatever is left.
+    """The allowed results over months [first, last): the rows that were written, even if partitions were dropped.
 
-    Without months and without a rollup it is refused, or partial. Whether a rollup serves is not told by the model.
+    Without months and without a rollup it is refused, or partial. The model does not decide whether a rollup is used.
     """
     asked, there = ALL_MONTHS[first:last], state.tables[MONTHS].parts
     choices: list[list[Rows]] = []

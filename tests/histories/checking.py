@@ -1,4 +1,4 @@
-"""What the processes of a history were told, against the model. Whatever does not fit is an ``AssertionError``."""
+"""Compares the results of a history's processes with the model. A difference is an ``AssertionError``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from rewriter.catalog import Catalog
-from rewriter.catalog.changes import RefreshTimelines
-from rewriter.catalog.check import findings
+from rewriter.catalog.maintenance.consistency_check import findings
+from rewriter.catalog.model.changes import RefreshTimelines
 
 from .asking import ask, everything
 from .meeting import meets, want_one_name
-from .model import TableState, World, answer, applied
+from .model import TableState, World, answer, applied, first_days
 from .operations import FREE_NAMES, PERIODS, Operation
 
 #: The commits that build the warehouse.
-FIRST = 2
+FIRST = 3
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Told:
     operation: Operation
     begun: float
     number: int = 0
-    #: When its COMMIT was asked for, and when it or the refusal was answered; a process that died was told nothing.
+    #: The times of COMMIT and of its success or refusal. A process that died has no outcome.
     start: float = 0.0
     end: float | None = None
     condition: str = ""
@@ -41,7 +41,7 @@ class Told:
 
 @dataclass
 class Logs:
-    """What all processes were told."""
+    """The results of all processes."""
 
     writes: dict[int, Told] = field(default_factory=dict)
     reads: list[dict[str, Any]] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Tally:
 
 
 def check(catalog: Catalog, url: str | None) -> Tally:
-    """Compares all that the processes were told, and what stands in the end. They have ended."""
+    """Compares all results of the ended processes, and the final state."""
     # Comes after whatever the database still does for a process that was killed.
     catalog.abort_dead(0.0)
     logs = Logs.read(catalog.warehouse)
@@ -134,6 +134,7 @@ def _worlds(catalog: Catalog, commits: dict[int, Told], newest: int) -> dict[int
     # The free tables of the beginning may be gone: their ids came after the cube's and the fact's.
     for place, name in enumerate(FREE_NAMES[:2]):
         first.tables[made + 3 + place] = TableState(name)
+    first.of("days").partitions = first_days()
     worlds = {FIRST: first}
     for number in range(FIRST + 1, newest + 1):
         told = commits[number]
@@ -146,7 +147,7 @@ def _worlds(catalog: Catalog, commits: dict[int, Told], newest: int) -> dict[int
 
 
 def _check_conflicts(logs: Logs, commits: dict[int, Told]) -> None:
-    """The first to commit has won, and nobody was refused who met nobody."""
+    """The first to commit wins, and no transaction without a conflict was refused."""
     for told in logs.writes.values():
         if told.number:
             met = [
@@ -165,7 +166,7 @@ def _check_conflicts(logs: Logs, commits: dict[int, Told]) -> None:
 
 
 def _check_reads(logs: Logs, worlds: dict[int, World], commits: dict[int, Told]) -> int:
-    """Every answer is that of its snapshot, and no snapshot is older than what its reader could know of."""
+    """Every result is that of its snapshot, and no snapshot is older than the commits that its reader had seen."""
     ends = sorted((told.end, told.number) for told in commits.values() if told.end is not None)
     highest = [0]
     for _, number in ends:
@@ -184,14 +185,14 @@ def _check_reads(logs: Logs, worlds: dict[int, World], commits: dict[int, Told])
 
 
 def _check_order(logs: Logs, commits: dict[int, Told]) -> None:
-    """Commits come in the order in which they were answered, and nobody commits whom others have aborted."""
+    """Commits have the order in which they were confirmed, and no aborted transaction commits."""
     latest = float("-inf")
     for number in sorted(commits):
         told = commits[number]
         assert told.end is None or told.end >= latest, f"{told} was answered before an earlier one was asked for"
         latest = max(latest, told.start)
         for one in logs.aborts:
-            # Milliseconds are all that the clock of SQLite tells: who has just begun is as young as the abort.
+            # SQLite's clock has milliseconds: a transaction that has just begun may have the time of the abort.
             zombie = told.begun + 0.002 < one["start"] and one["end"] < told.start
             assert not zombie, f"{told} has committed after it was aborted by {one}"
 
@@ -219,7 +220,7 @@ def final_checks(catalog: Catalog, url: str | None, world: World) -> None:
 
 
 def _write_files(catalog: Catalog) -> None:
-    """The files that are said to be there: nobody has written any."""
+    """The files that the catalog lists. No process has written any."""
     snapshot = catalog.snapshot()
     for table in snapshot.tables():
         for _, file in snapshot.files(table):

@@ -1,6 +1,7 @@
-"""Sessions in one process that take turns, statement by statement and within statements, in an order that a seed tells.
+"""Sessions in one process that take turns, statement by statement and within statements, in an order that a seed
+determines.
 
-Whatever they are told is compared with the model: reads with the state that they saw, writes with what is there after
+Their results are compared with the model: reads with the state that they saw, writes with what is there after
 them, refusals with what had come between.
 """
 
@@ -16,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import rewriter
-from rewriter.catalog.check import findings
+from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.dbapi import Connection, Cursor
 from rewriter.errors import Error
-from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
 
 from .authoring import FACT, SETUP, START, Answer, Author, Outcome, Refused, Statement
@@ -43,9 +44,9 @@ class Interrupted(DuckDBEngine):
         self._turn()
         return found
 
-    def columns(self, query: Any) -> Any:
+    def columns(self, query: Any, declared: bool = False) -> Any:
         self._turn()
-        return super().columns(query)
+        return super().columns(query, declared)
 
 
 @dataclass
@@ -79,7 +80,7 @@ class Actor:
 
 
 class History:
-    """One history in a warehouse. ``told`` is what was said, line by line, and ``tally`` what came of it."""
+    """One history in a warehouse. ``told`` is its log, line by line, and ``tally`` counts the outcomes."""
 
     def __init__(self, warehouse: Path, url: str | None, seed: int) -> None:
         self._warehouse, self._url = warehouse, url
@@ -130,7 +131,7 @@ class History:
         catalog.snapshot, catalog.begin = snapshot, begun
 
     def run(self, steps: int) -> None:
-        """So many turns, and what must hold at the end. An ``AssertionError`` tells all statements."""
+        """Runs the given number of turns and checks the final state. An ``AssertionError`` lists all statements."""
         try:
             for _ in range(steps):
                 self._turn(self._chance.choice(self._actors))
@@ -217,8 +218,10 @@ class History:
             self.tally["errors"] += 1
             self._check_error(actor, statement, error, start)
             return
-        # What INSERT is run anew over is a newer one; all else reads under its first.
+        # What INSERT is run anew over is a newer one; REFRESH takes its second, behind the files of external tables;
+        # all else reads under its first.
         seen = actor.snapshots[-1] if statement.text.startswith("INSERT") and actor.pending is None else start
+        seen = actor.snapshots[1] if statement.text.startswith("REFRESH") else seen
         view = self._view(actor, seen)
         assert not (statement.alone and actor.pending), "it is part of no transaction"
         outcomes = [one for one in statement.effect(view) if not isinstance(one, Refused)]
@@ -367,7 +370,7 @@ class History:
             _check_answer(found, Answer((sorted(table.all_rows(), key=repr),)))
 
 
-#: What COMMIT may say of objects that others have made or dropped meanwhile, beside 40001.
+#: Errors of COMMIT other than 40001, for objects that others have created or dropped in the meantime.
 _LATE = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_OR_VIEW_NOT_FOUND")
 
 
@@ -384,7 +387,9 @@ def _is_one(condition: str, refused: Refused) -> bool:
 
 
 def _rows_of(cursor: Cursor, statement: Statement) -> Rows | None:
-    """What a statement answered whose answer tells its changes; () for what is fetched later, ``None`` without rows."""
+    """The result of a statement whose result determines its changes; () if it is fetched later, ``None`` without
+    rows.
+    """
     if cursor.description is None:
         return None
     return tuple(cursor.fetchall()) if statement.told is not None else ()

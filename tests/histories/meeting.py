@@ -54,7 +54,7 @@ def _checked(operation: Operation) -> list[Claim]:
 
 
 def _left(operation: Operation) -> list[Claim]:
-    """What later commits are judged by. A new column is told by the table itself."""
+    """The basis for judging later commits. The table itself shows a new column."""
     if operation.kind == "rename_table":
         return [_whole(operation.table)]
     return _of_partitions(operation)

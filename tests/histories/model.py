@@ -1,30 +1,22 @@
-"""What the catalog must answer: a copy of everything for each commit, made by replaying the operations in their order.
+"""The expected results of the catalog: a full copy for each commit, made by replaying the operations in order.
 
-Nothing of the catalog's code is asked. What is fresh is told from the list of all writes of days.
+Above the model of a fact (``fact_model``) this has the tables by name and id, their columns and properties, and what
+each transaction saw.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
-from .operations import Operation
+from fact_model import ADDED, ALL, FRESH, REGISTERED, UNKNOWN, UNPROVEN, Base, Content, Key, Partitions, Shape
 
-#: The commit of which nothing can be proven, and that of what was registered empty.
-UNKNOWN, REGISTERED = -1, 0
+from .operations import ALL_DAYS, FIRST_DAYS, Operation
 
-#: What is asked: a kind and its arguments. Answers are as JSON has them.
+#: A read: a kind and its arguments. Results are JSON values.
 Question = list[Any]
-
-
-@dataclass
-class Content:
-    """A partition. ``as_of`` is the commit up to which it knows the days, ``sourced`` whether it read them."""
-
-    files: tuple[str, ...] = ()
-    as_of: int = REGISTERED
-    sourced: bool = False
 
 
 @dataclass
@@ -33,18 +25,19 @@ class TableState:
 
     name: str
     columns: int = 1
-    partitions: dict[str, Content] = field(default_factory=dict)
+    partitions: Partitions = field(default_factory=Partitions)
     properties: dict[str, str] = field(default_factory=dict)
+
+    def by_value(self) -> dict[str, Content]:
+        """The partitions that are there, in order."""
+        return {str(value): content for (value, _), content in sorted(self.partitions.live.items())}
 
 
 @dataclass
 class World:
-    """Everything as one commit left it. ``writes`` of days are pairs of a day and a commit."""
+    """Everything as one commit left it."""
 
     tables: dict[int, TableState] = field(default_factory=dict)
-    retired: set[str] = field(default_factory=set)
-    ever: set[str] = field(default_factory=set)
-    writes: list[tuple[str, int]] = field(default_factory=list)
 
     def id_of(self, name: str) -> int | None:
         """The table that has a name."""
@@ -54,10 +47,37 @@ class World:
         """The table of the fact that has this name always."""
         return next(table for table in self.tables.values() if table.name == name)
 
-    def is_fresh(self, month: str) -> bool:
-        """Whether a rollup says what its days say."""
-        as_of = self.of("months").partitions[month].as_of
-        return as_of != UNKNOWN and not any(day.startswith(month) and commit > as_of for day, commit in self.writes)
+    @property
+    def days(self) -> Base:
+        days = self.of("days").partitions
+        assert isinstance(days, Base)
+        return days
+
+    def state(self, month: str) -> str:
+        """What a month is, which is there."""
+        return MONTH.state(self.days, self.of("months").partitions, month)
+
+
+def first_days() -> Base:
+    """The days that are there from the beginning, registered empty."""
+    days = Base()
+    for day in FIRST_DAYS:
+        days.add(named(day), 0)
+    return days
+
+
+def named(value: str) -> Key:
+    """The partition of a value."""
+    return value, ALL
+
+
+@cache
+def days_of(month: str) -> tuple[str, ...]:
+    """All days of a month."""
+    return tuple(day for day in ALL_DAYS if day.startswith(month))
+
+
+MONTH = Shape(days_of)
 
 
 def applied(before: World, operation: Operation, transaction: int, commit: int, seen: World, seen_at: int) -> World:
@@ -89,87 +109,87 @@ def applied(before: World, operation: Operation, transaction: int, commit: int, 
 
 
 def _partitions(world: World, table: TableState, operation: Operation, commit: int, seen: World, seen_at: int) -> None:
-    kind, there = operation.kind, table.partitions
+    kind, partitions = operation.kind, table.partitions
+    keys = [named(value) for value in operation.values]
     if kind in ("drop", "truncate", "rename_partition"):
-        missing = [value for value in operation.values if value not in there]
+        missing = [key for key in keys if key not in partitions.live]
         assert not missing, f"{missing} of {table.name} was not there"
     if kind == "drop":
-        for value in operation.values:
-            del there[value]
-            if table.name == "days":
-                world.retired.add(value)
+        for key in keys:
+            partitions.drop(key)
     elif kind == "truncate":
-        for value in operation.values:
-            if there[value].files:
-                there[value] = Content((), UNKNOWN)
-                _news(world, table, value, commit)
+        for key in keys:
+            if partitions.live[key].files:
+                _put(partitions, key, Content((), UNKNOWN), commit)
     elif kind == "exchange":
         source = world.tables[operation.other].partitions
-        for value in operation.values:
-            assert value in source, f"{value} was not there"
-            assert value not in there, f"{value} was there already"
-            there[value] = source.pop(value)
+        for key in keys:
+            assert key in source.live, f"{key} was not there"
+            assert key not in partitions.live, f"{key} was there already"
+            partitions.put(key, source.live.pop(key))
     elif kind == "rename_partition":
-        _rename(world, table, operation, commit, seen_at)
+        _rename(table, operation, commit, seen_at)
     elif kind == "add":
-        for value in operation.values:
-            assert value not in there, f"{value} of {table.name} was there already"
-            known = table.name == "days" and value in world.ever
-            there[value] = Content((), seen_at if known else REGISTERED)
-            _come(world, table, value, commit if known else None)
+        for key in keys:
+            assert key not in partitions.live, f"{key} of {table.name} was there already"
+            if isinstance(partitions, Base):
+                partitions.add(key, commit)
+            else:
+                partitions.put(key, ADDED if table.name == "months" else Content())
     else:
-        _write(world, table, operation, commit, seen, seen_at)
+        _write(table, operation, commit, seen, seen_at)
 
 
-def _rename(world: World, table: TableState, operation: Operation, commit: int, seen_at: int) -> None:
-    old, new = operation.values[0], operation.goal
-    assert new not in table.partitions, f"{new} of {table.name} was there already"
-    content = table.partitions.pop(old)
-    if table.name == "days":
-        nothing = content.as_of == REGISTERED and not content.files and new not in world.ever
-        content.as_of = REGISTERED if nothing else seen_at
-        world.writes.append((old, commit))
-        _come(world, table, new, None if nothing else commit)
-    elif content.sourced:
-        content.as_of = UNKNOWN
-    table.partitions[new] = content
+def _put(partitions: Partitions, key: Key, content: Content, commit: int) -> None:
+    if isinstance(partitions, Base):
+        partitions.write(key, content, commit)
+    else:
+        partitions.put(key, content)
 
 
-def _write(world: World, table: TableState, operation: Operation, commit: int, seen: World, seen_at: int) -> None:
-    there = table.partitions
+def _wipe(partitions: Partitions, key: Key, commit: int) -> None:
+    if isinstance(partitions, Base):
+        partitions.wipe(key, commit)
+    else:
+        partitions.remove(key)
+
+
+def _rename(table: TableState, operation: Operation, commit: int, seen_at: int) -> None:
+    old, new, partitions = named(operation.values[0]), named(operation.goal), table.partitions
+    assert new not in partitions.live, f"{new} of {table.name} was there already"
+    content = partitions.live[old]
+    _wipe(partitions, old, commit)
+    if not isinstance(partitions, Base):
+        partitions.put(new, replace(content, as_of=UNKNOWN, doubt=UNPROVEN))
+    elif content.as_of == REGISTERED and not content.files and new not in partitions.ever:
+        partitions.add(new, commit)
+    else:
+        partitions.write(new, replace(content, as_of=seen_at), commit)
+
+
+def _write(table: TableState, operation: Operation, commit: int, seen: World, seen_at: int) -> None:
+    partitions = table.partitions
     if operation.bounds is not None:
         low, high = operation.bounds
-        for value in [one for one in there if low <= one < high and one not in operation.values]:
-            del there[value]
-            _news(world, table, value, commit)
+        for value in [one for one in table.by_value() if low <= one < high and one not in operation.values]:
+            _wipe(partitions, named(value), commit)
     for value in operation.values:
-        files, before = tuple(operation.files[value]), there.get(value, Content())
-        appends = operation.kind == "into" and bool(before.files)
-        if appends and not files:
-            continue
-        # What was computed of days of which some were dropped proves nothing.
-        gone = operation.sourced and any(day.startswith(value) for day in seen.retired)
-        as_of = UNKNOWN if appends or gone else seen_at
-        there[value] = Content((before.files if appends else ()) + files, as_of, operation.sourced)
-        _come(world, table, value, commit)
-
-
-def _come(world: World, table: TableState, value: str, commit: int | None) -> None:
-    """A partition has come, or has other content; ``commit`` is ``None`` where that is no news to anybody."""
-    if table.name == "days":
-        world.retired.discard(value)
-        world.ever.add(value)
-        if commit is not None:
-            world.writes.append((value, commit))
-
-
-def _news(world: World, table: TableState, value: str, commit: int) -> None:
-    if table.name == "days":
-        world.writes.append((value, commit))
+        files, before = tuple(operation.files[value]), partitions.live.get(named(value), Content())
+        if operation.kind == "into" and before.files:
+            if not files:
+                continue
+            content = before.appended(files)
+        elif table.name != "months":
+            content = Content(files, seen_at)
+        elif operation.sourced:
+            content = MONTH.computed(seen.days, value, seen_at, files)
+        else:
+            content = Content(files, UNKNOWN, UNPROVEN)
+        _put(partitions, named(value), content, commit)
 
 
 def answer(world: World, question: Question) -> object:
-    """What a snapshot of this world must answer, as ``asking.ask`` tells it."""
+    """Returns the expected result of a snapshot, in the form of ``asking.ask``."""
     kind, *arguments = question
     if kind == "tables":
         return sorted([id, one.name, one.columns, sorted(one.properties.items())] for id, one in world.tables.items())
@@ -177,13 +197,13 @@ def answer(world: World, question: Question) -> object:
         return world.id_of(arguments[0])
     if kind == "timeline":
         return _timeline(world, *arguments)
-    there = world.tables[arguments[0]].partitions
+    there = world.tables[arguments[0]].by_value()
     if kind == "partition":
         found = there.get(arguments[1])
         return None if found is None else _counts(found)
     if kind == "files":
         return sorted([value, path] for value, content in there.items() for path in content.files)
-    beyond = {value: content for value, content in sorted(there.items()) if value >= arguments[1]}
+    beyond = {value: content for value, content in there.items() if value >= arguments[1]}
     return list(beyond) if kind == "names" else len(beyond) if kind == "count" else _listed(beyond)
 
 
@@ -196,9 +216,8 @@ def _listed(partitions: dict[str, Content]) -> list[list[Any]]:
 
 
 def _timeline(world: World, name: str, state: str) -> list[str]:
-    there = world.of(name).partitions
+    if name == "months":
+        return [month for month in world.of(name).by_value() if world.state(month) == state]
     if state == "retired":
-        return sorted(world.retired) if name == "days" else []
-    if name == "days":
-        return sorted(there) if state == "fresh" else []
-    return sorted(month for month in there if world.is_fresh(month) == (state == "fresh"))
+        return sorted(str(day) for day, _ in world.days.dropped)
+    return list(world.of(name).by_value()) if state == FRESH else []

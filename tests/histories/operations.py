@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rewriter.catalog import Catalog, Snapshot, Transaction
-from rewriter.catalog.changes import (
+from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterColumns,
     AlterTable,
@@ -27,8 +28,8 @@ from rewriter.catalog.changes import (
     TruncatePartitions,
     WritePartitions,
 )
-from rewriter.catalog.keys import KeyRange, encode
-from rewriter.catalog.models import Column, Cube, DataFile, Fact, Partition, Storage, StorageTable, Table
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Column, Cube, DataFile, Fact, Partition, Storage, StorageTable, Table
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
@@ -37,6 +38,9 @@ LAYOUTS = {name: TimeLayout.of(period, [("dt", None)]) for name, period in PERIO
 MONTHS = ("2013-01", "2013-02")
 #: Few of them, so that writers meet.
 DAYS = tuple([f"2013-01-{day}" for day in range(25, 32)] + [f"2013-02-0{day}" for day in range(1, 9)])
+#: All days of these months, and those that are there from the beginning, registered empty: the others complete months.
+ALL_DAYS = tuple(f"2013-{month:02}-{day:02}" for month, days in ((1, 31), (2, 28)) for day in range(1, days + 1))
+FIRST_DAYS = tuple(day for day in ALL_DAYS if day not in ("2013-01-31", "2013-02-01", "2013-02-02", "2013-02-03"))
 FREE_NAMES = ("t0", "t1", "t2", "t3")
 FREE_VALUES = tuple("abcdefgh")
 VALUES = {"days": DAYS, "months": MONTHS}
@@ -67,7 +71,7 @@ class Operation:
 
     @classmethod
     def read(cls, logged: dict[str, Any]) -> Operation:
-        """What ``logged`` told."""
+        """The result of ``logged``."""
         bounds = logged["bounds"]
         known = {**logged, "values": tuple(logged["values"]), "bounds": tuple(bounds) if bounds else None}
         return cls(**known)
@@ -79,7 +83,7 @@ def key(table: int, value: str) -> bytes:
 
 
 def build(catalog: Catalog) -> None:
-    """The fact with its tables, and two free ones. Two commits."""
+    """The fact with its tables, two free ones, and the first days. Three commits."""
     with catalog.begin() as tx:
         fixed = [_table(tx, name) for name in PERIODS]
         tables = tuple(StorageTable(name, "t", {PERIODS[name]: LAYOUTS[name]}) for name in PERIODS)
@@ -88,6 +92,9 @@ def build(catalog: Catalog) -> None:
         tx.commit([*map(CreateObject, fixed), CreateObject(cube), CreateObject(fact)])
     with catalog.begin() as tx:
         tx.commit([CreateObject(_table(tx, name)) for name in FREE_NAMES[:2]])
+    with catalog.begin() as tx:
+        parts = tuple(PartitionWrite((day,)) for day in FIRST_DAYS)
+        tx.commit([AddPartitions(tx.snapshot.table("days"), parts)])
 
 
 def _table(tx: Transaction, name: str) -> Table:
@@ -118,6 +125,12 @@ def choose(rng: random.Random, tx: Transaction, worker: int) -> Operation | None
     """What a transaction does, judged by what its snapshot shows; ``None`` where that is nothing."""
     snapshot = tx.snapshot
     tables = {table.name: table for table in snapshot.tables()}
+    incomplete = snapshot.incomplete("months", PERIODS["months"], "t").ranges()
+    if incomplete and rng.random() < 0.4:  # As MARK COMPLETE does: the days that the months lack come, empty.
+        there = {str(one.values[0]) for one in snapshot.partitions(tables["days"])}
+        absent = tuple(day for day in DAYS if day not in there)
+        if absent:
+            return Operation("add", tables["days"].id, "days", absent)
     kind = rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
     free = [table for name, table in tables.items() if name in FREE_NAMES]
     unused = [name for name in FREE_NAMES if name not in tables]
@@ -153,7 +166,7 @@ def _of_partitions(
     rng: random.Random, kind: str, tx: Transaction, table: Table, found: Sequence[Partition]
 ) -> Operation | None:
     domain = VALUES.get(table.name, FREE_VALUES)
-    there = [str(one.values[0]) for one in found]
+    there = [str(one.values[0]) for one in found if one.values[0] in domain]
     absent = [value for value in domain if value not in there]
     some = there if kind in ("drop", "rename_partition", "truncate") else absent if kind == "add" else list(domain)
     if not some:

@@ -6,28 +6,33 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rewriter.catalog import Snapshot, conflicts, factwork, reads, renewing
-from rewriter.catalog.cache import CatalogCache
-from rewriter.catalog.cache_metrics import Miss
-from rewriter.catalog.context import CommitContext
-from rewriter.catalog.store import Catalog
-from rewriter.catalog.timelines import TimelineChange
-from rewriter.catalog.writeids import ValidWriteIdList
+from rewriter.catalog import Snapshot
+from rewriter.catalog.cache.cache import CatalogCache
+from rewriter.catalog.cache.metrics import Miss
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.commit import conflicts, fact_timelines
+from rewriter.catalog.commit.base_presence import BasePresence
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.stored_timelines import TimelineChange
+from rewriter.catalog.model.proofs import Proof
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading import partition_refresh, snapshot
+from rewriter.catalog.reading.write_id_queries import write_id_list
 
 
 def no_conflicts() -> None:
-    """Nobody looks whether others wrote the same keys."""
+    """Does not check whether others wrote the same keys."""
     _replace(conflicts, "check", lambda *_: None)
 
 
 def late_commits_are_seen() -> None:
     """A list of write ids that was read late has what committed since the snapshot, too."""
-    real = reads.write_id_list
+    real = write_id_list
 
     def all_of_them(connection: Any, object_id: int, _sequence: int, transactions: Any) -> ValidWriteIdList:
         return real(connection, object_id, 1 << 60, transactions)
 
-    _replace(reads, "write_id_list", all_of_them)
+    _replace(snapshot, "write_id_list", all_of_them)
 
 
 def stale_snapshots() -> None:
@@ -44,12 +49,27 @@ def stale_snapshots() -> None:
 
 def rollups_stay_fresh() -> None:
     """A commit of days forgets the months over them."""
-    real = factwork.change_timeline
+    real = fact_timelines.change_timeline
 
     def forgetful(connection: Any, table_id: int, period: Any, key: str, change: TimelineChange, *rest: Any) -> None:
-        real(connection, table_id, period, key, TimelineChange(change.states), *rest)
+        real(connection, table_id, period, key, TimelineChange(change.states, completed=change.completed), *rest)
 
-    _replace(factwork, "change_timeline", forgetful)
+    _replace(fact_timelines, "change_timeline", forgetful)
+
+
+def incomplete_months_are_fresh() -> None:
+    """Does not check whether the days of a month existed when it was computed."""
+    _replace(BasePresence, "checked", lambda _self, _binding, _slot, states, _dependent: states)
+
+
+def completed_months_stay_incomplete() -> None:
+    """Days that come empty complete no month."""
+    _replace(fact_timelines.FactWork, "_completed", lambda *_: [])
+
+
+def doubts_are_ignored() -> None:
+    """What nothing proves is as good as what was computed."""
+    _replace(Proof, "is_unproven", property(lambda _: False))
 
 
 def two_steps() -> None:
@@ -66,7 +86,7 @@ def two_steps() -> None:
 
 
 def zombies() -> None:
-    """Whoever was aborted by others commits all the same."""
+    """A transaction that others aborted commits."""
     real = CommitContext._close_transaction
 
     def revived(context: CommitContext) -> None:
@@ -85,11 +105,12 @@ def lists_are_not_compared() -> None:
 
 
 def sets_are_not_renewed() -> None:
-    """Of a set of partitions in memory nothing is read again."""
-    _replace(renewing, "_may_differ", lambda *_: [])
+    """A cached set of partitions is never read again."""
+    _replace(partition_refresh, "_may_differ", lambda *_: [])
 
 
 def _replace(owner: Any, name: str, value: Callable[..., Any]) -> None:
+    assert hasattr(owner, name), f"{owner} has no {name}: nothing would be planted"
     setattr(owner, name, value)
 
 
@@ -101,6 +122,9 @@ PLANTS: dict[str, Plant] = {
         late_commits_are_seen,
         stale_snapshots,
         rollups_stay_fresh,
+        incomplete_months_are_fresh,
+        completed_months_stay_incomplete,
+        doubts_are_ignored,
         two_steps,
         zombies,
         lists_are_not_compared,

@@ -1,4 +1,4 @@
-"""What sessions must answer: the rows of every partition as each commit left them, in plain Python.
+"""The expected results of sessions: the rows of every partition after each commit, in plain Python.
 
 Nothing of the product's code is asked. A commit is a list of changes, told by what a statement saw, and applied to
 what is there when it commits.
@@ -35,7 +35,7 @@ class Table:
         return tuple((*row, *(None,) * (width - len(row))) for row in self.parts.get(part, ()))
 
     def all_rows(self) -> Rows:
-        """As ``SELECT *`` answers them."""
+        """In the form of ``SELECT *``."""
         return tuple((*row, *((part,) if self.key else ())) for part in self.parts for row in self.rows(part))
 
 
@@ -128,7 +128,7 @@ def meets(mine: Change, other: Change) -> bool:
 def may_meet(mine: Change, other: Change) -> bool:
     """Whether a refusal of the second is to be expected: claims may be wider than what was changed.
 
-    INSERTs meet in the partitions that they write alone, and what leaves the rows as they are is in nobody's way.
+    INSERTs conflict only in the partitions that they write. A change that keeps the rows conflicts with nothing.
     """
     if mine.kind in ("create", "name") or other.kind in ("create", "name"):
         return mine.name == other.name or mine.table == other.table

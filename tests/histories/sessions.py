@@ -1,4 +1,4 @@
-"""One process of a history of statements: a session on DuckDB that writes and reads rows, and logs what it was told.
+"""One process of a history of statements: a session on DuckDB that writes and reads rows, and logs the results.
 
 ``python -m histories.sessions WAREHOUSE URL SEED NUMBER STEPS``; an empty URL is SQLite.
 """
@@ -20,7 +20,7 @@ DAYS = ("a", "b", "c")
 
 
 class Log:
-    """A line of JSON for each statement that begins, for each number that the catalog tells, and for each answer."""
+    """A line of JSON for each statement that begins, for each number from the catalog, and for each result."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -58,6 +58,7 @@ def _seeds(first: int, number: int) -> range:
     return range(first, first + number) if AGAIN is None else range(int(AGAIN), int(AGAIN) + 1)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("first", range(0, 50, 10))
 def test_histories(directory: Path, databases: Databases, first: int) -> None:
     tally = run(_seeds(first, 10), directory, databases, Size())
@@ -65,6 +66,7 @@ def test_histories(directory: Path, databases: Databases, first: int) -> None:
     assert AGAIN or (tally.commits > 80 and tally.conflicts > 3 and tally.answers > 80 and tally.died > 3)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("plant", PLANTS)
 def test_planted_bugs_are_found(directory: Path, plant: str) -> None:
     with pytest.raises(HistoryError):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from postgres import seeds
 
-from rewriter.catalog.pending import Pending
+from rewriter.catalog.reading.pending_changes import Pending
 
 from . import plants
 from .interleaving import History
@@ -31,6 +31,7 @@ def run(warehouse: Path, url: str | None, chosen: Iterable[int], steps: int) -> 
     return tally
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("catalog_url", "seed"), seeds(4), indirect=["catalog_url"])
 def test_sessions_take_turns(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
     tally = run(tmp_path, catalog_url, [seed], 90)
@@ -39,6 +40,7 @@ def test_sessions_take_turns(tmp_path: Path, catalog_url: str | None, seed: int)
     assert tally["errors"] > 5
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "plant",
     [plants.no_conflicts, plants.rollups_stay_fresh, plants.lists_are_not_compared, reads_without_own_rows],

@@ -19,14 +19,17 @@ import rewriter
 from rewriter.catalog import Catalog
 
 from .checking import rows_of
+from .rowmodel import Change, State, Table
 
 STEPS = 14
-Rows = dict[str, list[int]]
+DAYS = "days"
 
 
 @dataclass
 class Statement:
-    """One statement as its process was told of it. ``transactions`` are those that it began, one for each attempt."""
+    """One statement with the result that its process received. ``transactions`` are those that it began, one for each
+    attempt.
+    """
 
     kind: str
     day: str
@@ -61,24 +64,23 @@ def told(warehouse: Path) -> Iterator[Statement]:
             yield current
 
 
-def after(before: Rows, statement: Statement) -> Rows:
-    """The rows of each day behind a statement that saw the day as it was just before."""
-    rows = {day: list(found) for day, found in before.items()}
-    there = rows.get(statement.day, [])
+def changes(before: State, statement: Statement) -> list[Change]:
+    """What a statement does that saw the day as it was just before."""
+    there = before.tables[DAYS].parts.get(statement.day)
     if statement.kind == "into":
-        rows[statement.day] = sorted([*there, statement.row])
-    elif statement.kind == "count":
-        rows[statement.day] = [max(there, default=0) + 1]
-    else:
-        rows.pop(statement.day, None)
-    return rows
+        return [Change("into", DAYS, statement.day, ((statement.row,),))]
+    if statement.kind == "count":
+        newest = max((int(str(row)) for (row,) in there or ()), default=0)
+        return [Change("put", DAYS, statement.day, ((newest + 1,),))]
+    return [] if there is None else [Change("drop", DAYS, statement.day)]
 
 
-def flat(rows: Rows) -> list[list[object]]:
+def flat(state: State) -> list[list[object]]:
     """As a query answers them, sorted."""
-    return [[day, row] for day in sorted(rows) for row in rows[day]]
+    return sorted([day, row] for row, day in state.tables[DAYS].all_rows())
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_sessions(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
     check(tmp_path, catalog_url, seed)
@@ -107,9 +109,10 @@ def check(warehouse: Path, url: str | None, seed: int) -> None:
         assert len(found) <= 1, f"{one} was committed twice"
         writers |= dict.fromkeys(found.values(), one)
     assert sorted(writers) == list(range(2, newest + 1))
-    worlds: dict[int, Rows] = {1: {}}
+    worlds = {1: State(1, {DAYS: DAYS}, {DAYS: Table(("x",), "dt")})}
     for number in range(2, newest + 1):
-        worlds[number] = after(worlds[number - 1], writers[number])
+        before = worlds[number - 1]
+        worlds[number] = before.after(changes(before, writers[number]))
     reads = [one for one in statements if one.rows is not None]
     for one in reads:
         assert one.rows == flat(worlds[one.snapshots[-1]]), one

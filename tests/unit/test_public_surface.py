@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import rewriter
 from rewriter import dbapi, errors
 
@@ -20,8 +22,13 @@ EXCEPTIONS = {
 }
 
 
+CONSTRUCTORS = {"Date", "Time", "Timestamp", "DateFromTicks", "TimeFromTicks", "TimestampFromTicks", "Binary"}
+TYPE_OBJECTS = {"STRING", "BINARY", "NUMBER", "DATETIME", "ROWID"}
+
+
 def test_the_package_exports_what_it_says() -> None:
-    expected = EXCEPTIONS | {"__version__", "apilevel", "connect", "paramstyle", "threadsafety"}
+    expected = EXCEPTIONS | CONSTRUCTORS | TYPE_OBJECTS
+    expected |= {"__version__", "apilevel", "connect", "paramstyle", "register_timeline", "threadsafety"}
     assert set(rewriter.__all__) == expected
     visible = {name for name in vars(rewriter) if not name.startswith("_")}
     modules = {name.split(".")[1] for name in sys.modules if name.startswith("rewriter.")}
@@ -31,10 +38,25 @@ def test_the_package_exports_what_it_says() -> None:
 def test_pep_249_globals() -> None:
     assert (rewriter.apilevel, rewriter.threadsafety, rewriter.paramstyle) == ("2.0", 1, "qmark")
     assert all(getattr(rewriter, name) is getattr(errors, name) for name in EXCEPTIONS - {"Warning"})
-    for name in ("Date", "Time", "Timestamp", "DateFromTicks", "TimeFromTicks", "TimestampFromTicks", "Binary"):
-        assert callable(getattr(dbapi, name))
-    for name in ("STRING", "BINARY", "NUMBER", "DATETIME", "ROWID"):
-        assert isinstance(getattr(dbapi, name), dbapi.DBAPIType)
+    for name in CONSTRUCTORS:
+        assert callable(getattr(rewriter, name))
+        assert getattr(rewriter, name) is getattr(dbapi, name)
+    for name in TYPE_OBJECTS:
+        assert isinstance(getattr(rewriter, name), dbapi.DBAPIType)
+        assert getattr(rewriter, name) is getattr(dbapi, name)
+
+
+@pytest.mark.parametrize(
+    ("code", "group"),
+    [
+        *((code, "STRING") for code in ("string", "char(3)", "varchar(9)", "array<int>", "struct<a:int>", "void")),
+        *((code, "NUMBER") for code in ("boolean", "tinyint", "bigint", "double", "decimal(38,10)")),
+        *((code, "DATETIME") for code in ("date", "timestamp", "timestamp_ntz", "interval day to second")),
+        ("binary", "BINARY"),
+    ],
+)
+def test_each_type_code_is_equal_to_one_type_object(code: str, group: str) -> None:
+    assert [name for name in sorted(TYPE_OBJECTS) if getattr(rewriter, name) == code] == [group]
 
 
 def test_the_tree_of_errors_is_that_of_pep_249() -> None:

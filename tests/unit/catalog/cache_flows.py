@@ -1,4 +1,4 @@
-"""Scripts over several catalog instances of one store, step by step: what each did, and who answered.
+"""Scripts over several catalog instances of one store, step by step: the action of each, and the source of its result.
 
 A file holds steps, one a line, ``----``, and the answers. ``m1`` and ``m2`` are instances with a cache, whose
 followers run when a step says so. Lists are fetched by an instance without a cache, as a query does before it reads.
@@ -19,10 +19,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rewriter.catalog import Catalog, Transaction
-from rewriter.catalog.cached import CachedCatalog
-from rewriter.catalog.changes import AlterTable, DropObject
-from rewriter.catalog.models import Partition, Table
-from rewriter.catalog.writeids import ValidWriteIdList
+from rewriter.catalog.cache.cache_keys import DEFINITION
+from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.model.changes import AlterTable, DropObject
+from rewriter.catalog.model.objects import Partition, Table
+from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.errors import Error
 
 from .support import Warehouse
@@ -46,7 +47,7 @@ class Flow:
             catalog.close()
 
     def run(self, step: str) -> str:
-        """What a step answers."""
+        """Returns the result of a step."""
         first, *rest = step.split()
         try:
             if first in self._instances:
@@ -150,8 +151,12 @@ class Flow:
 
     def _tag(self, catalog: Catalog, name: str) -> str:
         assert catalog.cache is not None
-        found = catalog.cache.tag(self._ids[name])
-        return "nothing" if found is None else f"{self._shown(found[0])} {'' if found[1] else 'un'}committed"
+        table_id = self._ids[name]
+        kept = catalog.cache.last(table_id, DEFINITION)
+        if kept is None:
+            return "nothing"
+        committed = catalog.cache.held(table_id, DEFINITION, kept[0]) is not None
+        return f"{self._shown(kept[0])} {'' if committed else 'un'}committed"
 
     # ---- lists
 
@@ -184,7 +189,7 @@ def _names(partitions: tuple[Partition, ...]) -> str:
 
 
 def run_file(path: Path, warehouse: Path, url: str | None) -> str:
-    """The file as it should be: its steps, and what they answer now."""
+    """Returns the updated file: its steps, and their current results."""
     lines = path.read_text(encoding="utf-8").split(f"\n{_SEPARATOR}\n")[0].split("\n")
     flow = Flow(warehouse, url)
     try:

@@ -1,4 +1,4 @@
-"""Random histories of two catalog instances with caches over one store: what they answer is what an uncached one does.
+"""Random histories of two catalog instances with caches over one store: their results are those of an uncached one.
 
 Snapshots are taken in pairs, of a cached instance and of one without any cache, at one moment; both of a pair are asked
 the same, then or many writes later. Followers read a few events now and then, the log is purged, memory is small.
@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from rewriter.catalog import Catalog, Snapshot, Transaction
-from rewriter.catalog.cached import CachedCatalog
-from rewriter.catalog.changes import AlterTable, DropObject, DropPartitions, RenameObject
-from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Fact, Table
-from rewriter.catalog.writeids import equivalent
+from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.model.changes import AlterTable, DropObject, DropPartitions, RenameObject
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Fact, Table
+from rewriter.catalog.model.write_ids import equivalent
 from rewriter.errors import Error
 from rewriter.timeline.periods import UpdatePeriod
 
@@ -29,7 +29,7 @@ FACT = {"hours": (UpdatePeriod.HOURLY,), "days": (UpdatePeriod.DAILY,)}
 
 
 class History:
-    """One history. ``steps`` tells what was done, for the report of a failure."""
+    """One history. ``steps`` lists the actions, for the report of a failure."""
 
     def __init__(self, folder: Path, url: str | None, seed: int) -> None:
         self.random = random.Random(seed)
@@ -159,7 +159,7 @@ class History:
         return f"{which}: {follower.refresh()}"
 
     def _prewarm(self) -> str:
-        from rewriter.catalog.warming import prewarm
+        from rewriter.catalog.following.prewarm import prewarm
 
         which = self._instance()
         cache = self._cached[which].cache

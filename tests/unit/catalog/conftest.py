@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rewriter.catalog import Catalog
-from rewriter.catalog.models import Table
+from rewriter.catalog.model.objects import Table
 
 from .support import BASE, Warehouse
 

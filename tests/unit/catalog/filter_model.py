@@ -1,4 +1,4 @@
-"""SQL's three-valued logic on plain values: what a partition filter means, told without keys and scans."""
+"""SQL's three-valued logic on plain values: the meaning of a partition filter, without keys and scans."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from rewriter.grammar import filters as f
-from rewriter.grammar.statements import Literal
+from rewriter.grammar.terms import Literal
 
 #: By type: canonical texts of partitions, and literals as (kind, text) that filters name.
 NUMBERS = [("number", n) for n in ("-3", "-1", "0", "1", "2", "5", "1.5", "-0.0", "300", "99999999999", "2e0", "1.0")]

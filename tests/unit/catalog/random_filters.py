@@ -7,12 +7,12 @@ from datetime import datetime
 
 from hypothesis import strategies as st
 
-from rewriter.catalog.floats import java_double, java_float
-from rewriter.catalog.models import Column
-from rewriter.catalog.scan_filters import ScanFilter
-from rewriter.catalog.scan_plans import PartitionFilterGenerator, Scan, laid_out
+from rewriter.catalog.filters.predicates import ScanFilter
+from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, Scan, laid_out
+from rewriter.catalog.keys.java_floats import java_double, java_float
+from rewriter.catalog.model.objects import Column
 from rewriter.grammar import filters as f
-from rewriter.grammar.statements import Literal
+from rewriter.grammar.terms import Literal
 
 from .filter_model import DOMAINS
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from rewriter.catalog import Catalog, Snapshot, Transaction
-from rewriter.catalog.changes import (
+from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.model.changes import (
     AddPartitions,
     Change,
     CreateObject,
@@ -16,8 +17,8 @@ from rewriter.catalog.changes import (
     PartitionWrite,
     WritePartitions,
 )
-from rewriter.catalog.keys import KeyRange, encode
-from rewriter.catalog.models import Column, Cube, DataFile, Fact, Storage, StorageTable, Table
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Column, Cube, DataFile, Fact, Storage, StorageTable, Table
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
@@ -68,12 +69,21 @@ class Warehouse:
         with self.catalog.begin() as tx:
             return tx.commit(changes(tx), set(sources))
 
-    def into(self, table: Table, *values: str, sources: Iterable[Table] = (), files: int = 1) -> int:
-        return self.commit(lambda tx: [write(tx, table, *values, files=files)], [t.id for t in sources])
+    def into(self, table: Table, *values: str, sources: Iterable[Table] | None = None, files: int = 1) -> int:
+        return self.commit(lambda tx: [write(tx, table, *values, files=files)], self._sources(table, sources))
 
-    def overwrite(self, table: Table, *values: str, sources: Iterable[Table] = (), files: int = 1) -> int:
-        ids = [t.id for t in sources]
+    def overwrite(self, table: Table, *values: str, sources: Iterable[Table] | None = None, files: int = 1) -> int:
+        ids = self._sources(table, sources)
         return self.commit(lambda tx: [write(tx, table, *values, overwrite=True, files=files)], ids)
+
+    def _sources(self, table: Table, sources: Iterable[Table] | None) -> list[int]:
+        """The ids of the tables that a query read: where the test says nothing, the base of the fact."""
+        if sources is not None:
+            return [one.id for one in sources]
+        snapshot = self.catalog.snapshot()
+        fact = snapshot.fact_using(table.name)
+        bases = () if fact is None else (one for one in fact.tables if fact.base_period in one.layouts)
+        return [snapshot.table(one.table).id for one in bases if one.table != table.name]
 
     def add(self, table: Table, *values: str) -> int:
         return self.commit(lambda tx: [AddPartitions(table, tuple(PartitionWrite((v,)) for v in values))])
@@ -87,7 +97,11 @@ class Warehouse:
         return [layout(period).values(o)[0] for r in line.ranges() for o in range(r.start, r.end)]
 
     def fresh(self, table: str, period: UpdatePeriod) -> list[str]:
-        return self.line(table, period)
+        """What is proven and not outdated. Tests write a few hours of a day, so that rollups may be incomplete."""
+        return sorted(self.line(table, period) + self.line(table, period, "incomplete"))
+
+    def unproven(self, table: str, period: UpdatePeriod) -> list[str]:
+        return self.line(table, period, "unproven")
 
     def outdated(self, table: str, period: UpdatePeriod) -> list[str]:
         return self.line(table, period, "outdated")

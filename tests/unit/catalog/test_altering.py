@@ -9,7 +9,7 @@ import pytest
 from postgres import on_sqlite
 
 from rewriter.catalog import Transaction
-from rewriter.catalog.changes import (
+from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterColumns,
     AlterTable,
@@ -21,7 +21,7 @@ from rewriter.catalog.changes import (
     RenameObject,
     WritePartitions,
 )
-from rewriter.catalog.models import Column, Table
+from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import ConflictError, DataError
 
 from .support import Warehouse, key, names, write

@@ -16,19 +16,23 @@ import sqlalchemy as sa
 from postgres import on_sqlite
 from statements import watch
 
-from rewriter.catalog import Catalog, cache, cache_log, follower, renewing, warming
-from rewriter.catalog.cache_entries import Entries, Entry, size_of
-from rewriter.catalog.cache_metrics import MEANINGS
-from rewriter.catalog.cached import CachedCatalog
-from rewriter.catalog.changes import AlterTable, DropObject, DropPartitions
-from rewriter.catalog.database import Database
-from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Table
-from rewriter.catalog.writeids import ValidWriteIdList
+from rewriter.catalog import Catalog
+from rewriter.catalog.cache import cache, log_view
+from rewriter.catalog.cache.cache_keys import DEFINITION
+from rewriter.catalog.cache.entries import Entries, Entry, size_of
+from rewriter.catalog.cache.metrics import MEANINGS
+from rewriter.catalog.following import log_follower, prewarm
+from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.model.changes import AlterTable, DropObject, DropPartitions
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading import partition_refresh
+from rewriter.catalog.store.database import Database
 from rewriter.errors import DataError, InterfaceError, OperationalError, ProgrammingError, Span
-from rewriter.grammar.statements import Query
-from rewriter.planner.plan import Settings
-from rewriter.planner.planner import plan_query
+from rewriter.grammar.terms import Query
+from rewriter.planner.model.plan import Settings
+from rewriter.planner.plan_query import plan_query
 
 from .support import P, Warehouse, key, names
 
@@ -178,7 +182,7 @@ def test_a_plan_over_cached_timelines_makes_no_call(
         assert calls() > snapshot
         assert plan() == first
         assert calls() == snapshot
-        # Nor after a write that the follower has told.
+        # Nor after a write that the follower has read.
         w.into(fact["hours"], "2013-01-02-00")
         follow(w.catalog)
         calls()
@@ -277,12 +281,12 @@ def test_a_dropped_table_takes_no_room(w: Warehouse) -> None:
     w.commit(lambda tx: [DropObject(table)])
     follow(w.catalog)
     assert w.catalog.cache is not None
-    assert w.catalog.cache.tag(table.id) is None
+    assert w.catalog.cache.last(table.id, DEFINITION) is None
     assert w.catalog.snapshot().find("t") is None
 
 
 def test_a_log_that_is_followed_too_far_begins_anew(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_log, "MOST_FOLLOWED", 4)
+    monkeypatch.setattr(log_view, "MOST_FOLLOWED", 4)
     w.catalog.use_cache(MIB, follow=False)
     for number in range(6):
         w.create(f"t{number}")
@@ -416,14 +420,14 @@ def test_of_a_set_that_has_changed_only_what_may_differ_is_read(w: Warehouse, mo
     w.overwrite(table, "v0007")
     w.into(table, "v0500", "v05001", "new")
     w.commit(lambda tx: [DropPartitions(table, (key(table, "v0999"),))])
-    plain, read = renewing.reads.partition_page, list[str]()
+    plain, read = partition_refresh.queries.partition_page, list[str]()
 
     def noted(*arguments: Any) -> Any:
         found = plain(*arguments)
         read.extend(one.values[0] for one in found)
         return found
 
-    monkeypatch.setattr(renewing.reads, "partition_page", noted)
+    monkeypatch.setattr(partition_refresh.queries, "partition_page", noted)
     with counted(monkeypatch) as calls:
         follow(other)
         renewed = calls()
@@ -432,8 +436,8 @@ def test_of_a_set_that_has_changed_only_what_may_differ_is_read(w: Warehouse, mo
     assert read_again == ["new", "v0007", "v0500", "v05001"]
     assert renewed == 6  # Three to follow the log, the definition, the keys of what changed, and their rows.
     assert snapshot.partitions(table) == w.catalog.snapshot().partitions(table)
-    # Where many have changed all are read anew.
-    monkeypatch.setattr(renewing, "MOST", 3)
+    # If many have changed, all are read again.
+    monkeypatch.setattr(partition_refresh, "MOST", 3)
     w.into(table, *(f"v{number:04}" for number in range(4)))
     assert other.snapshot().partitions(table) == w.catalog.snapshot().partitions(table)
     other.close()
@@ -441,7 +445,7 @@ def test_of_a_set_that_has_changed_only_what_may_differ_is_read(w: Warehouse, mo
 
 def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     failures = [0]
-    plain = follower.newest_numbers
+    plain = log_follower.newest_numbers
 
     def failing(connection: sa.Connection) -> tuple[int, int]:
         if failures[0] < 3:
@@ -450,8 +454,8 @@ def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: 
         return plain(connection)
 
     w.catalog.use_cache(MIB)
-    monkeypatch.setattr(follower, "LONGEST_WAIT", 0.01)
-    monkeypatch.setattr(follower, "newest_numbers", failing)
+    monkeypatch.setattr(log_follower, "LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(log_follower, "newest_numbers", failing)
     w.create("t")
     wait_for(lambda: w.catalog.cache is not None and w.catalog.cache.commit == 1)
     assert failures[0] == 3
@@ -462,16 +466,16 @@ def test_a_follower_that_is_far_behind_ends_at_once(w: Warehouse, monkeypatch: p
     other.use_cache(MIB, follow=False)
     for number in range(10):
         w.commit(lambda tx, n=number: [AlterTable(table, {"n": str(n)})])  # type: ignore[misc]
-    plain, reading, go_on = follower.Follower.step, threading.Event(), threading.Event()
+    plain, reading, go_on = log_follower.Follower.step, threading.Event(), threading.Event()
 
-    def slow(one: follower.Follower, limit: int = 1) -> int:
+    def slow(one: log_follower.Follower, limit: int = 1) -> int:
         steps[0] += 1
         reading.set()
         assert go_on.wait(30)
         return plain(one, limit)
 
-    monkeypatch.setattr(follower, "PAGE", 1)
-    monkeypatch.setattr(follower.Follower, "step", slow)
+    monkeypatch.setattr(log_follower, "PAGE", 1)
+    monkeypatch.setattr(log_follower.Follower, "step", slow)
     assert other.follower is not None
     other.follower.start()
     assert reading.wait(30)
@@ -486,7 +490,7 @@ def test_a_follower_that_is_far_behind_ends_at_once(w: Warehouse, monkeypatch: p
 
 
 def test_a_follower_that_renews_much_ends_at_once(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warming, "PAGE", 1)
+    monkeypatch.setattr(prewarm, "PAGE", 1)
     tables, other, pages = [w.create(name) for name in "ab"], w.opened(), [0]
     for table in tables:
         w.into(table, *(f"v{n}" for n in range(9)))
@@ -494,7 +498,7 @@ def test_a_follower_that_renews_much_ends_at_once(w: Warehouse, monkeypatch: pyt
     for table in tables:
         assert len(other.snapshot().partitions(table)) == 9
         w.into(table, "new")
-    plain, reader = warming.reads.partition_page, other.follower
+    plain, reader = prewarm.queries.partition_page, other.follower
     assert reader is not None
 
     def stopped(*arguments: Any) -> Any:
@@ -502,7 +506,7 @@ def test_a_follower_that_renews_much_ends_at_once(w: Warehouse, monkeypatch: pyt
         reader.stop()
         return plain(*arguments)
 
-    monkeypatch.setattr(warming.reads, "partition_page", stopped)
+    monkeypatch.setattr(prewarm.queries, "partition_page", stopped)
     reader.catch_up()
     reader.refresh()
     assert pages == [1]
@@ -518,14 +522,14 @@ def test_what_is_damaged_is_left_to_readers(w: Warehouse, fact: dict[str, Table]
     w.into(fact["hours"], "2013-01-02-00")
     w.sql("UPDATE timeline_ranges SET end_ordinal = start_ordinal")
     follow(w.catalog)
-    warming.prewarm(w.catalog._database, cache)
+    prewarm.prewarm(w.catalog._database, cache)
     with pytest.raises(OperationalError) as caught:
         w.fresh("hours", P.HOURLY)
     assert caught.value.condition == "DAMAGED_TIMELINE"
 
 
 def test_prewarm_fills_what_readers_ask_for(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warming, "PAGE", 7)
+    monkeypatch.setattr(prewarm, "PAGE", 7)
     tables = [w.create(f"t{number}") for number in range(9)]
     for table in tables:
         w.into(table, *(f"v{n:02}" for n in range(20)))
@@ -553,25 +557,25 @@ def test_a_prewarm_takes_no_readers_place(w: Warehouse) -> None:
     assert len(snapshot.partitions(snapshot.table("b"))) == 50
     cache = w.catalog.cache
     assert cache is not None
-    warming.prewarm(w.catalog._database, cache)
+    prewarm.prewarm(w.catalog._database, cache)
     assert w.catalog.cache_metrics()["evicted"] == 0
-    assert cache.tag(second.id, ("partitions",)) is not None
+    assert cache.last(second.id, ("partitions",)) is not None
 
 
 def test_a_prewarm_reads_no_more_of_a_table_than_there_is_room_for(
     w: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warming, "PAGE", 10)
+    monkeypatch.setattr(prewarm, "PAGE", 10)
     table = w.create("t")
     w.into(table, *(f"v{n:03}" for n in range(500)))
     w.catalog.use_cache(20_000, follow=False)
     cache = w.catalog.cache
     assert cache is not None
     with counted(monkeypatch) as calls:
-        warming.prewarm(w.catalog._database, cache)
+        prewarm.prewarm(w.catalog._database, cache)
         assert calls() < 20
-    assert cache.tag(table.id) is not None
-    assert cache.tag(table.id, ("partitions",)) is None
+    assert cache.last(table.id, DEFINITION) is not None
+    assert cache.last(table.id, ("partitions",)) is None
 
 
 def test_a_prewarm_that_hangs_delays_no_reader(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -579,7 +583,7 @@ def test_a_prewarm_that_hangs_delays_no_reader(w: Warehouse, monkeypatch: pytest
     w.into(first, "v")
     w.into(second, "v")
     reading, go_on = threading.Event(), threading.Event()
-    plain = warming.reads.partition_page
+    plain = prewarm.queries.partition_page
 
     def slow(*arguments: Any) -> Any:
         if threading.current_thread().name == "catalog-prewarm":
@@ -587,7 +591,7 @@ def test_a_prewarm_that_hangs_delays_no_reader(w: Warehouse, monkeypatch: pytest
             assert go_on.wait(30)
         return plain(*arguments)
 
-    monkeypatch.setattr(warming.reads, "partition_page", slow)
+    monkeypatch.setattr(prewarm.queries, "partition_page", slow)
     w.catalog.use_cache(MIB, prewarm=True)
     assert reading.wait(30)
     snapshot = w.catalog.snapshot()
@@ -661,7 +665,7 @@ def test_metrics_are_explained_and_logged(
     w: Warehouse, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert w.catalog.cache_metrics() == dict.fromkeys(MEANINGS, 0)
-    monkeypatch.setattr(follower, "LOGGED_EVERY", 0.0)
+    monkeypatch.setattr(log_follower, "LOGGED_EVERY", 0.0)
     with caplog.at_level(logging.INFO, "rewriter.catalog.cache"):
         w.catalog.use_cache(MIB)
         w.create("t")

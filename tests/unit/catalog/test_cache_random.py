@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from postgres import seeds
 
-from rewriter.catalog import cache, cache_log, follower, reads, renewing
-from rewriter.catalog.cache_log import COMMIT, LogEntry, LogView
-from rewriter.catalog.database import Database
-from rewriter.catalog.keys import KeyRange, prefix
-from rewriter.catalog.models import Table
-from rewriter.catalog.writeids import ValidWriteIdList
+from rewriter.catalog.cache import cache, log_view
+from rewriter.catalog.cache.log_view import COMMIT, LogEntry, LogView
+from rewriter.catalog.following import log_follower
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading import partition_refresh, queries
+from rewriter.catalog.store.database import Database
 
 from .cache_histories import History
 
@@ -31,6 +34,7 @@ def _run(folder: Path, url: str | None, seed: int, steps: int = STEPS) -> None:
         history.close()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("catalog_url", "seed"), seeds(6), indirect=["catalog_url"])
 def test_a_cached_answer_is_that_of_the_store(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
     _run(tmp_path, catalog_url, seed)
@@ -62,7 +66,7 @@ def _nothing_created(self: LogView, entry: LogEntry) -> None:
 
 def _only_made(database: Database, table: Table, one: ValidWriteIdList, other: ValidWriteIdList) -> list[bytes]:
     """Of a renewed set the partitions that are new or were written, without those that are gone."""
-    there = {found.key for found in reads.partition_page(database, table, one, [_whole(table)], 1000)}
+    there = {found.key for found in queries.partition_page(database, table, one, [_whole(table)], 1000)}
     return [key for key in _MAY_DIFFER(database, table, one, other) if key in there]
 
 
@@ -70,19 +74,20 @@ def _whole(table: Table) -> KeyRange:
     return KeyRange.of_prefix(prefix(table.id))
 
 
-_APPLY, _MAY_DIFFER = LogView.apply, renewing._may_differ
+_APPLY, _MAY_DIFFER = LogView.apply, partition_refresh._may_differ
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "lists are never compared": (cache, "equivalent", lambda a, b: True),
-    "half a commit counts": (cache_log.LogView, "apply", _whole_too_early),
-    "the log's lists are passed over": (cache_log.LogView, "apply", _without_lists),
-    "creations are passed over": (cache_log.LogView, "apply", _nothing_created),
-    "nothing of a set has changed": (renewing, "_may_differ", lambda *_: []),
-    "what ended stays in a set": (renewing, "_may_differ", _only_made),
-    "a gap is passed over": (follower, "_has_gap", lambda rows, position, newest, limit: False),
+    "half a commit counts": (log_view.LogView, "apply", _whole_too_early),
+    "the log's lists are passed over": (log_view.LogView, "apply", _without_lists),
+    "creations are passed over": (log_view.LogView, "apply", _nothing_created),
+    "nothing of a set has changed": (partition_refresh, "_may_differ", lambda *_: []),
+    "what ended stays in a set": (partition_refresh, "_may_differ", _only_made),
+    "a gap is passed over": (log_follower, "_has_gap", lambda rows, position, newest, limit: False),
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from rewriter import cli
-from rewriter.catalog import Catalog, schema
-from rewriter.catalog.check import findings
-from rewriter.catalog.dump import dump, restore
-from rewriter.catalog.store import FILE_NAME
+from rewriter.catalog import Catalog
+from rewriter.catalog.catalog import FILE_NAME
+from rewriter.catalog.maintenance.consistency_check import findings
+from rewriter.catalog.maintenance.dump import dump, restore
+from rewriter.catalog.store import schema
+from rewriter.cli import main
 from rewriter.errors import Error
 from rewriter.session import Session
 
@@ -34,7 +36,9 @@ CREATE TABLE days (x BIGINT) PARTITIONED BY (dt STRING);
 CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY at AS (dt),
   TABLE days PERIOD DAILY PARTITIONED BY at AS (dt));
 INSERT INTO hours VALUES (1, '2013-01-01-00'), (2, '2013-01-01-01'), (3, '2013-01-02-00');
-INSERT INTO days VALUES (3, '2013-01-01');
+INSERT INTO days SELECT sum(x), '2013-01-01' FROM hours WHERE dt BETWEEN '2013-01-01-00' AND '2013-01-01-23';
+INSERT INTO days VALUES (3, '2013-01-03');
+INSERT INTO days SELECT sum(x), '2013-01-02' FROM hours WHERE dt BETWEEN '2013-01-02-00' AND '2013-01-02-23';
 INSERT INTO hours VALUES (1, '2013-01-01-05');
 ALTER TABLE hours DROP PARTITION (dt = '2013-01-02-00');
 ANALYZE TABLE hours COMPUTE STATISTICS;
@@ -43,7 +47,7 @@ CREATE VIEW v AS SELECT 1 AS a;
 
 LIVE = f"ended = {schema.NEVER}"
 OF_T = f"table_id = (SELECT object_id FROM objects WHERE name = 'd.t' AND {LIVE})"
-#: What somebody does to the rows, and what is then said, of which object.
+#: A change to the rows, and the finding that it causes, with its object.
 DAMAGE = [
     ("UPDATE counters SET value = value - 1 WHERE name = 'transaction'", "catalog: the counter transaction is"),
     ("UPDATE counters SET value = 1 WHERE name = 'object'", "catalog: the counter object is 1"),
@@ -54,49 +58,65 @@ DAMAGE = [
     ("UPDATE transactions SET state = 'lost' WHERE commit_seq = 3", "catalog: transaction 3 is lost"),
     ("UPDATE transactions SET commit_seq = NULL WHERE commit_seq = 3", "and its commit number is None"),
     ("UPDATE transactions SET commit_seq = 3 WHERE commit_seq = 4", "share a commit number"),
-    ("DELETE FROM transactions WHERE commit_seq = 3", "catalog: of the commits up to"),
+    ("DELETE FROM transactions WHERE commit_seq = 3", "of the commits up to"),
     (
         "UPDATE write_ids SET commit_seq = commit_seq + 1 WHERE write_id = 2 AND commit_seq = 3",
-        "d.t: the write id 2 is",
+        "d.t: the write id 2 belongs to",
     ),
     ("DELETE FROM write_ids WHERE write_id = 2 AND commit_seq = 3", "d.t: it has"),
     ("UPDATE write_ids SET object_id = 77 WHERE write_id = 1 AND commit_seq = 1", "id 77: it has committed write ids"),
-    ("UPDATE write_ids SET transaction_id = 999 WHERE write_id = 2 AND commit_seq = 3", "d.t: the write id 2 is"),
+    (
+        "UPDATE write_ids SET transaction_id = 999 WHERE write_id = 2 AND commit_seq = 3",
+        "d.t: the write id 2 belongs to",
+    ),
     ("DELETE FROM events WHERE event_seq = 4", "catalog: the log has"),
-    ("UPDATE events SET kind = 'INSERT' WHERE kind = 'COMMIT' AND commit_seq = 3", "does not close each commit"),
-    ("UPDATE events SET commit_seq = 2 WHERE event_seq = 7", "catalog: event 7 is of commit 2"),
+    (
+        "UPDATE events SET kind = 'INSERT' WHERE kind = 'COMMIT' AND commit_seq = 3",
+        "does not have exactly one end event",
+    ),
+    ("UPDATE events SET commit_seq = 2 WHERE event_seq = 7", "catalog: event 7 belongs to commit 2"),
     (f"UPDATE objects SET definition = '{{' WHERE name = 'hours' AND {LIVE}", "hours: row"),
     (f"UPDATE objects SET made = 99 WHERE name = 'v' AND {LIVE}", "v: row"),
-    (f"UPDATE objects SET name_key = 'hours' WHERE name = 'v' AND {LIVE}", "2 live objects have its name"),
+    (f"UPDATE objects SET name_key = 'hours' WHERE name = 'v' AND {LIVE}", "2 live objects have the same name"),
     (f"UPDATE objects SET ended = made WHERE kind = 'database' AND {LIVE}", "d.t: there is no database 'd'"),
     (f"UPDATE objects SET ended = made WHERE kind = 'cube' AND {LIVE}", "f: there is no cube 'c'"),
     (f"UPDATE partitions SET made = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
     (f"UPDATE partitions SET commit_seq = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
     (f"UPDATE partitions SET as_of = 99 WHERE {OF_T} AND {LIVE}", "d.t: row"),
-    (f"UPDATE partitions SET ended = 99 WHERE {OF_T} AND ended < {schema.NEVER}", "and ended by 99, fits no commits"),
+    (
+        f"UPDATE partitions SET ended = 99 WHERE {OF_T} AND ended < {schema.NEVER}",
+        "and ended by 99, does not match any commit",
+    ),
     (f"UPDATE partitions SET ended = {schema.NEVER} WHERE {OF_T}", "several of its rows are live"),
-    (f"UPDATE partitions SET bytes = bytes + 1 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it says 1 files of"),
-    (f"UPDATE partitions SET files = 7 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it says 7 files"),
-    (f"UPDATE partitions SET rows = 7 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it says 7 rows, and its files have 2"),
-    (f'UPDATE partitions SET partition_values = \'["z", "1"]\' WHERE {OF_T} AND {LIVE}', "is not that of its values"),
-    (f"DELETE FROM partitions WHERE {OF_T} AND {LIVE}", "d.t: 3 live files belong to 3 partitions that are not there"),
+    (f"UPDATE partitions SET bytes = bytes + 1 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it records 1 files of"),
+    (f"UPDATE partitions SET files = 7 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it records 7 files"),
+    (f"UPDATE partitions SET rows = 7 WHERE {OF_T} AND {LIVE}", "d.t p=n/q=1: it records 7 rows, but its files have 2"),
+    (f'UPDATE partitions SET partition_values = \'["z", "1"]\' WHERE {OF_T} AND {LIVE}', "does not match its values"),
+    (f"DELETE FROM partitions WHERE {OF_T} AND {LIVE}", "d.t: 3 live files belong to 3 partitions that do not exist"),
     (f"UPDATE partitions SET table_id = 77 WHERE {OF_T} AND {LIVE}", "id 77: it has rows in partitions"),
     (f"UPDATE files SET made = 99 WHERE {LIVE}", "d.t: row"),
-    (f"DELETE FROM files WHERE {LIVE}", "d.t p=n/q=1: it says 1 files"),
+    (f"DELETE FROM files WHERE {LIVE}", "d.t p=n/q=1: it records 1 files"),
     (f"UPDATE files SET path = '/nowhere' WHERE {LIVE}", "/nowhere: "),
     (f"UPDATE files SET path = path || 'x' WHERE {LIVE}", "cannot be read: No such file"),
-    (f"UPDATE files SET ended = {schema.NEVER}", "live rows name this file: its rows count more than once"),
+    (f"UPDATE files SET ended = {schema.NEVER}", "live rows name this file: its rows are counted more than once"),
     ("UPDATE files SET key = :key", "catalog: "),
-    ("DELETE FROM partition_fields", "entries of its secondary index are missing"),
+    ("DELETE FROM partition_fields", "entries are missing from its secondary index"),
     (
         "INSERT INTO partition_fields SELECT place, :key FROM partition_fields LIMIT 1",
-        "of its secondary index are of no",
+        "of its secondary index belong to no",
     ),
     (f"UPDATE timeline_ranges SET state = 1 WHERE state = 0 AND {LIVE}", "days: the timeline DAILY of at says fresh"),
+    (f"UPDATE timeline_ranges SET state = 1 WHERE state = 3 AND {LIVE}", "days: the timeline DAILY of at says fresh"),
+    (f"UPDATE timeline_ranges SET state = 1 WHERE state = 4 AND {LIVE}", "days: the timeline DAILY of at says fresh"),
+    (
+        "UPDATE partitions SET doubt = NULL WHERE doubt LIKE '%read no table%'",
+        "days: the timeline DAILY of at says unp",
+    ),
+    ("UPDATE partitions SET doubt = NULL WHERE doubt LIKE '%were missing%'", "days: the timeline DAILY of at says inc"),
     (f"UPDATE timeline_ranges SET end_ordinal = end_ordinal + 1 WHERE {LIVE}", "hours: the timeline HOURLY of at says"),
-    (f"UPDATE timeline_ranges SET table_id = 99 WHERE {LIVE}", "id 99: it has timelines, and belongs to no fact"),
+    (f"UPDATE timeline_ranges SET table_id = 99 WHERE {LIVE}", "id 99: it has timelines, but belongs to no fact"),
     ("UPDATE claimed_ranges SET table_id = 99", "id 99: it has rows in claimed_ranges"),
-    ("UPDATE claimed_ranges SET commit_seq = 99", "of claimed_ranges is of no commit"),
+    ("UPDATE claimed_ranges SET commit_seq = 99", "of claimed_ranges belongs to no commit"),
 ]
 
 
@@ -146,7 +166,7 @@ def test_a_file_that_changed_or_went_is_found(catalog: Catalog) -> None:
     Path(second.path).write_text("x")
     assert said(catalog) == [
         f"hours: the file {first.path} cannot be read: No such file or directory",
-        f"hours: the file {second.path} has 1 bytes, and was written with {second.bytes}",
+        f"hours: the file {second.path} has 1 bytes, but was written with {second.bytes}",
     ]
 
 
@@ -157,13 +177,18 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
     counted = {table.name: 0 for table in schema.metadata.sorted_tables}
     for line in lines[1:-1]:
         counted[json.loads(line)[0]] += 1
-    assert {name for name, count in counted.items() if not count} == {"schema_version", "leases"}
+    assert {name for name, count in counted.items() if not count} == {
+        "schema_version",
+        "leases",
+        "warehouse",
+        "foreign_writes",
+    }
     catalog.close()
     (tmp_path / FILE_NAME).rename(tmp_path / "kept.db") if catalog_url is None else emptied(catalog)
     for place in (postgres_url, None) if catalog_url is None else (None, catalog_url):
+        assert Catalog.restore(tmp_path, place, lines) == len(lines) - 2
         other = Catalog.open(tmp_path, place)
-        assert restore(other.database, tmp_path, lines) == len(lines) - 2
-        assert list(dump(other.database, tmp_path)) == lines
+        assert list(dump(other.database, tmp_path))[1:] == lines[1:]
         assert said(other) == []
         other.close()
     with Session(tmp_path, "duckdb", catalog=place) as session:
@@ -189,8 +214,8 @@ def test_who_has_the_tables_open_that_are_dropped_for_a_restore_is_told(
         with engine.begin() as connection:
             schema.metadata.drop_all(connection)
         engine.dispose()
+        Catalog.restore(tmp_path, postgres_url, lines)
         with Session(tmp_path, "duckdb", catalog=postgres_url) as fresh:
-            restore(fresh.catalog.database, fresh.catalog.warehouse, lines)
             fresh.execute("ALTER TABLE t ADD PARTITION (dt = 'new')")
         for run in (
             lambda: running.execute("SHOW PARTITIONS t"),
@@ -218,18 +243,16 @@ def test_a_dump_is_restored_as_a_whole_or_not_at_all(catalog: Catalog, tmp_path:
             [*lines[:-1], '["nothing",1]\n', lines[-1]],
             [*lines[:5], lines[5][:9]],
             [lines[0], lines[-2], *lines[1:]],
-            [json.dumps({**header, "columns": {}, "warehouse": str(other.warehouse)}), *lines[1:]],
+            [json.dumps({**header, "columns": {}}), *lines[1:]],
         ],
         "DUMP_OF_ANOTHER_VERSION": [[json.dumps({**header, "version": version + 1}), *lines[1:]]],
-        "WAREHOUSE_MOVED": [lines],
+        "CATALOG_OF_ANOTHER_WAREHOUSE": [lines],
     }
-    moved = json.dumps({**header, "warehouse": str(other.warehouse)}, ensure_ascii=False) + "\n"
     for condition, dumps in wrong.items():
         for one in dumps:
-            given = one if condition == "WAREHOUSE_MOVED" else [moved if line == lines[0] else line for line in one]
             with pytest.raises(Error) as caught:
-                restore(other.database, other.warehouse, given)
-            assert caught.value.condition == condition, given[:1]
+                restore(other.database, other.warehouse, one, adopt=condition != "CATALOG_OF_ANOTHER_WAREHOUSE")
+            assert caught.value.condition == condition, one[:1]
     assert list(dump(other.database, other.warehouse))[1:] == list(dump(_empty(tmp_path).database, tmp_path))[1:]
     with pytest.raises(Error) as caught:
         restore(catalog.database, catalog.warehouse, lines)
@@ -244,7 +267,7 @@ def _empty(tmp_path: Path) -> Catalog:
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     warehouse = tmp_path / "w"
     for command in (["upgrade"], ["check"], ["dump"]):
-        assert cli.main(["catalog", *command, "-w", str(warehouse)]) == 1
+        assert main.main(["catalog", *command, "-w", str(warehouse)]) == 1
         assert "WAREHOUSE_NOT_FOUND" in capsys.readouterr().err
     assert not warehouse.exists()
     with Session(warehouse, "duckdb") as session:
@@ -252,30 +275,32 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         session.execute("INSERT INTO t VALUES (1)")
         version = session.catalog.database.version
     where = ["-w", str(warehouse)]
-    assert cli.main(["catalog", "upgrade", *where]) == 0
+    assert main.main(["catalog", "upgrade", *where]) == 0
     assert capsys.readouterr().out == f"schema version {version}: nothing to do\n"
-    assert cli.main(["catalog", "check", *where]) == 0
+    assert main.main(["catalog", "check", *where]) == 0
     assert capsys.readouterr().out == "no problem found\n"
-    assert cli.main(["catalog", "check", "--format", "json", *where]) == 0
+    assert main.main(["catalog", "check", "--format", "json", *where]) == 0
     assert capsys.readouterr().out == ""
-    assert cli.main(["catalog", "dump", *where]) == 0
+    assert main.main(["catalog", "dump", *where]) == 0
     text = capsys.readouterr().out
-    assert cli.main(["catalog", "dump", *where, str(tmp_path / "dump")]) == 0
+    assert main.main(["catalog", "dump", *where, str(tmp_path / "dump")]) == 0
     assert (tmp_path / "dump").read_text(encoding="utf-8") == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dump", "w"]
-    assert cli.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 1
+    assert main.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 1
     assert "CATALOG_NOT_EMPTY" in capsys.readouterr().err
-    assert cli.main(["catalog", "restore", *where, str(tmp_path / "absent")]) == 1
+    assert main.main(["catalog", "restore", *where, str(tmp_path / "absent")]) == 1
     assert "PATH_NOT_FOUND" in capsys.readouterr().err
-    assert cli.main(["catalog", "dump", *where, str(tmp_path / "no" / "dump")]) == 1
+    assert main.main(["catalog", "dump", *where, str(tmp_path / "no" / "dump")]) == 1
     assert "FAILED_WRITE_FILE" in capsys.readouterr().err
     (warehouse / FILE_NAME).unlink()
-    assert cli.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 0
+    assert main.main(["catalog", "check", *where]) == 1
+    assert "CATALOG_MISSING" in capsys.readouterr().err
+    assert main.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 0
     assert capsys.readouterr().out == f"restored {text.count(chr(10)) - 2:,} rows\n"
     shutil.rmtree(warehouse / "t-1")
-    assert cli.main(["catalog", "check", *where]) == 1
+    assert main.main(["catalog", "check", *where]) == 1
     assert "cannot be read: No such file or directory\n1 problem found\n" in capsys.readouterr().out
-    assert cli.main(["catalog", "check", "--format", "json", *where]) == 1
+    assert main.main(["catalog", "check", "--format", "json", *where]) == 1
     assert json.loads(capsys.readouterr().out)["object"] == "t"
 
 
@@ -285,9 +310,58 @@ def test_an_older_catalog_is_upgraded_by_the_command(tmp_path: Path, capsys: pyt
     with catalog.database.write() as connection:
         connection.execute(schema.schema_version.update().values(version=version - 1))
     catalog.close()
-    assert cli.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 0
+    assert main.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"upgraded from schema version {version - 1} to {version}\n"
     with Catalog.open(tmp_path).database.write() as connection:
         connection.execute(schema.schema_version.update().values(version=version + 1))
-    assert cli.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 1
+    assert main.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 1
     assert "CATALOG_TOO_NEW" in capsys.readouterr().err
+
+
+def _hostile_values() -> list[object]:
+    return [
+        *(None, True, -1, 2**63, 10**40, 1.5, float("nan"), float("inf"), "", "x\0y", "\ud800", "9" * 9_000),
+        *([], {}, {"hex": "zz"}, {"hex": 5}, {"hex": "00", "a": 1}, {"a": 1}, [[[]]], "{}", "[" * 5_000),
+    ]
+
+
+def test_no_dump_breaks_more_than_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each value of each line exchanged: it is refused, with nothing restored, or the catalog can be read."""
+    warehouse, file = tmp_path / "w", tmp_path / "dump"
+    with Session(warehouse, "duckdb") as session:
+        for _, result in session.script(SCENE):
+            result.close()
+    assert main.main(["catalog", "dump", "-w", str(warehouse), str(file)]) == 0
+    shutil.rmtree(warehouse)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    random_ = random.Random(15)
+    cases: list[bytes] = [
+        *(b"", b"\n", bytes(range(256)), b"[1]\n", b"null\n", b"[" * 100_000, "\n".join(lines).encode("utf-16")),
+        "\n".join(lines[:-1]).encode(),
+        "\n".join(lines[:-1]).encode()[: len("\n".join(lines)) // 2],
+        "\n".join([*lines[:-1], lines[2], lines[-1]]).encode(),
+        "\n".join([*lines, lines[2]]).encode(),
+        "\n".join([lines[0], "[" * 100_000 + "]" * 100_000]).encode(),
+        "\n".join([lines[0], '["counters","commit",' + "9" * 6_000 + "]"]).encode(),
+        "\n".join(lines).encode().replace("ä".encode(), b"\xe4"),
+    ]
+    for _ in range(60):
+        changed = list(lines)
+        number = random_.randrange(len(lines) - 1)
+        row = json.loads(lines[number])
+        key = random_.choice(list(row) if isinstance(row, dict) else range(len(row)))
+        row[key] = random_.choice(_hostile_values())
+        changed[number] = json.dumps(row)
+        cases.append("\n".join(changed).encode())
+    for data in cases:
+        file.write_bytes(data)
+        code = main.main(["catalog", "restore", "-w", str(warehouse), str(file)])
+        err = capsys.readouterr().err
+        assert "INTERNAL_ERROR" not in err
+        assert "TOO_COMPLEX" not in err
+        assert code == 0 or err.startswith("Error: ["), err
+        with Session(warehouse, "duckdb") as session:
+            for sql in ("SHOW TABLES", "SHOW TABLE EXTENDED LIKE '*'", "SHOW CUBES", "SHOW FACTS", "SHOW VIEWS"):
+                rows = session.execute(sql).fetch()
+                assert code == 0 or rows == []
+        shutil.rmtree(warehouse)

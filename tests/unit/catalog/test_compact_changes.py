@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rewriter.catalog import Transaction
-from rewriter.catalog.changes import (
+from rewriter.catalog.maintenance.consistency_check import findings
+from rewriter.catalog.model.changes import (
     AlterColumns,
     CompactedPartition,
     CompactPartitions,
@@ -13,8 +14,7 @@ from rewriter.catalog.changes import (
     DropPartitions,
     RefreshTimelines,
 )
-from rewriter.catalog.check import findings
-from rewriter.catalog.models import Column, DataFile, Table
+from rewriter.catalog.model.objects import Column, DataFile, Table
 from rewriter.errors import ConflictError
 
 from .support import P, Warehouse, key, paths, write

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.catalog import keys
-from rewriter.catalog.likes import LikePattern
-from rewriter.catalog.models import Column
-from rewriter.catalog.scan_filters import bind_filter
+from rewriter.catalog.filters.predicates import bind_filter
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.keys.like_patterns import LikePattern
+from rewriter.catalog.model.objects import Column
 from rewriter.errors import AnalysisError, DataError, Error
-from rewriter.grammar.filters import parse_filter
+from rewriter.grammar.parser import parse_filter
 
 
 def holds(type: str, value: str | None, condition: str) -> bool:
     """Whether ``p <condition>`` is TRUE of a canonical value."""
     bound = bind_filter(parse_filter(f"p {condition}"), [Column("p", type)])
-    return bound.holds((keys.encode_value(type, value),))
+    return bound.holds((encoding.encode_value(type, value),))
 
 
 EDGES = [
@@ -81,9 +81,9 @@ def test_edges(type: str, value: str | None, condition: str, wanted: bool) -> No
 def test_what_is_false_on_one_side_of_null_has_a_true_opposite() -> None:
     columns = [Column("p", "int")]
     bound = bind_filter(parse_filter("NOT p BETWEEN NULL AND 3"), columns)
-    assert bound.holds((keys.encode_value("int", "4"),))
-    assert not bound.holds((keys.encode_value("int", "3"),))
-    assert not bound.holds((keys.encode_value("int", None),))
+    assert bound.holds((encoding.encode_value("int", "4"),))
+    assert not bound.holds((encoding.encode_value("int", "3"),))
+    assert not bound.holds((encoding.encode_value("int", None),))
 
 
 REFUSED = [

@@ -1,4 +1,4 @@
-"""Answers of what was computed on partition values, as filters."""
+"""Results of conditions on partition values, as filters."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import random
 
 import pytest
 
-from rewriter.catalog.computed import answer, conditions, settled
-from rewriter.catalog.keys import NULL, KeyRange, encode_value
-from rewriter.catalog.models import Column
-from rewriter.catalog.scan_filters import AllOf, AnyOf, Computed, FieldIn, FieldsIn, NotOfNulls, ScanFilter, equal
+from rewriter.catalog.filters.computed_predicates import answer, conditions, substituted
+from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, FieldIn, FieldsIn, NotOfNulls, ScanFilter, equal
+from rewriter.catalog.keys.encoding import NULL, encode_value
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Column
 
 A, B = Computed("f(a)", "t", (0,)), Computed("g(a, b)", "t", (0, 1))
 COLUMN = Column("a", "int")
@@ -81,8 +82,8 @@ def test_just_what_is_kept_holds() -> None:
 def test_what_has_no_answer_says_nothing(
     tree: ScanFilter, without: ScanFilter | None, with_answer: ScanFilter | None
 ) -> None:
-    assert settled(tree, {}) == without
-    assert settled(tree, {A: only(1)}) == with_answer
+    assert substituted(tree, {}) == without
+    assert substituted(tree, {A: only(1)}) == with_answer
     # Until it is settled it may be TRUE of whatever it may be TRUE of then.
     for value in (None, 1, 7, 8):
         row = (field(value), NULL)
@@ -92,6 +93,6 @@ def test_what_has_no_answer_says_nothing(
 
 def test_what_nulls_pass_restricts_no_absent_side() -> None:
     tree = AllOf((only(7), NotOfNulls(A, 2)))
-    assert settled(tree, {A: only(None)}) == only(7)
-    assert settled(tree, {A: only(1)}) == AllOf((only(7), only(1)))
+    assert substituted(tree, {A: only(None)}) == only(7)
+    assert substituted(tree, {A: only(1)}) == AllOf((only(7), only(1)))
     assert list(conditions(AllOf((B, tree)))) == [(B, False), (A, True)]

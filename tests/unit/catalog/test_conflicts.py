@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from postgres import on_sqlite
 
 from rewriter.catalog import Transaction
-from rewriter.catalog.changes import (
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.model.changes import (
     AddPartitions,
     Change,
     CreateObject,
@@ -20,8 +21,8 @@ from rewriter.catalog.changes import (
     PartitionWrite,
     WritePartitions,
 )
-from rewriter.catalog.keys import KeyRange, prefix
-from rewriter.catalog.models import Column, Table
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import ConflictError, DataError, IntegrityError, OperationalError
 
 from .support import STRING, P, Warehouse, key, names, paths, write
@@ -68,6 +69,7 @@ def test_who_conflicts_with_whom(w: Warehouse, first: str, second: str) -> None:
         _race(w, writers[first], writers[second])
 
 
+@pytest.mark.share(3)
 @on_sqlite
 @pytest.mark.parametrize("seed", range(60))
 def test_commits_conflict_where_they_name_the_same_keys(w: Warehouse, seed: int) -> None:
@@ -196,7 +198,7 @@ def test_freshness_marks_conflict_with_nothing(w: Warehouse, fact: dict[str, Tab
     _race(
         w,
         lambda tx: write(tx, fact["hours"], "2013-01-01-00"),
-        lambda tx: write(tx, fact["days"], "2013-01-01", overwrite=True),
+        lambda tx: write(tx, fact["days"], "2013-01-01", overwrite=True, sources={fact["hours"].id: None}),
     )
     assert w.outdated("days", P.DAILY) == ["2013-01-01"]
 

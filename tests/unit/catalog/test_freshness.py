@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.catalog.changes import AddPartitions, CreateObject, DropObject, PartitionWrite, WritePartitions
-from rewriter.catalog.keys import KeyRange, prefix
-from rewriter.catalog.models import Column, Cube, Fact, Storage, StorageTable, Table
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.model.changes import (
+    AcceptPartitions,
+    AddPartitions,
+    Change,
+    CreateObject,
+    DropObject,
+    ListedPartition,
+    NoteFiles,
+    PartitionWrite,
+    WritePartitions,
+)
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Column, Cube, Fact, Storage, StorageTable, Table
 from rewriter.errors import AnalysisError, DataError, IntegrityError, NotSupportedError
 from rewriter.timeline.layouts import TimeLayout
 
@@ -54,9 +65,9 @@ def test_a_base_write_outdates_the_rollups_over_it(w: Warehouse, fact: Tables, h
     assert w.fresh("days", P.DAILY) == ["2012-12-31", "2013-01-02"]
     assert (w.outdated("coarse", P.MONTHLY), w.outdated("coarse", P.YEARLY)) == (["2013-01"], ["2013"])
     assert (w.fresh("coarse", P.MONTHLY), w.fresh("coarse", P.YEARLY)) == (["2012-12"], ["2012"])
-    # The older snapshot goes on seeing them fresh.
+    # The older snapshot goes on seeing them as they were: of days with missing hours.
     assert before.outdated("days", P.DAILY, "t").is_empty
-    assert before.timeline("days", P.DAILY, "t").count == 3
+    assert before.incomplete("days", P.DAILY, "t").count == 3
 
 
 def test_refreshing_makes_fresh_again(w: Warehouse, fact: Tables) -> None:
@@ -87,7 +98,7 @@ def test_what_retention_dropped_cannot_be_rolled_up_any_more(w: Warehouse, fact:
     assert w.fresh("coarse", P.YEARLY) == ["2013"]
     w.overwrite(days, "2013-01-01", "2013-01-02", sources=[hours])
     assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY)) == (["2013-01-02"], ["2013-01-01"])
-    # Written anew, the hour's old content is no longer asked for.
+    # After the hour is written again, its old content is no longer requested.
     w.into(hours, "2013-01-01-00")
     assert w.line("hours", P.HOURLY, "retired") == []
     w.overwrite(days, "2013-01-01", sources=[hours])
@@ -201,16 +212,17 @@ def test_into_a_rollup_that_has_content_proves_nothing(w: Warehouse, fact: Table
     assert w.fresh("days", P.DAILY) == ["2013-01-01"]
 
 
-def test_a_registered_rollup_is_fresh_only_where_there_is_nothing_to_roll_up(w: Warehouse, fact: Tables) -> None:
+def test_a_registered_rollup_is_unproven(w: Warehouse, fact: Tables) -> None:
     w.into(fact["hours"], "2013-01-01-00")
     w.add(fact["days"], "2013-01-01", "2013-01-02")
-    assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY)) == (["2013-01-02"], ["2013-01-01"])
+    assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY)) == ([], [])
+    assert w.unproven("days", P.DAILY) == ["2013-01-01", "2013-01-02"]
 
 
 def test_registering_empty_base_partitions_is_no_news(w: Warehouse, fact: Tables) -> None:
     hours, days = fact["hours"], fact["days"]
     w.add(hours, "2013-01-01-00", "2013-01-01-01")
-    w.add(days, "2013-01-01", "2013-01-02")
+    w.overwrite(days, "2013-01-01", "2013-01-02", sources=[hours])
     w.into(hours, "2013-01-03-00")
     w.overwrite(days, "2013-01-03", sources=[hours])
     w.add(hours, "2013-01-01-02", "2013-01-02-00", "2013-01-03-01")
@@ -229,25 +241,73 @@ def test_a_dropped_rollup_stands_nowhere(w: Warehouse, fact: Tables) -> None:
     assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY), w.line("days", P.DAILY, "retired")) == ([], [], [])
 
 
-def test_trusted_and_external_tables_are_their_owners_promise(w: Warehouse) -> None:
+def test_a_trusted_table_is_its_owners_promise_and_an_external_one_is_not(w: Warehouse) -> None:
     hours, days, months = w.create("hours"), w.create("days"), w.create("months", external=True)
     w.create_fact({"hours": [P.HOURLY], "days": [P.DAILY], "months": [P.MONTHLY]}, trusted=["days"])
     w.into(hours, "2013-01-01-00")
     w.into(days, "2013-01-01")
     w.into(days, "2013-01-01")
+    w.into(days, "2013-01-02", sources=[])
+    w.add(days, "2013-01-03")
     w.into(months, "2013-01")
+    w.into(months, "2013-02", sources=[])
+    assert w.line("months", P.MONTHLY, "incomplete") == ["2013-01"]
     w.overwrite(hours, "2013-01-01-00")
-    assert (w.fresh("days", P.DAILY), w.fresh("months", P.MONTHLY)) == (["2013-01-01"], ["2013-01"])
+    assert w.line("days", P.DAILY) == ["2013-01-01", "2013-01-02", "2013-01-03"]
+    assert (w.outdated("months", P.MONTHLY), w.unproven("months", P.MONTHLY)) == (["2013-01"], ["2013-02"])
+    assert w.fresh("months", P.MONTHLY) == []
 
 
-def test_an_external_base_outdates_nothing(w: Warehouse) -> None:
+def test_a_partition_of_an_external_base_comes_with_content(w: Warehouse) -> None:
     hours, days = w.create("hours", external=True), w.create("days")
     w.create_fact({"hours": [P.HOURLY], "days": [P.DAILY]})
     w.add(hours, "2013-01-01-00")
     w.overwrite(days, "2013-01-01", sources=[hours])
-    w.add(hours, "2013-01-01-01")
-    w.into(hours, "2013-01-01-01")
     assert w.fresh("days", P.DAILY) == ["2013-01-01"]
+    w.add(hours, "2013-01-01-01")
+    assert w.outdated("days", P.DAILY) == ["2013-01-01"]
+
+
+def note(w: Warehouse, table: Table, hour: str, before: str | None, after: str | None, *others: Change) -> None:
+    w.commit(lambda tx: [*others, NoteFiles(table, (ListedPartition(key(table, hour), before, after),))])
+
+
+def test_files_that_are_noted_first_are_no_news(w: Warehouse) -> None:
+    hours, days = w.create("hours", external=True), w.create("days")
+    w.create_fact({"hours": [P.HOURLY], "days": [P.DAILY]})
+    w.add(hours, "2013-01-01-00")
+    w.overwrite(days, "2013-01-01", sources=[hours])
+    note(w, hours, "2013-01-01-00", "a", "a")
+    note(w, hours, "2013-01-01-00", "a", "a")
+    note(w, hours, "2013-01-01-05", "a", "b")  # There is no such partition.
+    assert w.fresh("days", P.DAILY) == ["2013-01-01"]
+
+
+@pytest.mark.parametrize(("before", "after"), [("b", "b"), ("a", "b"), (None, None), (None, "a"), ("", "a")])
+def test_files_that_are_noted_otherwise_are_news(w: Warehouse, before: str | None, after: str | None) -> None:
+    hours, days = w.create("hours", external=True), w.create("days")
+    w.create_fact({"hours": [P.HOURLY], "days": [P.DAILY]})
+    w.add(hours, "2013-01-01-00")
+    note(w, hours, "2013-01-01-00", "a", "a")
+    w.overwrite(days, "2013-01-01", sources=[hours])
+    note(w, hours, "2013-01-01-00", before, after)
+    assert w.outdated("days", P.DAILY) == ["2013-01-01"]
+    w.overwrite(days, "2013-01-01", sources=[hours])
+    assert w.fresh("days", P.DAILY) == ["2013-01-01"]
+
+
+def test_a_rollup_of_files_that_changed_meanwhile_is_outdated_at_once(w: Warehouse) -> None:
+    """Two writers read different files: whatever order they commit in, neither rollup passes for that of the other."""
+    hours, days, weeks = w.create("hours", external=True), w.create("days"), w.create("weeks")
+    w.create_fact({"hours": [P.HOURLY], "days": [P.DAILY], "weeks": [P.WEEKLY]})
+    w.add(hours, "2013-01-01-00")
+    one, other = w.catalog.begin(), w.catalog.begin()
+    for tx, table, name, digest in ((one, days, "2013-01-01", "a"), (other, weeks, "2013-W01", "b")):
+        listed = ListedPartition(key(hours, "2013-01-01-00"), digest, digest)
+        with tx:
+            tx.commit([write(tx, table, name, overwrite=True), NoteFiles(hours, (listed,))], [hours.id])
+    assert w.outdated("days", P.DAILY) == ["2013-01-01"]
+    assert w.outdated("weeks", P.WEEKLY) == ["2013-W01"]
 
 
 def test_weeks_and_months_are_outdated_where_they_overlap(w: Warehouse) -> None:
@@ -265,8 +325,14 @@ def test_a_month_of_weeks_is_outdated_by_every_week_that_overlaps(w: Warehouse) 
     weeks, months = w.create("weeks"), w.create("months")
     w.create_fact({"weeks": [P.WEEKLY], "months": [P.MONTHLY]})
     w.overwrite(months, "2015-01", "2015-02", "2015-03")
+    # Weeks do not add up to months: these are right only where a comparison has shown it.
+    assert w.outdated("months", P.MONTHLY) == ["2015-01", "2015-02", "2015-03"]
+    compared = tuple(key(months, month) for month in ("2015-01", "2015-02", "2015-03"))
+    w.commit(lambda tx: [AcceptPartitions(months, compared)])
+    assert w.outdated("months", P.MONTHLY) == []
     w.into(weeks, "2015-W05")
     assert w.outdated("months", P.MONTHLY) == ["2015-01", "2015-02"]
+    assert w.fresh("months", P.MONTHLY) == ["2015-03"]
 
 
 def test_null_time_is_for_base_tables_only(w: Warehouse, fact: Tables) -> None:
@@ -317,20 +383,23 @@ def test_a_fact_takes_over_what_its_tables_hold(w: Warehouse) -> None:
     w.into(hours, "2013-01-01-00")
     w.create_fact(BASE)
     assert w.fresh("hours", P.HOURLY) == ["2013-01-01-00", "2013-01-02-00", "2013-01-03-00"]
-    assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY)) == (["2013-01-02"], ["2013-01-01", "2013-01-03"])
-    # The month came from days, of which we do not know what they were then.
-    assert w.outdated("coarse", P.MONTHLY) == ["2013-01"]
-    assert (w.fresh("coarse", P.YEARLY), w.outdated("coarse", P.YEARLY)) == (["2012"], ["2013"])
+    # Of what was written before, nobody knows how it was computed: the fact was not there to say what it is of.
+    assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY)) == ([], [])
+    assert w.unproven("days", P.DAILY) == ["2013-01-01", "2013-01-02", "2013-01-03"]
+    assert (w.unproven("coarse", P.MONTHLY), w.unproven("coarse", P.YEARLY)) == (["2013-01"], ["2012", "2013"])
+    w.overwrite(days, "2013-01-02", sources=[hours])
+    assert (w.fresh("days", P.DAILY), w.unproven("days", P.DAILY)) == (["2013-01-02"], ["2013-01-01", "2013-01-03"])
 
 
-def test_an_outdated_rollup_that_looks_new_outdates_what_is_made_of_it(w: Warehouse) -> None:
+def test_what_is_made_of_a_rollup_from_before_the_fact_is_unproven(w: Warehouse) -> None:
     hours, days, coarse = (w.create(name) for name in BASE)
     w.into(hours, "2013-01-01-00")
     w.overwrite(days, "2013-01-01", sources=[hours])
     w.overwrite(coarse, "2013-01", sources=[days])
     w.create_fact(BASE)
     w.overwrite(coarse, "2013", sources=[coarse])
-    assert (w.outdated("coarse", P.MONTHLY), w.outdated("coarse", P.YEARLY)) == (["2013-01"], ["2013"])
+    assert (w.unproven("coarse", P.MONTHLY), w.unproven("coarse", P.YEARLY)) == (["2013-01"], ["2013"])
+    assert (w.outdated("coarse", P.MONTHLY), w.outdated("coarse", P.YEARLY)) == ([], [])
 
 
 def test_a_fact_over_partitions_that_fit_no_layout_is_refused(w: Warehouse) -> None:

@@ -16,24 +16,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.catalog.floats import java_double, java_float
-from rewriter.catalog.keys import (
+from rewriter.catalog.keys.encoding import (
     NULL,
     TOP,
-    KeyRange,
-    after,
     decode_bytes,
     decode_value,
     encode,
     encode_bytes,
     encode_value,
-    merged,
     prefix,
     prefix_of,
     split,
-    successor,
     width_of,
 )
+from rewriter.catalog.keys.java_floats import java_double, java_float
+from rewriter.catalog.model.key_ranges import KeyRange, after, merged, successor
 from rewriter.errors import InternalError, NotSupportedError
 
 VECTORS = json.loads((Path(__file__).parent / "ordered-keys.json").read_text())
@@ -251,7 +248,7 @@ def test_successor_is_the_least_bound_above_a_prefix(stem: bytes, tail: bytes) -
 
 @pytest.mark.parametrize("bytes", [b"", b"\xff", b"\xff\xff"])
 def test_nothing_succeeds_what_has_no_successor(bytes: bytes) -> None:
-    with pytest.raises(ValueError, match="nothing lies above"):
+    with pytest.raises(ValueError, match="no byte string is greater"):
         successor(bytes)
 
 

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from rewriter.catalog import name_maker
-from rewriter.catalog.keys import encode
-from rewriter.catalog.models import Column
-from rewriter.catalog.name_maker import NameMaker
-from rewriter.catalog.values import partition_name
+from rewriter.catalog.keys import partition_names
+from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.keys.partition_names import NameMaker
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.objects import Column
 
 VALUES: dict[str, list[str | None]] = {
     "string": ["a", "ab", "a=b/c", "\x00", "\x00\x01", "\x01", "é", None],
@@ -24,7 +24,7 @@ VALUES: dict[str, list[str | None]] = {
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("remembered", [1, 3, 10_000])
 def test_names_are_those_of_the_values(monkeypatch: pytest.MonkeyPatch, seed: int, remembered: int) -> None:
-    monkeypatch.setattr(name_maker, "REMEMBERED", remembered)
+    monkeypatch.setattr(partition_names, "REMEMBERED", remembered)
     chance = Random(seed)
     types = [chance.choice(list(VALUES)) for _ in range(chance.randint(0, 3))]
     columns = [Column(f"c{place}", type) for place, type in enumerate(types)]

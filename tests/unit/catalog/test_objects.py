@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rewriter.catalog import Transaction
-from rewriter.catalog.changes import Change, CreateObject, DropObject
-from rewriter.catalog.models import Aggregate, Column, Cube, Fact, Measure, Storage, Table, View
+from rewriter.catalog.model.changes import Change, CreateObject, DropObject
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Storage, Table, View
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError
 
 from .support import STRING, P, Warehouse, names, storage_table

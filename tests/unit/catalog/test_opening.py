@@ -11,10 +11,12 @@ import pytest
 import sqlalchemy as sa
 from statements import watch
 
-from rewriter.catalog import Catalog, migrations, reads
-from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite
-from rewriter.catalog.database import Database, next_number
-from rewriter.catalog.models import Column, Table, View
+from rewriter.catalog import Catalog
+from rewriter.catalog.model.changes import AddPartitions, CreateObject, PartitionWrite
+from rewriter.catalog.model.objects import Column, Table, View
+from rewriter.catalog.reading.write_id_queries import transaction_list
+from rewriter.catalog.store import migrations, schema
+from rewriter.catalog.store.database import Database, next_number
 from rewriter.errors import OperationalError
 
 
@@ -40,7 +42,7 @@ def test_a_read_of_several_statements_sees_one_state(tmp_path: Path, catalog_url
     database = Database(tmp_path / "catalog.db" if catalog_url is None else catalog_url)
 
     def newest(connection: sa.Connection) -> int:
-        return reads.transaction_list(connection)[1]
+        return transaction_list(connection)[1]
 
     with database.read() as connection:
         before = newest(connection)
@@ -96,10 +98,41 @@ def test_a_catalog_from_before_views_is_upgraded(tmp_path: Path) -> None:
     catalog = Catalog.open(tmp_path)
     with catalog.begin() as transaction:
         transaction.commit([CreateObject(View(transaction.allocate_id(), "v", "SELECT 1 AS a"))])
-    # A release that does not know views must not read one as something else.
+    # A release without views must not read one as something else.
     with pytest.raises(OperationalError) as caught:
         Database(tmp_path / "catalog.db", migrations.STEPS[:1])
     assert caught.value.condition == "CATALOG_TOO_NEW"
+
+
+def test_a_new_catalog_is_what_all_upgrades_make(tmp_path: Path, catalog_url: str | None) -> None:
+    place = tmp_path / "catalog.db" if catalog_url is None else catalog_url
+    Database(place, migrations.STEPS[:1]).close()
+    Database(place).close()
+    engine = sa.create_engine(catalog_url or f"sqlite:///{place}")
+    upgraded = _described(engine)
+    schema.metadata.drop_all(engine)
+    assert sa.inspect(engine).get_table_names() == []
+    Database(place).close()
+    assert _described(engine) == upgraded
+    engine.dispose()
+
+
+def _described(engine: sa.Engine) -> dict[str, object]:
+    """Tables, columns, keys, indexes and rows; random identities only by whether they are there."""
+    inspector = sa.inspect(engine)
+    described: dict[str, object] = {}
+    with engine.connect() as connection:
+        for table in sorted(inspector.get_table_names()):
+            columns = [{**column, "type": str(column["type"])} for column in inspector.get_columns(table)]
+            indexes = sorted(inspector.get_indexes(table), key=lambda index: str(index["name"]))
+            rows = sorted(map(tuple, connection.execute(sa.text(f'SELECT * FROM "{table}"'))), key=str)
+            if table == "warehouse":
+                rows = [tuple(value is None for value in row) for row in rows]
+            described[table] = columns, inspector.get_pk_constraint(table), indexes, rows
+        if engine.dialect.name == "sqlite":
+            texts = connection.execute(sa.text("SELECT name, sql FROM sqlite_master")).all()
+            described["definitions"] = {name: " ".join((text or "").split()) for name, text in texts}
+    return described
 
 
 def test_the_index_of_keys_is_replaced(tmp_path: Path) -> None:
@@ -158,7 +191,7 @@ def test_who_has_the_catalog_open_notices_that_a_later_release_upgraded_it(tmp_p
 
 
 def test_a_release_without_the_secondary_index_cannot_write_beside_it(tmp_path: Path) -> None:
-    """Whoever opened the catalog at version 5 looks at no version any more, and writes its claims first."""
+    """A process that opened the catalog at version 5 no longer checks the version, and writes its claims first."""
     Catalog.open(tmp_path).close()
     with sqlite3.connect(tmp_path / "catalog.db") as connection:
         connection.execute("DROP TABLE partition_fields")
@@ -174,7 +207,7 @@ def test_a_release_without_the_secondary_index_cannot_write_beside_it(tmp_path: 
 
 def test_importing_the_catalog_is_cheap() -> None:
     code = (
-        "import sys, rewriter.catalog, rewriter.catalog.keys; "
+        "import sys, rewriter.catalog, rewriter.catalog.keys.encoding; "
         "heavy = {'pyspark', 'duckdb', 'pyarrow', 'pandas', 'numpy', 'lark', 'sqlglot'}; "
         "sys.exit(','.join(heavy & set(sys.modules)) or None)"
     )

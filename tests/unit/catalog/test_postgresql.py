@@ -19,10 +19,11 @@ import sqlalchemy as sa
 from postgres import PostgresServer
 
 import rewriter
-from rewriter.catalog import Catalog, migrations
-from rewriter.catalog.changes import AddPartitions, CreateObject, PartitionWrite, WritePartitions
-from rewriter.catalog.database import Database
-from rewriter.catalog.models import Column, DataFile, Table
+from rewriter.catalog import Catalog
+from rewriter.catalog.model.changes import AddPartitions, CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import Column, DataFile, Table
+from rewriter.catalog.store import migrations
+from rewriter.catalog.store.database import Database
 from rewriter.errors import CommitUnknownError, ConflictError, DataError, Error, InterfaceError, OperationalError
 
 from .support import STRING, Warehouse, names, write
@@ -56,8 +57,8 @@ def test_a_catalog_is_kept(tmp_path: Path, postgres_url: str) -> None:
     table = first.create("T")
     first.catalog.close()
     first.catalog.close()
-    # What is there is in the database, not in the directory.
-    assert list(tmp_path.iterdir()) == []
+    # What is there is in the database; the directory only says which one it is.
+    assert [path.name for path in tmp_path.iterdir()] == ["warehouse.json"]
     with closing(Catalog.open(tmp_path, postgres_url.replace("+psycopg", ""))) as second:
         assert second.snapshot().table("t") == table
 
@@ -378,10 +379,11 @@ class Proxy:
 @pytest.mark.parametrize("where", ["before", "after"])
 @pytest.mark.parametrize("deaf", [False, True])
 def test_a_connection_that_is_lost_in_the_commit(w: Warehouse, where: str, deaf: bool) -> None:
-    """What was committed is reported as committed, what was not as not, and what cannot be told as that."""
+    """Commits are reported as committed, others as not committed, and unknown outcomes as unknown."""
     t = w.create("t")
     committed = where == "after"
-    with closing(Proxy(sa.make_url(w.url or ""))) as proxy, closing(Catalog.open("/w", proxy.url)) as catalog:
+    place = w.catalog.warehouse
+    with closing(Proxy(sa.make_url(w.url or ""))) as proxy, closing(Catalog.open(place, proxy.url)) as catalog:
         tx = catalog.begin()
         change = write(tx, t, "a")
         proxy.armed, proxy.deaf = where, deaf
@@ -397,7 +399,7 @@ def test_a_connection_that_is_lost_in_the_commit(w: Warehouse, where: str, deaf:
                 tx.commit([change])
             assert caught.value.condition == "CATALOG_CONNECTION_LOST"
     assert names(w.catalog.snapshot(), t) == (["a"] if committed else [])
-    # What is open yet blocks nobody.
+    # Open transactions block no others.
     w.into(t, "a")
     assert len(w.catalog.snapshot().files(t)) == (2 if committed else 1)
     assert [event.kind for event in w.catalog.events()].count("COMMIT") == (3 if committed else 2)

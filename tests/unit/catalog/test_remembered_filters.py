@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.catalog.models import Column
-from rewriter.catalog.scan_filters import LONGEST, REMEMBERED, bind_filter, bind_text
+from rewriter.catalog.filters.predicates import LONGEST, REMEMBERED, bind_filter, bind_text
+from rewriter.catalog.model.objects import Column
 from rewriter.errors import AnalysisError, ParseError
-from rewriter.grammar.filters import parse_filter
+from rewriter.grammar.parser import parse_filter
 
 TEXT, NUMBER = (Column("p", "string"),), (Column("p", "int"),)
 

@@ -13,21 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.dialects import postgresql, sqlite
 
-from rewriter.catalog import keys
-from rewriter.catalog.changes import AddPartitions, PartitionWrite
-from rewriter.catalog.models import Column
-from rewriter.catalog.residuals import MAX_SIZE, Residual, residual_of
-from rewriter.catalog.scan_filters import bind_filter
-from rewriter.catalog.scan_plans import Scan, ScanPlan
+from rewriter.catalog.filters.predicates import bind_filter
+from rewriter.catalog.filters.residual_sql import MAX_SIZE, Residual, residual_of
+from rewriter.catalog.filters.scan_plans import Scan, ScanPlan
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
+from rewriter.catalog.model.key_ranges import successor
+from rewriter.catalog.model.objects import Column
 from rewriter.grammar import filters as f
-from rewriter.grammar.filters import parse_filter, render_filter
+from rewriter.grammar.parser import parse_filter
+from rewriter.grammar.unparse import render_filter
 
 from .filter_model import truth
 from .random_filters import Row, chains, filters, scans_of, tables
 from .support import Warehouse
 
 TABLE = 7
-PREFIX = keys.prefix(TABLE)
+PREFIX = encoding.prefix(TABLE)
 
 _KEYS = sa.Table("keys", sa.MetaData(), sa.Column("key", sa.LargeBinary, primary_key=True))
 
@@ -66,19 +68,19 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 def widths_of(columns: Sequence[Column]) -> list[int | None]:
-    return [keys.width_of(column.type) for column in columns]
+    return [encoding.width_of(column.type) for column in columns]
 
 
 def whole(columns: Sequence[Column], tree: f.Filter) -> Scan:
     """All keys of the table and the whole filter, of which no range settles anything."""
     plan = ScanPlan((None,) * len(columns), (bind_filter(tree, columns),))
-    return Scan(PREFIX, keys.successor(PREFIX), (plan,))
+    return Scan(PREFIX, successor(PREFIX), (plan,))
 
 
 def check(store: Store, columns: list[Column], rows: Sequence[Row], tree: f.Filter) -> list[Residual]:
     """The scans' conditions, and the whole filter's, find what they should."""
     types = {column.name: column.type for column in columns}
-    by_key = {keys.encode(TABLE, list(types.values()), row): row for row in rows}
+    by_key = {encoding.encode(TABLE, list(types.values()), row): row for row in rows}
     wanted = {
         key for key, row in by_key.items() if truth(tree, types, dict(zip(types, row, strict=True))) is True
     }  # fmt: skip
@@ -92,7 +94,7 @@ def check(store: Store, columns: list[Column], rows: Sequence[Row], tree: f.Filt
             key
             for scan in scans
             for key in by_key
-            if key in scan.keys and scan.holds(keys.split(widths_of(columns), key))
+            if key in scan.keys and scan.holds(encoding.split(widths_of(columns), key))
         }
         assert held == {key for key in wanted if any(key in scan.keys for scan in scans)}, render_filter(tree)
         assert held <= let, render_filter(tree)
@@ -120,6 +122,7 @@ def _random(store: Store, examples: int) -> None:
     run()
 
 
+@pytest.mark.share(2)
 def test_random_filters(store: Store) -> None:
     _random(store, 150)
 
@@ -142,7 +145,7 @@ def _through_the_catalog(w: Warehouse, examples: int) -> None:
         w.commit(lambda tx: [AddPartitions(table, tuple(map(PartitionWrite, rows)))])
         types = {column.name: column.type for column in columns}
         found = [row for row in rows if truth(tree, types, dict(zip(types, row, strict=True)))]
-        wanted = sorted(keys.encode(table.id, list(types.values()), row) for row in found)
+        wanted = sorted(encoding.encode(table.id, list(types.values()), row) for row in found)
         lookup = w.catalog.snapshot().lookup(table, bind_filter(tree, columns))
         assert list(lookup.found_keys()) == wanted, render_filter(tree)
         assert lookup.count() == len(wanted), render_filter(tree)
@@ -152,6 +155,7 @@ def _through_the_catalog(w: Warehouse, examples: int) -> None:
     run()
 
 
+@pytest.mark.share(2)
 def test_random_filters_through_the_catalog(w: Warehouse) -> None:
     _through_the_catalog(w, 40)
 
@@ -252,7 +256,7 @@ def test_values_are_bound() -> None:
     for dialect in (sqlite.dialect(), postgresql.dialect()):
         compiled = condition.compile(dialect=dialect)
         assert "DROP" not in str(compiled)
-        assert list(compiled.params.values()) == [keys.encode_value("string", hostile)]
+        assert list(compiled.params.values()) == [encoding.encode_value("string", hostile)]
 
 
 def test_statements_are_built_once_for_each_shape(store: Store) -> None:
@@ -316,7 +320,7 @@ def test_places_behind_many_texts_are_refused(store: Store) -> None:
             assert residual.exact
 
 
-#: Of the field before: lengths that differ, or do not.
+#: The lengths of the previous field: different or equal.
 ASKED = [
     "a is null or a < 5",
     "a is null or a >= 4",

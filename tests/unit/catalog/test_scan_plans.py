@@ -11,20 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.catalog import keys
-from rewriter.catalog.models import Column
-from rewriter.catalog.scan_filters import bind_filter
-from rewriter.catalog.scan_plans import MAX_SCANS, FilterPlan, MultiScanPlan, PartitionFilterGenerator, Scan
+from rewriter.catalog.filters.predicates import bind_filter
+from rewriter.catalog.filters.scan_plans import MAX_SCANS, FilterPlan, MultiScanPlan, PartitionFilterGenerator, Scan
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.model.key_ranges import KeyRange, after, successor
+from rewriter.catalog.model.objects import Column
 from rewriter.grammar import filters as f
-from rewriter.grammar.filters import parse_filter, render_filter
-from rewriter.grammar.statements import Literal
+from rewriter.grammar.parser import parse_filter
+from rewriter.grammar.terms import Literal
+from rewriter.grammar.unparse import render_filter
 
 from .filter_model import DOMAINS, truth
 from .random_filters import filters, scans_of, tables
 
 CASES = json.loads((Path(__file__).parent / "scan-plans.json").read_text())["cases"]
 TABLE = 7
-PREFIX = keys.prefix(TABLE)
+PREFIX = encoding.prefix(TABLE)
 
 
 def scans(text: str | None, columns: list[Column]) -> tuple[Scan, ...]:
@@ -44,7 +46,7 @@ def unmerged(tree: f.Filter, columns: list[Column]) -> FilterPlan:
 
 def key(columns: list[Column], *values: Any) -> bytes:
     texts = [None if value is None else str(value) for value in values]
-    return keys.encode(TABLE, [column.type for column in columns], texts)
+    return encoding.encode(TABLE, [column.type for column in columns], texts)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case["columns"]], ids=lambda case: case["filter"])
@@ -70,21 +72,21 @@ def test_cases_of_the_reference(case: dict[str, Any]) -> None:
 
 def _stretch(wanted: dict[str, Any]) -> tuple[bytes, bytes]:
     if not wanted:
-        return PREFIX, keys.successor(PREFIX)
+        return PREFIX, successor(PREFIX)
     (bound,) = wanted.values()
     start, end = (
-        None if bound[edge] is None else keys.encode_value("int", str(bound[edge])) for edge in ("start", "end")
+        None if bound[edge] is None else encoding.encode_value("int", str(bound[edge])) for edge in ("start", "end")
     )
     # An open start begins at the first key that is not NULL.
-    low = b"\x01" if start is None else start if bound["start_inclusive"] else keys.after(start)
-    high = b"\x02" if end is None else keys.after(end) if bound["end_inclusive"] else end
+    low = b"\x01" if start is None else start if bound["start_inclusive"] else after(start)
+    high = b"\x02" if end is None else after(end) if bound["end_inclusive"] else end
     return PREFIX + low, PREFIX + high
 
 
 def test_what_the_range_does_not_say_is_the_filter() -> None:
     columns = [Column(name, "string") for name in ("year", "month", "state")]
     (scan,) = scans("year = '2015' and state = 'CA'", columns)
-    assert scan.keys == keys.KeyRange.of_prefix(keys.prefix_of(TABLE, ["string"], ["2015"]))
+    assert scan.keys == KeyRange.of_prefix(encoding.prefix_of(TABLE, ["string"], ["2015"]))
     (left,) = scan.filters
     assert [ranges is None for ranges in left.ranges] == [True, True, False]
     (scan,) = scans("year = '2015' and month > '10' and month <= '11' and state like '%C'", columns)
@@ -140,10 +142,10 @@ def test_examples_of_the_seed(text: str, wanted: list[tuple[str, str]], filtered
 
     def marker(shown: str) -> bytes:
         if shown in ("", "+", "X", "X+"):
-            return {"": PREFIX + b"\x01", "+": PREFIX + b"\x02", "X": PREFIX, "X+": keys.successor(PREFIX)}[shown]
+            return {"": PREFIX + b"\x01", "+": PREFIX + b"\x02", "X": PREFIX, "X+": successor(PREFIX)}[shown]
         leading, dot, rest = shown.partition(".")
-        stem = keys.prefix_of(TABLE, ["int"], [leading])
-        return stem + (keys.encode_value("int", rest) if rest else b"\x01" if dot else b"")
+        stem = encoding.prefix_of(TABLE, ["int"], [leading])
+        return stem + (encoding.encode_value("int", rest) if rest else b"\x01" if dot else b"")
 
     found = scans(text, columns)
     assert [(scan.start, scan.end) for scan in found] == [(marker(a), marker(b)) for a, b in wanted]
@@ -154,10 +156,10 @@ def test_an_or_of_two_columns_that_is_no_range_of_keys_is_one_filter() -> None:
     """(c1 or c2) and (c3 or c4), on columns that do not lead, is each with each, over the whole table."""
     columns = [Column(name, "int") for name in ("p1", "a", "b")]
     (scan,) = scans("(a = 1 or b = 2) and (a = 3 or b = 4)", columns)
-    assert scan.keys == keys.KeyRange.of_prefix(PREFIX)
+    assert scan.keys == KeyRange.of_prefix(PREFIX)
     # a = 1 and a = 3 is a contradiction, as b = 2 and b = 4 is.
     assert len(scan.filters) == 2
-    held = {(a, b) for a in range(5) for b in range(5) if scan.holds(keys.split((5, 5, 5), key(columns, 0, a, b)))}
+    held = {(a, b) for a in range(5) for b in range(5) if scan.holds(encoding.split((5, 5, 5), key(columns, 0, a, b)))}
     assert held == {(1, 4), (3, 2)}
 
 
@@ -197,7 +199,7 @@ def test_not_upon_not() -> None:
 @pytest.mark.parametrize("type", ["tinyint", "smallint", "int", "bigint"])
 def test_the_edges_of_every_integer(type: str) -> None:
     columns = [Column("p", type)]
-    width = keys.width_of(type)
+    width = encoding.width_of(type)
     assert width is not None
     most = (1 << (8 * (width - 1) - 1)) - 1
     for number in {-most - 1, -1, 0, min(255, most), most}:
@@ -213,7 +215,7 @@ def test_the_edges_of_every_integer(type: str) -> None:
 
 
 def check(columns: list[Column], rows: list[tuple[str | None, ...]], tree: f.Filter) -> int:
-    """Scans find what the model says, visiting no key twice; answers how many keys they visit."""
+    """Asserts that scans find the keys of the model and visit no key twice. Returns the number of visited keys."""
     types = {column.name: column.type for column in columns}
     wanted = {
         key(columns, *row)
@@ -224,9 +226,9 @@ def check(columns: list[Column], rows: list[tuple[str | None, ...]], tree: f.Fil
     assert len(found) <= MAX_SCANS
     assert all(scan.start < scan.end for scan in found)
     assert all(one.end <= other.start for one, other in pairwise(found))
-    widths = [keys.width_of(column.type) for column in columns]
+    widths = [encoding.width_of(column.type) for column in columns]
     visited = [(scan, one) for scan in found for row in rows if (one := key(columns, *row)) in scan.keys]
-    assert {one for scan, one in visited if scan.holds(keys.split(widths, one))} == wanted, render_filter(tree)
+    assert {one for scan, one in visited if scan.holds(encoding.split(widths, one))} == wanted, render_filter(tree)
     return len(visited)
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rewriter.catalog import keys
-from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import Column
-from rewriter.catalog.scan_filters import bind_filter
-from rewriter.catalog.scan_plans import PartitionFilterGenerator
-from rewriter.catalog.scan_text import filter_text, stretch_text
-from rewriter.grammar.filters import parse_filter
+from rewriter.catalog.filters.explain import filter_text, stretch_text
+from rewriter.catalog.filters.predicates import bind_filter
+from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.model.key_ranges import KeyRange, after
+from rewriter.catalog.model.objects import Column
+from rewriter.grammar.parser import parse_filter
 
 from .random_filters import scans_of
 from .test_scan_plans import PREFIX, filters, key, tables
@@ -72,7 +72,7 @@ def test_edges_of_several_columns() -> None:
     assert shown("`a b` in (1, 3) and c >= 'x'") == ["[`a b`=1/c='x', `a b`=1]", "[`a b`=3/c='x', `a b`=3]"]
     assert shown("`a b` is null and c is not null") == ["(`a b`=NULL/c=NULL, `a b`=NULL]"]
     whole = key(columns, 1, "x", "2024-01-01")
-    assert stretch_text(columns, PREFIX, KeyRange(whole, keys.after(whole))) == "[`a b`=1/c='x'/d='2024-01-01']"
+    assert stretch_text(columns, PREFIX, KeyRange(whole, after(whole))) == "[`a b`=1/c='x'/d='2024-01-01']"
     assert stretch_text(columns, PREFIX, KeyRange.of_prefix(PREFIX)) == "all keys"
     yes = [Column("p", "boolean")]
     no = scans_of(bind_filter(parse_filter("p <> true"), yes), yes, PREFIX)
@@ -88,8 +88,8 @@ def test_the_text_of_a_plan_is_a_filter_that_finds_the_same(data: st.DataObject)
     tree = bind_filter(data.draw(filters(columns)), columns)
     plans = PartitionFilterGenerator(len(columns)).plan(tree).plans
     text = filter_text(columns, plans)
-    widths = [keys.width_of(column.type) for column in columns]
-    every = [keys.split(widths, key(columns, *row)) for row in rows]
+    widths = [encoding.width_of(column.type) for column in columns]
+    every = [encoding.split(widths, key(columns, *row)) for row in rows]
     if text == "FALSE":
         # What lies behind all values: no filter says so.
         assert not any(map(tree.holds, every))

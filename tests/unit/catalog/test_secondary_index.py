@@ -15,13 +15,18 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.catalog import Catalog, keys, lookup, reads, schema, stretches, ways
-from rewriter.catalog.changes import AddPartitions, DropPartitions, PartitionWrite
-from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.lookup import Lookup
-from rewriter.catalog.models import Column, Table
-from rewriter.catalog.scan_filters import bind_filter
-from rewriter.grammar.filters import Filter, parse_filter, render_filter
+from rewriter.catalog import Catalog
+from rewriter.catalog.filters.predicates import bind_filter
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.model.changes import AddPartitions, DropPartitions, PartitionWrite
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Column, Table
+from rewriter.catalog.reading import access_paths, partition_lookup, queries
+from rewriter.catalog.reading.partition_lookup import Lookup
+from rewriter.catalog.store import range_query, schema
+from rewriter.grammar.filters import Filter
+from rewriter.grammar.parser import parse_filter
+from rewriter.grammar.unparse import render_filter
 
 from .filter_model import truth
 from .support import Warehouse
@@ -95,14 +100,14 @@ def test_the_way_with_the_fewest_entries_is_chosen(w: Warehouse, days: Table, te
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many entries each of the counts has counted."""
     numbers: list[int] = []
-    real = reads.entry_count
+    real = queries.entry_count
 
     def counting(*arguments: Any) -> int:
         numbers.append(real(*arguments))
         return numbers[-1]
 
     with monkeypatch.context() as patched:
-        patched.setattr(reads, "entry_count", counting)
+        patched.setattr(queries, "entry_count", counting)
         yield numbers
 
 
@@ -110,12 +115,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 def test_choosing_takes_a_few_times_the_cheapest_way(
     w: Warehouse, days: Table, text: str, cheapest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ways, "FIRST_COUNT", 2)
+    monkeypatch.setattr(access_paths, "FIRST_COUNT", 2)
     found = looked_up(w, days, text)
     with counted(monkeypatch) as numbers:
         assert found.choice.exact
     several = 3
-    assert sum(numbers) <= several * (ways.GROWTH * cheapest * ways.GROWTH // (ways.GROWTH - 1) + len(numbers))
+    assert sum(numbers) <= several * (
+        access_paths.GROWTH * cheapest * access_paths.GROWTH // (access_paths.GROWTH - 1) + len(numbers)
+    )
 
 
 def test_a_whole_key_and_a_range_are_not_counted(w: Warehouse, days: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,13 +138,13 @@ class Visits:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.searched: list[tuple[str, KeyRange]] = []
-        real = stretches.search
+        real = range_query.search
 
         def search(connection: sa.Connection, key: sa.Column[bytes], *rest: Any) -> Any:
             self.searched += [(key.name, one) for one in rest[-1]]
             return real(connection, key, *rest)
 
-        monkeypatch.setattr(stretches, "search", search)
+        monkeypatch.setattr(range_query, "search", search)
 
     def of(self, name: str, places: Sequence[bytes]) -> Counter[bytes]:
         """How often each of the entries of an index was visited."""
@@ -181,13 +188,14 @@ def test_the_best_index_is_found_among_many_rows(shared: Warehouse) -> None:
 
 
 def check_visits(w: Warehouse, table: Table, rows: Sequence[tuple[str | None, ...]], tree: Filter) -> str:
-    """Right answers, no entry visited twice, and no more visits than the best single index takes; answers the way.
+    """Asserts correct results, no entry visited twice, and no more visits than the best single index. Returns the
+    access path.
 
     An entry of a secondary index counts as two visits, its own and that of the row: counted so there is no slack.
     """
     columns = table.partition_columns
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ways, "FIRST_COUNT", 1)
+        patched.setattr(access_paths, "FIRST_COUNT", 1)
         found = w.catalog.snapshot().lookup(table, bind_filter(tree, columns))
         assert found.choice.exact or not found.indexes
         visits = Visits(patched)
@@ -198,7 +206,7 @@ def check_visits(w: Warehouse, table: Table, rows: Sequence[tuple[str | None, ..
     assert Counter(answered) == Counter(right), render_filter(tree)
     by_key = {key_of(table, *row): row for row in rows}
     places = [
-        keys.place(table.id, number, keys.encode_value(column.type, row[number])) + key
+        encoding.place(table.id, number, encoding.encode_value(column.type, row[number])) + key
         for key, row in by_key.items()
         for number, column in enumerate(columns)
         if number
@@ -235,11 +243,11 @@ def test_entries_are_written_once_and_outlive_their_partition(w: Warehouse, days
 def test_more_keys_than_can_be_gathered_are_scanned(w: Warehouse, days: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     found, late = looked_up(w, days, "hr = 3"), looked_up(w, days, "hr = 3")
     assert way(late) == "hr"
-    monkeypatch.setattr(ways, "MOST_GATHERED", 39)
-    monkeypatch.setattr(ways, "FIRST_COUNT", 2)
+    monkeypatch.setattr(access_paths, "MOST_GATHERED", 39)
+    monkeypatch.setattr(access_paths, "FIRST_COUNT", 2)
     assert (way(found), found.choice.exact) == ("key", False)
     # Counted before, and too many by now.
-    monkeypatch.setattr(lookup, "MOST_GATHERED", 39)
+    monkeypatch.setattr(partition_lookup, "MOST_GATHERED", 39)
     assert len(list(late.names())) == late.count() == len(list(found.names())) == 40
 
 
@@ -271,7 +279,7 @@ def test_stretches_of_all_sizes_page_by_page(w: Warehouse, days: Table, monkeypa
     snapshot = w.catalog.snapshot()
     every = [one.key for one in snapshot.partitions(days)]
     for size in (5, 40, 1000):
-        monkeypatch.setattr(lookup, "PAGE", size)
+        monkeypatch.setattr(partition_lookup, "PAGE", size)
         for _ in range(2):
             edges = sorted(numbers.sample(every, 2 * numbers.randint(1, 40)))
             ranges = [KeyRange(*edges[at : at + 2]) for at in range(0, len(edges), 2)]
@@ -302,18 +310,18 @@ def test_stretches_are_ranges_of_an_index(kind: str, tmp_path: Path, request: py
     url = f"sqlite:///{tmp_path / 'x.db'}" if kind == "sqlite" else request.getfixturevalue("postgres_url")
     engine = sa.create_engine(url)
     row, entry = schema.partitions.c, schema.partition_fields.c
-    given = [KeyRange(keys.prefix(n), keys.prefix(n + 1)) for n in range(0, 500, 2)]
+    given = [KeyRange(encoding.prefix(n), encoding.prefix(n + 1)) for n in range(0, 500, 2)]
     common = {"partition_values": "[]", "bytes": 0, "files": 0, "as_of": 0, "sources": "[]", "made": 1, "commit_seq": 1}
     with engine.begin() as connection:
         schema.metadata.create_all(connection)
-        some = [{**common, "table_id": n // 10, "key": keys.prefix(n), "ended": schema.NEVER} for n in range(5000)]
+        some = [{**common, "table_id": n // 10, "key": encoding.prefix(n), "ended": schema.NEVER} for n in range(5000)]
         connection.execute(schema.partitions.insert(), some)
         connection.execute(schema.partition_fields.insert(), [{"place": one["key"], "key": b""} for one in some])
         if kind == "postgresql":
             connection.exec_driver_sql("ANALYZE")
         for searched, columns in ((row.key, (row.key, row.location)), (entry.place, (entry.place, entry.key))):
             for chosen in (given, given[:1]):
-                query = stretches.search(connection, searched, columns, (), chosen).order_by(searched.name)
+                query = range_query.search(connection, searched, columns, (), chosen).order_by(searched.name)
                 text = query.compile(dialect=engine.dialect)
                 words = "EXPLAIN QUERY PLAN" if kind == "sqlite" else "EXPLAIN"
                 bound = [text.params[name] for name in text.positiontup] if text.positiontup else text.params

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from rewriter.catalog import Snapshot
-from rewriter.catalog.changes import Counted, NoteStatistics, RefreshTimelines
-from rewriter.catalog.models import Table
-from rewriter.catalog.statistics import ColumnStatistics, Statistics, statistics_in, without_statistics
+from rewriter.catalog.model.changes import Counted, NoteStatistics, RefreshTimelines
+from rewriter.catalog.model.column_statistics import ColumnStatistics, Statistics, statistics_in, without_statistics
+from rewriter.catalog.model.objects import Table
 
 from .support import P, Warehouse, key, paths, write
 

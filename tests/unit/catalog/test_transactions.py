@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.catalog.changes import AddPartitions, DropPartitions, PartitionWrite, WritePartitions
-from rewriter.catalog.several import joined, together
-from rewriter.catalog.writeids import ValidTxnList
+from rewriter.catalog.commit.merged_changes import joined, together
+from rewriter.catalog.model.changes import AddPartitions, DropPartitions, PartitionWrite, WritePartitions
+from rewriter.catalog.model.write_ids import ValidTxnList
 from rewriter.errors import ConflictError, DataError, IntegrityError, NotSupportedError
 
 from .support import Warehouse, key, names, write

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.catalog.floats import java_float, nearest_float
-from rewriter.catalog.models import Column
-from rewriter.catalog.values import (
+from rewriter.catalog.keys.java_floats import java_float, nearest_float
+from rewriter.catalog.keys.values import (
     canonical,
     check_partition_column,
     coerce,
@@ -20,6 +19,7 @@ from rewriter.catalog.values import (
     require_canonical,
     unescape,
 )
+from rewriter.catalog.model.objects import Column
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
 
 #: (type, literal kind, literal text, canonical value), each seen in Spark 4.3.
@@ -203,7 +203,7 @@ def test_unescape_leaves_what_is_no_escape(text: str, value: str) -> None:
 
 @pytest.mark.parametrize("name", ["c", "c=1/d", "=1", "c=1//d=2"])
 def test_what_is_no_partition_name(name: str) -> None:
-    with pytest.raises(DataError, match="does not read column=value"):
+    with pytest.raises(DataError, match="does not have the form column=value"):
         parse_partition_name(name)
 
 

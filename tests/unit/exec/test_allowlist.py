@@ -1,4 +1,4 @@
-"""The list of what DuckDB answers: each entry is proven, and the page about it is the list."""
+"""The allow-list of DuckDB: each entry is proven, and its page is generated from it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contract.proof_queries import ANSWERED, APPROXIMATE
 from contract.proofs import declared, query
 
 import rewriter
-from rewriter.exec.allowlist import document, entries
-from rewriter.exec.entries import Entry
-from rewriter.exec.translate import translate
+from rewriter.exec.translate.allowlist import document, entries
+from rewriter.exec.translate.allowlist_entries import Entry
+from rewriter.exec.translate.queries import translate
 
 _PAGE = Path(rewriter.__file__).parent.parent / "docs" / "duckdb.md"
 
@@ -44,4 +44,6 @@ def test_an_entry_stands_once() -> None:
 
 
 def test_the_page_is_the_list() -> None:
-    assert _PAGE.read_text(encoding="utf-8") == document(), "run: python -m rewriter.exec.allowlist > docs/duckdb.md"
+    assert _PAGE.read_text(encoding="utf-8") == document(), (
+        "run: python -m rewriter.exec.translate.allowlist > docs/duckdb.md"
+    )

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from rewriter.catalog.models import Column, PartitionValues
+from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import EngineError, Error, NotSupportedError
-from rewriter.exec import conditions
-from rewriter.exec.conditions import satisfying
+from rewriter.exec.duckdb import evaluate_predicate
+from rewriter.exec.duckdb.evaluate_predicate import satisfying
 
 DAYS = [Column("dt", "string"), Column("Hr", "int")]
 ROWS: list[PartitionValues] = [("2024-01-31", "5"), ("2024-02-01", "0"), (None, "23"), ("x", None), ("", "2147483647")]
@@ -101,14 +101,14 @@ def test_few_failures_among_many_rows_are_found() -> None:
 
 def test_many_failures_cost_no_more_than_the_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
-    run = conditions._Trials._run
+    run = evaluate_predicate._Trials._run
 
-    def counted(self: conditions._Trials, first: int, last: int) -> list[tuple[int, bool | None]]:
+    def counted(self: evaluate_predicate._Trials, first: int, last: int) -> list[tuple[int, bool | None]]:
         runs.append((first, last))
         return run(self, first, last)
 
-    monkeypatch.setattr(conditions._Trials, "_run", counted)
+    monkeypatch.setattr(evaluate_predicate._Trials, "_run", counted)
     rows = [("x" if number % 3 else "7",) for number in range(3000)]
     found = satisfying("CAST(dt AS INT) = 7", "t", DAYS[:1], rows, {})
-    assert len(runs) == conditions.MOST_TRIALS
+    assert len(runs) == evaluate_predicate.MOST_TRIALS
     assert set(found) <= {True, None}

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rewriter.catalog.models import Column
+from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.duckdb import DuckDBEngine
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, Write
 
 

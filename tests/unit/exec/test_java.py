@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rewriter.errors import JavaNotFoundError
-from rewriter.exec.java import find_java_home
+from rewriter.exec.spark.java import find_java_home
 
 
 def fake_java(home: Path, version: str = "17.0.1", modules: str = "jdk.incubator.vector") -> Path:
@@ -84,7 +84,7 @@ def test_the_packages_java_stands_behind_a_filter(tmp_path: Path, monkeypatch: p
                  "--add-modules", "x", "--add-modules=y", "", "it's", "$HOME"]  # fmt: skip
     done = subprocess.run([str(script), *arguments], capture_output=True, text=True, check=True)
     assert done.stdout == "<-cp><a b><--add-modules><x><--add-modules=y><><it's><$HOME>"
-    # Asked again, nothing is written anew.
+    # The second call writes nothing.
     before = os.stat(script).st_mtime_ns
     assert find_java_home(environ) == home
     assert os.stat(script).st_mtime_ns == before

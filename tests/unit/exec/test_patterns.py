@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb as library
 import pytest
 
-from rewriter.exec.patterns import java_regex, like_pattern, time_pattern
+from rewriter.exec.translate.patterns import java_regex, like_pattern, time_pattern
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which files tell their partition by their path."""
+"""Files whose path determines their partition."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from rewriter.catalog.models import Column, PartitionValues
+from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import EngineError
 from rewriter.exec.engine import Relation, ScanFile
-from rewriter.exec.scan import scan
+from rewriter.exec.file_groups import scan
 
 _COLUMNS = (Column("dt", "string"), Column("hr", "int"))
 

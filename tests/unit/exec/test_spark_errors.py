@@ -1,7 +1,7 @@
 """Errors of Spark's as ours, without a Spark."""
 
 from rewriter.errors import DataError, EngineError
-from rewriter.exec.spark_errors import translated
+from rewriter.exec.spark.errors import translated
 
 
 def test_an_error_that_we_raised_keeps_our_words_alone() -> None:

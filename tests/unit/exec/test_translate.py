@@ -1,4 +1,4 @@
-"""The allow-list of DuckDB: what is not on it is refused by name and place, never dropped or guessed."""
+"""The allow-list of DuckDB: other constructs are refused with name and position, never dropped or guessed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import datetime as dt
 
 import pytest
 
-from rewriter.catalog.models import Column
+from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, NotSupportedError, ParseError
 from rewriter.exec.engine import EngineQuery, Relation
-from rewriter.exec.translate import Translation, translate
+from rewriter.exec.translate.queries import Translation, translate
 
 _T = Relation(
     "t",

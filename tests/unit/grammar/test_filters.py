@@ -6,8 +6,9 @@ import pytest
 
 from rewriter.errors import AnalysisError, ParseError, Span
 from rewriter.grammar import filters as f
-from rewriter.grammar.filters import parse_filter, render_filter
-from rewriter.grammar.statements import Literal
+from rewriter.grammar.parser import parse_filter
+from rewriter.grammar.terms import Literal
+from rewriter.grammar.unparse import render_filter
 
 
 def number(text: str) -> Literal:

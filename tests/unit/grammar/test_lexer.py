@@ -1,4 +1,4 @@
-"""The lexer: what a token is, what a string says, where statements end. Values are those that Spark 4.3 answered."""
+"""The lexer: tokens, values of strings, ends of statements. The values are those of Spark 4.3."""
 
 import contextlib
 import time
@@ -122,7 +122,7 @@ def test_identifier_value() -> None:
         ("a\r\n`b", 3, "quoted identifier is not closed", "Close it with `"),
         ("r'abc", 1, "string is not closed", "Close it with '"),
         ("a /* b /* c */", 2, "unclosed bracketed comment", "each /* needs its own */"),
-        ("x = ‘a’", 4, "near '‘'", "SQL wants '"),
+        ("x = ‘a’", 4, "near '‘'", "SQL requires '"),
         ("a @ b", 2, "near '@'", "Quote names"),
         ("a \\ b", 2, "near '\\'", "Quote names"),
     ],

@@ -1,13 +1,15 @@
-"""Whatever is typed, the parser answers a statement or one of our errors, with a position inside the text."""
+"""For any text, the parser returns a statement or raises one of our errors, with a position inside the text."""
 
 import random
 
+import pytest
+from rotation import turn
 from test_parse_statements import STATEMENTS
 
 from rewriter.errors import Error, render
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.parser import parse
-from rewriter.grammar.render import render as render_statement
+from rewriter.grammar.unparse import render as render_statement
 
 SEED = 20_260
 ROUNDS = 6_000
@@ -68,7 +70,7 @@ def mutated(sql: str, random_: random.Random) -> str:
 
 
 def problem(sql: str) -> str | None:
-    """What is wrong with the parser's answer to the text, if anything."""
+    """Returns the defect of the parser's result for the text, or None."""
     try:
         statement = parse(sql)
     except Error as error:
@@ -78,8 +80,12 @@ def problem(sql: str) -> str | None:
     return None if parse(render_statement(statement)) == statement else f"does not come back: {statement}"
 
 
-def test_mutated_statements_never_break_the_parser() -> None:
-    random_ = random.Random(SEED)
-    for number in range(ROUNDS):
+@pytest.mark.parametrize(
+    ("seed", "rounds"), [(None, 1_000), pytest.param(SEED, ROUNDS, marks=pytest.mark.long)], ids=["ordinary", "long"]
+)
+def test_mutated_statements_never_break_the_parser(seed: int | None, rounds: int) -> None:
+    seed = turn() if seed is None else seed
+    random_ = random.Random(seed)
+    for number in range(rounds):
         sql = mutated(random_.choice(STATEMENTS)[0], random_)
-        assert problem(sql) is None, f"seed {SEED}, round {number}: {sql!r}"
+        assert problem(sql) is None, f"seed {seed}, round {number}: {sql!r}"

@@ -7,78 +7,71 @@ from typing import Any
 import pytest
 
 from rewriter.errors import Span
-from rewriter.grammar import statements as st
-from rewriter.grammar.filters import And, Comparison, IsNull, Or
-from rewriter.grammar.parser import parse
-from rewriter.grammar.statements import (
-    AddColumns,
-    AddPartitions,
-    AnalyzeTable,
-    AnalyzeTables,
-    CheckFact,
-    ColumnDef,
-    ColumnName,
-    CommentColumn,
-    CommentTable,
-    Compact,
-    CompleteWith,
-    CreateCube,
-    CreateFact,
-    CreateTable,
-    CreateTableAs,
-    CreateTableLike,
-    CreateView,
-    CubeColumn,
-    DatabaseName,
+from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable
+from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
+from rewriter.grammar.families.databases import (
+    CreateDatabase,
+    DescribeDatabase,
+    DropDatabase,
+    ShowDatabases,
+    UseDatabase,
+)
+from rewriter.grammar.families.descriptions import (
     Describe,
     DescribeQuery,
-    DropCube,
-    DropFact,
-    DropPartitions,
-    DropTable,
-    DropView,
-    ExchangePartitions,
-    Explain,
-    ExplainScan,
-    FactStorage,
-    FactTable,
-    Insert,
-    LayoutColumn,
-    Literal,
-    LoadData,
-    MultiInsert,
-    Name,
-    PartitionItem,
-    PartitionLocation,
-    Query,
-    RefreshFact,
-    RefreshTable,
-    RefreshTimelines,
-    RenamePartition,
-    RepairTable,
-    ResetSetting,
-    Select,
-    SetFileFormat,
-    SetLocation,
-    SetProperties,
-    SetSerde,
-    SetSetting,
-    SetTimeline,
     ShowColumns,
-    ShowCoverage,
-    ShowCubes,
-    ShowLatest,
-    ShowPartitions,
+    ShowCreate,
     ShowTableExtended,
     ShowTableProperties,
-    ShowTables,
-    ShowTimelines,
-    ShowViews,
-    Statement,
-    Truncate,
-    UnsetProperties,
-    Vacuum,
 )
+from rewriter.grammar.families.fact_changes import (
+    AddStorage,
+    AlterFact,
+    DropStorage,
+    MarkComplete,
+    SetLateness,
+    SetTrusted,
+)
+from rewriter.grammar.families.facts import CompleteWith, CreateFact, DropFact, FactStorage, FactTable, LayoutColumn
+from rewriter.grammar.families.maintenance import (
+    AnalyzeTable,
+    AnalyzeTables,
+    Compact,
+    RefreshTable,
+    RepairTable,
+    Vacuum,
+    VacuumUnknown,
+)
+from rewriter.grammar.families.multi_inserts import MultiInsert
+from rewriter.grammar.families.partitions import (
+    AddPartitions,
+    DropPartitions,
+    ExchangePartitions,
+    PartitionLocation,
+    RenamePartition,
+    ShowPartitions,
+    Truncate,
+)
+from rewriter.grammar.families.queries import Explain, ExplainScan, ExplainWrite, Select
+from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
+from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
+from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
+from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
+from rewriter.grammar.families.timelines import (
+    CheckFact,
+    RefreshFact,
+    RefreshTimelines,
+    ShowCoverage,
+    ShowLatest,
+    ShowTimelines,
+)
+from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
+from rewriter.grammar.families.views import CreateView, DropView, ShowViews
+from rewriter.grammar.families.writes import Insert, LoadData
+from rewriter.grammar.filters import And, Comparison, IsNull, Or
+from rewriter.grammar.parser import parse
+from rewriter.grammar.statements import Statement
+from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, NewName, PartitionItem, Query
 
 
 def name(*parts: str) -> Name:
@@ -260,6 +253,8 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("VACUUM", Vacuum()),
     ("VACUUM TABLE t RETAIN 0 hours DRY RUN", Vacuum(table=name("t"), hours=0, dry_run=True)),
     ("vacuum retain 24 HOURS", Vacuum(hours=24)),
+    ("VACUUM UNKNOWN DIRECTORIES DRY RUN", VacuumUnknown()),
+    ("vacuum unknown directories confirm 'x1'", VacuumUnknown(code="x1")),
     ("TRUNCATE TABLE t", Truncate(table=name("t"))),
     ("TRUNCATE TABLE t PARTITION (ds = '1')", Truncate(table=name("t"), partition=spec(ds="1"))),
     ("ALTER TABLE t SET LOCATION '/x'", SetLocation(table=name("t"), location="/x")),
@@ -570,7 +565,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
         ),
     ),
     (
-        """CREATE FACT IF NOT EXISTS f OF CUBE c (origin, period) WEIGHT 10
+        """CREATE FACT IF NOT EXISTS f OF CUBE c (origin, period) WEIGHT 10 LATENESS '1 day 6 hours'
            STORED IN STORAGE hot ON CLUSTER c1 (
              PERIODS (HOURLY, DAILY) PARTITIONED BY t AS (dt, hr = 'HH') PARTITIONED BY u AS (ut) TRUSTED RAW
            ) START '2013-01-01' END 'now.day - 1 day'
@@ -583,6 +578,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
             cube=name("c"),
             columns=("origin", "period"),
             weight=10,
+            lateness="1 day 6 hours",
             if_not_exists=True,
             storages=(
                 FactStorage(
@@ -671,6 +667,14 @@ STATEMENTS: list[tuple[str, Statement]] = [
         ExplainScan(statement=ShowPartitions(table=name("t"), where=Comparison("a", "=", Literal("number", "1")))),
     ),
     (
+        "EXPLAIN INSERT OVERWRITE t SELECT 1",
+        ExplainWrite(statement=Insert(table=name("t"), query=Query("SELECT 1"), overwrite=True)),
+    ),
+    (
+        "EXPLAIN LOAD DATA INPATH 'x' INTO TABLE t",
+        ExplainWrite(statement=LoadData(path="x", table=name("t"))),
+    ),
+    (
         "EXPLAIN SCAN ALTER TABLE t DROP PARTITION (a = 1)",
         ExplainScan(
             statement=DropPartitions(table=name("t"), specs=((Comparison("a", "=", Literal("number", "1")),),))
@@ -689,50 +693,81 @@ STATEMENTS: list[tuple[str, Statement]] = [
         Select(query=Query("WITH a (x) AS (SELECT 1), b AS (SELECT 2) SELECT *")),
     ),
     # ---- databases and names
-    ("CREATE DATABASE sales", st.CreateDatabase(database=st.DatabaseName("sales"))),
+    ("CREATE DATABASE sales", CreateDatabase(database=DatabaseName("sales"))),
     (
         "create schema if not exists `x y` with dbproperties ('a'='b', c.d = 1) comment 'c' location '/d'",
-        st.CreateDatabase(
-            database=st.DatabaseName("x y"),
+        CreateDatabase(
+            database=DatabaseName("x y"),
             if_not_exists=True,
             comment="c",
             location="/d",
             properties=(("a", "b"), ("c.d", "1")),
         ),
     ),
-    ("DROP NAMESPACE spark_catalog.sales", st.DropDatabase(database=st.DatabaseName("sales"))),
-    ("DROP SCHEMA IF EXISTS sales RESTRICT", st.DropDatabase(database=st.DatabaseName("sales"), if_exists=True)),
-    ("DROP DATABASE sales CASCADE", st.DropDatabase(database=st.DatabaseName("sales"), cascade=True)),
-    ("SHOW CACHE", st.ShowCache()),
-    ("SHOW DATABASES", st.ShowDatabases()),
-    ("SHOW SCHEMAS LIKE 's*|d*'", st.ShowDatabases(like="s*|d*")),
-    ("SHOW NAMESPACES 's*'", st.ShowDatabases(like="s*")),
-    ("SHOW CURRENT SCHEMA", st.ShowDatabases(current=True)),
-    ("DESC DATABASE EXTENDED sales", st.DescribeDatabase(database=st.DatabaseName("sales"), extended=True)),
-    ("DESCRIBE SCHEMA sales", st.DescribeDatabase(database=st.DatabaseName("sales"))),
+    ("DROP NAMESPACE spark_catalog.sales", DropDatabase(database=DatabaseName("sales"))),
+    ("DROP SCHEMA IF EXISTS sales RESTRICT", DropDatabase(database=DatabaseName("sales"), if_exists=True)),
+    ("DROP DATABASE sales CASCADE", DropDatabase(database=DatabaseName("sales"), cascade=True)),
+    ("SHOW CACHE", ShowCache()),
+    ("SHOW DATABASES", ShowDatabases()),
+    ("SHOW SCHEMAS LIKE 's*|d*'", ShowDatabases(like="s*|d*")),
+    ("SHOW NAMESPACES 's*'", ShowDatabases(like="s*")),
+    ("SHOW CURRENT SCHEMA", ShowDatabases(current=True)),
+    ("DESC DATABASE EXTENDED sales", DescribeDatabase(database=DatabaseName("sales"), extended=True)),
+    ("DESCRIBE SCHEMA sales", DescribeDatabase(database=DatabaseName("sales"))),
     ("DESCRIBE database", Describe(name=name("database"))),
     ("DESCRIBE schema.t", Describe(name=name("schema", "t"))),
-    ("start transaction", st.StartTransaction()),
-    ("BEGIN", st.StartTransaction()),
-    ("BEGIN WORK", st.StartTransaction()),
-    ("BEGIN TRANSACTION", st.StartTransaction()),
-    ("COMMIT", st.Commit()),
-    ("COMMIT WORK", st.Commit()),
-    ("ROLLBACK", st.Rollback()),
-    ("ROLLBACK WORK", st.Rollback()),
-    ("USE sales", st.UseDatabase(database=st.DatabaseName("sales"))),
-    ("USE DATABASE sales", st.UseDatabase(database=st.DatabaseName("sales"))),
-    ("USE database", st.UseDatabase(database=st.DatabaseName("database"))),
-    ("USE SCHEMA cluster", st.UseDatabase(database=st.DatabaseName("cluster"))),
-    ("USE `CLUSTER`", st.UseDatabase(database=st.DatabaseName("CLUSTER"))),
-    ("SHOW TABLES IN sales LIKE 'a'", ShowTables(like="a", database=st.DatabaseName("sales"))),
-    ("SHOW VIEWS FROM sales 'a'", ShowViews(like="a", database=st.DatabaseName("sales"))),
-    ("SHOW CUBES IN sales", ShowCubes(database=st.DatabaseName("sales"))),
-    ("SHOW FACTS FROM sales", ShowCubes(facts=True, database=st.DatabaseName("sales"))),
-    ("ALTER TABLE a.b RENAME TO c", st.Rename(kind="TABLE", name=name("a", "b"), to=st.NewName(("c",)))),
-    ("ALTER VIEW v RENAME TO a.c", st.Rename(kind="VIEW", name=name("v"), to=st.NewName(("a", "c")))),
-    ("SHOW CREATE TABLE a.b AS SERDE", st.ShowCreate(kind="TABLE", name=name("a", "b"), as_serde=True)),
-    ("SHOW CREATE FACT f", st.ShowCreate(kind="FACT", name=name("f"))),
+    ("start transaction", StartTransaction()),
+    ("BEGIN", StartTransaction()),
+    ("BEGIN WORK", StartTransaction()),
+    ("BEGIN TRANSACTION", StartTransaction()),
+    ("COMMIT", Commit()),
+    ("COMMIT WORK", Commit()),
+    ("ROLLBACK", Rollback()),
+    ("ROLLBACK WORK", Rollback()),
+    ("USE sales", UseDatabase(database=DatabaseName("sales"))),
+    ("USE DATABASE sales", UseDatabase(database=DatabaseName("sales"))),
+    ("USE database", UseDatabase(database=DatabaseName("database"))),
+    ("USE SCHEMA cluster", UseDatabase(database=DatabaseName("cluster"))),
+    ("USE `CLUSTER`", UseDatabase(database=DatabaseName("CLUSTER"))),
+    ("SHOW TABLES IN sales LIKE 'a'", ShowTables(like="a", database=DatabaseName("sales"))),
+    ("SHOW VIEWS FROM sales 'a'", ShowViews(like="a", database=DatabaseName("sales"))),
+    ("SHOW CUBES IN sales", ShowCubes(database=DatabaseName("sales"))),
+    ("SHOW FACTS FROM sales", ShowCubes(facts=True, database=DatabaseName("sales"))),
+    ("ALTER TABLE a.b RENAME TO c", Rename(kind="TABLE", name=name("a", "b"), to=NewName(("c",)))),
+    ("ALTER VIEW v RENAME TO a.c", Rename(kind="VIEW", name=name("v"), to=NewName(("a", "c")))),
+    ("SHOW CREATE TABLE a.b AS SERDE", ShowCreate(kind="TABLE", name=name("a", "b"), as_serde=True)),
+    ("SHOW CREATE FACT f", ShowCreate(kind="FACT", name=name("f"))),
+    ("ALTER FACT f SET LATENESS '6 hours'", AlterFact(fact=name("f"), action=SetLateness("6 hours"))),
+    ("alter fact sales.f unset lateness", AlterFact(fact=name("sales", "f"), action=SetLateness(None))),
+    ("ALTER FACT f TABLE s.t SET TRUSTED", AlterFact(fact=name("f"), action=SetTrusted(name("s", "t"), True))),
+    ("alter fact f table t unset trusted", AlterFact(fact=name("f"), action=SetTrusted(name("t"), False))),
+    (
+        "ALTER FACT f MARK COMPLETE FROM '2013' TO DATE '2014-01-01'",
+        AlterFact(fact=name("f"), action=MarkComplete(Literal("string", "2013"), Literal("date", "2014-01-01"))),
+    ),
+    (
+        "ALTER FACT f ADD STORAGE cold (TABLE x PERIOD DAILY PARTITIONED BY d AS (ds) TRUSTED) START '2013'",
+        AlterFact(
+            fact=name("f"),
+            action=AddStorage(
+                FactStorage(
+                    "cold",
+                    (FactTable(name("x"), ("DAILY",), (("d", (LayoutColumn("ds"),)),), flags=("TRUSTED",)),),
+                    start="2013",
+                )
+            ),
+        ),
+    ),
+    ("ALTER FACT f DROP STORAGE s.t", AlterFact(fact=name("f"), action=DropStorage(name("s", "t")))),
+    (
+        "INSERT INTO t (a) MARK COMPLETE FROM '2013' TO '2014' SELECT 1",
+        Insert(
+            table=name("t"),
+            query=Query("SELECT 1"),
+            columns=("a",),
+            complete=MarkComplete(Literal("string", "2013"), Literal("string", "2014")),
+        ),
+    ),
 ]
 
 

@@ -10,9 +10,9 @@ import pytest
 from test_parse_statements import STATEMENTS
 
 from rewriter.grammar.parser import parse
-from rewriter.grammar.qualifying import qualified
-from rewriter.grammar.render import render
-from rewriter.grammar.statements import Name
+from rewriter.grammar.qualify_names import qualified
+from rewriter.grammar.terms import Name
+from rewriter.grammar.unparse import render
 
 
 def names(value: Any) -> Iterator[Name]:
@@ -50,6 +50,7 @@ def test_every_name_gets_its_database(text: str) -> None:
         ("SHOW TABLES IN sales", "SHOW TABLES IN sales"),
         ("USE sales", "USE DATABASE sales"),
         ("EXPLAIN SCAN SHOW PARTITIONS t", "EXPLAIN SCAN SHOW PARTITIONS db.t"),
+        ("ALTER FACT temporary SET LATENESS '6 hours'", "ALTER FACT db.`temporary` SET LATENESS '6 hours'"),
         (
             "CREATE FACT f OF CUBE c STORED IN (TABLE t PERIOD DAILY PARTITIONED BY d AS (d))",
             "CREATE FACT db.f OF CUBE db.c STORED IN (TABLE db.t PERIOD DAILY PARTITIONED BY d AS (d))",

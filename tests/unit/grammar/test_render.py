@@ -7,11 +7,73 @@ from hypothesis import strategies as some
 from test_parse_statements import STATEMENTS
 
 from rewriter.grammar import filters as f
-from rewriter.grammar import statements as st
-from rewriter.grammar.lalr import keywords
+from rewriter.grammar.dialect_rules import keywords
+from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable
+from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
+from rewriter.grammar.families.databases import (
+    CreateDatabase,
+    DescribeDatabase,
+    DropDatabase,
+    ShowDatabases,
+    UseDatabase,
+)
+from rewriter.grammar.families.descriptions import (
+    Describe,
+    DescribeQuery,
+    ShowColumns,
+    ShowCreate,
+    ShowTableExtended,
+    ShowTableProperties,
+)
+from rewriter.grammar.families.fact_changes import (
+    AddStorage,
+    AlterFact,
+    DropStorage,
+    MarkComplete,
+    SetLateness,
+    SetTrusted,
+)
+from rewriter.grammar.families.facts import CompleteWith, CreateFact, DropFact, FactStorage, FactTable, LayoutColumn
+from rewriter.grammar.families.maintenance import (
+    AnalyzeTable,
+    AnalyzeTables,
+    Compact,
+    RefreshTable,
+    RepairTable,
+    Vacuum,
+)
+from rewriter.grammar.families.multi_inserts import MultiInsert
+from rewriter.grammar.families.partitions import (
+    AddPartitions,
+    DropPartitions,
+    ExchangePartitions,
+    PartitionLocation,
+    RenamePartition,
+    ShowPartitions,
+    SortKey,
+    Truncate,
+)
+from rewriter.grammar.families.queries import Explain, Select
+from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
+from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
+from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
+from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
+from rewriter.grammar.families.timelines import (
+    CheckFact,
+    RefreshFact,
+    RefreshTimelines,
+    ShowCoverage,
+    ShowLatest,
+    ShowTimelines,
+)
+from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
+from rewriter.grammar.families.views import CreateView, DropView, ShowViews
+from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.parser import parse
-from rewriter.grammar.render import quote, quote_name, render
+from rewriter.grammar.statements import Statement
+from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, NewName, PartitionItem, Query
+from rewriter.grammar.unparse import quote, quote_name, render
 
 texts = some.text(max_size=12) | some.sampled_from(
     ["", "'", "\\", "\\'", "it's", "\\%", "\0" + "12", "\r\n", "é中😀", "--", "*/"]
@@ -19,14 +81,14 @@ texts = some.text(max_size=12) | some.sampled_from(
 names = some.sampled_from(["a", "date", "user", "SELECT", "Table", "values", "1a", "x y", "`", "é", "if", "null"]) | (
     some.text(min_size=1, max_size=8)
 )
-qualified = some.builds(st.Name, some.lists(names, min_size=1, max_size=3).map(tuple))
-databases = some.builds(st.DatabaseName, names)
+qualified = some.builds(Name, some.lists(names, min_size=1, max_size=3).map(tuple))
+databases = some.builds(DatabaseName, names)
 flags = some.booleans()
 numbers = some.from_regex(r"-?[0-9]{1,6}(\.[0-9]{1,3})?(BD|D|F)?|-?[0-9]{1,4}[LSY]|-?1e-?[0-9]", fullmatch=True)
 literals = some.one_of(
-    some.builds(st.Literal, some.sampled_from(["string", "date", "timestamp"]), texts),
-    some.builds(st.Literal, some.just("number"), numbers),
-    some.sampled_from([st.Literal("null", ""), st.Literal("boolean", "true"), st.Literal("boolean", "false")]),
+    some.builds(Literal, some.sampled_from(["string", "date", "timestamp"]), texts),
+    some.builds(Literal, some.just("number"), numbers),
+    some.sampled_from([Literal("null", ""), Literal("boolean", "true"), Literal("boolean", "false")]),
 )
 queries = some.sampled_from(
     [
@@ -37,7 +99,7 @@ queries = some.sampled_from(
         "FROM t SELECT a",
         "TABLE t",
     ]
-).map(st.Query)
+).map(Query)
 scalars = some.sampled_from(["int", "string", "decimal(10,2)", "varchar(3)", "timestamp_ntz"])
 
 
@@ -69,14 +131,14 @@ def optional(values):  # type: ignore[no-untyped-def]
     return some.none() | values
 
 
-dynamic = tuples(some.builds(st.PartitionItem, names, optional(literals)), unique("column"))
-static = tuples(some.builds(st.PartitionItem, names, literals), unique("column"))
-columns = some.builds(st.ColumnDef, names, types, optional(texts))
-layouts = tuples(some.builds(st.LayoutColumn, names, optional(texts)), unique("column"))
+dynamic = tuples(some.builds(PartitionItem, names, optional(literals)), unique("column"))
+static = tuples(some.builds(PartitionItem, names, literals), unique("column"))
+columns = some.builds(ColumnDef, names, types, optional(texts))
+layouts = tuples(some.builds(LayoutColumn, names, optional(texts)), unique("column"))
 periods = some.sampled_from(["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"])
-complete = tuples(some.builds(st.CompleteWith, names, optional(tuples(literals))), unique("column"), least=0)
+complete = tuples(some.builds(CompleteWith, names, optional(tuples(literals))), unique("column"), least=0)
 fact_tables = some.builds(
-    lambda table, many, by, flags, complete, start, end: st.FactTable(
+    lambda table, many, by, flags, complete, start, end: FactTable(
         table, many, by, (*flags, "COMPLETE") if complete else flags, complete, start, end
     ),
     optional(qualified),
@@ -88,16 +150,16 @@ fact_tables = some.builds(
     optional(texts),
 )
 storages = some.builds(
-    st.FactStorage, names | some.just("default"), tuples(fact_tables), optional(names), optional(texts), optional(texts)
+    FactStorage, names | some.just("default"), tuples(fact_tables), optional(names), optional(texts), optional(texts)
 )
 cube_columns = some.one_of(
-    some.builds(st.CubeColumn, names, types, some.sampled_from(["DIMENSION", "TIME"])),
-    some.builds(st.CubeColumn, names, types, some.sampled_from(["COUNT", "MIN", "MAX"]), some.none(), flags),
-    some.builds(st.CubeColumn, names, types, some.just("SUM"), optional(names), flags),
+    some.builds(CubeColumn, names, types, some.sampled_from(["DIMENSION", "TIME"])),
+    some.builds(CubeColumn, names, types, some.sampled_from(["COUNT", "MIN", "MAX"]), some.none(), flags),
+    some.builds(CubeColumn, names, types, some.just("SUM"), optional(names), flags),
 )
 keys = names | some.sampled_from(["a.b", "rewriter.partial_data", "a-b:c.1", "time", "a--b"])
 operators = some.sampled_from(["=", "<>", "<", "<=", ">", ">="])
-strings = some.builds(st.Literal, some.just("string"), texts)
+strings = some.builds(Literal, some.just("string"), texts)
 predicates = some.one_of(
     some.builds(f.Comparison, names, operators, literals),
     some.builds(f.Like, names, strings),
@@ -123,22 +185,25 @@ def one_value_each(condition: f.Filter) -> str:
     return condition.column.lower() if equal else repr(condition)
 
 
+bounds = some.sampled_from([(Literal("string", "2015"), Literal("date", "2016-01-01"))])
+marks = some.builds(lambda between: MarkComplete(*between), bounds)
 inserts = some.builds(
-    st.Insert,
+    Insert,
     table=qualified,
     query=queries,
     overwrite=flags,
     partition=optional(dynamic),
     columns=optional(tuples(names)),
-) | some.builds(st.Insert, table=qualified, query=queries, partition=optional(dynamic), by_name=some.just(True))
+    complete=optional(marks),
+) | some.builds(Insert, table=qualified, query=queries, partition=optional(dynamic), by_name=some.just(True))
 multi_inserts = some.builds(
-    st.MultiInsert,
-    source=some.sampled_from(["FROM s", "FROM (SELECT a FROM t) AS s", "WITH x AS (SELECT 1) FROM x"]).map(st.Query),
+    MultiInsert,
+    source=some.sampled_from(["FROM s", "FROM (SELECT a FROM t) AS s", "WITH x AS (SELECT 1) FROM x"]).map(Query),
     inserts=some.lists(
         some.builds(
-            st.Insert,
+            Insert,
             table=qualified,
-            query=some.sampled_from(["SELECT a", "SELECT * WHERE a > (SELECT 1)"]).map(st.Query),
+            query=some.sampled_from(["SELECT a", "SELECT * WHERE a > (SELECT 1)"]).map(Query),
             overwrite=flags,
             partition=optional(dynamic),
             columns=optional(tuples(names)),
@@ -149,14 +214,14 @@ multi_inserts = some.builds(
 )
 statements = some.one_of(
     multi_inserts,
-    some.builds(st.LoadData, path=texts, table=qualified, partition=optional(static), overwrite=flags, local=flags),
-    some.builds(st.Select, query=queries),
-    some.builds(st.Explain, what=some.sampled_from(["REWRITE", "COVER", "SCAN", "ENGINE", "ALL"]), query=queries),
+    some.builds(LoadData, path=texts, table=qualified, partition=optional(static), overwrite=flags, local=flags),
+    some.builds(Select, query=queries),
+    some.builds(Explain, what=some.sampled_from(["REWRITE", "COVER", "SCAN", "ENGINE", "ALL"]), query=queries),
     some.builds(
-        st.CreateTable,
+        CreateTable,
         table=qualified,
         columns=tuples(columns),
-        partitioned_by=tuples(columns | some.builds(st.ColumnDef, names, some.none()), least=0),
+        partitioned_by=tuples(columns | some.builds(ColumnDef, names, some.none()), least=0),
         external=flags,
         if_not_exists=flags,
         format=optional(some.sampled_from(["parquet", "orc", "x y", "table"])),
@@ -166,10 +231,10 @@ statements = some.one_of(
         temporary=flags,
     ),
     some.builds(
-        st.CreateTableAs,
+        CreateTableAs,
         table=qualified,
         query=queries,
-        partitioned_by=tuples(some.builds(st.ColumnDef, names, some.none()), least=0),
+        partitioned_by=tuples(some.builds(ColumnDef, names, some.none()), least=0),
         external=flags,
         format=optional(some.sampled_from(["parquet", "orc", "x y", "table"])),
         location=optional(texts),
@@ -179,7 +244,7 @@ statements = some.one_of(
         or_replace=flags,
     ),
     some.builds(
-        st.CreateTableLike,
+        CreateTableLike,
         table=qualified,
         source=qualified,
         external=flags,
@@ -189,77 +254,75 @@ statements = some.one_of(
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
         temporary=flags,
     ),
-    some.builds(st.AddColumns, table=qualified, columns=tuples(columns)),
-    some.builds(st.CommentColumn, table=qualified, column=names, comment=optional(texts)),
+    some.builds(AddColumns, table=qualified, columns=tuples(columns)),
+    some.builds(CommentColumn, table=qualified, column=names, comment=optional(texts)),
     some.builds(
-        st.CommentColumn,
+        CommentColumn,
         table=qualified,
         column=names,
         comment=texts,
-        renamed=some.builds(st.ColumnDef, names, types),
+        renamed=some.builds(ColumnDef, names, types),
     ),
-    some.builds(st.CommentTable, table=qualified, comment=optional(texts)),
-    some.builds(st.DropTable, table=qualified, if_exists=flags, purge=flags),
+    some.builds(CommentTable, table=qualified, comment=optional(texts)),
+    some.builds(DropTable, table=qualified, if_exists=flags, purge=flags),
     some.builds(
-        lambda how, **parts: st.CreateView(or_replace=how == "REPLACE", if_not_exists=how == "IF NOT EXISTS", **parts),
+        lambda how, **parts: CreateView(or_replace=how == "REPLACE", if_not_exists=how == "IF NOT EXISTS", **parts),
         some.sampled_from(["", "REPLACE", "IF NOT EXISTS"]),
         view=qualified,
         query=queries,
-        columns=optional(tuples(some.builds(st.ColumnDef, names, some.none(), optional(texts)), unique("name"))),
+        columns=optional(tuples(some.builds(ColumnDef, names, some.none(), optional(texts)), unique("name"))),
         comment=optional(texts),
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
     ),
-    some.builds(st.DropView, view=qualified, if_exists=flags),
-    some.builds(st.ShowViews, like=optional(texts), database=optional(databases)),
-    some.builds(st.ShowTables, like=optional(texts), database=optional(databases)),
-    some.builds(st.ShowCubes, facts=flags, database=optional(databases)),
+    some.builds(DropView, view=qualified, if_exists=flags),
+    some.builds(ShowViews, like=optional(texts), database=optional(databases)),
+    some.builds(ShowTables, like=optional(texts), database=optional(databases)),
+    some.builds(ShowCubes, facts=flags, database=optional(databases)),
     some.builds(
-        st.CreateDatabase,
+        CreateDatabase,
         database=databases,
         if_not_exists=flags,
         comment=optional(texts),
         location=optional(texts),
         properties=some.just(()) | tuples(some.tuples(texts, texts), lambda pair: pair[0]),
     ),
-    some.builds(st.DropDatabase, database=databases, if_exists=flags, cascade=flags),
-    some.builds(st.ShowDatabases, like=optional(texts)),
-    some.builds(st.DescribeDatabase, database=databases, extended=flags),
-    some.sampled_from([st.StartTransaction(), st.Commit(), st.Rollback()]),
-    some.builds(st.UseDatabase, database=databases),
-    some.builds(st.ShowCache),
+    some.builds(DropDatabase, database=databases, if_exists=flags, cascade=flags),
+    some.builds(ShowDatabases, like=optional(texts)),
+    some.builds(DescribeDatabase, database=databases, extended=flags),
+    some.sampled_from([StartTransaction(), Commit(), Rollback()]),
+    some.builds(UseDatabase, database=databases),
+    some.builds(ShowCache),
     some.builds(
-        st.Rename,
+        Rename,
         kind=some.sampled_from(["TABLE", "VIEW"]),
         name=qualified,
-        to=some.builds(st.NewName, some.lists(names, min_size=1, max_size=3).map(tuple)),
+        to=some.builds(NewName, some.lists(names, min_size=1, max_size=3).map(tuple)),
     ),
+    some.builds(ShowCreate, kind=some.sampled_from(["TABLE", "VIEW", "CUBE", "FACT"]), name=qualified, as_serde=flags),
+    some.builds(Describe, name=qualified, kind=some.sampled_from(["TABLE", "CUBE", "FACT"]), extended=flags),
     some.builds(
-        st.ShowCreate, kind=some.sampled_from(["TABLE", "VIEW", "CUBE", "FACT"]), name=qualified, as_serde=flags
-    ),
-    some.builds(st.Describe, name=qualified, kind=some.sampled_from(["TABLE", "CUBE", "FACT"]), extended=flags),
-    some.builds(
-        st.Describe,
+        Describe,
         name=qualified,
         extended=flags,
         partition=optional(static),
-        column=optional(some.builds(st.ColumnName, some.lists(names, min_size=1, max_size=3).map(tuple))),
+        column=optional(some.builds(ColumnName, some.lists(names, min_size=1, max_size=3).map(tuple))),
         as_json=flags,
     ),
-    some.builds(st.DescribeQuery, query=queries),
-    some.builds(st.ShowTableExtended, like=texts, database=optional(databases), partition=optional(static)),
-    some.builds(st.ShowColumns, table=qualified),
-    some.builds(st.ShowTableProperties, table=qualified, key=optional(texts)),
-    some.builds(st.AnalyzeTable, table=qualified, partition=optional(dynamic), noscan=flags),
+    some.builds(DescribeQuery, query=queries),
+    some.builds(ShowTableExtended, like=texts, database=optional(databases), partition=optional(static)),
+    some.builds(ShowColumns, table=qualified),
+    some.builds(ShowTableProperties, table=qualified, key=optional(texts)),
+    some.builds(AnalyzeTable, table=qualified, partition=optional(dynamic), noscan=flags),
     some.builds(
-        st.AnalyzeTable,
+        AnalyzeTable,
         table=qualified,
         partition=optional(dynamic),
-        columns=tuples(names.map(lambda one: st.ColumnName((one,))), lambda one: one.last.lower(), least=0),
+        columns=tuples(names.map(lambda one: ColumnName((one,))), lambda one: one.last.lower(), least=0),
     ),
-    some.builds(st.AnalyzeTables, database=optional(databases), noscan=flags),
+    some.builds(AnalyzeTables, database=optional(databases), noscan=flags),
     inserts,
     some.builds(
-        st.Insert,
+        Insert,
         table=qualified,
         query=queries,
         overwrite=some.just(True),
@@ -268,59 +331,59 @@ statements = some.one_of(
         columns=optional(tuples(names)),
     ),
     some.builds(
-        st.AddPartitions,
+        AddPartitions,
         table=qualified,
-        partitions=tuples(some.builds(st.PartitionLocation, spec=static, location=optional(texts))),
+        partitions=tuples(some.builds(PartitionLocation, spec=static, location=optional(texts))),
         if_not_exists=flags,
     ),
     some.builds(
-        st.DropPartitions,
+        DropPartitions,
         table=qualified,
         specs=tuples(tuples(conditions, one_value_each)),
         if_exists=flags,
         purge=flags,
     ),
     some.builds(
-        st.ShowPartitions,
+        ShowPartitions,
         table=qualified,
         partition=optional(static),
         where=optional(filters),
-        order_by=tuples(some.builds(st.SortKey, names, flags), least=0),
+        order_by=tuples(some.builds(SortKey, names, flags), least=0),
         limit=optional(some.integers(0, 10**9)),
         as_json=flags,
     ),
-    some.builds(st.RenamePartition, table=qualified, partition=static, to=static),
-    some.builds(st.ExchangePartitions, table=qualified, partitions=tuples(static), source=qualified),
-    some.builds(st.Compact, table=qualified, partition=optional(static)),
-    some.builds(st.Vacuum, table=optional(qualified), hours=optional(some.integers(0, 10**6)), dry_run=some.booleans()),
-    some.builds(st.Truncate, table=qualified, partition=optional(static)),
-    some.builds(st.SetLocation, table=qualified, location=texts, partition=optional(static)),
+    some.builds(RenamePartition, table=qualified, partition=static, to=static),
+    some.builds(ExchangePartitions, table=qualified, partitions=tuples(static), source=qualified),
+    some.builds(Compact, table=qualified, partition=optional(static)),
+    some.builds(Vacuum, table=optional(qualified), hours=optional(some.integers(0, 10**6)), dry_run=some.booleans()),
+    some.builds(Truncate, table=qualified, partition=optional(static)),
+    some.builds(SetLocation, table=qualified, location=texts, partition=optional(static)),
     some.builds(
-        st.SetFileFormat,
+        SetFileFormat,
         table=qualified,
         format=some.sampled_from(["parquet", "orc", "x y", "inputformat"]),
         partition=optional(static),
     ),
     some.builds(
-        lambda serde, pairs, **parts: st.SetSerde(serde=serde, properties=pairs, **parts),
+        lambda serde, pairs, **parts: SetSerde(serde=serde, properties=pairs, **parts),
         optional(texts),
         tuples(some.tuples(texts, texts), lambda pair: pair[0]),
         table=qualified,
         partition=optional(static),
     ),
-    some.builds(st.SetSerde, table=qualified, serde=texts, partition=optional(static)),
+    some.builds(SetSerde, table=qualified, serde=texts, partition=optional(static)),
     some.builds(
-        st.RepairTable,
+        RepairTable,
         table=qualified,
         repair=flags,
         what=some.sampled_from(["ADD", "DROP", "SYNC"]),
         where=optional(filters),
     ),
     some.builds(
-        st.CreateCube, name=qualified, columns=tuples(cube_columns), if_not_exists=flags, time_zone=optional(texts)
+        CreateCube, name=qualified, columns=tuples(cube_columns), if_not_exists=flags, time_zone=optional(texts)
     ),
     some.builds(
-        st.CreateFact,
+        CreateFact,
         name=qualified,
         cube=qualified,
         storages=tuples(storages, unique("name")),
@@ -328,24 +391,54 @@ statements = some.one_of(
         weight=some.integers(0, 10**6),
         if_not_exists=flags,
     ),
-    some.builds(st.DropCube, name=qualified, if_exists=flags),
-    some.builds(st.DropFact, name=qualified, if_exists=flags),
-    some.builds(st.ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
+    some.builds(DropCube, name=qualified, if_exists=flags),
+    some.builds(DropFact, name=qualified, if_exists=flags),
+    some.builds(ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
     some.builds(
         lambda kind, fact, bounds: kind(fact=fact, start=bounds[0], end=bounds[1]),
-        some.sampled_from([st.ShowCoverage, st.CheckFact, st.RefreshFact, partial(st.RefreshFact, dry_run=True)]),
+        some.sampled_from(
+            [
+                ShowCoverage,
+                CheckFact,
+                partial(CheckFact, accept=True),
+                RefreshFact,
+                partial(RefreshFact, dry_run=True),
+                partial(RefreshFact, force=True),
+            ]
+        ),
         qualified,
-        some.sampled_from([(None, None), (st.Literal("string", "2015"), st.Literal("date", "2016-01-01"))]),
+        some.just((None, None)) | bounds,
     ),
-    some.builds(st.ShowLatest, fact=qualified),
-    some.builds(st.RefreshTimelines, fact=qualified),
-    some.builds(st.RefreshTable, table=qualified),
-    some.builds(st.SetProperties, table=qualified, properties=tuples(some.tuples(texts, texts), lambda pair: pair[0])),
-    some.builds(st.UnsetProperties, table=qualified, keys=tuples(texts, str), if_exists=flags),
-    some.builds(st.SetTimeline, table=qualified, period=periods, column=names, implementation=texts),
-    some.just(st.SetSetting()),
-    some.builds(st.SetSetting, key=keys, value=optional(texts)),
-    some.builds(st.ResetSetting, key=optional(keys)),
+    some.builds(
+        AlterFact,
+        fact=qualified,
+        action=some.one_of(
+            marks,
+            some.builds(SetLateness, optional(texts)),
+            some.builds(SetTrusted, qualified, flags),
+            some.builds(
+                AddStorage,
+                some.builds(
+                    FactStorage,
+                    names | some.just("default"),
+                    tuples(fact_tables),
+                    some.none(),
+                    optional(texts),
+                    optional(texts),
+                ),
+            ),
+            some.builds(DropStorage, qualified),
+        ),
+    ),
+    some.builds(ShowLatest, fact=qualified),
+    some.builds(RefreshTimelines, fact=qualified),
+    some.builds(RefreshTable, table=qualified),
+    some.builds(SetProperties, table=qualified, properties=tuples(some.tuples(texts, texts), lambda pair: pair[0])),
+    some.builds(UnsetProperties, table=qualified, keys=tuples(texts, str), if_exists=flags),
+    some.builds(SetTimeline, table=qualified, period=periods, column=names, implementation=texts),
+    some.just(SetSetting()),
+    some.builds(SetSetting, key=keys, value=optional(texts)),
+    some.builds(ResetSetting, key=optional(keys)),
 )
 
 
@@ -356,7 +449,7 @@ def test_written_statements_come_back() -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(statements)
-def test_generated_statements_come_back(statement: st.Statement) -> None:
+def test_generated_statements_come_back(statement: Statement) -> None:
     text = render(statement)
     assert parse(text) == statement
     assert render(parse(text)) == text
@@ -366,15 +459,15 @@ def test_every_statement_is_generated() -> None:
     def leaves(cls: type) -> set[type]:
         return {leaf for sub in cls.__subclasses__() for leaf in leaves(sub)} or {cls}
 
-    helpers = {st.PartitionLocation}
+    helpers = {PartitionLocation}
     written = {type(statement) for _, statement in STATEMENTS}
-    assert leaves(st.Statement) - helpers == written
+    assert leaves(Statement) - helpers == written
 
 
 @given(texts)
 def test_quoted_text_says_the_same(text: str) -> None:
     statement = parse(f"SET x = {quote(text)}")
-    assert isinstance(statement, st.SetSetting)
+    assert isinstance(statement, SetSetting)
     assert statement.value == text
     assert len(tokens(quote(text))) == 1
 
@@ -386,7 +479,7 @@ def test_all_keywords_are_quoted_as_names() -> None:
 
 def test_rendered_text_is_pleasant() -> None:
     sql = (
-        "CREATE FACT flights_all OF CUBE flights WEIGHT 10 STORED IN STORAGE hot "
+        "CREATE FACT flights_all OF CUBE flights WEIGHT 10 LATENESS '6 hours' STORED IN STORAGE hot "
         "(TABLE flights_daily PERIOD DAILY PARTITIONED BY departed AS (ds = 'yyyy-MM-dd')) START '2013'"
     )
     assert render(parse(sql)) == sql

@@ -1,4 +1,4 @@
-"""What the tests of covers share: short ways to write candidates, random problems, and searches that know no better.
+"""What the tests of covers share: short ways to write candidates, random problems, and exhaustive searches.
 
 Both searches take partitions as mere intervals. ``all_sets`` tries every set of disjoint ones; ``shortest`` is a
 shortest path through all of their bounds, for problems that are too large for that.
@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from random import Random
 
-from rewriter.planner.cover import Candidate, Cover
-from rewriter.timeline.bounds import parse_instant
+from rewriter.planner.cover.cover import Candidate, Cover
+from rewriter.planner.cover.validity import cut
 from rewriter.timeline.calendars import calendar_of
 from rewriter.timeline.civil import HOUR
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.time_bounds import parse_instant
+from rewriter.timeline.timeline import OrdinalRange
 
 MINUTELY, HOURLY, DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY = UpdatePeriod
 
@@ -50,7 +51,8 @@ def has(
     timeline = RangesPartitionTimeline(ordinals(period, *span) for span in spans)
     for absent in without:
         assert timeline.drop(period.ordinal(parse_instant(absent)))
-    return Candidate(fact, storage, table or period.name.lower(), period, timeline, weight, cost, valid)
+    held = timeline if valid is None else cut(timeline, period, valid)
+    return Candidate(fact, storage, table or period.name.lower(), period, held, weight, cost)
 
 
 def shape(made: Cover) -> dict[str, int]:
@@ -76,14 +78,13 @@ def stretches(made: Cover, table: str) -> str:
 
 
 def usable(one: TimeRange, candidates: Sequence[Candidate]) -> list[Slot]:
-    """Every partition that lies wholly in the range and in its candidate's validity, in order of time."""
+    """Every partition that lies wholly in the range, in order of time."""
     found = []
     for c in candidates:
         for r in c.timeline.ranges():
             for o in range(r.start, r.end):
                 start, end = c.period.start(o), c.period.end(o)
-                valid = c.valid is None or any(v.start <= start and end <= v.end for v in c.valid)
-                if valid and one.start <= start and end <= one.end:
+                if one.start <= start and end <= one.end:
                     found.append((start, end, c))
     return sorted(found, key=lambda slot: slot[:2])
 
@@ -156,7 +157,7 @@ def ordered(lacking: int, slots: Sequence[Slot]) -> Order:
 
 
 def used_slots(made: Cover, candidates: Sequence[Candidate]) -> list[Slot]:
-    """The partitions of a cover; every one of them must exist in the candidate it names, and be valid there."""
+    """The partitions of a cover; every one of them must exist in the candidate it names."""
     used = []
     for part in made.parts:
         [candidate] = [c for c in candidates if (c.table, c.period) == (part.table, part.period)]
@@ -165,10 +166,6 @@ def used_slots(made: Cover, candidates: Sequence[Candidate]) -> list[Slot]:
         for r in part.ranges:
             assert candidate.timeline.missing(r) == ()
             used += [(part.period.start(o), part.period.end(o), candidate) for o in range(r.start, r.end)]
-    for start, end, candidate in used:
-        assert candidate.valid is None or TimeRange(start, end) in (
-            candidate.valid & RangeSet.of(TimeRange(start, end))
-        )
     return sorted(used, key=lambda slot: slot[:2])
 
 
@@ -252,8 +249,9 @@ def random_problem(
         fact, weight = random.choice([("a", 2), ("b", 0), ("c", 0), ("d", -1), ("e", 10**9)])
         table = f"t{random.randint(0, 9)}{number}"
         valid = random_validity(random, window) if random.random() < 0.25 else None
+        held = timeline if valid is None else cut(timeline, period, valid)
         cost = costs(random, period)
-        candidates.append(Candidate(fact, random.choice("xy"), table, period, timeline, weight, cost, valid))
+        candidates.append(Candidate(fact, random.choice("xy"), table, period, held, weight, cost))
     return target, candidates
 
 
@@ -304,7 +302,8 @@ def long_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
         fact, weight = random.choice([("a", 2), ("b", 0), ("c", 0), ("d", -1)])
         table = f"t{random.randint(0, 9)}{number}"
         valid = random_validity(random, target.ranges[0]) if random.random() < 0.03 else None
-        candidates.append(Candidate(fact, "s", table, period, timeline, weight, costs(random, kind), valid))
+        held = timeline if valid is None else cut(timeline, period, valid)
+        candidates.append(Candidate(fact, "s", table, period, held, weight, costs(random, kind)))
     if random.random() < 0.5:
         # A run of years ends, and no table has the first days of the next year: a week over its start may serve.
         day_after = day.ordinal(year.start(trouble - 1970)) + random.randint(0, 5)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rewriter.catalog.keys import KeyRange
-from rewriter.catalog.models import (
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import (
     Aggregate,
     Column,
     Cube,
@@ -18,14 +18,14 @@ from rewriter.catalog.models import (
     View,
 )
 from rewriter.errors import Span
-from rewriter.grammar.statements import Query
-from rewriter.planner.plan import Plan, Settings
-from rewriter.planner.planner import plan_query
-from rewriter.timeline.bounds import parse_instant
+from rewriter.grammar.terms import Query
+from rewriter.planner.model.plan import Plan, Settings
+from rewriter.planner.plan_query import plan_query
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.time_bounds import parse_instant
+from rewriter.timeline.timeline import OrdinalRange
 
 P = UpdatePeriod
 
@@ -57,7 +57,9 @@ def storage_table(name: str, layouts: Mapping[UpdatePeriod, Sequence[tuple[str, 
 
 
 class FakeReader:
-    """Answers what a snapshot would; ``covered`` and ``stale`` map (table, period) to ranges of time as text pairs."""
+    """Returns the results of a snapshot; ``covered`` and ``stale`` map (table, period) to ranges of time as text
+    pairs.
+    """
 
     current = "default"
 
@@ -70,10 +72,13 @@ class FakeReader:
         null_tables: Sequence[str] = (),
         cube: Cube = FLIGHTS,
         sizes: Mapping[tuple[str, UpdatePeriod], int] | None = None,
+        unproven: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]] | None = None,
+        incomplete: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]] | None = None,
     ) -> None:
         self._facts, self._cube = tuple(facts), cube
         self._tables = {one.name: one for one in tables}
         self._covered, self._stale = dict(covered), dict(stale or {})
+        self._unproven, self._incomplete = dict(unproven or {}), dict(incomplete or {})
         self._null_tables = null_tables
         self._sizes = dict(sizes or {})
 
@@ -114,6 +119,15 @@ class FakeReader:
 
     def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
         return _line(period, self._stale.get((table_name, period), ()))
+
+    def unproven(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        return _line(period, self._unproven.get((table_name, period), ()))
+
+    def incomplete(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        return _line(period, self._incomplete.get((table_name, period), ()))
+
+    def doubts(self, table: Table, ranges: Sequence[KeyRange]) -> tuple[str, ...]:
+        return ("LOAD DATA loaded it",)
 
     def mean_bytes(self, table_name: str, period: UpdatePeriod) -> int | None:
         return self._sizes.get((table_name, period))

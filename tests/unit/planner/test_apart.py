@@ -1,16 +1,16 @@
-"""Tables of one name in several databases: told apart by aliases, or refused, and left alone where nothing needs it."""
+"""Tables with one name in several databases: distinguished by aliases or refused, and unchanged if not needed."""
 
 from __future__ import annotations
 
 import pytest
 
 from rewriter.errors import NotSupportedError
-from rewriter.planner.apart import told_apart
-from rewriter.planner.text import QueryText
+from rewriter.planner.scope.disambiguate import disambiguated
+from rewriter.planner.text.query_text import QueryText
 
 
 def apart(text: str, current: str = "default") -> str:
-    return told_apart(QueryText(text), current).text
+    return disambiguated(QueryText(text), current).text
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def apart(text: str, current: str = "default") -> str:
 )
 def test_left_alone(text: str) -> None:
     query = QueryText(text)
-    assert told_apart(query, "default") is query
+    assert disambiguated(query, "default") is query
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_current_database_counts() -> None:
     ],
 )
 def test_refused_where_it_is_not_certain(text: str) -> None:
-    with pytest.raises(NotSupportedError, match="called t here") as info:
+    with pytest.raises(NotSupportedError, match="have the name t here") as info:
         apart(text)
     assert info.value.condition == "AMBIGUOUS_REFERENCE"
     assert info.value.position is not None

@@ -1,4 +1,4 @@
-"""The cover: the seed's tables, weeks and costs, ties, validity, groups, what a hole costs, and what work it is."""
+"""The cover: the seed's tables, weeks and costs, ties, validity, what a hole costs, and what work it is."""
 
 from dataclasses import replace
 
@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.planner.cover import Candidate, Cover, best_cover, cover, extent
-from rewriter.timeline.bounds import parse_instant
+from rewriter.planner.cover.cover import Candidate, Cover, cover, extent
 from rewriter.timeline.calendars import calendar_of
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.time_bounds import parse_instant
+from rewriter.timeline.timeline import OrdinalRange
 from tests.unit.planner.covering import (
     DAILY,
     HOURLY,
@@ -306,7 +306,7 @@ def test_where_all_else_is_equal_the_first_difference_is_decided_by_name(weeks: 
     assert shape(cover(target, lighter)) == {"b": 4, "m": 1}
 
 
-# --- validity and groups ---------------------------------------------------------------------------------------
+# --- validity --------------------------------------------------------------------------------------------------
 
 
 def test_only_partitions_that_are_wholly_valid_count() -> None:
@@ -319,30 +319,11 @@ def test_only_partitions_that_are_wholly_valid_count() -> None:
     assert made == Cover((), target)
 
 
-def test_the_best_group_lacks_least_then_costs_least() -> None:
-    groups = {
-        "b": [has(MONTHLY, YEAR)],
-        "a": [has(MONTHLY, YEAR, cost=2)],
-        "c": [has(DAILY, YEAR, without=["2015-02-03"])],
-        "d": [],
-    }
-    assert best_cover(FEBRUARY, groups) == ("b", cover(FEBRUARY, groups["b"]))
-    assert best_cover(FEBRUARY, {name: groups[name] for name in "cda"})[0] == "a"
-    assert best_cover(FEBRUARY, {name: groups[name] for name in "dc"})[0] == "c"
-
-
-def test_groups_that_are_equally_good_are_told_apart_by_name() -> None:
-    groups = {"b": [has(MONTHLY, YEAR, table="a")], "a": [has(MONTHLY, YEAR, table="b")]}
-    assert best_cover(FEBRUARY, groups)[0] == "a"
-    with pytest.raises(ValueError, match="empty"):
-        best_cover(FEBRUARY, {})
-
-
 # --- work ---------------------------------------------------------------------------------------------------------
 
 
 class CountingTimeline(RangesPartitionTimeline):
-    """Counts what is asked of it and what it answers."""
+    """Counts the calls and their results."""
 
     asked = 0
     answered = 0

@@ -1,4 +1,4 @@
-"""No cover is better: random problems against searches that know nothing of nesting, and faults that they find."""
+"""No cover is better: random problems against searches that ignore nesting, and faults that they find."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.planner import chain, settled, weekly
-from rewriter.planner import cover as cover_module
-from rewriter.planner.chain import Chain, Filling, Ledger, Offer, Stretch, Taken, whole
-from rewriter.planner.cover import Candidate, cover
+from rewriter.planner.cover import cover as cover_module
+from rewriter.planner.cover import forced_runs, nested_cover, weekly_cover
+from rewriter.planner.cover.cover import Candidate, cover
+from rewriter.planner.cover.nested_cover import Chain, Filling, Ledger, Offer, Stretch, Taken
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
-from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 from tests.unit.planner.covering import (
     DAILY,
     HOURLY,
@@ -35,6 +35,7 @@ from tests.unit.planner.covering import (
 )
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(30))
 def test_no_cover_is_better(seed: int) -> None:
     random = Random(seed)
@@ -153,11 +154,6 @@ def later(one: Offer | None, other: Offer | None) -> bool:
     return other is not None and (one is None or other.place < one.place)
 
 
-def ever_valid(offer: Offer, start: int, end: int) -> Sequence[OrdinalRange]:
-    """Validity forgotten."""
-    return whole(offer.period, offer.timeline, start, end)
-
-
 def backwards(candidate: Candidate) -> tuple[int, ...]:
     """Names in the wrong order."""
     return tuple(-ord(letter) for letter in f"{candidate.fact} {candidate.storage} {candidate.table}")
@@ -184,7 +180,7 @@ def all_in_one_unit(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list
 
 
 OFFERS = cover_module._offers
-PRICES = settled._prices
+PRICES = forced_runs._prices
 DEAR = 10**60
 
 
@@ -198,10 +194,9 @@ def any_days(period: UpdatePeriod, run: OrdinalRange, by_day: Ledger, cheap: set
     [
         (cover_module, "fill_with_weeks", largest_first),
         (cover_module, "fill_with_weeks", weeks_first),
-        (chain, "_contested", never_contested),
-        (chain, "_contested", always_lost),
-        (chain, "available", ever_valid),
-        (weekly, "_earlier", later),
+        (nested_cover, "_contested", never_contested),
+        (nested_cover, "_contested", always_lost),
+        (weekly_cover, "_earlier", later),
         (cover_module, "_name", backwards),
         (cover_module, "_offers", all_in_one_unit),
     ],
@@ -214,13 +209,14 @@ def test_a_fault_is_found(
         check(Random(1), 300)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("module", "function", "fault"),
     [
-        (settled, "_after_cheap_days", any_days),
-        (settled, "_prices", lambda *levels: (DEAR, PRICES(*levels)[1])),
-        (settled, "_prices", lambda *levels: (PRICES(*levels)[0], DEAR)),
-        (weekly._Path, "is_clean", True),
+        (forced_runs, "_after_cheap_days", any_days),
+        (forced_runs, "_prices", lambda *levels: (DEAR, PRICES(*levels)[1])),
+        (forced_runs, "_prices", lambda *levels: (PRICES(*levels)[0], DEAR)),
+        (weekly_cover._Path, "is_clean", True),
     ],
     ids=["days that lack", "finer ones that cost less", "weeks that cost less", "a week over the end"],
 )
@@ -236,6 +232,6 @@ def test_periods_that_stick_out_are_found(monkeypatch: pytest.MonkeyPatch) -> No
     def rounded(period: UpdatePeriod, timeline: PartitionTimeline, start: int, end: int) -> Sequence[OrdinalRange]:
         return timeline.covered(OrdinalRange(period.ordinal(start), period.ordinal(end - 1) + 1))
 
-    monkeypatch.setattr(chain, "whole", rounded)
+    monkeypatch.setattr(nested_cover, "whole", rounded)
     with pytest.raises((AssertionError, ValueError)):
         check(Random(1), 300)

@@ -1,4 +1,4 @@
-"""Views and shared CTEs become derived tables; whatever is said about them points at the user's own words."""
+"""Views and shared CTEs become derived tables; messages about them point to the user's text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from rewriter.catalog.models import Column, Fact, Table, View
+from rewriter.catalog.model.objects import Column, Fact, Table, View
 from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import tokens
-from rewriter.planner.blocks import resolve
-from rewriter.planner.ctes import is_projection
-from rewriter.planner.derived import in_view
-from rewriter.planner.expand import expand
-from rewriter.planner.text import QueryText
+from rewriter.planner.scope.blocks import resolve
+from rewriter.planner.scope.expand_ctes import is_projection
+from rewriter.planner.scope.expand_views import expand
+from rewriter.planner.text.derived_text import in_view
+from rewriter.planner.text.query_text import QueryText
 from tests.unit.planner.fakes import AIRLINES, FACT, FakeReader, table
 
 U = Table(30, "u", (Column("a", "int"), Column("b", "int")), (), "parquet", "/warehouse/u")
@@ -223,7 +223,7 @@ def test_the_words_of_a_body_have_the_place_of_the_view_s_name(text: str) -> Non
         ("SELECT * FROM «v» TABLESAMPLE (10 PERCENT)", "UNSUPPORTED", "the view v"),
         ("SELECT * FROM «v» PIVOT (SUM(a) FOR a IN (1))", "UNSUPPORTED", "the view v"),
         ("SELECT * FROM «v» VERSION AS OF 1", "UNSUPPORTED", "the view v"),
-        ("SELECT * FROM «listed» AS x (p)", "ASSIGNMENT_ARITY_MISMATCH", "2 columns, and 1 names"),
+        ("SELECT * FROM «listed» AS x (p)", "ASSIGNMENT_ARITY_MISMATCH", "2 columns, but 1 names"),
         ("SELECT * FROM v, «gone»", "TABLE_OR_VIEW_NOT_FOUND", "The table, cube or fact gone"),
     ],
 )
@@ -233,6 +233,23 @@ def test_errors_say_which_view_and_where_it_is_named(text: str, condition: str, 
     assert (error.condition, error.position) == (condition, span)
     assert message in error.message
     assert error.object
+
+
+@pytest.mark.parametrize(
+    "call", ["reflect('java.lang.System', 'exit', 1)", "`Java_Method` ('a', 'b')", "system.builtin.TRY_REFLECT('a')"]
+)
+def test_a_view_brings_its_readers_no_code(call: str) -> None:
+    reader = Reader(
+        {"v": f"SELECT {call} AS a FROM u", "over": "SELECT a FROM v", "reflect": "SELECT 'reflect(1)' AS a"}
+    )
+    for name in ("v", "over"):
+        with pytest.raises(NotSupportedError) as raised:
+            expand(QueryText(f"SELECT a FROM {name}"), reader)
+        assert (raised.value.condition, raised.value.object) == ("CODE_IN_VIEW", "v")
+        assert raised.value.position is not None
+    # A query of the reader's own may; and the words alone are no call.
+    expand(QueryText(f"SELECT {call} FROM u"), reader)
+    expand(QueryText("SELECT a FROM reflect"), reader)
 
 
 def test_an_error_inside_a_body_names_the_view() -> None:
@@ -301,7 +318,7 @@ def test_a_body_takes_no_column_of_the_query_around_it(sql: str, certain: bool) 
         return
     error = failure(sql)
     assert isinstance(error, NotSupportedError)
-    assert "is not certain" in error.message
+    assert "is ambiguous" in error.message
     assert error.position is not None
     assert sql[error.position.start : error.position.end] in ("loose", "file_column")
 

@@ -11,11 +11,11 @@ import duckdb
 import pytest
 import sqlglot
 
-from rewriter.planner.constants import Constants
-from rewriter.planner.predicates import Reader, ranges_of
-from rewriter.timeline.bounds import parse_instant
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
+from rewriter.planner.time.constant_folding import Constants
+from rewriter.planner.time.time_predicates import Reader, ranges_of
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.time_bounds import parse_instant
 
 from .time_predicates import Words, predicate
 

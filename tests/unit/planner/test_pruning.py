@@ -1,4 +1,4 @@
-"""Which partitions of an ordinary table a query keeps, told by the values of those that there are."""
+"""Which partitions of an ordinary table a query keeps, decided by the values of the existing partitions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from rewriter.catalog import keys
-from rewriter.catalog.computed import conditions, settled
-from rewriter.catalog.models import Column, Table
+from rewriter.catalog.filters.computed_predicates import conditions, substituted
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import Error
 
 from .fakes import FakeReader, plan, reader
@@ -38,11 +38,11 @@ def kept(where: str, source: str = "hours h", **parameters: object) -> list[int]
     made = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
     (use,) = (use for use in made.uses if use.table == HOURS)
     assert use.ranges == (None if use.wanted is None else ())
-    wanted = None if use.wanted is None else settled(use.wanted, {})
+    wanted = None if use.wanted is None else substituted(use.wanted, {})
     if wanted is None:
         return None
     types = [column.type for column in HOURS.partition_columns]
-    rows = [[keys.encode_value(*pair) for pair in zip(types, row, strict=True)] for row in VALUES]
+    rows = [[encoding.encode_value(*pair) for pair in zip(types, row, strict=True)] for row in VALUES]
     found = [place for place, fields in enumerate(rows) if wanted.holds(fields)]
     assert use.wanted is None or found == [place for place, fields in enumerate(rows) if use.wanted.holds(fields)]
     return found
@@ -249,6 +249,30 @@ def test_two_references_read_what_either_can_need() -> None:
     assert kept("h.hr = 0", "hours h JOIN hours g ON h.k = g.k") is None
     made = plan("SELECT 1 FROM hours WHERE hr = 0 UNION ALL SELECT 1 FROM hours WHERE late IS NULL", CATALOG)
     assert [use.ranges for use in made.uses] == [()]
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ("SELECT * FROM hours UNION ALL SELECT * FROM hours", [0, 2]),
+        ("SELECT * FROM hours UNION ALL SELECT * FROM HOURS AS g UNION ALL SELECT * FROM hours", [0, 2]),
+        ("SELECT * FROM hours UNION ALL SELECT * FROM other", [0, 2]),
+        # Columns of a UNION match by position: another column may be at the same position.
+        ("SELECT * FROM other UNION ALL SELECT * FROM hours", None),
+        ("SELECT * FROM hours UNION ALL SELECT hr, nation, late, dt, k, s FROM hours", None),
+        ("SELECT * FROM hours UNION ALL SELECT *, 1 AS one FROM hours", None),
+        ("SELECT * FROM hours UNION ALL SELECT * FROM hours AS g (hr, a, b, c, d, e)", None),
+        ("SELECT * FROM hours UNION ALL SELECT * FROM hours JOIN hours g ON true", None),
+        # One name may mean two relations.
+        (
+            "SELECT * FROM other UNION ALL "
+            "(WITH other AS (SELECT dt AS hr, hr AS dt, nation FROM hours) SELECT * FROM other)",
+            None,
+        ),
+    ],
+)
+def test_conditions_go_below_a_union_of_all_columns_of_one_table(source: str, wanted: list[int] | None) -> None:
+    assert kept("x.hr = 0", f"({source}) x") == wanted
 
 
 def test_a_cover_and_a_reference_to_its_table_are_both_read() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from rewriter.errors import AnalysisError, NotSupportedError
-from rewriter.planner.plan import Plan, ReasonKind
+from rewriter.planner.model.plan import Plan, ReasonKind
 
 from .fakes import plan, reader
 
@@ -46,12 +46,12 @@ def kinds(made: Plan, reference: int = 0) -> set[ReasonKind]:
         (f"SELECT SUM(distance) FROM (SELECT * FROM flights WHERE distance > 3) WHERE {within()}", BASE),
         ("SELECT SUM(distance) FROM (SELECT distance, date_trunc('month', departed) AS m FROM flights) WHERE m = '2013-02-01'", {"monthly": 1}),
         (f"SELECT h, SUM(distance) FROM (SELECT distance, hour(departed) AS h FROM flights WHERE {within()}) GROUP BY h", BASE),
-        # What outside nobody reads does not matter.
+        # A column that the outer query does not read does not matter.
         (f"SELECT SUM(distance) FROM (SELECT distance, hour(departed) AS h FROM flights WHERE {within()})", BEST),
         # Renames that swap names.
         (f"SELECT SUM(worst) FROM (SELECT distance AS worst, worst AS distance FROM flights WHERE {within()})", BEST),
         (f"SELECT SUM(distance) FROM (SELECT distance AS worst, worst AS distance FROM flights WHERE {within()})", BASE),
-        # What answers fewer rows than it reads is no projection: a LIMIT shows rows, and they are counted as such.
+        # A query that returns fewer rows than it reads is not a projection: LIMIT returns rows, and they are counted.
         (f"SELECT COUNT(*) FROM (SELECT carrier FROM flights WHERE {within()} LIMIT 5)", BASE),
         (f"SELECT COUNT(*) FROM (SELECT DISTINCT carrier FROM flights WHERE {within()})", BEST),
         (f"SELECT SUM(distance) FROM (SELECT distance, rand() AS r FROM flights WHERE {within()})", BASE),
@@ -348,7 +348,7 @@ def test_count_and_avg_as_windows_over_rows_count_events() -> None:
         ("SELECT COUNT(*) FROM (SELECT carrier FROM flights) AS x (c)", NotSupportedError),
         ("SELECT COUNT(*) FROM (SELECT * FROM flights) AS x (a, b, c)", NotSupportedError),
         ("SELECT 1 FROM flights f NATURAL JOIN (SELECT 1 AS x) y", NotSupportedError),
-        # Named twice and not copied (its subquery might not answer twice the same): COUNT would count base rows.
+        # Named twice and not copied (its subquery might return different rows): COUNT would count base rows.
         ("WITH c AS (SELECT carrier FROM flights WHERE carrier IN (SELECT name FROM airlines)) "
          "SELECT COUNT(*) FROM c UNION ALL SELECT COUNT(*) FROM c", NotSupportedError),
         ("SELECT COUNT(*) FROM (SELECT * EXCEPT (origin) FROM flights) x", NotSupportedError),

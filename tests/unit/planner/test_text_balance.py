@@ -3,7 +3,7 @@
 import pytest
 
 from rewriter.errors import ParseError
-from rewriter.planner.text import QueryText
+from rewriter.planner.text.query_text import QueryText
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""Lists of nodes are what sqlglot's own generators answer, in the same order."""
+"""Lists of nodes equal those of sqlglot's own generators, in the same order."""
 
 import pytest
 import sqlglot
 from sqlglot import exp
 
-from rewriter.planner.scalars import is_scalar
-from rewriter.planner.trees import children, find_all, one_of, walk
+from rewriter.planner.scope.deterministic import is_scalar
+from rewriter.planner.text.sqlglot_trees import children, find_all, one_of, settle, walk
 
 TEXTS = [
     "SELECT 1",
@@ -52,3 +52,32 @@ def test_a_class_does_not_decide_for_nodes_that_depend_on_what_is_around_them() 
     )
     assert is_scalar(window)
     assert not is_scalar(sliding)
+
+
+def depth(tree: exp.Expr) -> int:
+    level, found = [tree], 0
+    while level:
+        level, found = [child for node in level for child in children(node)], found + 1
+    return found
+
+
+@pytest.mark.parametrize("word", ["AND", "OR"])
+def test_a_long_chain_is_as_deep_as_the_logarithm_of_its_length(word: str) -> None:
+    terms = [f"a = {n}" if n % 7 else f"(b = {n} AND c OR d)" for n in range(2000)]
+    tree = sqlglot.parse_one(f"SELECT 1 FROM t WHERE x {'OR' if word == 'AND' else 'AND'} {f' {word} '.join(terms)}")
+    chain = next(tree.find_all(exp.And if word == "AND" else exp.Or))
+    before = [part.sql() for part in chain.flatten(unnest=False)]
+    settle(tree)
+    assert depth(tree) < 25
+    chain = next(tree.find_all(exp.And if word == "AND" else exp.Or))
+    assert [part.sql() for part in chain.flatten(unnest=False)] == before
+    for node in tree.walk():
+        assert all(child.parent is node for child in children(node))
+
+
+def test_a_short_chain_stays_as_it_is() -> None:
+    text = f"SELECT {' OR '.join(f'a{n}' for n in range(40))}, {' AND '.join(f'a{n}' for n in range(40))}"
+    tree = sqlglot.parse_one(text)
+    nodes = list(map(id, walk(tree)))
+    settle(tree)
+    assert list(map(id, walk(tree))) == nodes

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rewriter.errors import DataError
-from rewriter.timeline.bounds import parse_instant, resolve_bound
-from rewriter.timeline.periods import MIN_INSTANT
+from rewriter.timeline.civil import MIN_INSTANT
 from rewriter.timeline.ranges import format_instant
+from rewriter.timeline.time_bounds import parse_instant, resolve_bound
 
 NOW = parse_instant("2015-03-31T05:42:17.25")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rewriter.timeline.bulk import ranges_of
+from rewriter.timeline.bulk_ranges import ranges_of
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.timelines import OrdinalRange
+from rewriter.timeline.timeline import OrdinalRange
 
 KINDS = pytest.mark.parametrize("kind", [OrdinalRange, TimeRange])
 

@@ -8,10 +8,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from rewriter.errors import AnalysisError, DataError
-from rewriter.timeline.bounds import parse_instant, resolve_bound
 from rewriter.timeline.calendars import Calendar, ZonedPeriod, calendar_of
-from rewriter.timeline.periods import MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.civil import MIN_INSTANT
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.time_bounds import parse_instant, resolve_bound
 
 P = UpdatePeriod
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,13 +7,13 @@ import random
 
 import pytest
 
-from rewriter.catalog.keys import encode
-from rewriter.catalog.models import Column
-from rewriter.catalog.values import require_canonical
+from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.keys.values import require_canonical
+from rewriter.catalog.model.objects import Column
 from rewriter.errors import AnalysisError, DataError
-from rewriter.timeline.bounds import parse_instant
-from rewriter.timeline.layouts import TimeLayout, check_told_apart
+from rewriter.timeline.layouts import TimeLayout, check_distinguishable
 from rewriter.timeline.periods import UpdatePeriod as P
+from rewriter.timeline.time_bounds import parse_instant
 
 
 def layout(period: P, text: str) -> TimeLayout:
@@ -123,17 +123,17 @@ def test_what_is_read_is_what_is_written(one: TimeLayout) -> None:
 @pytest.mark.parametrize(
     ("one", "values", "said"),
     [
-        (layout(P.MONTHLY, "ds date"), ["2015-02-02"], "ds = '2015-02-02' names no MONTHLY partition of the type DATE"),
+        (layout(P.MONTHLY, "ds date"), ["2015-02-02"], "ds = '2015-02-02' is not a MONTHLY partition of the type DATE"),
         (layout(P.WEEKLY, "ds date"), ["2015-02-03"], "no WEEKLY period starts then"),
         (layout(P.YEARLY, "ds date"), ["2015-02-01"], "no YEARLY period starts then"),
         (layout(P.HOURLY, "ts timestamp"), ["2015-02-01 06:30:00"], "no HOURLY period starts then"),
         (layout(P.HOURLY, "ts timestamp"), ["2015-02-01 06:00:01"], "of the type TIMESTAMP"),
         (layout(P.HOURLY, "ts timestamp"), ["2015-02-01 06:00:00.5"], "of the type TIMESTAMP"),
-        (layout(P.DAILY, "dt int"), ["201502"], "dt = '201502' names no DAILY partition of the pattern yyyyMMdd"),
+        (layout(P.DAILY, "dt int"), ["201502"], "dt = '201502' is not a DAILY partition of the pattern yyyyMMdd"),
         (layout(P.DAILY, "dt int"), ["20150229"], "day 29 is not in 1–28"),
         (layout(P.HOURLY, "ds date; hr int HH"), ["2015-02-01", "24"], "hr = '24' .* hour 24 is not in 0–23"),
-        (layout(P.HOURLY, "ds date; hr int HH"), ["2015-02-01", "-1"], "hr = '-1' names no HOURLY"),
-        (layout(P.HOURLY, "ds date; hr int HH"), [None, "1"], "ds = NULL names no HOURLY"),
+        (layout(P.HOURLY, "ds date; hr int HH"), ["2015-02-01", "-1"], "hr = '-1' is not a HOURLY"),
+        (layout(P.HOURLY, "ds date; hr int HH"), [None, "1"], "ds = NULL is not a HOURLY"),
         (layout(P.DAILY, "dt string dd-MM-yyyy"), ["29-02-2015"], "day 29 is not in 1–28"),
     ],
 )  # fmt: skip
@@ -155,16 +155,16 @@ def test_numbers_that_begin_with_the_year_have_all_digits() -> None:
 @pytest.mark.parametrize(
     ("period", "text", "said"),
     [
-        (P.DAILY, "ds date yyyy/MM/dd", "'ds' is a DATE, which has no pattern"),
-        (P.HOURLY, "ts timestamp yyyy-MM-dd", "'ts' is a TIMESTAMP, which has no pattern"),
+        (P.DAILY, "ds date yyyy/MM/dd", "'ds' is a DATE, which cannot have a pattern"),
+        (P.HOURLY, "ts timestamp yyyy-MM-dd", "'ts' is a TIMESTAMP, which cannot have a pattern"),
         (P.HOURLY, "ds date", "do not name a HOURLY period exactly"),
         (P.HOURLY, "ts timestamp; hr int HH", "do not name a HOURLY period exactly"),
         (P.DAILY, "ds date; y int yyyy", "do not name a DAILY period exactly"),
-        (P.DAILY, "dt int yyyy-MM-dd", "'-' in the pattern 'yyyy-MM-dd' is no part of a number"),
-        (P.HOURLY, "dt int", "'dt' is of the type int, which does not hold all numbers of 10 digits"),
-        (P.YEARLY, "y tinyint", "does not hold all numbers of 4 digits"),
+        (P.DAILY, "dt int yyyy-MM-dd", "'-' in the pattern 'yyyy-MM-dd' cannot be part of a number"),
+        (P.HOURLY, "dt int", "'dt' has the type int, which cannot hold all numbers of 10 digits"),
+        (P.YEARLY, "y tinyint", "cannot hold all numbers of 4 digits"),
         (P.HOURLY, "ds date; hr int", "'hr' has no pattern"),
-        (P.DAILY, "dt boolean", "'dt' is of the type boolean, which names no time"),
+        (P.DAILY, "dt boolean", "'dt' has the type boolean, which cannot represent a time"),
         (P.DAILY, "dt string dd-MM", "do not name a DAILY period exactly"),
     ],
 )
@@ -190,9 +190,9 @@ def test_periods_are_told_apart_by_their_values(type: str, periods: list[P], apa
     values = [one.values(ordinal) for one in layouts for ordinal in ordinals(one.period)[:3000]]
     starts_alike = {one.values(one.period.ordinal(parse_instant("2015-01-01"))) for one in layouts}
     if apart:
-        check_told_apart(layouts)
+        check_distinguishable(layouts)
         assert len(set(values)) == len(values)
         assert len(starts_alike) == len(layouts)
     else:
         with pytest.raises(AnalysisError, match="AMBIGUOUS_TIME_LAYOUT"):
-            check_told_apart(layouts)
+            check_distinguishable(layouts)

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewriter.errors import AnalysisError, DataError
-from rewriter.timeline.bounds import parse_instant
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.layouts import TimeLayout, default_pattern
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT, UpdatePeriod
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.time_bounds import parse_instant
 
 DAILY, HOURLY, WEEKLY = UpdatePeriod.DAILY, UpdatePeriod.HOURLY, UpdatePeriod.WEEKLY
 SPLIT_HOURS = TimeLayout.of(HOURLY, [("ds", "yyyy-MM-dd"), ("hr", "HH")])

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.timeline.bounds import parse_instant
-from rewriter.timeline.periods import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.time_bounds import parse_instant
 
 SPACE = range(24)
 time_ranges = st.tuples(st.integers(0, 22), st.integers(1, 8)).map(lambda t: TimeRange(t[0], min(t[0] + t[1], 24)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.timeline.property_text import LONGEST, from_chunks, separated, to_chunks
+from rewriter.timeline.kinds.property_text import LONGEST, from_chunks, separated, to_chunks
 
 
 @given(st.lists(st.integers(1, LONGEST), max_size=12))

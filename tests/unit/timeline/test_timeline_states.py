@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sortedcontainers import SortedSet
 
-from rewriter.timeline.bitmap_timeline import BitmapPartitionTimeline
-from rewriter.timeline.ends_and_holes_timeline import EndsAndHolesPartitionTimeline
-from rewriter.timeline.ranges_timeline import RangesPartitionTimeline
-from rewriter.timeline.store_all_timeline import StoreAllPartitionTimeline
-from rewriter.timeline.timelines import OrdinalRange, PartitionTimeline
+from rewriter.timeline.kinds.bitmap import BitmapPartitionTimeline
+from rewriter.timeline.kinds.ends_and_holes import EndsAndHolesPartitionTimeline
+from rewriter.timeline.kinds.store_all import StoreAllPartitionTimeline
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 FIVE_YEARS_OF_HOURS = 5 * 365 * 24
 KINDS: tuple[type[PartitionTimeline], ...] = (
@@ -41,7 +41,7 @@ def hostile() -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("ordinals", list(hostile()))
 class TestHostilePatterns:
-    """The bounds of the table in ``rewriter/timeline/timelines.py``, by the number of entries and of characters."""
+    """The bounds of the table in ``rewriter/timeline/timeline.py``, by the number of entries and of characters."""
 
     def characters(self, timeline: PartitionTimeline) -> int:
         return sum(map(len, timeline.to_properties().values()))
@@ -309,7 +309,7 @@ class TestBitmap:
         assert not timeline.is_consistent()
         broken(BitmapPartitionTimeline, timeline.to_properties())
 
-    @settings(max_examples=300)
+    @settings(max_examples=300, deadline=None)
     @given(changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4))
     def test_changed_bytes_are_refused_or_another_sound_timeline(self, changes: list[tuple[int, int]]) -> None:
         written = BitmapPartitionTimeline([OrdinalRange(0, 9), OrdinalRange(12, 70_000), OrdinalRange(80_001, 80_002)])

@@ -1,0 +1,129 @@
+"""The content of a cache: results under the write ids that they were read under, within a bound of bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from itertools import islice
+
+from rewriter.catalog.cache.cache_keys import DEFINITION, Question
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+
+#: The number of members that are measured of a longer tuple or mapping; the others count as the same.
+_SAMPLE = 64
+#: The bytes of an entry besides its result: the keys, the slots, its place in the order.
+_OVERHEAD = 400
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A result. ``ids`` are those of the object that it is about; ``None`` if it is about no single one."""
+
+    ids: ValidWriteIdList | None
+    value: object
+    size: int
+
+
+class Entries:
+    """Results by object and question, least recently used first out. Not thread-safe. O(1), except ``forget``."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.bytes = 0
+        self.evicted = 0
+        self._kept: OrderedDict[tuple[int, Question], Entry] = OrderedDict()
+        self._of: dict[int, set[Question]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, object_id: int, question: Question) -> Entry | None:
+        """Returns the entry, which becomes the most recently used one."""
+        entry = self._kept.get((object_id, question))
+        if entry is not None:
+            self._kept.move_to_end((object_id, question))
+        return entry
+
+    def list_of(self, object_id: int, ids: ValidWriteIdList) -> ValidWriteIdList | None:
+        """Returns the list under which the object's definition is kept, if it is equal to this one."""
+        definition = self._kept.get((object_id, DEFINITION))
+        return definition.ids if definition is not None and definition.ids == ids else None
+
+    def questions(self, object_id: int) -> tuple[Question, ...]:
+        """Returns the questions about an object whose results are kept."""
+        return tuple(self._of.get(object_id, ()))
+
+    def put(self, object_id: int, question: Question, entry: Entry, *, if_room: bool = False) -> bool:
+        """Keeps a result in place of an earlier one, and evicts the least recently used ones.
+
+        Returns True if it is kept: not if it is larger than the capacity, or if it would evict others and ``if_room``
+        forbids that.
+        """
+        previous = self._kept.get((object_id, question))
+        room = self.capacity - self.bytes + (0 if previous is None else previous.size)
+        if entry.size > (room if if_room else self.capacity):
+            if previous is not None and not if_room:
+                self._drop(object_id, question)
+            return False
+        if previous is not None:
+            self._drop(object_id, question)
+        self._kept[object_id, question] = entry
+        self._of.setdefault(object_id, set()).add(question)
+        self.bytes += entry.size
+        while self.bytes > self.capacity:
+            self._drop(*next(iter(self._kept)))
+            self.evicted += 1
+        return True
+
+    def forget(self, object_id: int) -> None:
+        """Drops all results about an object. O(its results)."""
+        for question in self.questions(object_id):
+            self._drop(object_id, question)
+
+    def clear(self) -> None:
+        """Drops everything."""
+        self._kept.clear()
+        self._of.clear()
+        self.bytes = 0
+
+    def _drop(self, object_id: int, question: Question) -> None:
+        self.bytes -= self._kept.pop((object_id, question)).size
+        questions = self._of[object_id]
+        questions.remove(question)
+        if not questions:
+            del self._of[object_id]
+
+
+def size_of(question: Question, value: object) -> int:
+    """Returns the approximate bytes of a result with its question. Shared parts are counted for each."""
+    return _OVERHEAD + _size(question) + _size(value)
+
+
+def size_of_ids(ids: ValidWriteIdList) -> int:
+    """Returns the approximate bytes of a list."""
+    return _size(ids) + sys.getsizeof(ids.invalid)
+
+
+def _size(value: object) -> int:
+    if value is None or isinstance(value, bool | Enum | type):
+        return 0
+    if isinstance(value, str | bytes | int | float):
+        return sys.getsizeof(value)
+    if isinstance(value, Mapping):
+        members = [part for pair in islice(value.items(), _SAMPLE) for part in pair]
+        return sys.getsizeof(value) + _scaled(sum(map(_size, members)), len(value))
+    if isinstance(value, tuple | list | frozenset):
+        # Neighbors are alike, the first and the last may not be.
+        step = max(1, len(value) // _SAMPLE)
+        measured = list(islice(value, 0, None, step))
+        return sys.getsizeof(value) + sum(map(_size, measured)) * len(value) // max(1, len(measured))
+    if is_dataclass(value):
+        return 56 + 16 * len(fields(value)) + sum(_size(getattr(value, member.name)) for member in fields(value))
+    return sys.getsizeof(value)
+
+
+def _scaled(measured: int, length: int) -> int:
+    return measured * length // max(1, min(length, _SAMPLE))

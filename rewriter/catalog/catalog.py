@@ -1,0 +1,418 @@
+"""The catalog of a warehouse: its database, snapshots, transactions and log."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from rewriter.catalog import partition_moves
+from rewriter.catalog.cache.cache import CatalogCache
+from rewriter.catalog.cache.metrics import MEANINGS
+from rewriter.catalog.commit import transaction
+from rewriter.catalog.commit.transaction import Transaction
+from rewriter.catalog.following.log_follower import Follower, purge_events
+from rewriter.catalog.following.prewarm import Prewarming
+from rewriter.catalog.maintenance.adopt import Adoption, adopt, create_new
+from rewriter.catalog.maintenance.dump import check_empty, restore
+from rewriter.catalog.maintenance.warehouse_identity import FILE_NAME as FILE_NAME
+from rewriter.catalog.maintenance.warehouse_identity import check, check_blank
+from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.reading.versioned_reads import ListedReads
+from rewriter.catalog.store import postgresql, schema
+from rewriter.catalog.store.database import Database, stored_version
+from rewriter.errors import InterfaceError, OperationalError
+
+#: A transaction without a heartbeat for that long is aborted when the next one begins.
+TRANSACTION_TIMEOUT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Event:
+    """An entry of the notification log (seed 001).
+
+    ``kind`` is ``CREATE_TABLE``, ``INSERT``, ``INSERT_OVERWRITE``, ``ADD_PARTITION``, …, or ``COMMIT``, which closes a
+    transaction. ``payload`` has ``write_ids``, the text of the object's valid write ids. For a commit it has those of
+    all objects of the transaction.
+    """
+
+    sequence: int
+    transaction_id: int
+    commit_sequence: int
+    kind: str
+    object_id: int | None
+    payload: Mapping[str, Any]
+
+
+class Catalog:
+    """Tables, partitions, cubes and facts of one warehouse. Threads may share it; a forked process opens its own."""
+
+    def __init__(self, warehouse: Path, url: str | None) -> None:
+        self._warehouse = warehouse
+        self._url = url
+        #: ``None`` where the warehouse is absent and nothing was asked of it yet.
+        self._opened: Database | None = None
+        self._nothing: _Nothing | None = None
+        self._cached: dict[str, Any] | None = None
+        self._follower: Follower | None = None
+        self._prewarming: Prewarming | None = None
+
+    @classmethod
+    def open(cls, warehouse: str | os.PathLike[str], url: str | None = None, *, create: bool = True) -> Catalog:
+        """Opens the catalog of a directory, and upgrades an older one.
+
+        If the directory or the catalog does not exist, it is created. Without ``create`` it is created when the first
+        transaction begins; until then the catalog is empty (``is_absent``).
+
+        ``url`` names the PostgreSQL database of the catalog
+        (``postgresql+psycopg://user:password@host:5432/database``). Without a URL the catalog is a SQLite file in the
+        directory. Raises ``OperationalError``: NOT_A_CATALOG for a database of another program, CATALOG_TOO_NEW,
+        CATALOG_UNAVAILABLE, CATALOG_DATABASE_NOT_FOUND, CATALOG_ACCESS_DENIED, and the errors of
+        ``warehouse_identity.check_blank`` and ``warehouse_identity.check``, such as NOT_A_WAREHOUSE. Raises
+        ``InterfaceError``: INVALID_CATALOG_URL, POSTGRES_DRIVER_NOT_FOUND.
+        """
+        catalog = cls(_absolute(warehouse), url)
+        if not catalog.look_again() and create:
+            catalog._make()
+        return catalog
+
+    @staticmethod
+    def exists(warehouse: str | os.PathLike[str], url: str | None = None) -> bool:
+        """True if the directory has a catalog. Raises the errors of ``stored_version``."""
+        path = _absolute(warehouse)
+        return path.is_dir() and (url is not None or (path / FILE_NAME).exists()) and _version(path, url) > 0
+
+    @staticmethod
+    def stored_version(warehouse: str | os.PathLike[str], url: str | None = None) -> int:
+        """Returns the schema version of an existing catalog, even if this release does not support it. Raises the
+        errors of ``exists``.
+        """
+        return _version(_absolute(warehouse), url)
+
+    @classmethod
+    def restore(
+        cls, warehouse: str | os.PathLike[str], url: str | None, lines: Iterable[str], *, adopt: bool = False
+    ) -> int:
+        """Fills an empty catalog with a dump. Creates the directory and the catalog if they do not exist. Raises the
+        errors of ``dump.restore``.
+        """
+        path = _absolute(warehouse)
+        with closing(_created(path, url)) as database:
+            return restore(database, path, lines, adopt=adopt)
+
+    @classmethod
+    def create_new(cls, warehouse: str | os.PathLike[str], url: str | None = None) -> None:
+        """Creates an empty catalog for a directory that has lost its catalog, or for a new directory.
+
+        Raises ``IntegrityError`` CATALOG_NOT_EMPTY, and ``OperationalError`` NOT_A_WAREHOUSE.
+        """
+        path = _absolute(warehouse)
+        try:
+            check_blank(path, _place(path, url))
+        except OperationalError as error:
+            if error.condition != "CATALOG_MISSING":
+                raise
+        with closing(_created(path, url)) as database:
+            with database.read() as connection:
+                check_empty(connection)
+            create_new(database, path)
+
+    @classmethod
+    def adopt(
+        cls, warehouse: str | os.PathLike[str], url: str | None = None, *, copy_outside: bool = False
+    ) -> Adoption:
+        """Declares that a directory and a catalog belong together, regardless of their identities. Raises the errors of
+        ``adopt.adopt``, CATALOG_MISSING, and WAREHOUSE_LINKED if the catalog's file has another hard link.
+        """
+        path = _absolute(warehouse)
+        _require(path, url)
+        with closing(_database(path, url, create=False)) as database:
+            try:
+                check(database, path, _place(path, url), is_shared=url is not None)
+            except OperationalError as error:
+                if error.condition not in ("CATALOG_OF_ANOTHER_WAREHOUSE", "WAREHOUSE_COPIED", "NOT_A_WAREHOUSE"):
+                    raise
+            refusal = database.refusal() if database.refusal is not None else None
+            is_copy = refusal is not None and refusal.condition == "WAREHOUSE_COPIED"
+            if refusal is not None and not is_copy:
+                raise refusal
+            if url is None and os.stat(path / FILE_NAME).st_nlink > 1:
+                raise OperationalError(
+                    f"the file {path / FILE_NAME} is a hard link: writes to it would also appear under its other name",
+                    condition="WAREHOUSE_COPIED",
+                    object=str(path),
+                    hint=f"replace it with a copy first: cp {FILE_NAME} new && mv new {FILE_NAME}",
+                )
+            database.refusal = None
+            return adopt(database, path, is_copy=is_copy, copy_outside=copy_outside)
+
+    @property
+    def is_absent(self) -> bool:
+        """Returns True if the last check found no warehouse."""
+        return self._opened is None
+
+    def look_again(self) -> bool:
+        """Returns True if the warehouse exists now, and opens it then. Raises the errors of ``open``."""
+        if self._opened is not None:
+            return True
+        place = _place(self._warehouse, self._url)
+        database = None
+        if self._url is not None or _is_filled(self._warehouse / FILE_NAME):
+            try:
+                database = _database(self._warehouse, self._url, create=False)
+            except OperationalError as error:
+                if error.condition != "CATALOG_MISSING":
+                    raise
+        if database is None:
+            check_blank(self._warehouse, place)
+            return False
+        self._use(database)
+        return True
+
+    def _make(self) -> None:
+        """Creates the directory and the catalog."""
+        check_blank(self._warehouse, _place(self._warehouse, self._url))
+        self._use(_created(self._warehouse, self._url))
+
+    def _use(self, database: Database) -> None:
+        try:
+            place = _place(self._warehouse, self._url)
+            check(database, self._warehouse, place, is_shared=self._url is not None)
+        except BaseException:
+            database.close()
+            raise
+        cached = self._cached
+        self._end_cache()
+        self._opened = database
+        if cached is not None:
+            self.use_cache(**cached)
+
+    @property
+    def _database(self) -> Database:
+        if self._opened is not None:
+            return self._opened
+        if self._nothing is None:
+            self._nothing = _Nothing(self._warehouse)
+        return self._nothing.database
+
+    @property
+    def warehouse(self) -> Path:
+        """The absolute path of the directory."""
+        return self._warehouse
+
+    @property
+    def database(self) -> Database:
+        """The database of the catalog, for code that reads all of it: VACUUM, checks, dumps."""
+        return self._database
+
+    def snapshot(self, session: str | None = None) -> Snapshot:
+        """Returns a snapshot of all commits until now, with the temporary tables of one session. One read."""
+        return Snapshot.take(self._database, session)
+
+    def begin(self, snapshot: Snapshot | None = None) -> Transaction:
+        """Opens a transaction on the given snapshot, or on a new one. Dead transactions are aborted first.
+
+        Creates a warehouse that does not exist.
+        """
+        if not self.look_again():
+            self._make()
+        return Transaction.begin(self._database, snapshot, TRANSACTION_TIMEOUT_SECONDS)
+
+    def rename_partition(self, table: str, values: PartitionValues, new_values: PartitionValues) -> None:
+        """ALTER TABLE … PARTITION … RENAME TO PARTITION …, with canonical values. Raises the errors of
+        ``partition_moves.rename``.
+        """
+        self.finish_moves(self.snapshot().table(table))
+        snapshot = self.snapshot()
+        begin = partial(self.begin, snapshot)
+        partition_moves.rename(begin, self.begin, snapshot, snapshot.table(table), values, new_values)
+
+    def exchange_partitions(self, target: str, source: str, prefixes: Sequence[PartitionValues]) -> int:
+        """ALTER TABLE target EXCHANGE PARTITION … WITH TABLE source. Moves the partitions below each prefix of
+        canonical values from ``source`` to ``target``, and returns their number. Raises the errors of
+        ``partition_moves.exchange``.
+        """
+        for name in (target, source):
+            self.finish_moves(self.snapshot().table(name))
+        snapshot = self.snapshot()
+        begin = partial(self.begin, snapshot)
+        tables = snapshot.table(target), snapshot.table(source)
+        return partition_moves.exchange(begin, self.begin, snapshot, *tables, prefixes)
+
+    def finish_moves(self, table: Table) -> None:
+        """Finishes the directory moves that the table notes. A reader without write permission for the catalog leaves
+        them, and reads the directories at their old paths. Raises the errors of ``partition_moves.finish``.
+        """
+        if self._database.refusal is None:
+            partition_moves.finish(self.begin, table)
+
+    def abort_dead(self, timeout_seconds: float) -> int:
+        """Aborts the open transactions whose last heartbeat is older than the timeout, and returns their number."""
+        with self._database.write() as connection:
+            return transaction.abort_dead(connection, timeout_seconds)
+
+    def events(self, after: int = 0, limit: int = 1000) -> tuple[Event, ...]:
+        """Returns at most ``limit`` entries of the notification log after an event's number, oldest first."""
+        number = schema.events.c.event_seq
+        query = sa.select(schema.events).where(number > after).order_by(number).limit(limit)
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+        return tuple(Event(e, t, c, kind, object_id, json.loads(text)) for e, t, c, kind, object_id, text in rows)
+
+    def purge_events(self, older_than_seconds: float) -> int:
+        """Deletes the log entries of older commits, by the clock of the database, and returns their number. The
+        remaining entries have no gaps.
+
+        A cache that has not read the deleted entries detects this, and reads its write-id lists again. One write
+        transaction.
+        """
+        return purge_events(self._database, older_than_seconds)
+
+    @property
+    def cache(self) -> CatalogCache | None:
+        """The cache in memory, or ``None``."""
+        return self._database.cache
+
+    def reads_under(self, ids: ValidWriteIdList) -> ListedReads:
+        """Returns a reader for one object under the given write-id list, without a snapshot. Reads nothing itself."""
+        return ListedReads(self._database, int(ids.table), ids, checked=False)
+
+    def use_cache(
+        self, capacity: int, *, follow: bool = True, prewarm: bool = False, retention: float | None = None
+    ) -> None:
+        """Keeps the results of snapshot reads in memory, at most ``capacity`` bytes. 0 turns the cache off. The
+        previous cache is discarded.
+
+        With ``follow`` a thread reads the notification log, so that few calls are needed to validate cached results. It
+        deletes log entries older than ``retention`` seconds; ``None`` keeps all. With ``prewarm`` another thread reads
+        the whole catalog, until the cache is full. Two statements.
+        """
+        if capacity < 0:
+            raise InterfaceError(f"the cache size must be 0 bytes or more, not {capacity}")
+        self._end_cache()
+        if not capacity:
+            return
+        self._cached = {"capacity": capacity, "follow": follow, "prewarm": prewarm, "retention": retention}
+        cache = CatalogCache(capacity)
+        self._follower = Follower(self._database, cache, retention)
+        self._follower.step()
+        self._database.cache = cache
+        if follow:
+            self._follower.start()
+        if prewarm:
+            self._prewarming = Prewarming(self._database, cache)
+
+    @property
+    def follower(self) -> Follower | None:
+        """The follower of the log, or ``None``."""
+        return self._follower
+
+    @property
+    def prewarming(self) -> Prewarming | None:
+        """The prewarm that was started. It may have ended."""
+        return self._prewarming
+
+    def cache_metrics(self) -> dict[str, int]:
+        """Returns the metrics of the cache by name (``metrics.MEANINGS``). Without a cache all are 0."""
+        return dict.fromkeys(MEANINGS, 0) if self.cache is None else self.cache.metrics()
+
+    def _end_cache(self) -> None:
+        self._cached = None
+        for database in (self._opened, None if self._nothing is None else self._nothing.database):
+            if database is not None:
+                database.cache = None
+        prewarming, self._prewarming = self._prewarming, None
+        follower, self._follower = self._follower, None
+        if prewarming is not None:
+            prewarming.stop()
+        if follower is not None:
+            follower.stop()
+
+    def close(self) -> None:
+        """Closes all connections. Idempotent. Snapshots and transactions of the catalog can no longer read."""
+        self._end_cache()
+        for one in (self._opened, self._nothing):
+            if one is not None:
+                one.close()
+
+
+class _Nothing:
+    """The empty catalog of a warehouse that does not exist. Other processes do not see it."""
+
+    def __init__(self, warehouse: Path) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="rewriter-absent-")
+        self.database = Database(Path(self._folder.name) / FILE_NAME, warehouse=warehouse)
+
+    def close(self) -> None:
+        self.database.close()
+        self._folder.cleanup()
+
+
+def _absolute(warehouse: str | os.PathLike[str]) -> Path:
+    return Path(warehouse).expanduser().absolute()
+
+
+def _place(warehouse: Path, url: str | None) -> str:
+    """Returns the catalog's name in messages."""
+    return str(warehouse / FILE_NAME) if url is None else postgresql.place(url)
+
+
+def _is_filled(file: Path) -> bool:
+    """Returns True if a SQLite file exists and is not empty, or its directory cannot be read."""
+    try:
+        return os.stat(file).st_size > 0
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+
+
+def _version(warehouse: Path, url: str | None) -> int:
+    if url is None:
+        return stored_version(warehouse / FILE_NAME) if _is_filled(warehouse / FILE_NAME) else 0
+    return stored_version(url)
+
+
+def _database(warehouse: Path, url: str | None, *, create: bool) -> Database:
+    return Database(warehouse / FILE_NAME if url is None else url, warehouse=warehouse, create=create)
+
+
+def _created(warehouse: Path, url: str | None) -> Database:
+    """Returns the catalog's database. Creates it and the directory if they do not exist."""
+    try:
+        warehouse.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OperationalError(
+            f"the warehouse {warehouse} cannot be created: {error.strerror}",
+            condition="CATALOG_UNAVAILABLE",
+            object=str(warehouse),
+            hint="name a directory that exists or can be created",
+        ) from error
+    return _database(warehouse, url, create=True)
+
+
+def _require(warehouse: Path, url: str | None) -> None:
+    """Raises an error if there is no catalog: those of ``check_blank``, and WAREHOUSE_NOT_FOUND."""
+    if _version(warehouse, url) == 0:
+        check_blank(warehouse, _place(warehouse, url))
+        raise not_found(warehouse)
+
+
+def not_found(warehouse: str | os.PathLike[str], hint: str | None = None) -> OperationalError:
+    """Returns the error of a statement or command that needs a warehouse if there is none."""
+    return OperationalError(
+        f"There is no warehouse in {warehouse}.",
+        condition="WAREHOUSE_NOT_FOUND",
+        object=str(warehouse),
+        hint=hint or "Check the name of the directory. CREATE TABLE, CREATE CUBE, … creates a warehouse.",
+    )

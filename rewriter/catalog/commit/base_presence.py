@@ -1,0 +1,95 @@
+"""The base periods of a fact that exist after a commit. They distinguish an incomplete rollup from a complete one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit.completeness import PeriodParts
+from rewriter.catalog.commit.freshness import times_of
+from rewriter.catalog.commit.stored_timelines import States, TimelineChange, stored_lines
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding
+from rewriter.catalog.store import schema
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+
+class BasePresence:
+    """The base periods that exist, or that retention dropped.
+
+    A period of several partitions counts if its existing and its dropped partitions together make it whole. Dropping
+    half of a period does not make the other half exist.
+    """
+
+    def __init__(
+        self, connection: sa.Connection, bindings: Sequence[TimeBinding], rebuilt: Collection[int], parts: PeriodParts
+    ) -> None:
+        """``rebuilt`` are the ids of the tables whose timelines the commit builds from scratch."""
+        self._connection = connection
+        self._parts = parts
+        self._bindings = [binding for binding in bindings if binding.has_base]
+        self._rebuilt = rebuilt
+        self._changes: dict[int, TimelineChange] = {}
+        self._present: dict[str, RangeSet] = {}
+        #: By time dimension: the periods of several partitions, one of which retention dropped, by table.
+        self._retired: dict[str, list[tuple[TimeBinding, RangeSet]]] = {}
+
+    def change(self, binding: TimeBinding, change: TimelineChange) -> None:
+        """Notes the change of a table's base periods by this commit. Must be called before any other method."""
+        self._changes[binding.table.id] = change
+
+    def is_whole(self, binding: TimeBinding, slot: Slot) -> bool:
+        """Returns True if every base period inside a slot exists.
+
+        Runs one statement for each base table, at the first call. Runs one more for each run of periods inside the slot
+        that consist of several partitions, one of which retention dropped.
+        """
+        key = binding.time_key
+        if key not in self._present:
+            self._read(key)
+        missing = RangeSet.of(TimeRange(slot.start, slot.end)) - self._present[key]
+        for base, retired in self._retired[key]:
+            missing -= self._once_whole(base, retired & missing)
+        return not missing
+
+    def checked(self, binding: TimeBinding, slot: Slot, states: States, dependent: bool) -> States:
+        """Returns the final state of a rollup slot that would be fresh.
+
+        A ``dependent`` slot is right only if the whole base exists.
+        """
+        if dependent and states == {schema.FRESH} and not binding.promised and not self.is_whole(binding, slot):
+            return frozenset({schema.INCOMPLETE})
+        return states
+
+    def _read(self, key: str) -> None:
+        """Reads the times of all base periods of one time dimension that exist, and of those that retention dropped."""
+        present: list[TimeRange] = []
+        self._retired[key] = []
+        for binding in self._bindings:
+            if binding.time_key == key:
+                period, table = binding.base_period, binding.table
+                lines = stored_lines(None if table.id in self._rebuilt else self._connection, table.id, period, key)
+                if table.id in self._changes:
+                    self._changes[table.id].apply(lines)
+                retired = times_of(period, lines[schema.RETIRED])
+                present += times_of(period, lines[schema.FRESH])
+                if binding.parted:
+                    self._retired[key].append((binding, retired))
+                else:
+                    present += retired
+        self._present[key] = RangeSet(present)
+
+    def _once_whole(self, base: TimeBinding, retired: RangeSet) -> RangeSet:
+        """The periods all of whose required partitions exist or were dropped."""
+        period = base.base_period
+        slots = [
+            Slot(period, ordinal)
+            for time in retired
+            for ordinal in range(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
+        ]
+        parts_by_slot = self._parts.of(base, slots)
+        return RangeSet(
+            TimeRange(slot.start, slot.end)
+            for slot, parts in parts_by_slot.items()
+            if base.is_whole({part.combination for part in parts})
+        )

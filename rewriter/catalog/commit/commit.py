@@ -1,0 +1,86 @@
+"""One commit: checks, rows, timelines, freshness and the log, inside one short write transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewriter.catalog.commit import compact_changes, external_file_changes, location_claims, statistics_changes
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.fact_timelines import FactWorks
+from rewriter.catalog.commit.move_changes import MoveChanges
+from rewriter.catalog.commit.object_changes import ObjectChanges
+from rewriter.catalog.commit.partition_changes import PartitionChanges
+from rewriter.catalog.model.changes import (
+    AcceptPartitions,
+    AddPartitions,
+    AlterColumns,
+    AlterPartitions,
+    AlterStorages,
+    AlterTable,
+    Change,
+    CompactPartitions,
+    CreateObject,
+    DropObject,
+    MovePartitions,
+    NoteFiles,
+    NoteStatistics,
+    RefreshTimelines,
+    RenameObject,
+    SetLateness,
+    SetTrusted,
+    TruncatePartitions,
+    WritePartitions,
+)
+
+
+def apply(context: CommitContext, changes: Sequence[Change]) -> None:
+    """Makes all changes, in order, and writes the log. If it raises, the caller rolls everything back."""
+    works = FactWorks(context)
+    objects, partitions, moves = (
+        ObjectChanges(context, works),
+        PartitionChanges(context, works),
+        MoveChanges(context, works),
+    )
+    partitions.check_conflicts(changes)
+    for change in changes:
+        if isinstance(change, CreateObject):
+            objects.create(change.object)
+        elif isinstance(change, DropObject):
+            objects.drop(change.object)
+        elif isinstance(change, RenameObject):
+            objects.rename(change)
+        elif isinstance(change, AlterTable):
+            objects.alter(change)
+        elif isinstance(change, AlterColumns):
+            objects.alter_columns(change)
+        elif isinstance(change, SetLateness):
+            objects.set_lateness(change)
+        elif isinstance(change, SetTrusted):
+            objects.set_trusted(change)
+        elif isinstance(change, AcceptPartitions):
+            moves.accept(change)
+        elif isinstance(change, AlterStorages):
+            objects.alter_storages(change)
+        elif isinstance(change, RefreshTimelines):
+            objects.refresh_timelines(change.fact)
+        elif isinstance(change, WritePartitions):
+            partitions.write(change)
+        elif isinstance(change, AddPartitions):
+            partitions.add(change)
+        elif isinstance(change, MovePartitions):
+            moves.move(change)
+        elif isinstance(change, TruncatePartitions):
+            moves.truncate(change)
+        elif isinstance(change, AlterPartitions):
+            moves.alter(change)
+        elif isinstance(change, NoteStatistics):
+            statistics_changes.note(context, change)
+        elif isinstance(change, NoteFiles):
+            external_file_changes.note(context, works, change)
+        elif isinstance(change, CompactPartitions):
+            compact_changes.compact(context, change)
+        else:
+            partitions.drop(change)
+    location_claims.check(context, changes)
+    works.finish()
+    context.write_log()

@@ -1,0 +1,137 @@
+"""Periods that consist of several partitions: dt and country, where COMPLETE WITH says when a period is whole; or two
+times, where any value of the second makes a period of the first.
+
+Only the columns of the leading time decide the place of a partition on a timeline. This module reads the partitions
+behind one period from the rows that a commit can see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit.freshness import BaseContent
+from rewriter.catalog.commit.stored_proofs import StoredProofs
+from rewriter.catalog.commit.stored_timelines import ABSENT, States, ranges_of
+from rewriter.catalog.facts.time_binding import Combination, Slot, TimeBinding, overlapped
+from rewriter.catalog.model.key_ranges import merged
+from rewriter.catalog.model.proofs import INCOMPLETE, REGISTERED, Proof
+from rewriter.catalog.model.stored_rows import ids_in, values_in
+from rewriter.catalog.reading.queries import chunks
+from rewriter.catalog.store import range_query, schema
+from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
+from rewriter.catalog.store.schema import FRESH, OUTDATED, RETIRED, UNPROVEN
+from rewriter.errors import DataError
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.timeline import OrdinalRange
+
+
+@dataclass(frozen=True)
+class Part:
+    """A partition of a period: the values that identify it within the period, and the proof of its newest content.
+
+    A ``dropped`` partition was removed by a drop, not by a wipe; its ``has_content`` describes the time before.
+    """
+
+    combination: Combination
+    proof: Proof
+    has_content: bool
+    dropped: bool
+
+
+Parts = Mapping[Slot, Sequence[Part]]
+
+
+class PeriodParts:
+    """Reads and judges the parts of periods, for the tables of one fact."""
+
+    def __init__(self, connection: sa.Connection, bindings: Sequence[TimeBinding], proofs: StoredProofs) -> None:
+        """``proofs`` reads the proofs of rollups from the rows of the fact."""
+        self._connection = connection
+        self._bases = [binding for binding in bindings if binding.has_base]
+        self._proofs = proofs
+
+    def of(self, binding: TimeBinding, slots: Iterable[Slot]) -> Parts:
+        """Returns the parts of these periods. Runs one indexed statement for each run of consecutive periods."""
+        by_period: dict[Period, set[int]] = {}
+        for slot in slots:
+            by_period.setdefault(slot.period, set()).add(slot.ordinal)
+        parts_by_slot: dict[Slot, list[Part]] = {}
+        for period, ordinals in by_period.items():
+            parts_by_slot |= {Slot(period, ordinal): [] for ordinal in ordinals}
+            for run in ranges_of(ordinals):
+                for slot, part in self._read(binding, period, run):
+                    parts_by_slot[slot].append(part)
+        return parts_by_slot
+
+    def base_states(self, binding: TimeBinding, parts: Sequence[Part]) -> States:
+        """Returns the states of a base period: fresh if it is whole, retired if a part of it was dropped, or both."""
+        live = {part.combination for part in parts if not part.dropped}
+        fresh = ABSENT | {FRESH} if binding.is_whole(live) else ABSENT
+        return fresh | {RETIRED} if any(part.dropped for part in parts) else fresh
+
+    def rollup_states(self, binding: TimeBinding, slot: Slot, parts: Sequence[Part], content: BaseContent) -> States:
+        """Returns the states of a rollup period: absent unless it is whole; fresh if all its parts are and none is
+        missing, neither a dropped one nor one that the base has.
+
+        A part depends on the base partitions with the same values in the partition columns that both tables have, and
+        in the same period of every other time that both tables have.
+        """
+        live = [part for part in parts if not part.dropped]
+        if not binding.is_whole({part.combination for part in live}):
+            return ABSENT
+        if not binding.promised and any(part.proof.is_unproven for part in live):
+            return frozenset({UNPROVEN})
+        fresh = binding.promised or (
+            all(content.is_fresh(binding, slot, part.proof.as_of, part.combination) for part in live)
+            and not any(part.dropped and part.has_content for part in parts)
+            and not self._lacks_a_part(binding, slot, live)
+        )
+        return frozenset({FRESH if fresh else OUTDATED})
+
+    @staticmethod
+    def depends_on_whole_base(parts: Sequence[Part]) -> bool:
+        """Returns True if a rollup period is right only if every base period inside it exists."""
+        return any(part.proof.doubt == INCOMPLETE for part in parts if not part.dropped)
+
+    def _lacks_a_part(self, binding: TimeBinding, slot: Slot, live: Sequence[Part]) -> bool:
+        """Returns True if the base has, or had, content for which the rollup has no partition at all."""
+        for base in self._bases:
+            shared = binding.shared(base)
+            if not shared:
+                continue
+            present = {tuple(part.combination[index] for index, _ in shared) for part in live}
+            ordinals = overlapped(slot, base.base_period)
+            for _, part in self._read(base, base.base_period, OrdinalRange(ordinals.start, ordinals.stop)):
+                if part.has_content and not present.issuperset(
+                    base.seen_from(base.base_period, part.combination, binding, slot.period)
+                ):
+                    return True
+        return False
+
+    def _read(self, binding: TimeBinding, period: Period, run: OrdinalRange) -> Iterable[tuple[Slot, Part]]:
+        row = schema.partitions.c
+        columns = (
+            row.partition_values, row.as_of, row.doubt, row.sources, row.files, row.commit_seq, row.made, row.ended,
+        )  # fmt: skip
+        newest = (
+            stored
+            for chunk in chunks(merged(binding.key_ranges(period, run)), range_query.MOST)
+            for stored in self._connection.execute(sa.select(newest_rows(self._connection, columns, chunk))).all()
+        )
+        for text, as_of, doubt, sources, files, commit, made, ended in newest:
+            values, state = values_in(text, binding.table.name), state_of(made, ended)
+            if state is RowState.WIPED:
+                continue
+            try:
+                slot = binding.locate(values)
+            except DataError:
+                continue  # A dropped partition from before the fact.
+            if slot is None or slot.period is not period or not run.start <= slot.ordinal < run.end:
+                continue
+            proof = self._proofs.of(binding, Proof(as_of, doubt), ids_in(sources, binding.table.name), commit)
+            # The files of external tables are not counted.
+            has_content = files > 0 or (binding.table.external and as_of != REGISTERED)
+            yield slot, Part(binding.combination(values, slot), proof, has_content, state is RowState.DROPPED)

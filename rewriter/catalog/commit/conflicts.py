@@ -1,0 +1,106 @@
+"""Conflicts: a write is refused if a commit that its transaction did not see wrote the same keys.
+
+The first commit wins. Two INTOs commute. OVERWRITE, ADD, DROP, moves and the range that an OVERWRITE wipes are
+exclusive: they conflict with every other write of their keys.
+
+The partition rows of a commit tell later commits what it wrote. Each row is exclusive, unless the commit recorded it
+as an INTO's. Only changes without a row of their own, and the keys of INTOs, are recorded separately: a million added
+partitions record nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.bulk_insert import insert_rows
+from rewriter.catalog.store.prepared_statements import fetch, once
+from rewriter.errors import ConflictError
+
+_INSERT = schema.claimed_ranges.insert()
+
+
+@dataclass
+class Claims:
+    """The keys that the changes of one commit write in one table.
+
+    ``ranges`` and ``rows`` are exclusive. ``rows`` are keys for which the commit makes rows, unless it leaves the
+    existing rows as they are. ``shared`` are the keys of INTOs.
+    """
+
+    ranges: list[KeyRange] = field(default_factory=list)
+    rows: list[bytes] = field(default_factory=list)
+    shared: list[bytes] = field(default_factory=list)
+
+
+def check(connection: sa.Connection, table: Table, claims: Claims, seen: int, own: int) -> None:
+    """Raises ``ConflictError`` if a commit between ``seen`` and ``own`` wrote keys that the claims may not share.
+
+    Runs two statements, whose results are as large as the writes of these commits.
+    """
+    other_writes = _written_between(connection, table, seen, own)
+    if not other_writes:
+        return
+    alone = [*claims.ranges, *map(KeyRange.of_key, claims.rows)]
+    exclusive, all_keys = merged(alone), merged([*alone, *map(KeyRange.of_key, claims.shared)])
+    for keys, is_exclusive in other_writes:
+        if _meets(all_keys if is_exclusive else exclusive, keys):
+            raise ConflictError(
+                f"another transaction wrote the same partitions of '{table.name}' after this one began",
+                object=table.name,
+                hint="run the statement again",
+            )
+
+
+def record(connection: sa.Connection, table: Table, claims: Claims, own: int) -> None:
+    """Records the writes that the commit's partition rows do not show, for transactions that have not seen it."""
+    shared = set(claims.shared)
+    written_and_shared = (key for key in claims.rows if key in shared)
+    entries = [(keys, True) for keys in (*claims.ranges, *map(KeyRange.of_key, written_and_shared))] + [
+        (KeyRange.of_key(key), False) for key in shared
+    ]
+    columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
+    rows = [(keys.start, keys.end, exclusive, table.id, own) for keys, exclusive in entries]
+    insert_rows(connection, _INSERT, columns, rows)
+
+
+def _written_between(connection: sa.Connection, table: Table, seen: int, own: int) -> Sequence[tuple[KeyRange, bool]]:
+    """Returns the keys that the commits between wrote, each with whether it is exclusive. INTO keys may occur twice."""
+    between = {"table": table.id, "seen": seen, "own": own}
+    recorded = fetch(connection, _recorded(connection.dialect), **between)
+    rows = fetch(connection, _made(connection.dialect), **between)
+    shared = {(commit, start) for commit, start, _, exclusive in recorded if not exclusive}
+    return [(KeyRange(start, end), exclusive) for _, start, end, exclusive in recorded] + [
+        (KeyRange.of_key(key), True) for commit, key in rows if (commit, key) not in shared
+    ]
+
+
+@once
+def _recorded() -> sa.Select[Any]:
+    recorded = schema.claimed_ranges.c
+    columns = (recorded.commit_seq, recorded.start_key, recorded.end_key, recorded.exclusive)
+    return sa.select(*columns).where(*_between(recorded.table_id, recorded.commit_seq))
+
+
+@once
+def _made() -> sa.Select[Any]:
+    row = schema.partitions.c
+    return sa.select(row.commit_seq, row.key).where(*_between(row.table_id, row.commit_seq))
+
+
+def _between(table: sa.Column[int], commit: sa.Column[int]) -> tuple[sa.ColumnElement[bool], ...]:
+    parameters = {name: sa.bindparam(name, 0, sa.BigInteger) for name in ("table", "seen", "own")}
+    return table == parameters["table"], commit > parameters["seen"], commit < parameters["own"]
+
+
+def _meets(ranges: Sequence[KeyRange], other: KeyRange) -> bool:
+    """Returns True if one of the sorted, disjoint ranges overlaps ``other``. O(log n)."""
+    at = bisect_right(ranges, other.start, key=lambda r: r.start)
+    return any(r.overlaps(other) for r in ranges[max(at - 1, 0) : at + 1])

@@ -1,0 +1,67 @@
+"""The files of external base partitions, as part of a commit. A detected change is an event for the fact."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rewriter.catalog.commit import partition_rows as rows
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.fact_timelines import FactWorks
+from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition
+from rewriter.catalog.model.changes import ListedPartition, NoteFiles
+from rewriter.catalog.model.column_statistics import FILES
+from rewriter.catalog.model.proofs import UNKNOWN, Proof
+from rewriter.catalog.model.stored_rows import properties_in
+
+
+def noted(properties: Mapping[str, str]) -> str | None:
+    """Returns the digest of a partition's files when rollups last used them; ``None`` if unknown."""
+    return properties.get(FILES)
+
+
+def is_news(listed: ListedPartition, noted_digest: str | None) -> bool:
+    """Returns True if a listing shows other content than that of the files with the digest ``noted_digest``."""
+    return listed.before is None or listed.before != listed.after or noted_digest not in (None, listed.after)
+
+
+def with_files(live: LivePartition, digest: str | None) -> LivePartition:
+    """Returns the partition with this digest in its properties instead of the old one; ``None`` removes it."""
+    properties: dict[str, str] = properties_in(live.properties, live.key)
+    properties.pop(FILES, None)
+    if digest is not None:
+        properties[FILES] = digest
+    return live._replace(properties=json.dumps(properties, ensure_ascii=False) if properties else None)
+
+
+def note(context: CommitContext, works: FactWorks, change: NoteFiles) -> None:
+    """Makes new versions of the base partitions whose digest differs. Those with changed content get this commit.
+
+    Reads the rows of the given partitions. Writes nothing if each has its digest already.
+    """
+    table = context.live(change.table)
+    work = works.of(table) if table is not None else None
+    if table is None or work is None:
+        return
+    listed = {partition.key: partition for partition in change.partitions}
+    changed: list[StoredPartition] = []
+    news = 0
+    stored = rows.stored_by_key(context.connection, list(listed))
+    for key, partition in stored.items():
+        slot = work.binding(table).locate(partition.live.values)
+        if not work.is_base(table, slot) or partition.commit_seq == context.sequence:
+            continue  # A partition that this commit registers is an event already.
+        digest = noted(properties_in(partition.live.properties, table.name))
+        live = with_files(partition.live, listed[key].after)
+        if is_news(listed[key], digest):
+            news += 1
+            changed.append(StoredPartition(live, Proof(UNKNOWN), partition.sources, context.sequence))
+            work.wrote(table, live.values, slot, Proof(UNKNOWN))
+        elif digest != listed[key].after:
+            changed.append(replace(partition, live=live))
+    if changed:
+        made = context.write_id(table.id)
+        rows.end_partitions(context.connection, [stored[partition.live.key].live for partition in changed], made)
+        rows.insert_stored(context.connection, table, changed, made)
+        context.log("NOTE_FILES", table, partitions=len(changed), changed=news)

@@ -1,0 +1,473 @@
+"""The effect of a commit on a fact: the timelines of its tables, and the rollups that stay fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit import partition_rows as rows
+from rewriter.catalog.commit.base_presence import BasePresence
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.completeness import PeriodParts
+from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources
+from rewriter.catalog.commit.partition_rows import StoredPartition
+from rewriter.catalog.commit.secondary_timelines import OtherTimes
+from rewriter.catalog.commit.stored_proofs import StoredProofs
+from rewriter.catalog.commit.stored_timelines import (
+    ABSENT,
+    STATES,
+    Lines,
+    States,
+    TimelineChange,
+    TimelineDifference,
+    change_timeline,
+    compare_timelines,
+    end_timelines,
+    ranges_of,
+    replace_timelines,
+)
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding, bind, overlapped
+from rewriter.catalog.keys.encoding import encode, prefix
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Fact, PartitionValues, Table
+from rewriter.catalog.model.proofs import INCOMPLETE, REGISTERED, UNKNOWN, Proof
+from rewriter.catalog.model.stored_rows import ids_in, properties_in, values_in
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
+from rewriter.catalog.store.range_query import search
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
+from rewriter.timeline.timeline import OrdinalRange
+
+_FRESH_ONLY: States = frozenset({schema.FRESH})
+_INCOMPLETE: States = frozenset({schema.INCOMPLETE})
+#: By time dimension and period.
+_Changes = Mapping[tuple[str, Period], TimelineChange]
+
+
+@dataclass(frozen=True)
+class _Newest:
+    """The newest row of a partition; ``changed_by`` is the commit that wrote, wiped or dropped it last."""
+
+    values: PartitionValues
+    properties: Mapping[str, str]
+    proof: Proof
+    sources: list[int]
+    state: RowState
+    commit: int
+    changed_by: int
+
+
+class FactWork:
+    """Gathers what happens to the partitions of one fact; ``finish`` writes it to the timelines."""
+
+    def __init__(self, context: CommitContext, bindings: Sequence[TimeBinding], made_by: int) -> None:
+        """``made_by`` is the number of the commit that created the fact."""
+        self._context = context
+        self._bindings = {binding.table.id: binding for binding in bindings}
+        self._made_by = made_by
+        #: The proofs of each reading, by the identity of its sources.
+        self._provenances: dict[int, Provenance] = {}
+        self._stored_proofs = StoredProofs(made_by, context.trusted, bindings)
+        self._parts = PeriodParts(context.connection, bindings, self._stored_proofs)
+        self._other_times = OtherTimes()
+        #: By table: the new states of slots; the proofs of rollup slots that are judged at the end; and the slots of
+        #: several partitions, which are judged at the end from all of these.
+        self._states: dict[int, dict[Slot, States]] = {}
+        self._proofs: dict[int, dict[Slot, Proof]] = {}
+        self._parted: dict[int, set[Slot]] = {}
+        #: By time dimension: the slots whose base content changed; ``None`` is the partition of NULL time.
+        self._base_changes: dict[str, list[Slot | None]] = {}
+        #: By time dimension: base slots that were registered empty, which does not change their content.
+        self._registered: dict[str, list[Slot]] = {}
+        #: By table, for timelines that are rebuilt: the commit that judged a rollup slot of several partitions.
+        self._judged_by: dict[int, dict[Slot, int]] = {}
+
+    def binding(self, table: Table) -> TimeBinding:
+        """Returns the time binding of a table of the fact."""
+        return self._bindings[table.id]
+
+    def proof(
+        self,
+        table: Table,
+        values: PartitionValues,
+        slot: Slot | None,
+        sources: Sources,
+        unproven: Collection[int],
+        doubt: str | None,
+    ) -> Proof:
+        """Returns the proof of content that this transaction computed from ``sources``.
+
+        ``doubt`` is the reason, in words, why nothing follows from the tables that the query read.
+        """
+        binding = self._bindings[table.id]
+        if slot is None or slot.period == binding.base_period:
+            return Proof(self._context.snapshot.sequence)
+        if doubt is not None:
+            return Proof(UNKNOWN, doubt)
+        if any(table_id in self._bindings for table_id in unproven):
+            return Proof(UNKNOWN)
+        if id(sources) not in self._provenances:
+            bindings = list(self._bindings.values())
+            made_by = max(member.since(self._made_by) for member in bindings)
+            self._provenances[id(sources)] = Provenance(self._context.snapshot, sources, bindings, made_by)
+        return self._provenances[id(sources)].proof(binding, slot, binding.combination(values, slot))
+
+    def is_base(self, table: Table, slot: Slot | None) -> bool:
+        """Returns True for a partition of the base period, or of NULL time, which only base rows have."""
+        binding = self._bindings[table.id]
+        return binding.has_base and (slot is None or slot.period == binding.base_period)
+
+    def standing(self, table: Table, stored: StoredPartition) -> Proof:
+        """Returns the proof of an existing partition."""
+        return self._stored_proofs.of(self._bindings[table.id], stored.proof, stored.sources, stored.commit_seq)
+
+    def still_holds(
+        self,
+        table: Table,
+        values: PartitionValues,
+        slot: Slot | None,
+        left: tuple[Table, PartitionValues] | None,
+        sources: Collection[int],
+        commit: int,
+    ) -> bool:
+        """Returns True if the proof that a commit gave to content computed from ``sources`` holds at its new place.
+
+        The new place must have the same time and the same combination as the place in the table that the content
+        ``left``, which must be a table of this fact, too (``None``: the partition was renamed).
+        """
+        before = self._bindings.get(left[0].id) if left is not None else None
+        if left is None or before is None:
+            return False
+        if self._stored_proofs.of(before, Proof(REGISTERED), sources, commit).as_of == UNKNOWN:
+            return False
+        now, was = self._bindings[table.id], before.locate(left[1])
+        if was != slot or now.time_key != before.time_key or now.further != before.further:
+            return False
+        return now.combination(values, slot) == before.combination(left[1], was)
+
+    def wrote(self, table: Table, values: PartitionValues, slot: Slot | None, proof: Proof) -> None:
+        """Notes a partition with new content, or one that was registered (``REGISTERED``)."""
+        binding = self._bindings[table.id]
+        self._other_times.written(binding, values)
+        if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
+            self._states.get(table.id, {}).pop(slot, None)
+            self._proofs.setdefault(table.id, {})[slot] = proof
+        else:
+            self._become(table, slot, frozenset({schema.FRESH}))
+        if proof.as_of != REGISTERED:
+            self._note_base_change(binding, slot)
+        elif slot is not None and slot.period == binding.base_period:
+            self._registered.setdefault(binding.time_key, []).append(slot)
+
+    def dropped(self, table: Table, values: PartitionValues) -> None:
+        """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""
+        slot = self._bindings[table.id].locate(values)
+        self._other_times.dropped(self._bindings[table.id], values)
+        is_base = slot is not None and slot.period == self._bindings[table.id].base_period
+        self._become(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
+
+    def wiped(self, table: Table, values: PartitionValues) -> None:
+        """Notes a partition removed by an OVERWRITE that had no rows for it: it is known to be empty."""
+        slot = self._bindings[table.id].locate(values)
+        self._other_times.dropped(self._bindings[table.id], values)
+        self._become(table, slot, ABSENT)
+        self._note_base_change(self._bindings[table.id], slot)
+
+    def finish(self) -> None:
+        """Judges the written rollups and updates the affected parts of the timelines."""
+        for binding, changes in self._judged(()):
+            self._change(binding, changes)
+
+    def _judged(self, rebuilt: Collection[int]) -> Iterator[tuple[TimeBinding, _Changes]]:
+        """Yields the changes of each table's timelines. ``rebuilt`` are the ids of the tables that are rebuilt."""
+        parts = {table_id: self._parts.of(self._bindings[table_id], slots) for table_id, slots in self._parted.items()}
+        proofs = [proof for written in self._proofs.values() for proof in written.values()]
+        proofs += [
+            part.proof for by_slot in parts.values() for period_parts in by_slot.values() for part in period_parts
+        ]
+        commits = (proof.as_of for proof in proofs if proof.as_of != UNKNOWN)
+        oldest = min(commits, default=self._context.sequence)
+        content = BaseContent(self._context.connection, list(self._bindings.values()), oldest)
+        judged: dict[int, dict[Period, TimelineChange]] = {}
+        presence = BasePresence(self._context.connection, list(self._bindings.values()), rebuilt, self._parts)
+        for table_id, binding in self._bindings.items():
+            changes = {period: TimelineChange() for period in binding.storage_table.layouts}
+            for slot, states in self._states.get(table_id, {}).items():
+                changes[slot.period].states[slot.ordinal] = states
+            for slot, period_parts in parts.get(table_id, {}).items():
+                if slot.period == binding.base_period:
+                    changes[slot.period].states[slot.ordinal] = self._parts.base_states(binding, period_parts)
+            if binding.has_base:
+                presence.change(binding, changes[binding.base_period])
+            judged[table_id] = changes
+        for table_id, binding in self._bindings.items():
+            changes = judged[table_id]
+            for slot, proof in self._proofs.get(table_id, {}).items():
+                states = _state(binding, slot, proof, content)
+                dependent = proof.doubt == INCOMPLETE
+                changes[slot.period].states[slot.ordinal] = presence.checked(binding, slot, states, dependent)
+            for slot, period_parts in parts.get(table_id, {}).items():
+                if slot.period != binding.base_period:
+                    states = self._parts.rollup_states(binding, slot, period_parts, content)
+                    states = presence.checked(binding, slot, states, self._parts.depends_on_whole_base(period_parts))
+                    changes[slot.period].states[slot.ordinal] = self._since(binding, slot, states, content)
+            for period in binding.rollup_periods:
+                changes[period].touched += self._touched(binding, period)
+                changes[period].completed += self._completed(binding, period, presence)
+            leading = {(binding.time_key, period): change for period, change in changes.items()}
+            other_changes = self._other_times.changes(binding, partial(self._live_values, binding.table))
+            yield binding, {**leading, **other_changes}
+
+    def _since(self, binding: TimeBinding, slot: Slot, states: States, content: BaseContent) -> States:
+        """Returns the state of a rollup slot that an earlier commit judged: any base content since then outdates it."""
+        judged_by = self._judged_by.get(binding.table.id, {}).get(slot, self._context.sequence)
+        depends = states in (_FRESH_ONLY, _INCOMPLETE) and not binding.promised
+        if depends and content.newest(binding, slot, None) > judged_by:
+            return frozenset({schema.OUTDATED})
+        return states
+
+    def build(self, tables: Collection[int] | None = None) -> list[TimelineDifference]:
+        """Rebuilds the timelines of some tables (``None``: all) and returns the differences from their previous state.
+
+        The result is that of all the commits since the fact was created, one after the other. The newest row of each
+        partition, dropped ones included, and the events of the base contain all that is needed. Content that is older
+        than the fact is judged as at its creation. Runs one statement that reads a row for each partition that ever
+        existed.
+        """
+        differences: list[TimelineDifference] = []
+        for binding, changes in self._rebuilt(tables):
+            differences += self._replace(binding, changes)
+        return differences
+
+    def compare(self) -> list[TimelineDifference]:
+        """Returns the differences that ``build`` would return. Writes nothing."""
+        differences: list[TimelineDifference] = []
+        for binding, changes in self._rebuilt(None):
+            differences += compare_timelines(self._context.connection, binding.table, _lines(changes)).differences
+        return differences
+
+    def _rebuilt(self, tables: Collection[int] | None) -> Iterator[tuple[TimeBinding, _Changes]]:
+        """Yields the complete timelines that some tables (``None``: all) should have."""
+        for table_id, binding in self._bindings.items():
+            if tables is None or table_id in tables:
+                for row in self._newest_rows(binding.table):
+                    self._rebuild(binding, row)
+        for binding, changes in self._judged(self._bindings if tables is None else tables):
+            if tables is None or binding.table.id in tables:
+                yield binding, changes
+
+    def _rebuild(self, binding: TimeBinding, row: _Newest) -> None:
+        """Notes one partition of a rebuild."""
+        table, joined = binding.table, binding.since(self._made_by)
+        since = row.changed_by > joined
+        live = row.state is RowState.LIVE
+        if not live and not since:
+            return  # A partition that was dropped or wiped before the fact is ignored.
+        slot = binding.locate(row.values)
+        if live:
+            binding.check_period(row.values, row.properties, slot)
+            self._other_times.written(binding, row.values)
+        if slot is None:
+            return
+        is_rollup = slot.period in binding.rollup_periods
+        if binding.parted:
+            self._parted.setdefault(table.id, set()).add(slot)
+            judged = self._judged_by.setdefault(table.id, {})
+            judged[slot] = max(judged.get(slot, joined), row.changed_by)
+        elif row.state is RowState.WIPED:
+            return
+        elif row.state is RowState.DROPPED:
+            self.dropped(table, row.values)
+        elif is_rollup:
+            proof = self._stored_proofs.of(binding, row.proof, row.sources, row.commit)
+            self._proofs.setdefault(table.id, {})[slot] = proof
+        else:
+            self._become(table, slot, _FRESH_ONLY)
+
+    def outdated(self) -> dict[int, set[Slot]]:
+        """Returns the rollup slots of each table, by id, that ``build`` would call outdated."""
+        outdated = frozenset({schema.OUTDATED})
+        return {
+            binding.table.id: {
+                Slot(period, ordinal)
+                for (time_key, period), change in changes.items()
+                if time_key == binding.time_key
+                for ordinal, states in change.states.items()
+                if states == outdated
+            }
+            for binding, changes in self._rebuilt(None)
+        }
+
+    def end(self) -> None:
+        """Ends the timelines of these tables, which no longer belong to a fact."""
+        for table_id in self._bindings:
+            end_timelines(self._context.connection, table_id, self._context.write_id(table_id))
+
+    def _become(self, table: Table, slot: Slot | None, states: States) -> None:
+        """Sets the states of a partition's slot. A slot of several partitions is judged at the end instead."""
+        if slot is None:
+            return
+        if self._bindings[table.id].parted:
+            self._parted.setdefault(table.id, set()).add(slot)
+            return
+        self._proofs.get(table.id, {}).pop(slot, None)
+        self._states.setdefault(table.id, {})[slot] = states
+
+    def _note_base_change(self, binding: TimeBinding, slot: Slot | None) -> None:
+        if self.is_base(binding.table, slot):
+            self._base_changes.setdefault(binding.time_key, []).append(slot)
+
+    def _touched(self, binding: TimeBinding, period: Period) -> list[OrdinalRange]:
+        """The rollup periods over the base partitions that this commit changed."""
+        if any(time_key != binding.time_key for time_key in self._base_changes):
+            # Partitions named by another time dimension may hold rows of any time.
+            return [OrdinalRange(period.ordinal(MIN_INSTANT), period.ordinal(MAX_INSTANT - 1) + 1)]
+        slots = self._base_changes.get(binding.time_key, ())
+        return ranges_of({ordinal for slot in slots if slot is not None for ordinal in overlapped(slot, period)})
+
+    def _completed(self, binding: TimeBinding, period: Period, presence: BasePresence) -> list[OrdinalRange]:
+        """Returns the rollup periods all of whose base periods exist now, if this commit registered one of them."""
+        slots = self._registered.get(binding.time_key, ())
+        ordinals = {ordinal for slot in slots for ordinal in overlapped(slot, period)}
+        return ranges_of({ordinal for ordinal in ordinals if presence.is_whole(binding, Slot(period, ordinal))})
+
+    def _change(self, binding: TimeBinding, changes: _Changes) -> None:
+        context, table_id = self._context, binding.table.id
+        for (time_key, period), change in changes.items():
+            change_timeline(
+                context.connection,
+                table_id,
+                period,
+                time_key,
+                change,
+                lambda: context.write_id(table_id),
+                context.sequence,
+            )
+
+    def _replace(self, binding: TimeBinding, changes: _Changes) -> list[TimelineDifference]:
+        context, table = self._context, binding.table
+        return replace_timelines(
+            context.connection, table, _lines(changes), lambda: context.write_id(table.id), context.sequence
+        )
+
+    def _newest_rows(self, table: Table) -> Iterator[_Newest]:
+        row, ender, connection = schema.partitions.c, schema.write_ids, self._context.connection
+        columns = (
+            row.partition_values, row.properties, row.as_of, row.doubt, row.sources, row.made, row.ended, row.commit_seq
+        )  # fmt: skip
+        newest = newest_rows(connection, columns, [KeyRange.of_prefix(prefix(table.id))])
+        its_end = sa.and_(ender.c.object_id == table.id, ender.c.write_id == newest.c.ended)
+        query = sa.select(newest, ender.c.commit_seq).join_from(newest, ender, its_end, isouter=True)
+        for values, properties, as_of, doubt, sources, made, ended, commit, ended_by in connection.execute(query):
+            state = state_of(made, ended)
+            yield _Newest(
+                values_in(values, table.name),
+                properties_in(properties, table.name),
+                Proof(as_of, doubt),
+                ids_in(sources, table.name),
+                state,
+                commit,
+                changed_by=commit if state is RowState.LIVE else ended_by,
+            )
+
+    def give_up(self, binding: TimeBinding, slots: Collection[Slot]) -> None:
+        """Makes new versions, without a proof, of the live partitions of these slots. Their content is the same."""
+        table, connection = binding.table, self._context.connection
+        columns = [column.type for column in table.partition_columns]
+        named = [values for values in self._live_values(table) if binding.locate(values) in slots]
+        stored = rows.stored_by_key(connection, [encode(table.id, columns, values) for values in named])
+        proven = [partition for partition in stored.values() if partition.proof.as_of != UNKNOWN]
+        if proven:
+            made = self._context.write_id(table.id)
+            rows.end_partitions(connection, [partition.live for partition in proven], made)
+            given_up = [replace(partition, proof=partition.proof._replace(as_of=UNKNOWN)) for partition in proven]
+            rows.insert_stored(connection, table, given_up, made)
+
+    def _live_values(self, table: Table) -> Iterator[PartitionValues]:
+        row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
+        columns, live = (row.c.partition_values, row.c.key), (row.c.ended == schema.NEVER,)
+        query = search(self._context.connection, row.c.key, columns, live, [keys])
+        for values, _ in self._context.connection.execute(query):
+            yield values_in(values, table.name)
+
+
+def _state(binding: TimeBinding, slot: Slot, proof: Proof, content: BaseContent) -> States:
+    """Returns the states of a rollup slot of one partition, if its base periods exist."""
+    if proof.is_unproven:
+        return frozenset({schema.UNPROVEN})
+    return frozenset({schema.FRESH if content.is_fresh(binding, slot, proof.as_of) else schema.OUTDATED})
+
+
+def _lines(changes: _Changes) -> dict[tuple[int, str], Lines]:
+    """Returns the timelines that result from changes to empty ones."""
+    timelines: dict[tuple[int, str], Lines] = {}
+    for (time_key, period), change in changes.items():
+        lines: Lines = {state: RangesPartitionTimeline() for state in STATES}
+        change.apply(lines)
+        timelines[int(period), time_key] = lines
+    return timelines
+
+
+class FactWorks:
+    """The work of one commit on all facts that it affects, by table."""
+
+    def __init__(self, context: CommitContext) -> None:
+        self._context = context
+        self._facts: list[tuple[Fact, int]] | None = None
+        self._works: dict[int, FactWork] = {}
+
+    def of(self, table: Table) -> FactWork | None:
+        """Returns the work on the fact that the table belongs to now; ``None`` if it belongs to none."""
+        if self._facts is None:
+            self._facts = self._context.live_facts()
+        for fact, made_by in self._facts:
+            if fact.storage_table(table.name) is not None:
+                if fact.id not in self._works:
+                    self._works[fact.id] = FactWork(self._context, bind(fact, self._context.live_object), made_by)
+                return self._works[fact.id]
+        return None
+
+    def start(self, bindings: Sequence[TimeBinding]) -> None:
+        """Builds the timelines of a fact that was created."""
+        self.finish()
+        FactWork(self._context, bindings, self._context.sequence).build()
+
+    def rebuild(self, fact: Fact, tables: Collection[int] | None = None) -> list[TimelineDifference]:
+        """Rebuilds the timelines of some tables (``None``: all) of a live fact and returns the differences."""
+        self.finish()
+        made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
+        return FactWork(self._context, bind(fact, self._context.live_object), made_by).build(tables)
+
+    def leave(self, fact: Fact, removed: Sequence[TimeBinding]) -> None:
+        """Removes tables from a live fact.
+
+        A rollup that is outdated in a remaining table becomes unproven until it is written again, because a table that
+        is no longer asked may have outdated it.
+        """
+        if not removed:
+            return
+        self.finish()
+        made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
+        bindings = bind(fact, self._context.live_object)
+        outdated = FactWork(self._context, bindings, made_by).outdated()
+        for binding in bindings:
+            if binding not in removed and outdated.get(binding.table.id):
+                FactWork(self._context, bindings, made_by).give_up(binding, outdated[binding.table.id])
+        FactWork(self._context, removed, made_by).end()
+
+    def end(self, bindings: Sequence[TimeBinding]) -> None:
+        """Ends the timelines of a fact that was dropped."""
+        self.finish()
+        FactWork(self._context, bindings, self._context.sequence).end()
+
+    def finish(self) -> None:
+        """Brings all timelines up to the changes made so far."""
+        for work in self._works.values():
+            work.finish()
+        self._works.clear()
+        self._facts = None

@@ -1,0 +1,153 @@
+"""Changes of one commit that meet in a partition: INTOs are merged, all others are refused.
+
+A commit applies its changes in order, but a partition has one row of each write id. So the changes of several
+statements either concern different partitions, where their order does not matter, or are INTOs, whose files add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from rewriter.catalog.commit.move_changes import moved_ranges, partition_key
+from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
+from rewriter.catalog.filters.predicates import intersection
+from rewriter.catalog.model.changes import (
+    AddPartitions,
+    Change,
+    DropPartitions,
+    ListedPartition,
+    NoteFiles,
+    PartitionWrite,
+    WritePartitions,
+)
+from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.catalog.reading.pending_changes import changed
+
+_Kind = TypeVar("_Kind", bound=Change)
+
+
+@dataclass(frozen=True)
+class WrittenKeys:
+    """The keys of one table that earlier statements have written: exclusively, or as INTOs, which add up."""
+
+    exclusive: tuple[KeyRange, ...] = ()
+    shared: tuple[KeyRange, ...] = ()
+
+
+def joined(earlier_keys: Mapping[int, WrittenKeys], changes: Iterable[Change]) -> dict[int, WrittenKeys]:
+    """Returns the written keys of each table, by id, including those of further changes.
+
+    Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if one of the changes meets an earlier one, unless both are
+    INTOs; ``AnalysisError`` IMMUTABLE_TABLE if both are INTOs of a table that accepts only one.
+    O(keys) in the earlier changes of the tables and in the new ones.
+    """
+    keys_by_table = dict(earlier_keys)
+    for change in changes:
+        is_into = _is_into(change)
+        if isinstance(change, WritePartitions) and is_into and is_immutable(change.table):
+            _refuse_filled(change, keys_by_table.get(change.table.id, WrittenKeys()))
+        for table, ranges in _written(change):
+            before, new_keys = keys_by_table.get(table.id, WrittenKeys()), merged(ranges)
+            if intersection(before.exclusive, new_keys) or (not is_into and intersection(before.shared, new_keys)):
+                raise changed(
+                    table.name,
+                    "two statements of a transaction can write the same partitions only if both are INSERT INTO",
+                )
+            keys_by_table[table.id] = (
+                replace(before, shared=merged((*before.shared, *new_keys)))
+                if is_into
+                else replace(before, exclusive=merged((*before.exclusive, *new_keys)))
+            )
+    return keys_by_table
+
+
+def together(changes: Sequence[_Kind]) -> list[_Kind | WritePartitions | NoteFiles]:
+    """Returns the same changes with each partition in one of them: several INTOs of a partition become one write.
+
+    No rollup is proven by such a write, as by an INTO onto existing rows. The listed files of external tables come
+    last, so that they concern the partitions that remain.
+    """
+    other_changes = [change for change in changes if not isinstance(change, NoteFiles)]
+    return [*written_once(other_changes), *_noted_once([change for change in changes if isinstance(change, NoteFiles)])]
+
+
+def _noted_once(changes: Sequence[NoteFiles]) -> Iterator[NoteFiles]:
+    """Yields one change for each table. A partition whose files differ between two statements has changed."""
+    listed: dict[int, dict[bytes, ListedPartition]] = {}
+    for change in changes:
+        by_key = listed.setdefault(change.table.id, {})
+        for partition in change.partitions:
+            earlier = by_key.get(partition.key)
+            is_unchanged = earlier is None or partition.before == earlier.after
+            by_key[partition.key] = ListedPartition(
+                partition.key, (earlier or partition).before if is_unchanged else None, partition.after
+            )
+    for table_id, by_key in listed.items():
+        table = next(change.table for change in changes if change.table.id == table_id)
+        yield NoteFiles(table, tuple(by_key.values()))
+
+
+def written_once(changes: Sequence[_Kind]) -> list[_Kind | WritePartitions]:
+    """Returns the same changes with several INTOs of a partition as one write."""
+    intos = [change for change in changes if isinstance(change, WritePartitions) and _is_into(change)]
+    writers: dict[tuple[int, PartitionValues], list[PartitionWrite]] = {}
+    for change in intos:
+        for partition in change.partitions:
+            writers.setdefault((change.table.id, partition.values), []).append(partition)
+    repeated = {key: writes for key, writes in writers.items() if len(writes) > 1}
+    if not repeated:
+        return list(changes)
+    for change in intos:
+        for into_partition in change.partitions if is_immutable(change.table) else ():
+            if sum(bool(write.files) for write in writers[change.table.id, into_partition.values]) > 1:
+                raise not_empty(change.table, into_partition.values)
+    alone = [_without(change, repeated) if isinstance(change, WritePartitions) else change for change in changes]
+    merged_writes = []
+    for table_id in dict.fromkeys(table_id for table_id, _ in repeated):
+        table_intos = [change for change in intos if change.table.id == table_id]
+        partitions = tuple(
+            PartitionWrite(values, tuple(file for partition in writes for file in partition.files))
+            for (of, values), writes in repeated.items()
+            if of == table_id
+        )
+        sources = {key: None for change in table_intos for key in change.sources or {}}
+        merged_writes.append(
+            replace(table_intos[0], partitions=partitions, sources=sources, unproven=frozenset((table_id,)))
+        )
+    return [
+        change
+        for change in (*alone, *merged_writes)
+        if not isinstance(change, WritePartitions) or change.partitions or change.wipes
+    ]
+
+
+def _refuse_filled(change: WritePartitions, before: WrittenKeys) -> None:
+    for partition in change.partitions:
+        key = (KeyRange.of_key(partition_key(change.table, partition.values)),)
+        if partition.files and intersection(before.shared, key):
+            raise not_empty(change.table, partition.values)
+
+
+def _without(change: WritePartitions, repeated: Mapping[tuple[int, PartitionValues], object]) -> WritePartitions:
+    remaining = tuple(
+        partition for partition in change.partitions if (change.table.id, partition.values) not in repeated
+    )
+    return replace(change, partitions=remaining)
+
+
+def _is_into(change: Change) -> bool:
+    return isinstance(change, WritePartitions) and not change.overwrite
+
+
+def _written(change: Change) -> Iterator[tuple[Table, Sequence[KeyRange]]]:
+    """Yields the keys that a change of partitions writes, by table."""
+    if isinstance(change, WritePartitions | AddPartitions):
+        keys = (KeyRange.of_key(partition_key(change.table, partition.values)) for partition in change.partitions)
+        yield change.table, [*keys, *(change.wipes if isinstance(change, WritePartitions) else ())]
+    elif isinstance(change, DropPartitions):
+        yield change.table, [*change.ranges, *map(KeyRange.of_key, change.keys)]
+    else:
+        yield from moved_ranges(change)

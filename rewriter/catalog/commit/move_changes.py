@@ -1,0 +1,264 @@
+"""RENAME and EXCHANGE PARTITION, TRUNCATE, SET LOCATION and the like, as part of a commit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rewriter.catalog.commit import partition_rows as rows
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.directory_moves import directory
+from rewriter.catalog.commit.external_file_changes import with_files
+from rewriter.catalog.commit.fact_timelines import FactWork, FactWorks
+from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.keys.values import partition_name, require_canonical
+from rewriter.catalog.model.changes import (
+    AcceptPartitions,
+    AlterPartitions,
+    Change,
+    MovePartitions,
+    PartitionAlteration,
+    PartitionMove,
+    TruncatePartitions,
+)
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+from rewriter.catalog.model.proofs import BEFORE_FACT, BY_EXCHANGE, BY_LOCATION, BY_RENAME, REGISTERED, UNKNOWN, Proof
+from rewriter.catalog.model.stored_rows import properties_in
+from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
+
+
+def moved_ranges(change: Change) -> Iterable[tuple[Table, Sequence[KeyRange]]]:
+    """Yields the keys that a change of this module writes, by table: exclusively, all of them recorded as ranges."""
+    if isinstance(change, MovePartitions):
+        goals = [partition_key(change.target, move.values) for move in change.moves]
+        yield change.source, _ranges(change.source_ranges, [move.key for move in change.moves])
+        yield change.target, _ranges(change.target_ranges, goals)
+    elif isinstance(change, AcceptPartitions):
+        yield change.table, [KeyRange.of_key(key) for key in change.keys]
+    elif isinstance(change, TruncatePartitions):
+        yield change.table, _ranges(change.ranges, change.keys)
+    elif isinstance(change, AlterPartitions):
+        yield change.table, _ranges(change.ranges, [alteration.key for alteration in change.alterations])
+
+
+def partition_key(table: Table, values: PartitionValues) -> bytes:
+    """Returns the key of values in a table. Raises ``DataError`` INVALID_PARTITION_SPEC if they are not canonical."""
+    require_canonical(table.partition_columns, values)
+    return encoding.encode(table.id, [column.type for column in table.partition_columns], values)
+
+
+class MoveChanges:
+    """Applies ``MovePartitions``, ``TruncatePartitions`` and ``AlterPartitions``."""
+
+    def __init__(self, context: CommitContext, works: FactWorks) -> None:
+        self._context = context
+        self._works = works
+
+    def move(self, change: MovePartitions) -> None:
+        """Moves partitions to other keys. Raises PARTITIONS_NOT_FOUND and PARTITIONS_ALREADY_EXIST, both 428FT."""
+        source = self._unchanged(change.source)
+        target = source if change.target.id == source.id else self._unchanged(change.target)
+        connection = self._context.connection
+        stored = self._stored(source, [move.key for move in change.moves])
+        goals = {partition_key(target, move.values): move for move in change.moves}
+        if len(goals) < len(stored):
+            raise InternalError(f"two partitions would have one name in '{target.name}'")
+        self._check_free(target, list(goals))
+        leaving = [partition.live for partition in stored.values()]
+        filled = [live.key for live in leaving if live.files]
+        files = rows.live_files(connection, filled)
+        self._leave(change, leaving)
+        rows.end_files(connection, filled, self._version(source).made)
+        self._arrive(change, goals, stored)
+        moved = {move.key: goal for goal, move in goals.items()}
+        for base in (True, False):
+            added = {moved[key]: moved_files for key, moved_files in files[base].items()}
+            rows.insert_files(connection, added, self._version(target), base=base)
+        self._log_move(change, stored)
+
+    def truncate(self, change: TruncatePartitions) -> None:
+        """Ends the files of partitions, which stay. Empty partitions do not change."""
+        table = self._context.live_table(change.table)
+        if table.external:
+            raise InternalError(f"the catalog does not own the files of the external table '{table.name}'")
+        version, connection = self._version(table), self._context.connection
+        filled = [partition.live for partition in self._stored(table, change.keys).values() if partition.live.files]
+        rows.end_partitions(connection, filled, version.made)
+        rows.end_files(connection, [live.key for live in filled], version.made)
+        emptied = [(live._replace(rows=0, bytes=0, files=0), Proof(UNKNOWN)) for live in filled]
+        rows.insert_partitions(connection, table, emptied, version)
+        work = self._works.of(table)
+        if work is not None:
+            for live in filled:
+                work.wrote(table, live.values, work.binding(table).locate(live.values), Proof(UNKNOWN))
+        self._context.log("TRUNCATE", table, partitions=len(filled))
+
+    def accept(self, change: AcceptPartitions) -> None:
+        """Notes that the partitions include the base as the transaction's snapshot saw it. Their content stays."""
+        table = self._context.live_table(change.table)
+        stored, version = self._stored(table, change.keys), self._version(table)
+        proof = Proof(self._context.snapshot.sequence)
+        accepted = [replace(partition, proof=proof, commit_seq=self._context.sequence) for partition in stored.values()]
+        rows.end_partitions(self._context.connection, [partition.live for partition in stored.values()], version.made)
+        rows.insert_stored(self._context.connection, table, accepted, version.made)
+        work = self._works.of(table)
+        if work is not None:
+            for partition in accepted:
+                work.wrote(table, partition.live.values, work.binding(table).locate(partition.live.values), proof)
+        self._context.log("ACCEPT_PARTITION", table, partitions=len(accepted))
+
+    def alter(self, change: AlterPartitions) -> None:
+        """Sets another location or further properties.
+
+        Timelines and freshness do not change, unless a partition of an external base moves: it has other files.
+        """
+        table = self._context.live_table(change.table)
+        stored, version = (
+            self._stored(table, [alteration.key for alteration in change.alterations]),
+            self._version(table),
+        )
+        rows.end_partitions(self._context.connection, [partition.live for partition in stored.values()], version.made)
+        work = self._works.of(table)
+        altered = [self._altered(table, stored[alteration.key], alteration, work) for alteration in change.alterations]
+        if work is not None:
+            for partition in altered:
+                _check_period(work, table, partition.live)
+        rows.insert_stored(self._context.connection, table, altered, version.made)
+        self._context.log("ALTER_PARTITION", table, partitions=len(altered))
+
+    def _altered(
+        self, table: Table, was: StoredPartition, change: PartitionAlteration, work: FactWork | None
+    ) -> StoredPartition:
+        live = was.live
+        now = replace(was, live=_altered(live, change))
+        before = directory(table, Partition(live.key, live.values, live.location))
+        if change.location is None or os.path.normpath(change.location) == os.path.normpath(before):
+            return now
+        slot = work.binding(table).locate(live.values) if work is not None else None
+        is_rollup = work is not None and not work.is_base(table, slot)
+        proof = Proof(UNKNOWN, BY_LOCATION if is_rollup else None)
+        if work is not None:
+            work.wrote(table, live.values, slot, proof)
+        return StoredPartition(with_files(now.live, None), proof, was.sources, self._context.sequence)
+
+    def _leave(self, change: MovePartitions, left: Sequence[LivePartition]) -> None:
+        """Ends partitions under their old keys: by a wipe if they were renamed, by a drop otherwise."""
+        table, version = change.source, self._version(change.source)
+        renamed, work = change.target.id == table.id, self._works.of(table)
+        rows.end_partitions(self._context.connection, left, version.made)
+        if renamed:
+            rows.insert_tombstones(self._context.connection, table, left, version)
+        if work is not None:
+            for live in left:
+                (work.wiped if renamed else work.dropped)(table, live.values)
+
+    def _arrive(
+        self, change: MovePartitions, goals: dict[bytes, PartitionMove], stored: dict[bytes, StoredPartition]
+    ) -> None:
+        """Inserts the rows of the moved partitions and passes them to their fact."""
+        target, connection = change.target, self._context.connection
+        work = self._works.of(target)
+        before = rows.known_before(connection, list(goals)) if work is not None else set()
+        moved_rows = []
+        for goal, move in goals.items():
+            was = stored[move.key]
+            live = with_files(was.live._replace(key=goal, values=move.values, location=move.location), None)
+            proof = self._proof(change, move, was, existed=goal in before)
+            moved_rows.append(StoredPartition(live, proof, was.sources, self._context.sequence))
+            if work is not None:
+                _check_period(work, target, live)
+                work.wrote(target, move.values, work.binding(target).locate(move.values), proof)
+        rows.insert_stored(connection, target, moved_rows, self._version(target).made)
+
+    def _proof(self, change: MovePartitions, move: PartitionMove, was: StoredPartition, *, existed: bool) -> Proof:
+        """Returns the proof of moved content in the fact of its new table.
+
+        Base content is new there. Content computed from the tables of that fact keeps its proof at the same time and
+        the same combination; under another name, or from elsewhere, it is unproven.
+        """
+        work, renamed = self._works.of(change.target), change.source.id == change.target.id
+        external = change.target.external
+        if work is None:
+            if external:
+                return Proof(UNKNOWN, BEFORE_FACT)
+            return was.proof if was.proof.is_unproven else was.proof._replace(doubt=BEFORE_FACT)
+        slot = work.binding(change.target).locate(move.values)
+        if work.is_base(change.target, slot):
+            is_nothing = was.proof.as_of == REGISTERED and not was.live.files and not existed and not external
+            return Proof(REGISTERED if is_nothing else self._context.snapshot.sequence)
+        origin = None if renamed else (change.source, was.live.values)
+        holds = work.still_holds(change.target, move.values, slot, origin, was.sources, was.commit_seq)
+        return was.proof if holds else Proof(UNKNOWN, BY_RENAME if renamed else BY_EXCHANGE)
+
+    def _unchanged(self, table: Table) -> Table:
+        """Returns the table. No other transaction may have altered it: an EXCHANGE has compared the columns."""
+        self._context.live_table(table)
+        live = self._context.live_object(table.name)
+        if not isinstance(live, Table) or replace(live, comment=table.comment, properties=table.properties) != table:
+            raise ConflictError(f"another transaction has altered the table '{table.name}'", object=table.name)
+        return table
+
+    def _stored(self, table: Table, wanted: Sequence[bytes]) -> dict[bytes, StoredPartition]:
+        if not all(key in KeyRange.of_prefix(encoding.prefix(table.id)) for key in wanted):
+            raise InternalError(f"a key does not belong to the table '{table.name}'")
+        stored = rows.stored_by_key(self._context.connection, wanted)
+        if len(stored) < len(set(wanted)):
+            absent = len(set(wanted)) - len(stored)
+            raise partitions_not_found(f"{absent} of {len(set(wanted))} partitions", table.name)
+        return stored
+
+    def _check_free(self, target: Table, goals: Sequence[bytes]) -> None:
+        taken = rows.live_by_key(self._context.connection, goals)
+        if taken:
+            raise already_exist(target, [live.values for live in taken.values()])
+
+    def _version(self, table: Table) -> Version:
+        return Version(self._context.write_id(table.id), self._context.sequence)
+
+    def _log_move(self, change: MovePartitions, stored: dict[bytes, StoredPartition]) -> None:
+        source, target = change.source, change.target
+        if source.id == target.id:
+            names = [[_name(source, stored[move.key].live.values), _name(target, move.values)] for move in change.moves]
+            self._context.log("RENAME_PARTITION", target, partitions=len(names), names=names)
+            return
+        self._context.log("EXCHANGE_PARTITION", target, partitions=len(stored), source=source.name)
+        self._context.log("EXCHANGE_PARTITION", source, partitions=len(stored), target=target.name)
+
+
+def already_exist(table: Table, taken: Sequence[PartitionValues]) -> IntegrityError:
+    """Returns the error for names that partitions of a table have already."""
+    names = ", ".join(sorted(_name(table, values) for values in taken))
+    return IntegrityError(
+        f"cannot rename or move to partition(s) {names} of '{table.name}' because they already exist",
+        condition="PARTITIONS_ALREADY_EXIST",
+        sqlstate="428FT",
+        object=table.name,
+        hint="choose a different name, or drop the existing partition first",
+    )
+
+
+def _altered(live: LivePartition, change: PartitionAlteration) -> LivePartition:
+    properties = live.properties
+    if change.properties:
+        properties = json.dumps({**properties_in(properties, live.key), **change.properties}, ensure_ascii=False)
+    return live._replace(location=live.location if change.location is None else change.location, properties=properties)
+
+
+def _check_period(work: FactWork, table: Table, live: LivePartition) -> None:
+    """Raises ``DataError`` if the name fits no layout, or the partition's declared period differs from its name's."""
+    binding = work.binding(table)
+    binding.check_period(live.values, properties_in(live.properties, table.name), binding.locate(live.values))
+
+
+def _ranges(ranges: Sequence[KeyRange], named: Iterable[bytes]) -> list[KeyRange]:
+    """Returns the ranges, and the keys that lie in none of them."""
+    alone = (key for key in named if not any(key in key_range for key_range in ranges))
+    return [*ranges, *map(KeyRange.of_key, alone)]
+
+
+def _name(table: Table, values: PartitionValues) -> str:
+    return partition_name(table.partition_columns, values)

@@ -1,0 +1,330 @@
+"""CREATE, DROP and renaming of databases, tables, views, cubes and facts, as part of a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit import conflicts
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.conflicts import Claims
+from rewriter.catalog.commit.fact_timelines import FactWorks
+from rewriter.catalog.commit.reserved_properties import COMMENT
+from rewriter.catalog.commit.stored_timelines import end_rows
+from rewriter.catalog.facts import timeline_properties
+from rewriter.catalog.facts.time_binding import TimeBinding, bind
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.model.changes import (
+    AlterColumns,
+    AlterStorages,
+    AlterTable,
+    RenameObject,
+    SetLateness,
+    SetTrusted,
+)
+from rewriter.catalog.model.json_codec import Object, key_of, kind_of, to_text
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of, seen_from
+from rewriter.catalog.reading import queries
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.backend import warehouse_of
+from rewriter.errors import AnalysisError, ConflictError, IntegrityError, InternalError
+
+
+class ObjectChanges:
+    """Applies ``CreateObject``, ``DropObject``, ``RenameObject``, ``AlterTable``, ``AlterColumns``,
+    ``SetLateness``, ``SetTrusted``, ``AlterStorages`` and ``RefreshTimelines``.
+    """
+
+    def __init__(self, context: CommitContext, works: FactWorks) -> None:
+        self._context = context
+        self._works = works
+
+    def create(self, object_: Object) -> None:
+        """Creates an object under a free name. A fact takes over the content of its tables."""
+        self._check_free(object_)
+        bindings = self._checked_bindings(object_) if isinstance(object_, Fact) else ()
+        self._insert(object_)
+        self._context.log(f"CREATE_{kind_of(object_).upper()}", object_)
+        if isinstance(object_, Fact):
+            self._works.start(bindings)
+            self._say_present(bindings)
+
+    def _check_free(self, object_: Object) -> None:
+        """Raises if the name is taken, or if the database that it names does not exist."""
+        taken = queries.objects(self._context.connection, self._context.sequence, name=key_of(object_))
+        if taken:
+            holder, made_by = taken[0]
+            if self._context.snapshot.sequence < made_by < self._context.sequence:
+                raise ConflictError(
+                    f"another transaction has just created the {kind_of(holder)} '{holder.name}'", object=holder.name
+                )
+            of_database = isinstance(object_, Namespace)
+            raise IntegrityError(
+                f"a {kind_of(holder)} named '{holder.name}' already exists",
+                condition="SCHEMA_ALREADY_EXISTS" if of_database else "TABLE_OR_VIEW_ALREADY_EXISTS",
+                sqlstate="42P06" if of_database else "42P07",
+                object=holder.name,
+                hint=f"choose another name, or drop the {kind_of(holder)} first",
+            )
+        database = DEFAULT_DATABASE if isinstance(object_, Namespace) else database_of(object_.name)
+        if database != DEFAULT_DATABASE and self._context.live_object(database_key(database)) is None:
+            raise AnalysisError(
+                f"the database '{database}' cannot be found",
+                condition="SCHEMA_NOT_FOUND",
+                sqlstate="42704",
+                object=database,
+                hint=f"CREATE DATABASE {database} creates it; SHOW DATABASES lists all",
+            )
+
+    def rename(self, change: RenameObject) -> None:
+        """Gives a table or view a new name under its id: nothing else of it changes."""
+        object_ = self._context.live(change.object)
+        if object_ is None or object_.name != change.object.name or self._had_other_names(object_):
+            done = "dropped" if object_ is None else "renamed"
+            raise ConflictError(
+                f"another transaction has {done} the {kind_of(change.object)} '{change.object.name}'",
+                object=change.object.name,
+            )
+        renamed = replace(object_, name=change.name)
+        if key_of(renamed) != key_of(object_):
+            self._check_free(renamed)
+        self._check_unused(object_)
+        if isinstance(object_, Table):
+            table_claims = Claims(ranges=[KeyRange.of_prefix(prefix(object_.id))])
+            conflicts.record(self._context.connection, object_, table_claims, self._context.sequence)
+        self._renew(renamed)
+        self._context.log(f"RENAME_{kind_of(object_).upper()}", renamed, before=object_.name)
+
+    def _had_other_names(self, object_: Object) -> bool:
+        """Returns True if others have renamed it since the transaction began, even if it has its old name again."""
+        row, context = schema.objects.c, self._context
+        since_snapshot = sa.select(row.row_id).where(
+            row.object_id == object_.id, row.commit_seq > context.snapshot.sequence, row.commit_seq < context.sequence
+        )
+        return context.connection.execute(since_snapshot.where(row.name != object_.name).limit(1)).first() is not None
+
+    def alter(self, change: AlterTable) -> None:
+        """Makes a new version of a table under its id. Its partitions and its fact are not affected."""
+        live = self._context.live(self._context.live_table(change.table))
+        if not isinstance(live, Table):
+            raise InternalError(f"the table '{change.table.name}' has no definition")
+        new_properties, removed_keys = dict(change.set), {*change.unset, COMMENT}
+        comment = new_properties.pop(COMMENT, None if COMMENT in change.unset else live.comment)
+        remaining = {key: value for key, value in live.properties.items() if key not in removed_keys}
+        location = live.location if change.location is None else change.location
+        altered = replace(live, properties={**remaining, **new_properties}, location=location, comment=comment)
+        if altered != live:
+            self._renew(altered)
+            self._context.log("ALTER_TABLE", altered)
+        if timeline_properties.asks_for_rebuild(altered.properties):
+            for fact, _ in self._context.live_facts():
+                if fact.storage_table(altered.name) is not None:
+                    self._rebuild(fact, [altered.id])
+
+    def alter_columns(self, change: AlterColumns) -> None:
+        """Makes a new version of a table under its id, with more columns, or with other comments."""
+        table = self._context.live_table(change.table)
+        live = self._context.live(table)  # Another object may have its name by now.
+        if not isinstance(live, Table):
+            raise InternalError(f"the table '{table.name}' has no definition")
+        if change.added:
+            self._context.check_columns(table)
+            table_claims, snapshot_sequence = (
+                Claims(ranges=[KeyRange.of_prefix(prefix(table.id))]),
+                self._context.snapshot.sequence,
+            )
+            conflicts.check(self._context.connection, table, table_claims, snapshot_sequence, self._context.sequence)
+        new_comments = change.comments
+        columns, partition_columns = (
+            tuple(
+                replace(column, comment=new_comments[column.name]) if column.name in new_comments else column
+                for column in group
+            )
+            for group in (live.columns, live.partition_columns)
+        )
+        comment = new_comments.get(None, live.comment)
+        altered = replace(live, columns=(*columns, *change.added), partition_columns=partition_columns, comment=comment)
+        if altered != live:
+            self._renew(altered)
+            self._context.log("ALTER_TABLE", altered)
+
+    def set_trusted(self, change: SetTrusted) -> None:
+        """Makes a new version of a fact under its id, and rebuilds the timelines of the table."""
+        live, name = self._live_fact(change.fact), change.table.name.lower()
+        storages = tuple(
+            replace(
+                storage,
+                tables=tuple(
+                    replace(table, trusted=change.trusted) if table.table.lower() == name else table
+                    for table in storage.tables
+                ),
+            )
+            for storage in live.storages
+        )
+        altered = replace(live, storages=storages)
+        self._renew(altered)
+        self._context.log("ALTER_FACT", altered)
+        self._works.rebuild(altered, [change.table.id])
+
+    def set_lateness(self, change: SetLateness) -> None:
+        """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
+        altered = replace(self._live_fact(change.fact), lateness=change.lateness)
+        self._renew(altered)
+        self._context.log("ALTER_FACT", altered)
+
+    def alter_storages(self, change: AlterStorages) -> None:
+        """Makes a new version of a fact under its id, and rebuilds the timelines of its tables."""
+        live, sequence = self._live_fact(change.fact), self._context.sequence
+        if live.storages != change.fact.storages:
+            raise ConflictError(f"another transaction has altered the fact '{live.name}'", object=live.name)
+        old_tables = {table.table.lower() for table in live.tables}
+        storages = tuple(
+            replace(
+                storage,
+                tables=tuple(
+                    table if table.table.lower() in old_tables else replace(table, joined=sequence)
+                    for table in storage.tables
+                ),
+            )
+            for storage in change.storages
+        )
+        altered = replace(live, storages=storages)
+        bindings = self._checked_bindings(altered)
+        remaining = {binding.table.id for binding in bindings}
+        removed = [binding for binding in bind(live, self._context.live_object) if binding.table.id not in remaining]
+        self._works.leave(live, removed)
+        self._renew(altered)
+        self._context.log("ALTER_FACT", altered)
+        self._works.rebuild(altered)
+        self._say_present(bindings)
+
+    def refresh_timelines(self, fact: Fact) -> None:
+        """Rebuilds the timelines of a fact from its partitions."""
+        self._live_fact(fact)
+        self._rebuild(fact)
+
+    def _live_fact(self, fact: Fact) -> Fact:
+        """Returns the current fact. Raises ``ConflictError`` if it was dropped since the transaction began."""
+        live = self._context.live(fact)
+        if live is None:
+            raise ConflictError(f"another transaction has dropped the fact '{fact.name}'", object=fact.name)
+        return live
+
+    def _rebuild(self, fact: Fact, tables: Collection[int] | None = None) -> None:
+        differences = self._works.rebuild(fact, tables)
+        self._context.differences += differences
+        self._context.log("REFRESH_TIMELINES", fact, differences=len(differences))
+        bindings = bind(fact, self._context.live_object)
+        self._say_present([binding for binding in bindings if tables is None or binding.table.id in tables])
+
+    def _say_present(self, bindings: Collection[TimeBinding]) -> None:
+        """Notes on the tables whose timelines were rebuilt, and that requested it, that timelines are present."""
+        for table in (binding.table for binding in bindings):
+            if timeline_properties.asks_for_rebuild(table.properties):
+                self._renew(replace(table, properties={**table.properties, timeline_properties.PRESENT: "true"}))
+
+    def _renew(self, object_: Object) -> None:
+        """Ends a definition and inserts this one in its place."""
+        row_id = self._context.live_row(object_)
+        if row_id is not None:
+            end_rows(self._context.connection, schema.objects, [row_id], self._context.write_id(object_.id))
+        self._insert(object_)
+
+    def _insert(self, object_: Object) -> None:
+        self._context.connection.execute(
+            schema.objects.insert(),
+            {
+                "object_id": object_.id,
+                "kind": kind_of(object_),
+                "name": object_.name,
+                "name_key": key_of(object_),
+                "definition": to_text(object_, warehouse_of(self._context.connection)),
+                "made": self._context.write_id(object_.id),
+                "ended": schema.NEVER,
+                "commit_seq": self._context.sequence,
+            },
+        )
+
+    def _checked_bindings(self, fact: Fact) -> tuple[TimeBinding, ...]:
+        if not isinstance(self._context.live_object(fact.cube), Cube):
+            raise AnalysisError(
+                f"the cube '{fact.cube}' of fact '{fact.name}' cannot be found",
+                condition="CUBE_NOT_FOUND",
+                sqlstate="42P01",
+                object=fact.cube,
+                hint="SHOW CUBES lists all",
+            )
+        bindings = bind(fact, self._context.live_object)
+        self._check_same(fact.cube)
+        for binding in bindings:
+            self._check_same(binding.table.name)
+            for fact_in_use, _ in self._context.live_facts():
+                if fact_in_use.id != fact.id and fact_in_use.storage_table(binding.table.name) is not None:
+                    user = self._seen(fact_in_use)
+                    raise IntegrityError(
+                        f"the table '{self._seen(binding.table)}' already belongs to the fact '{user}'",
+                        condition="TABLE_IN_USE",
+                        object=binding.table.name,
+                        hint=f"DROP FACT {user} first, or use another table",
+                    )
+        return bindings
+
+    def _check_same(self, name: str) -> None:
+        """Raises if the name that the fact was checked against in the snapshot denotes another object now."""
+        visible, live = self._context.snapshot.named(name), self._context.live_object(name)
+        if visible is not None and live is not None and visible.id != live.id:
+            raise ConflictError(f"another transaction has given the name '{name}' to another object", object=name)
+
+    def drop(self, object_: Object) -> None:
+        """Ends an object that nothing uses. Rows of a table stay for transactions that still see it."""
+        row_id = self._context.live_row(object_)
+        if row_id is None:
+            raise ConflictError(
+                f"another transaction has dropped the {kind_of(object_)} '{object_.name}'", object=object_.name
+            )
+        self._check_unused(object_)
+        if isinstance(object_, Table):
+            table_claims = Claims(ranges=[KeyRange.of_prefix(prefix(object_.id))])
+            conflicts.check(
+                self._context.connection, object_, table_claims, self._context.snapshot.sequence, self._context.sequence
+            )
+        end_rows(self._context.connection, schema.objects, [row_id], self._context.write_id(object_.id))
+        self._context.log(f"DROP_{kind_of(object_).upper()}", object_)
+        if isinstance(object_, Fact):
+            self._works.end(bind(object_, self._context.live_object))
+
+    def _seen(self, object_: Object) -> str:
+        """Returns an object's name as seen from the current database of the transaction's owner."""
+        return seen_from(self._context.snapshot.current, object_.name)
+
+    def _check_unused(self, object_: Object) -> None:
+        if isinstance(object_, Namespace):
+            names_left = queries.names_in(self._context.connection, object_.name)
+            if names_left:
+                raise IntegrityError(
+                    f"the database '{object_.name}' is not empty: {', '.join(names_left)}",
+                    condition="SCHEMA_NOT_EMPTY",
+                    sqlstate="2BP01",
+                    object=object_.name,
+                    hint=f"DROP DATABASE {object_.name} CASCADE also drops its objects",
+                )
+            return
+        if isinstance(object_, Table):
+            users = [fact for fact, _ in self._context.live_facts() if fact.storage_table(object_.name) is not None]
+        elif isinstance(object_, Cube):
+            name = object_.name.lower()
+            users = [fact for fact, _ in self._context.live_facts() if fact.cube.lower() == name]
+        else:
+            users = []
+        if users:
+            names = ", ".join(sorted(map(self._seen, users)))
+            raise IntegrityError(
+                f"the {kind_of(object_)} '{self._seen(object_)}' is used by the fact {names}",
+                condition="TABLE_IN_USE" if isinstance(object_, Table) else "CUBE_IN_USE",
+                object=object_.name,
+                hint=f"DROP FACT {names} first",
+            )

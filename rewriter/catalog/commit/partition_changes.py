@@ -1,0 +1,333 @@
+"""INSERT, ADD PARTITION and DROP PARTITION, as part of a commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit import conflicts
+from rewriter.catalog.commit import partition_rows as rows
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.conflicts import Claims
+from rewriter.catalog.commit.fact_timelines import FactWork, FactWorks
+from rewriter.catalog.commit.freshness import Sources
+from rewriter.catalog.commit.move_changes import moved_ranges
+from rewriter.catalog.commit.partition_rows import LivePartition, Version
+from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
+from rewriter.catalog.facts.time_binding import Slot, declared_period
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.keys.paths import is_discovered, not_registered
+from rewriter.catalog.keys.values import check_path, partition_name, require_canonical
+from rewriter.catalog.model.changes import AddPartitions, Change, DropPartitions, PartitionWrite, WritePartitions
+from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.objects import Column, DataFile, PartitionValues, Table
+from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, REGISTERED, UNKNOWN, Proof
+from rewriter.catalog.model.stored_rows import properties_in
+from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
+
+
+class PartitionChanges:
+    """Applies ``WritePartitions``, ``AddPartitions`` and ``DropPartitions``."""
+
+    def __init__(self, context: CommitContext, works: FactWorks) -> None:
+        self._context = context
+        self._works = works
+        #: By identity of the change: its partitions by key.
+        self._named: dict[int, dict[bytes, PartitionWrite]] = {}
+
+    def check_conflicts(self, changes: Sequence[Change]) -> None:
+        """Claims the keys of all changes. Raises ``ConflictError`` if a commit not in the snapshot wrote one of them.
+
+        Raises ``DataError`` for values that are not canonical.
+        """
+        by_table: dict[int, tuple[Table, Claims]] = {}
+        for change in changes:
+            if isinstance(change, WritePartitions | AddPartitions | DropPartitions):
+                if is_discovered(change.table):
+                    raise not_registered(change.table)
+                self._claim(change, by_table.setdefault(change.table.id, (change.table, Claims()))[1])
+            for table, ranges in moved_ranges(change):
+                by_table.setdefault(table.id, (table, Claims()))[1].ranges += ranges
+        for table, claims in by_table.values():
+            snapshot_sequence, own = self._context.snapshot.sequence, self._context.sequence
+            conflicts.check(self._context.connection, table, claims, snapshot_sequence, own)
+            conflicts.record(self._context.connection, table, claims, own)
+
+    def write(self, change: WritePartitions) -> None:
+        """Writes the partitions of an INSERT, and ends those that it wipes."""
+        sources, _ = self._read_by(change)
+        table, version = self._table(change.table), self._version(change.table, sources)
+        self._context.check_columns(table)
+        if version.made != change.write_id:
+            raise InternalError(f"the write id {change.write_id} of '{table.name}' is not the transaction's")
+        if change.wipes and not change.overwrite:
+            raise InternalError("only an OVERWRITE can wipe partitions")
+        written = self._named[id(change)]
+        live = rows.live_by_key(self._context.connection, list(written))
+        if change.if_not_exists and live:
+            raise ConflictError(
+                f"partition {_name(table, next(iter(live.values())))} of '{table.name}' was created in the meantime",
+                object=table.name,
+            )
+        if not change.overwrite:
+            self._refuse_immutable(table, written, live)
+            # Adding nothing to a partition with content changes nothing.
+            written = {k: w for k, w in written.items() if w.files or k not in live or not live[k].files}
+            live = {k: partition for k, partition in live.items() if k in written}
+        connection = self._context.connection
+        wiped = self._in_wipes(change, written, rows.live_in_range)
+        doubts = {} if change.overwrite else self._doubts(table, live)
+        rows.end_partitions(connection, [*live.values(), *wiped], version.made)
+        if change.overwrite:
+            rows.end_files(connection, [k for k, partition in live.items() if partition.files], version.made)
+            rows.end_files(connection, [partition.key for partition in wiped], version.made)
+        # In a period of several partitions, a dropped one counts as wiped from now on, too.
+        work = self._works.of(table)
+        parted = work is not None and work.binding(table).parted
+        wiped_rows = [*wiped, *(self._in_wipes(change, written, rows.dropped_in_range) if parted else ())]
+        rows.insert_tombstones(connection, table, wiped_rows, version)
+        self._insert(change, written, live, doubts, version)
+        self._note_wiped(table, wiped_rows)
+        self._context.log(
+            "INSERT_OVERWRITE" if change.overwrite else "INSERT", table, partitions=len(written), wiped=len(wiped)
+        )
+
+    def _refuse_immutable(
+        self, table: Table, written: Mapping[bytes, PartitionWrite], live: Mapping[bytes, LivePartition]
+    ) -> None:
+        filled = [key for key, partition in live.items() if partition.files and written[key].files]
+        table_now = self._context.live(table) if filled else None
+        if table_now is not None and is_immutable(table_now):
+            raise not_empty(table_now, live[filled[0]].values)
+
+    def add(self, change: AddPartitions) -> None:
+        """Registers partitions. Raises ``IntegrityError`` PARTITIONS_ALREADY_EXIST if one exists."""
+        table, version = self._table(change.table), self._version(change.table)
+        if any(partition.files for partition in change.partitions):
+            raise InternalError("ADD PARTITION cannot register partitions with files")
+        added = self._named[id(change)]
+        live = rows.live_by_key(self._context.connection, list(added))
+        if live and not change.if_not_exists:
+            names = ", ".join(sorted(_name(table, partition) for partition in live.values()))
+            raise IntegrityError(
+                f"cannot add partition(s) {names} of '{table.name}' because they already exist",
+                condition="PARTITIONS_ALREADY_EXIST",
+                sqlstate="428FT",
+                object=table.name,
+                hint="add IF NOT EXISTS, or drop the existing partition first",
+            )
+        added = {key: partition for key, partition in added.items() if key not in live}
+        slots = self._locate(table, added)
+        work = self._works.of(table)
+        before = rows.known_before(self._context.connection, list(added)) if work is not None else set()
+        proofs = {key: self._added(work, table, slots.get(key), key in before) for key in added}
+        new_rows = [(_new(key, partition, ()), proofs[key]) for key, partition in added.items()]
+        rows.insert_partitions(self._context.connection, table, new_rows, version)
+        if work is not None:
+            for key, partition in added.items():
+                work.wrote(table, partition.values, slots[key], proofs[key])
+        self._context.log("ADD_PARTITION", table, partitions=len(added))
+
+    def _added(self, work: FactWork | None, table: Table, slot: Slot | None, existed: bool) -> Proof:
+        """Returns the proof of a registered partition.
+
+        A base partition that comes back empty changes the content that earlier rollups included; a new one does not. A
+        later fact judges by the row.
+        """
+        if work is not None and not work.is_base(table, slot):
+            return Proof(REGISTERED, BY_ADD_PARTITION)
+        doubt = BEFORE_FACT if work is None else None
+        if table.external:
+            return Proof(UNKNOWN, doubt)  # It comes with files.
+        if work is None:
+            return Proof(self._context.snapshot.sequence if existed else REGISTERED, doubt)
+        return Proof(self._context.snapshot.sequence if existed else REGISTERED)
+
+    def drop(self, change: DropPartitions) -> None:
+        """Ends partitions and their files. Raises ``AnalysisError`` PARTITIONS_NOT_FOUND if one does not exist."""
+        table, version = self._table(change.table), self._version(change.table)
+        keys = sorted(set(change.keys))
+        live = rows.live_by_key(self._context.connection, keys)
+        if len(live) < len(keys):
+            raise partitions_not_found(
+                f"{len(keys) - len(live)} of {len(keys)} partitions",
+                table.name,
+                hint="DROP IF EXISTS ignores missing partitions",
+            )
+        if not all(key in KeyRange.of_prefix(encoding.prefix(table.id)) for key in keys):
+            raise InternalError(f"a key does not belong to the table '{table.name}'")
+        rows.end_partitions(self._context.connection, list(live.values()), version.made)
+        rows.end_files(self._context.connection, keys, version.made)
+        work = self._works.of(table)
+        if work is not None:
+            for partition in live.values():
+                work.dropped(table, partition.values)
+        self._context.log("DROP_PARTITION", table, partitions=len(live))
+
+    def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:
+        if isinstance(change, DropPartitions):
+            claims.ranges += merged([*change.ranges, *map(KeyRange.of_key, change.keys)])
+            return
+        repeated = isinstance(change, AddPartitions)
+        named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)
+        if isinstance(change, AddPartitions):
+            claims.rows += named
+            return
+        (claims.rows if change.overwrite else claims.shared).extend(named)
+        claims.ranges += change.wipes
+
+    def _table(self, table: Table) -> Table:
+        return self._context.live_table(table)
+
+    def _version(self, table: Table, sources: Sources | None = None) -> Version:
+        read = self._context.sources if sources is None else sources
+        return Version(self._context.write_id(table.id), self._context.sequence, sorted(read))
+
+    def _read_by(self, change: WritePartitions) -> tuple[Sources, Collection[int]]:
+        """Returns the sources that the query of a write has read, and the tables that leave its result unproven."""
+        if change.sources is None:
+            return self._context.sources, change.unproven or self._context.unproven
+        return change.sources, change.unproven
+
+    def _in_wipes(
+        self,
+        change: WritePartitions,
+        written: dict[bytes, PartitionWrite],
+        read: Callable[[sa.Connection, KeyRange], list[LivePartition]],
+    ) -> list[LivePartition]:
+        """Returns the partitions that ``read`` finds in the wiped ranges of a write, except those that it writes."""
+        own = KeyRange.of_prefix(encoding.prefix(change.table.id))
+        in_wipes: dict[bytes, LivePartition] = {}
+        for wipe in change.wipes:
+            in_wipes |= {partition.key: partition for partition in read(self._context.connection, wipe & own)}
+        return [partition for key, partition in in_wipes.items() if key not in written]
+
+    def _insert(
+        self,
+        change: WritePartitions,
+        written: dict[bytes, PartitionWrite],
+        live: dict[bytes, LivePartition],
+        doubts: Mapping[bytes, str | None],
+        version: Version,
+    ) -> None:
+        table, work, slots = change.table, self._works.of(change.table), self._locate(change.table, written)
+        sources, unproven = self._read_by(change)
+        new_rows: list[tuple[LivePartition, Proof]] = []
+        for key, partition in written.items():
+            files = () if table.external else partition.files
+            before = live.get(key)
+            appended = before is not None and before.files > 0 and not change.overwrite
+            if appended:
+                # Rows added to an unproven partition make it neither proven nor outdated.
+                proof = Proof(UNKNOWN, doubts.get(key))
+            elif work is not None:
+                proof = work.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
+            else:
+                # The table may join a fact later, which then judges the partition by its row.
+                proof = Proof(self._context.snapshot.sequence, BEFORE_FACT)
+            new_rows.append((_new(key, partition, files, before, keep_statistics=appended), proof))
+            if work is not None:
+                work.wrote(table, partition.values, slots[key], proof)
+        rows.insert_partitions(self._context.connection, table, new_rows, version)
+        if not table.external:
+            added = {key: partition.files for key, partition in written.items()}
+            rows.insert_files(self._context.connection, added, version, base=change.overwrite)
+
+    def _doubts(self, table: Table, live: Mapping[bytes, LivePartition]) -> dict[bytes, str | None]:
+        """Returns the reasons why rollup partitions of a fact that hold rows are unproven; nothing for all others."""
+        work = self._works.of(table)
+        if work is None:
+            return {}
+        binding = work.binding(table)
+        filled = [
+            key
+            for key, partition in live.items()
+            if partition.files > 0 and not work.is_base(table, binding.locate(partition.values))
+        ]
+        stored = rows.stored_by_key(self._context.connection, filled) if filled else {}
+        standing = {key: work.standing(table, partition) for key, partition in stored.items()}
+        return {key: proof.doubt for key, proof in standing.items() if proof.is_unproven}
+
+    def _locate(self, table: Table, written: dict[bytes, PartitionWrite]) -> dict[bytes, Slot | None]:
+        """Returns the slots of the partitions in time; ``DataError`` if one fits no layout. Empty outside facts."""
+        work = self._works.of(table)
+        if work is None:
+            return {}
+        binding = work.binding(table)
+        slots = {key: binding.locate(partition.values) for key, partition in written.items()}
+        for key, partition in written.items():
+            binding.check_period(partition.values, partition.properties, slots[key])
+        return slots
+
+    def _note_wiped(self, table: Table, wiped: Sequence[LivePartition]) -> None:
+        work = self._works.of(table)
+        if work is not None:
+            for partition in wiped:
+                work.wiped(table, partition.values)
+
+
+def _by_key(
+    table: Table, partitions: Sequence[PartitionWrite], *, repeated: bool = False
+) -> dict[bytes, PartitionWrite]:
+    """Returns the partitions by key. Values must be canonical; a duplicate is a caller's bug unless ``repeated``."""
+    by_key: dict[bytes, PartitionWrite] = {}
+    key_of = _encoder(table)
+    for partition in partitions:
+        declared_period(partition.properties)  # raises if it is not a period
+        key = key_of(partition.values)
+        if key in by_key and not repeated:
+            name = partition_name(table.partition_columns, partition.values)
+            raise InternalError(f"one write names the partition {name} twice")
+        by_key.setdefault(key, partition)
+    return by_key
+
+
+def _encoder(table: Table) -> Callable[[PartitionValues], bytes]:
+    """Returns a function from canonical values to keys; each value of a column is checked and encoded once."""
+    columns, prefix = table.partition_columns, encoding.prefix(table.id)
+    encoded_fields: list[tuple[Column, dict[str | None, bytes]]] = [(column, {}) for column in columns]
+
+    def encoded(values: PartitionValues) -> bytes:
+        if len(values) != len(columns):
+            require_canonical(columns, values)
+        key = prefix
+        for (column, fields), value in zip(encoded_fields, values, strict=True):
+            field = fields.get(value)
+            if field is None:
+                require_canonical((column,), (value,))
+                check_path(column, value)
+                field = fields[value] = encoding.encode_value(column.type, value)
+            key += field
+        return key
+
+    return encoded
+
+
+def _new(
+    key: bytes,
+    partition: PartitionWrite,
+    files: Sequence[DataFile],
+    before: LivePartition | None = None,
+    *,
+    keep_statistics: bool = False,
+) -> LivePartition:
+    """Returns the partition with its added files: on top of its earlier ones, or in place of them."""
+    if not files and before is None and not partition.properties:
+        return LivePartition(key, partition.values, partition.location, 0, 0, 0)
+    counts = [file.rows for file in files]
+    size, number = sum(file.bytes for file in files), len(files)
+    if before is not None and keep_statistics:
+        counts.append(before.rows)
+        size, number = size + before.bytes, number + before.files
+    row_count = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
+    location = partition.location if before is None or partition.location is not None else before.location
+    properties = before.properties if before is not None else None
+    if partition.properties:
+        properties = json.dumps({**properties_in(properties, key), **partition.properties}, ensure_ascii=False)
+    return LivePartition(key, partition.values, location, row_count, size, number, properties=properties)
+
+
+def _name(table: Table, partition: LivePartition) -> str:
+    return partition_name(table.partition_columns, partition.values)

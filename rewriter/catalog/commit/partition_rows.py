@@ -1,0 +1,247 @@
+"""Partition and file rows as a commit reads and writes them: the live state, inside the write transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit.stored_timelines import end_rows
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
+from rewriter.catalog.model.proofs import UNKNOWN, Proof
+from rewriter.catalog.model.stored_paths import loaded, stored, stored_location
+from rewriter.catalog.model.stored_rows import ids_in, values_in
+from rewriter.catalog.reading.queries import chunks
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.backend import warehouse_of
+from rewriter.catalog.store.bulk_insert import insert_rows
+from rewriter.catalog.store.partition_index import add_entries
+from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of, tombstone_end
+from rewriter.catalog.store.prepared_statements import fetch, once
+
+
+class LivePartition(NamedTuple):
+    """A partition as the newest commit left it. ``row_id`` is 0 if it is not stored yet; ``properties`` are JSON."""
+
+    key: bytes
+    values: PartitionValues
+    location: str | None
+    rows: int | None
+    bytes: int
+    files: int
+    row_id: int = 0
+    properties: str | None = None
+
+
+#: The maximum number of keys of one statement, a power of two.
+_KEYS = 512
+
+_ROW = schema.partitions.c
+#: The columns of a ``LivePartition``, in its order.
+_COLUMNS = (
+    _ROW.key, _ROW.partition_values, _ROW.location, _ROW.rows, _ROW.bytes, _ROW.files, _ROW.row_id, _ROW.properties,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Version:
+    """The values that one commit writes into every row of one table: write id, commit number, and source tables."""
+
+    made: int
+    commit_seq: int
+    sources: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class StoredPartition:
+    """A live partition and the provenance in its row: its proof, the ids of its source tables, and the commit that
+    wrote its content.
+    """
+
+    live: LivePartition
+    proof: Proof
+    sources: tuple[int, ...]
+    commit_seq: int
+
+
+def stored_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, StoredPartition]:
+    """Returns those of the partitions that exist, with their provenance."""
+    by_key: dict[bytes, StoredPartition] = {}
+    for chunk in chunks(list(dict.fromkeys(keys)), _KEYS):
+        size, parameters = _filled(chunk)
+        for values in fetch(connection, _stored(connection.dialect, size), **parameters):
+            key, texts, *fields = values[:-4]
+            as_of, doubt, sources, commit = values[-4:]
+            live = LivePartition(key, values_in(texts, key), *fields)
+            by_key[key] = StoredPartition(live, Proof(as_of, doubt), tuple(ids_in(sources, key)), commit)
+    return by_key
+
+
+def insert_stored(connection: sa.Connection, table: Table, written: Sequence[StoredPartition], made: int) -> None:
+    """Inserts new versions of partitions, each with its provenance."""
+    groups: dict[tuple[int, tuple[int, ...]], list[tuple[LivePartition, Proof]]] = {}
+    for partition in written:
+        groups.setdefault((partition.commit_seq, partition.sources), []).append((partition.live, partition.proof))
+    for (commit_seq, sources), group in groups.items():
+        insert_partitions(connection, table, group, Version(made, commit_seq, sources))
+
+
+def live_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, LivePartition]:
+    """Returns those of the partitions that exist."""
+    by_key: dict[bytes, LivePartition] = {}
+    for chunk in chunks(keys, _KEYS):
+        size, parameters = _filled(chunk)
+        by_key.update(
+            (live.key, live) for live in _lives(fetch(connection, _live_of(connection.dialect, size), **parameters))
+        )
+    return by_key
+
+
+def _filled(keys: Sequence[bytes]) -> tuple[int, dict[str, bytes]]:
+    """Returns the padded number of keys of a statement, so that few statements serve all numbers, and its parameters.
+
+    The padding is the empty key, which no partition has.
+    """
+    size = 1 << (len(keys) - 1).bit_length()
+    return size, {f"key_{at}": key for at, key in enumerate([*keys, *[b""] * (size - len(keys))])}
+
+
+def _wanted(size: int) -> sa.ColumnElement[bool]:
+    return _ROW.key.in_([sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)])
+
+
+@once
+def _live_of(size: int) -> sa.Select[Any]:
+    return sa.select(*_COLUMNS).where(_ROW.ended == schema.NEVER, _wanted(size))
+
+
+@once
+def _stored(size: int) -> sa.Select[Any]:
+    columns = (*_COLUMNS, _ROW.as_of, _ROW.doubt, _ROW.sources, _ROW.commit_seq)
+    return sa.select(*columns).where(_ROW.ended == schema.NEVER, _wanted(size))
+
+
+def live_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartition]:
+    """Returns the partitions that exist in a key range, in key order."""
+    row = schema.partitions
+    return sorted(_live(connection, row.c.key >= keys.start, row.c.key < keys.end), key=lambda live: live.key)
+
+
+def dropped_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartition]:
+    """Returns the dropped partitions of a key range, as they were before, in key order."""
+    newest = newest_rows(connection, (*_COLUMNS, _ROW.made, _ROW.ended), [keys])
+    return [
+        LivePartition(key, values_in(values, key), *fields)
+        for key, values, *fields, made, ended in connection.execute(sa.select(newest).order_by(newest.c.key))
+        if state_of(made, ended) is RowState.DROPPED
+    ]
+
+
+def known_before(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:
+    """Returns those of the partitions that exist or ever existed."""
+    row = schema.partitions
+    existing: set[bytes] = set()
+    for chunk in chunks(keys):
+        existing.update(connection.execute(sa.select(row.c.key).where(row.c.key.in_(chunk)).distinct()).scalars())
+    return existing
+
+
+def _live(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Iterable[LivePartition]:
+    row = schema.partitions
+    query = sa.select(*_COLUMNS).where(row.c.ended == schema.NEVER, *conditions)
+    return _lives(connection.execute(query))
+
+
+def _lives(rows: Iterable[Sequence[Any]]) -> Iterator[LivePartition]:
+    for key, values, *fields in rows:
+        yield LivePartition(key, values_in(values, key), *fields)
+
+
+def insert_partitions(
+    connection: sa.Connection, table: Table, written: Sequence[tuple[LivePartition, Proof]], version: Version
+) -> None:
+    """Inserts new versions of partitions, each with its proof, and the entries of new keys in the secondary index."""
+    _insert_rows(connection, table, written, version, schema.NEVER)
+    add_entries(connection, table, (live.key for live, _ in written))
+
+
+def insert_tombstones(
+    connection: sa.Connection, table: Table, removed: Sequence[LivePartition], version: Version
+) -> None:
+    """Inserts invisible rows which record that the content of these partitions was removed without a drop."""
+    _insert_rows(connection, table, [(live, Proof(UNKNOWN)) for live in removed], version, tombstone_end(version.made))
+
+
+_INSERT, _INSERT_FILES = schema.partitions.insert(), schema.files.insert()
+#: The columns that ``_insert_rows`` writes, in its order.
+_WRITTEN = (
+    "key", "partition_values", "location", "rows", "bytes", "files", "as_of", "doubt", "properties",
+    "table_id", "sources", "made", "ended", "commit_seq",
+)  # fmt: skip
+
+
+def _insert_rows(
+    connection: sa.Connection,
+    table: Table,
+    written: Iterable[tuple[LivePartition, Proof]],
+    version: Version,
+    ended: int,
+) -> None:
+    common = (table.id, json.dumps(list(version.sources)), version.made, ended, version.commit_seq)
+    encoded = cache(json.JSONEncoder(ensure_ascii=False).encode)  # Partitions share most of their values.
+    warehouse = warehouse_of(connection)
+    written_rows = [
+        (
+            live.key, f"[{', '.join(map(encoded, live.values))}]",
+            live.location and stored_location(live.location, warehouse), live.rows, live.bytes, live.files,
+            proof.as_of, proof.doubt, live.properties, *common,
+        )
+        for live, proof in written
+    ]  # fmt: skip
+    insert_rows(connection, _INSERT, _WRITTEN, written_rows)
+
+
+def insert_files(
+    connection: sa.Connection, added: Mapping[bytes, Sequence[DataFile]], version: Version, *, base: bool
+) -> None:
+    """Inserts the files that a write added, by partition key."""
+    common = (base, version.made, schema.NEVER, version.commit_seq)
+    warehouse = warehouse_of(connection)
+    file_rows = [
+        (key, stored(file.path, warehouse), file.rows, file.bytes, *common)
+        for key, files in added.items()
+        for file in files
+    ]
+    columns = ("key", "path", "rows", "bytes", "base", "made", "ended", "commit_seq")
+    insert_rows(connection, _INSERT_FILES, columns, file_rows)
+
+
+def live_files(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bool, dict[bytes, list[DataFile]]]:
+    """Returns the files of these partitions, by whether an OVERWRITE added them, and by partition key."""
+    row = schema.files.c
+    by_origin: dict[bool, dict[bytes, list[DataFile]]] = {True: {}, False: {}}
+    warehouse = warehouse_of(connection)
+    for chunk in chunks(keys):
+        query = sa.select(row.key, row.path, row.rows, row.bytes, row.base).order_by(row.row_id)
+        for key, path, count, size, base in connection.execute(
+            query.where(row.key.in_(chunk), row.ended == schema.NEVER)
+        ):
+            by_origin[base].setdefault(key, []).append(DataFile(loaded(path, warehouse), count, size))
+    return by_origin
+
+
+def end_partitions(connection: sa.Connection, partitions: Sequence[LivePartition], made: int) -> None:
+    """Ends the rows of these partitions; their files stay as they are."""
+    end_rows(connection, schema.partitions, [live.row_id for live in partitions], made)
+
+
+def end_files(connection: sa.Connection, keys: Sequence[bytes], made: int) -> None:
+    """Ends all files of the partitions with these keys."""
+    row = schema.files
+    for chunk in chunks(keys):
+        connection.execute(sa.update(row).where(row.c.key.in_(chunk), row.c.ended == schema.NEVER).values(ended=made))

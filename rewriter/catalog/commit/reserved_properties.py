@@ -1,0 +1,54 @@
+"""Table properties with a meaning of their own, as in Spark and Hive.
+
+``comment`` is the table's comment, and not a property beside it. ``immutable`` is Hive's: INSERT INTO fills empty
+partitions and is refused where rows exist; OVERWRITE is not. The owner of a table, and its storage, belong in clauses
+of statements; as properties they are refused, as in Spark. Names are case-sensitive, as there.
+"""
+
+from __future__ import annotations
+
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.errors import AnalysisError
+
+COMMENT = "comment"
+IMMUTABLE = "immutable"
+
+#: Spark's reserved properties, and their replacements.
+_RESERVED = {
+    "collation": "Columns have no collations: compare the results of UPPER or LOWER.",
+    "external": "Write CREATE EXTERNAL TABLE … LOCATION, or LOCATION in CREATE TABLE.",
+    "is_managed_location": "Write LOCATION in CREATE TABLE if the catalog does not own the files.",
+    "location": "Write LOCATION in CREATE TABLE, or ALTER TABLE … SET LOCATION.",
+    "owner": "Tables have no owner; choose another name, such as 'team'.",
+    "provider": "Write USING or STORED AS in CREATE TABLE.",
+}
+
+
+def refuse_reserved(key: str) -> None:
+    """Raises ``AnalysisError`` UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY for a property that Spark reserves."""
+    if key in _RESERVED:
+        raise AnalysisError(
+            f"The property {key} is reserved.",
+            condition="UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY",
+            sqlstate="0A000",
+            object=key,
+            hint=_RESERVED[key],
+        )
+
+
+def is_immutable(table: Table) -> bool:
+    """Returns True if INSERT INTO may only fill empty partitions."""
+    return table.properties.get(IMMUTABLE, "").strip().lower() == "true"
+
+
+def not_empty(table: Table, values: PartitionValues) -> AnalysisError:
+    """The error for an INSERT INTO onto rows of an immutable table, in the partition of these values."""
+    name = partition_name(table.partition_columns, values)
+    subject = f"the partition {name} of the table {table.name}" if name else f"the table {table.name}"
+    return AnalysisError(
+        f"INSERT INTO cannot add rows to {subject}, which is immutable and has rows.",
+        condition="IMMUTABLE_TABLE",
+        object=table.name,
+        hint="INSERT OVERWRITE replaces the rows; ALTER TABLE … SET TBLPROPERTIES ('immutable' = 'false') allows more.",
+    )

@@ -1,0 +1,52 @@
+"""ANALYZE as part of a commit: the statistics of partitions change; their content and proofs do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.stored_timelines import end_rows
+from rewriter.catalog.model.changes import Counted, NoteStatistics
+from rewriter.catalog.model.stored_rows import properties_in
+from rewriter.catalog.reading.queries import chunks
+from rewriter.catalog.store import schema
+
+
+def note(context: CommitContext, change: NoteStatistics) -> None:
+    """Makes new versions of the partitions that still have the content that was counted.
+
+    Each keeps the number of the commit that wrote its content, and its proof. For facts, and for writers that do not
+    see this commit, nothing changes.
+    """
+    table = context.live_table(change.table)
+    counted = {partition.key: partition for partition in change.partitions}
+    row = schema.partitions
+    noted = 0
+    for keys in chunks(list(counted)):
+        query = sa.select(row).where(row.c.key.in_(keys), row.c.ended == schema.NEVER)
+        versions = [dict(version) for version in context.connection.execute(query).mappings()]
+        unchanged = [version for version in versions if version["commit_seq"] == counted[version["key"]].commit]
+        if unchanged:
+            made = context.write_id(table.id)
+            end_rows(context.connection, row, [version["row_id"] for version in unchanged], made)
+            context.connection.execute(
+                row.insert(), [_version(version, counted[version["key"]], made) for version in unchanged]
+            )
+            noted += len(unchanged)
+    context.log("ANALYZE", table, partitions=noted)
+
+
+def _version(before: Mapping[str, Any], counted: Counted, made: int) -> dict[str, Any]:
+    properties = {**properties_in(before["properties"], before["key"]), **counted.properties}
+    columns = {name: value for name, value in before.items() if name != "row_id"}
+    return {
+        **columns,
+        "rows": before["rows"] if counted.rows is None else counted.rows,
+        "properties": json.dumps(properties, ensure_ascii=False) if properties else None,
+        "made": made,
+        "ended": schema.NEVER,
+    }

@@ -1,0 +1,253 @@
+"""Stored timelines: ranges of ordinals, updated only around a change, and versioned like all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.prepared_statements import once
+from rewriter.catalog.store.schema import FRESH, INCOMPLETE, OUTDATED, RETIRED, UNPROVEN
+from rewriter.timeline import runs
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
+from rewriter.timeline.timeline import OrdinalRange
+
+STATES = (OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE)
+States = frozenset[int]
+ABSENT: States = frozenset()
+
+#: The live timelines of one (period, time dimension) by state.
+Lines = Mapping[int, RangesPartitionTimeline]
+
+
+@dataclass(frozen=True)
+class TimelineDifference:
+    """Consecutive ordinals of one timeline whose states were ``was`` and, after a rebuild, are ``now``.
+
+    ``period`` is the number of an update period, unless the stored row was damaged.
+    """
+
+    table: str
+    period: int
+    time_key: str
+    ordinals: OrdinalRange
+    was: States
+    now: States
+
+
+@dataclass
+class TimelineChange:
+    """The change of the timelines of one (table, period, time dimension) by one commit.
+
+    ``states`` maps single ordinals to their new states: one of ``STATES``, none of them, or both fresh and retired. All
+    other ordinals that are fresh or incomplete in the ranges of ``touched`` become outdated; then those that are
+    incomplete in the ranges of ``completed`` become fresh.
+    """
+
+    states: dict[int, States] = field(default_factory=dict)
+    touched: list[OrdinalRange] = field(default_factory=list)
+    completed: list[OrdinalRange] = field(default_factory=list)
+
+    def apply(self, lines: Lines) -> None:
+        """Applies the change to the timelines, given by state."""
+        for touched in self.touched:
+            _move(lines, touched, FRESH, OUTDATED)
+            _move(lines, touched, INCOMPLETE, OUTDATED)
+        for completed in self.completed:
+            _move(lines, completed, INCOMPLETE, FRESH)
+        for ordinals in ranges_of(self.states):
+            for line in lines.values():
+                line.drop_range(ordinals)
+        for state in STATES:
+            for ordinals in ranges_of(o for o, states in self.states.items() if state in states):
+                lines[state].add_range(ordinals)
+
+    def hull(self) -> OrdinalRange | None:
+        """Returns the least range that contains all changes; ``None`` if there is no change."""
+        ranges = (*self.touched, *self.completed)
+        starts = [*self.states, *(r.start for r in ranges)]
+        ends = [*(ordinal + 1 for ordinal in self.states), *(r.end for r in ranges)]
+        return OrdinalRange(min(starts), max(ends)) if starts else None
+
+
+def _move(lines: Lines, within: OrdinalRange, was: int, becomes: int) -> None:
+    """Replaces one state by another within a range."""
+    for ordinals in lines[was].covered(within):
+        lines[was].drop_range(ordinals)
+        lines[becomes].add_range(ordinals)
+
+
+def ranges_of(ordinals: Iterable[int]) -> list[OrdinalRange]:
+    """Returns the ordinals as sorted, maximal ranges. O(n log n)."""
+    return list(runs.ranges(*runs.of_ordinals(ordinals)))
+
+
+def change_timeline(
+    connection: sa.Connection,
+    table_id: int,
+    period: Period,
+    time_key: str,
+    change: TimelineChange,
+    write_id: Callable[[], int],
+    commit_seq: int,
+) -> None:
+    """Applies a change to the live ranges next to it. Calls ``write_id`` only if a row changes."""
+    hull = change.hull()
+    if hull is None:
+        return
+    row = schema.timeline_ranges
+    stored = connection.execute(
+        sa.select(row.c.row_id, row.c.state, row.c.start_ordinal, row.c.end_ordinal).where(
+            row.c.table_id == table_id,
+            row.c.ended == schema.NEVER,
+            row.c.period == int(period),
+            row.c.time_key == time_key,
+            row.c.end_ordinal >= hull.start,
+            row.c.start_ordinal <= hull.end,
+        )
+    ).all()
+    before = {(state, OrdinalRange(start, end)): row_id for row_id, state, start, end in stored}
+    lines: Lines = {state: RangesPartitionTimeline(r for kind, r in before if kind == state) for state in STATES}
+    change.apply(lines)
+    after = {(state, ordinals) for state, line in lines.items() for ordinals in line.ranges()}
+    ended_ids = [row_id for key, row_id in before.items() if key not in after]
+    added = sorted(after - before.keys())
+    if not ended_ids and not added:
+        return
+    made = write_id()
+    end_rows(connection, row, ended_ids, made)
+    _insert(connection, table_id, [(int(period), time_key, s, r.start, r.end) for s, r in added], made, commit_seq)
+
+
+def stored_lines(connection: sa.Connection | None, table_id: int, period: Period, time_key: str) -> Lines:
+    """Returns the live timelines of one (table, period, time dimension) by state; empty ones without a connection."""
+    lines = _empty()
+    if connection is not None:
+        row = schema.timeline_ranges.c
+        query = sa.select(row.state, row.start_ordinal, row.end_ordinal).where(
+            row.table_id == table_id,
+            row.ended == schema.NEVER,
+            row.period == int(period),
+            row.time_key == time_key,
+        )
+        for state, start, end in connection.execute(query):
+            lines[state].add_range(OrdinalRange(start, end))
+    return lines
+
+
+def replace_timelines(
+    connection: sa.Connection,
+    table: Table,
+    wanted: Mapping[tuple[int, str], Lines],
+    write_id: Callable[[], int],
+    commit_seq: int,
+) -> list[TimelineDifference]:
+    """Makes ``wanted``, by period and time dimension, all the live timelines of a table. Returns the differences.
+
+    Correct rows stay; all other rows end. Calls ``write_id`` only if a row changes.
+    """
+    comparison = compare_timelines(connection, table, wanted)
+    if comparison.wrong or comparison.missing:
+        made = write_id()
+        end_rows(connection, schema.timeline_ranges, comparison.wrong, made)
+        _insert(connection, table.id, sorted(comparison.missing), made, commit_seq)
+    return comparison.differences
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of stored timelines with the requested ones: the ids of wrong rows, the missing rows, each of
+    (period, time dimension, state, start, end), and the resulting differences.
+    """
+
+    wrong: list[int]
+    missing: set[tuple[int, str, int, int, int]]
+    differences: list[TimelineDifference]
+
+
+def compare_timelines(connection: sa.Connection, table: Table, wanted: Mapping[tuple[int, str], Lines]) -> Comparison:
+    """Compares all the live timelines of a table with ``wanted``, by period and time dimension. One statement."""
+    row = schema.timeline_ranges
+    columns = (row.c.row_id, row.c.period, row.c.time_key, row.c.state, row.c.start_ordinal, row.c.end_ordinal)
+    stored = connection.execute(sa.select(*columns).where(row.c.table_id == table.id, row.c.ended == schema.NEVER))
+    missing = {
+        (*key, state, ordinals.start, ordinals.end)
+        for key, lines in wanted.items()
+        for state, line in lines.items()
+        for ordinals in line.ranges()
+    }
+    before: dict[tuple[int, str], Lines] = {}
+    wrong: list[int] = []
+    for row_id, period, time_key, state, start, end in stored:
+        if state in STATES and start < end:
+            before.setdefault((period, time_key), _empty())[state].add_range(OrdinalRange(start, end))
+        if (period, time_key, state, start, end) in missing:
+            missing.remove((period, time_key, state, start, end))
+        else:
+            wrong.append(row_id)
+    differences = [
+        TimelineDifference(table.name, *key, ordinals, was, now)
+        for key in sorted({*before, *wanted}, reverse=True)
+        for ordinals, was, now in _differences(before.get(key, _empty()), wanted.get(key, _empty()))
+    ]
+    return Comparison(wrong, missing, differences)
+
+
+def _empty() -> Lines:
+    return {state: RangesPartitionTimeline() for state in STATES}
+
+
+def _differences(before: Lines, after: Lines) -> Iterator[tuple[OrdinalRange, States, States]]:
+    """Yields the differences between two sets of timelines, as maximal ranges in order. O(r log r)."""
+    all_lines = (*before.values(), *after.values())
+    edges = sorted(
+        {edge for line in all_lines for ordinals in line.ranges() for edge in (ordinals.start, ordinals.end)}
+    )
+    for start, end in pairwise(edges):
+        was, now = (frozenset(s for s, line in lines.items() if line.exists(start)) for lines in (before, after))
+        if was != now:
+            yield OrdinalRange(start, end), was, now
+
+
+def _insert(
+    connection: sa.Connection,
+    table_id: int,
+    new: Sequence[tuple[int, str, int, int, int]],
+    made: int,
+    commit_seq: int,
+) -> None:
+    """Inserts rows, each of (period, time dimension, state, start, end)."""
+    names = ("period", "time_key", "state", "start_ordinal", "end_ordinal")
+    common = {"table_id": table_id, "made": made, "ended": schema.NEVER, "commit_seq": commit_seq}
+    if new:
+        connection.execute(
+            schema.timeline_ranges.insert(), [{**common, **dict(zip(names, values, strict=True))} for values in new]
+        )
+
+
+def end_timelines(connection: sa.Connection, table_id: int, write_id: int) -> None:
+    """Ends all live timelines of a table."""
+    row = schema.timeline_ranges
+    connection.execute(
+        sa.update(row).where(row.c.table_id == table_id, row.c.ended == schema.NEVER).values(ended=write_id)
+    )
+
+
+def end_rows(connection: sa.Connection, table: sa.Table, row_ids: Sequence[int], write_id: int) -> None:
+    """Marks rows as ended. One prepared statement, run once for each row."""
+    if row_ids:
+        statement = _end_row(connection.dialect, table)
+        parameters = [statement.given({"gone": row_id, "by": write_id}) for row_id in row_ids]
+        connection.exec_driver_sql(statement.text, cast(Any, parameters))
+
+
+@once
+def _end_row(table: sa.Table) -> sa.Update:
+    gone, by = (sa.bindparam(name, 0, sa.BigInteger) for name in ("gone", "by"))
+    return sa.update(table).where(table.c.row_id == gone).values(ended=by)

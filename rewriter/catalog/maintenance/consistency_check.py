@@ -1,0 +1,345 @@
+"""``rewriter catalog check``: the invariants between the rows of a catalog, checked row by row.
+
+All reads see one state of the database. Nothing is written, and concurrent writers do not wait. The check reads every
+row, rebuilds every timeline, and checks every file that readers see on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import NoneType
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.fact_timelines import FactWork
+from rewriter.catalog.commit.stored_timelines import TimelineDifference
+from rewriter.catalog.facts.time_binding import bind
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.maintenance import file_garbage
+from rewriter.catalog.maintenance.check_partitions import check_table
+from rewriter.catalog.model.json_codec import decoded
+from rewriter.catalog.model.objects import Cube, Namespace
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
+from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_rows import check_types, ids_in, properties_in, values_in
+from rewriter.catalog.reading import queries
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.backend import warehouse_of
+from rewriter.catalog.store.database import Database
+from rewriter.errors import Error
+from rewriter.timeline.periods import UpdatePeriod
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem: the object that it concerns, and a sentence."""
+
+    object: str
+    problem: str
+
+
+def findings(database: Database) -> Iterator[Finding]:
+    """Yields all problems of a catalog; nothing for a correct one. O(rows and files)."""
+    with database.read() as connection:
+        snapshot = Snapshot.on(database, connection)
+        names = _names(connection)
+        for part in (_counters, _transactions, _log):
+            yield from (Finding("catalog", problem) for problem in part(connection))
+        yield from _write_ids(connection, names)
+        broken = list(_definitions(connection))
+        yield from broken
+        for table, column in (
+            (schema.objects, schema.objects.c.object_id),
+            (schema.partitions, schema.partitions.c.table_id),
+            (schema.timeline_ranges, schema.timeline_ranges.c.table_id),
+        ):
+            yield from _versions(connection, table, column, names)
+        yield from _claims(connection, names)
+        widths = (
+            {}
+            if broken
+            else {
+                known_table.table.id: len(known_table.table.partition_columns)
+                for known_table in file_garbage.tables(connection)
+            }
+        )
+        unreadable = list(_unreadable(connection, names, widths))
+        yield from unreadable
+        if broken or unreadable:
+            return  # Tables that cannot be read cannot be checked further.
+        yield from _objects(connection, snapshot)
+        known_tables = file_garbage.tables(connection)
+        yield from _keys(connection, {prefix(known_table.table.id) for known_table in known_tables})
+        for known_table in known_tables:
+            for object_name, problem in check_table(connection, known_table):
+                yield Finding(object_name, problem)
+        yield from _same_paths(connection)
+        yield from _timelines(database, connection, snapshot, names)
+
+
+def _unreadable(connection: sa.Connection, names: dict[int, str], widths: dict[int, int]) -> Iterator[Finding]:
+    """Checks the types and the JSON texts in the rows of partitions, timelines and files.
+
+    ``widths`` are the numbers of partition columns of tables.
+    """
+    row = schema.partitions.c
+    columns = (row.table_id, row.key, row.partition_values, row.location, row.rows, row.bytes, row.files)
+    query = sa.select(*columns, row.properties, row.sources, row.doubt)
+    for table, key, values, location, count, size, files, properties, sources, doubt in connection.execute(query):
+        name = names.get(table, f"id {table}")
+        try:
+            if len(values_in(values, name)) != widths.get(table, len(values_in(values, name))):
+                raise ValueError(f"it does not have {widths[table]} values")
+            properties_in(properties, name)
+            ids_in(sources, name)
+            check_types((location, doubt), str, NoneType)
+            check_types((size, files), int)
+            check_types((count,), int, NoneType)
+            check_types((key,), bytes)
+        except (Error, ValueError) as error:
+            yield Finding(name, f"a row of its partitions cannot be read: {error}")
+    line = schema.timeline_ranges.c
+    for table, start, end in connection.execute(sa.select(line.table_id, line.start_ordinal, line.end_ordinal)):
+        if not (isinstance(start, int) and isinstance(end, int)):
+            yield Finding(names.get(table, f"id {table}"), f"{start!r} to {end!r} is not a valid range of a timeline")
+    file = schema.files.c
+    for path, count, size in connection.execute(sa.select(file.path, file.rows, file.bytes)):
+        if not (isinstance(path, str) and isinstance(size, int) and isinstance(count, int | None)):
+            yield Finding("catalog", f"a row of files cannot be read: {path!r}")
+
+
+def _names(connection: sa.Connection) -> dict[int, str]:
+    """Returns the last name of every object that ever existed, by its id."""
+    row = schema.objects.c
+    rows = connection.execute(sa.select(row.object_id, row.name).order_by(row.row_id))
+    return {row.object_id: row.name for row in rows}
+
+
+def _counters(connection: sa.Connection) -> Iterator[str]:
+    """Checks that counters are not behind the numbers in use, and that commits and events have no gap."""
+    counter = schema.counters.c
+    values = {row.name: row.value for row in connection.execute(sa.select(counter.name, counter.value))}
+    used = {
+        "transaction": (schema.transactions.c.transaction_id,),
+        "object": (schema.objects.c.object_id, schema.write_ids.c.object_id),
+        "commit": (schema.transactions.c.commit_seq,),
+        "event": (schema.events.c.event_seq,),
+    }
+    for name, columns in used.items():
+        newest = max(connection.execute(sa.select(sa.func.max(column))).scalar() or 0 for column in columns)
+        if name not in values:
+            yield f"the counter {name} is missing"
+        elif values[name] < newest:
+            yield f"the counter {name} is {values[name]}, but {newest} is already in use"
+        elif name == "commit" and values[name] > newest:
+            yield f"the counter commit is {values[name]}, but the newest commit is {newest}"
+        elif name == "event" and newest and values[name] > newest:
+            yield f"the counter event is {values[name]}, but the newest event is {newest}"
+    if values.get("vacuumed", 0) > values.get("commit", 0):
+        yield f"VACUUM has removed files up to commit {values['vacuumed']}, which does not exist yet"
+
+
+def _transactions(connection: sa.Connection) -> Iterator[str]:
+    """Checks that exactly the committed transactions have a commit number, each its own, without a gap."""
+    row = schema.transactions.c
+    wrong = sa.or_(
+        row.state.not_in(("open", "committed", "aborted")),
+        sa.and_(row.state == "committed", row.commit_seq.is_(None)),
+        sa.and_(row.state != "committed", row.commit_seq.is_not(None)),
+    )
+    for number, state, commit in connection.execute(
+        sa.select(row.transaction_id, row.state, row.commit_seq).where(wrong)
+    ):
+        yield f"transaction {number} is {state}, and its commit number is {commit}"
+    counted = sa.select(
+        sa.func.count(row.commit_seq), sa.func.count(sa.distinct(row.commit_seq)), sa.func.max(row.commit_seq)
+    )
+    numbered, different, newest = connection.execute(counted).one()
+    if numbered != different:
+        yield f"{numbered - different} transactions share a commit number with another one"
+    if different != (newest or 0):
+        yield f"only {different} of the commits up to {newest} have a transaction"
+
+
+def _log(connection: sa.Connection) -> Iterator[str]:
+    """Checks that events are numbered without a gap, belong to committed transactions, and close each commit once."""
+    row, transaction = schema.events.c, schema.transactions.c
+    oldest, newest, count = connection.execute(
+        sa.select(sa.func.min(row.event_seq), sa.func.max(row.event_seq), sa.func.count())
+    ).one()
+    if count and newest - oldest + 1 != count:
+        yield f"the log has {count} events between {oldest} and {newest}: some are missing"
+    stray = (
+        sa.select(row.event_seq, row.commit_seq)
+        .join_from(schema.events, schema.transactions, transaction.transaction_id == row.transaction_id, isouter=True)
+        .where(transaction.commit_seq.is_distinct_from(row.commit_seq))
+        .order_by(row.event_seq)
+    )
+    for number, commit in connection.execute(stray):
+        yield f"event {number} belongs to commit {commit}, which is not the commit of its transaction"
+    closing = sa.select(row.commit_seq).where(row.kind == "COMMIT").order_by(row.commit_seq)
+    commits = list(connection.execute(closing).scalars())
+    if commits and commits != list(range(commits[0], commits[-1] + 1)):
+        yield f"the log does not have exactly one end event for each commit from {commits[0]} to {commits[-1]}"
+
+
+def _write_ids(connection: sa.Connection, names: dict[int, str]) -> Iterator[Finding]:
+    """Checks that a transaction holds each write id, with its commit number, and that an object's ids have no gap."""
+    id_row, transaction = schema.write_ids.c, schema.transactions.c
+    wrong = (
+        sa.select(id_row.object_id, id_row.write_id, id_row.commit_seq, transaction.commit_seq)
+        .join_from(
+            schema.write_ids, schema.transactions, transaction.transaction_id == id_row.transaction_id, isouter=True
+        )
+        .where(sa.or_(transaction.state.is_(None), transaction.commit_seq.is_distinct_from(id_row.commit_seq)))
+    )
+    for object_id, write_id, commit, made in connection.execute(wrong):
+        yield Finding(
+            _name(names, object_id),
+            f"the write id {write_id} belongs to commit {commit}, but its transaction to {made}",
+        )
+    newest = sa.func.max(id_row.write_id)
+    gaps = (
+        sa.select(id_row.object_id, newest, sa.func.count())
+        .group_by(id_row.object_id)
+        .having(newest != sa.func.count())
+    )
+    for object_id, last, count in connection.execute(gaps):
+        yield Finding(_name(names, object_id), f"it has {count} write ids, but the newest is {last}")
+    of_nothing = sa.select(id_row.object_id).where(id_row.commit_seq.is_not(None)).distinct()
+    for object_id in connection.execute(of_nothing).scalars():
+        if object_id not in names:
+            yield Finding(_name(names, object_id), "it has committed write ids, but no object has this id")
+
+
+def _versions(
+    connection: sa.Connection, table: sa.Table, column: sa.Column[int], names: dict[int, str]
+) -> Iterator[Finding]:
+    """Checks that commits made and ended the rows, in this order, and that the rows name them."""
+    row, maker, ender = table.c, schema.write_ids.alias("maker"), schema.write_ids.alias("ender")
+    wrong_commit = row.commit_seq > maker.c.commit_seq if "as_of" in row else row.commit_seq != maker.c.commit_seq
+    wrong = [
+        maker.c.commit_seq.is_(None),
+        sa.and_(row.ended != schema.NEVER, ender.c.commit_seq.is_(None)),
+        ender.c.commit_seq < maker.c.commit_seq,
+        wrong_commit,
+    ]
+    if "as_of" in row:
+        wrong.append(row.as_of > maker.c.commit_seq)
+    query = (
+        sa.select(row.row_id, column, row.made, row.ended)
+        .join_from(table, maker, sa.and_(maker.c.object_id == column, maker.c.write_id == row.made), isouter=True)
+        .join(ender, sa.and_(ender.c.object_id == column, ender.c.write_id == row.ended), isouter=True)
+        .where(sa.or_(*wrong))
+        .order_by(row.row_id)
+    )
+    for row_id, object_id, made, ended in connection.execute(query):
+        end = "" if ended == schema.NEVER else f" and ended by {ended}"
+        yield Finding(
+            _name(names, object_id),
+            f"row {row_id} of {table.name}, made by write id {made}{end}, does not match any commit",
+        )
+    for object_id in connection.execute(sa.select(column).distinct()).scalars():
+        if object_id not in names:
+            yield Finding(_name(names, object_id), f"it has rows in {table.name}, but no object has this id")
+
+
+def _claims(connection: sa.Connection, names: dict[int, str]) -> Iterator[Finding]:
+    row, counter = schema.claimed_ranges.c, schema.counters.c
+    newest = sa.select(counter.value).where(counter.name == "commit").scalar_subquery()
+    wrong = sa.or_(row.commit_seq > newest, row.start_key >= row.end_key)
+    for row_id, table_id in connection.execute(sa.select(row.row_id, row.table_id).where(wrong)):
+        yield Finding(
+            _name(names, table_id), f"row {row_id} of claimed_ranges belongs to no commit, or its range is empty"
+        )
+    for table_id in connection.execute(sa.select(row.table_id).distinct()).scalars():
+        if table_id not in names:
+            yield Finding(_name(names, table_id), "it has rows in claimed_ranges, but no object has this id")
+
+
+def _definitions(connection: sa.Connection) -> Iterator[Finding]:
+    row = schema.objects.c
+    for row_id, *definition in connection.execute(
+        sa.select(row.row_id, row.kind, row.object_id, row.name, row.definition)
+    ):
+        try:
+            decoded(*definition, warehouse_of(connection))
+        except Exception as error:  # Any error that a damaged text may cause.
+            yield Finding(definition[2], f"row {row_id} of objects cannot be read: {type(error).__name__}: {error}")
+
+
+def _objects(connection: sa.Connection, snapshot: Snapshot) -> Iterator[Finding]:
+    """Checks that each name and each id has one live object, in an existing database."""
+    row = schema.objects.c
+    for column, noun in ((row.name_key, "name"), (row.object_id, "id")):
+        query = sa.select(sa.func.min(row.name), sa.func.count()).where(row.ended == schema.NEVER)
+        for name, count in connection.execute(query.group_by(column).having(sa.func.count() > 1)):
+            yield Finding(name, f"{count} live objects have the same {noun}")
+    objects = [object_ for object_, _ in queries.objects(connection, snapshot.sequence)]
+    databases = {object_.name for object_ in objects if isinstance(object_, Namespace)} | {DEFAULT_DATABASE}
+    for object_ in objects:
+        if not isinstance(object_, Namespace) and database_of(object_.name) not in databases:
+            yield Finding(object_.name, f"there is no database '{database_of(object_.name)}'")
+
+
+def _keys(connection: sa.Connection, prefixes: set[bytes]) -> Iterator[Finding]:
+    """Checks the rows without an id of their table: each key begins with the prefix of a table."""
+    for table, key in (
+        (schema.files, schema.files.c.key),
+        (schema.partition_fields, schema.partition_fields.c.place),
+        (schema.partition_fields, schema.partition_fields.c.key),
+    ):
+        begun = sa.func.substr(key, 1, 9)
+        for head, count in connection.execute(sa.select(begun, sa.func.count()).group_by(begun)):
+            if bytes(head) not in prefixes:
+                yield Finding("catalog", f"{count} rows of {table.name} belong to no table ({bytes(head).hex()})")
+
+
+def _same_paths(connection: sa.Connection) -> Iterator[Finding]:
+    row = schema.files.c
+    query = sa.select(row.path, sa.func.count()).where(row.ended == schema.NEVER).group_by(row.path)
+    for path, count in connection.execute(query.having(sa.func.count() > 1).order_by(row.path)):
+        path_text = loaded(path, warehouse_of(connection))
+        yield Finding(path_text, f"{count} live rows name this file: its rows are counted more than once")
+
+
+def _timelines(
+    database: Database, connection: sa.Connection, snapshot: Snapshot, names: dict[int, str]
+) -> Iterator[Finding]:
+    """Checks that stored timelines follow from the committed partitions, and that only tables of facts have any."""
+    context = CommitContext(database, connection, 0, snapshot, {}, frozenset(), snapshot.sequence + 1)
+    bound: set[int] = set()
+    for fact, made_by in context.live_facts():
+        if not isinstance(context.live_object(fact.cube), Cube):
+            yield Finding(fact.name, f"there is no cube '{fact.cube}'")
+        try:
+            bindings = bind(fact, context.live_object)
+            bound.update(binding.table.id for binding in bindings)
+            for difference in FactWork(context, bindings, made_by).compare():
+                yield Finding(difference.table, _difference(difference))
+        except Error as error:
+            yield Finding(fact.name, f"its timelines cannot be built: {error.message}")
+    row = schema.timeline_ranges.c
+    for table_id in connection.execute(sa.select(row.table_id).where(row.ended == schema.NEVER).distinct()).scalars():
+        if table_id not in bound:
+            yield Finding(_name(names, table_id), "it has timelines, but belongs to no fact")
+
+
+def _difference(difference: TimelineDifference) -> str:
+    period = UpdatePeriod(difference.period).name if difference.period in list(UpdatePeriod) else difference.period
+    stored, rebuilt = (
+        ", ".join(schema.STATE_NAMES[state] for state in sorted(states)) or "absent"
+        for states in (difference.was, difference.now)
+    )
+    ordinals = difference.ordinals
+    return (
+        f"the timeline {period} of {difference.time_key} says {stored} for the ordinals {ordinals.start} to "
+        f"{ordinals.end - 1}, but the partitions give {rebuilt}"
+    )
+
+
+def _name(names: dict[int, str], object_id: int) -> str:
+    return names.get(object_id, f"id {object_id}")

@@ -1,0 +1,241 @@
+"""VACUUM's part in the catalog: the files that are no longer needed, and the end of their rows.
+
+It takes three short steps, so that a process killed between them never makes a reader miss a file. First, the files are
+chosen in one state of the database. Second, one commit number declares them removed; a reader of an older state gets an
+error instead of a file. Third, after the files are removed, their rows are deleted. Rows of partitions stay, because
+timelines and conflicts are judged by them. ``leases`` proves that no live reader needs one of the files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit.transaction import abort_dead
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.model.json_codec import decoded
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Namespace, Table
+from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.reading.queries import chunks
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.backend import warehouse_of
+from rewriter.catalog.store.database import Database
+from rewriter.catalog.store.leases import EXPIRY_SECONDS
+from rewriter.catalog.store.server_clock import NOW
+
+#: A write into a table: (table's id, write id).
+Write = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """The last version of a table; ``dropped`` is the commit that dropped it, ``None`` for a live table."""
+
+    table: Table
+    dropped: int | None
+
+
+@dataclass(frozen=True)
+class Unneeded:
+    """A file that no reader needs; ``rows`` are the catalog's rows of it, all ended, the last one by ``commit``."""
+
+    table: Table
+    path: str
+    bytes: int
+    commit: int
+    rows: tuple[int, ...]
+    dropped: bool
+
+
+def tables(connection: sa.Connection) -> list[StoredTable]:
+    """Returns all tables that ever existed, in order of their ids. O(versions of tables)."""
+    row, ender = schema.objects.c, schema.write_ids.c
+    query = (
+        sa.select(row.kind, row.object_id, row.name, row.definition, row.ended, ender.commit_seq)
+        .join_from(
+            schema.objects,
+            schema.write_ids,
+            sa.and_(ender.object_id == row.object_id, ender.write_id == row.ended),
+            isouter=True,
+        )
+        .where(row.kind == "table")
+        .order_by(row.object_id, row.row_id)
+    )
+    by_id: dict[int, StoredTable] = {}
+    warehouse = warehouse_of(connection)
+    for *definition, ended, commit in connection.execute(query):
+        table = decoded(*definition, warehouse)
+        assert isinstance(table, Table)
+        by_id[table.id] = StoredTable(table, None if ended == schema.NEVER else commit)
+    return list(by_id.values())
+
+
+def table_ids(connection: sa.Connection) -> set[int]:
+    """Returns the ids of all tables that ever existed."""
+    row = schema.objects.c
+    return set(connection.execute(sa.select(row.object_id).where(row.kind == "table").distinct()).scalars())
+
+
+def database_locations(connection: sa.Connection) -> list[str]:
+    """Returns the own directories of all databases that ever existed."""
+    row = schema.objects.c
+    query = sa.select(row.kind, row.object_id, row.name, row.definition).where(row.kind == "database")
+    databases = (decoded(*definition, warehouse_of(connection)) for definition in connection.execute(query))
+    return sorted(
+        {
+            database.location
+            for database in databases
+            if isinstance(database, Namespace) and database.location is not None
+        }
+    )
+
+
+def ended_writes(connection: sa.Connection, writes: Collection[Write]) -> set[Write]:
+    """Returns those of this catalog's writes whose transaction has ended: their directories get no more files.
+
+    A write of another catalog under the same number is not among them (``foreign_writes``).
+    """
+    write_id, transaction = schema.write_ids.c, schema.transactions.c
+    ended: set[Write] = set()
+    for chunk in chunks(sorted({table_id for table_id, _ in writes})):
+        query = (
+            sa.select(write_id.object_id, write_id.write_id)
+            .join_from(schema.write_ids, schema.transactions, transaction.transaction_id == write_id.transaction_id)
+            .where(write_id.object_id.in_(chunk), transaction.state.in_(("committed", "aborted")))
+        )
+        ended.update((table_id, write_id) for table_id, write_id in connection.execute(query))
+    return (ended & set(writes)) - foreign_writes(connection)
+
+
+def foreign_writes(connection: sa.Connection) -> set[Write]:
+    """Returns the writes whose directories another catalog made, even if this one has given the same numbers."""
+    row = schema.foreign_writes.c
+    return {(table_id, write_id) for table_id, write_id in connection.execute(sa.select(row.object_id, row.write_id))}
+
+
+def given_writes(connection: sa.Connection) -> set[Write]:
+    """Returns all writes whose numbers this catalog gave, and which no other catalog made."""
+    row = schema.write_ids.c
+    rows = connection.execute(sa.select(row.object_id, row.write_id))
+    return {(table_id, write_id) for table_id, write_id in rows} - foreign_writes(connection)
+
+
+def named_paths(connection: sa.Connection, paths: Collection[str]) -> set[str]:
+    """Returns those of the paths that a row of any table and version names. Reads the paths of all files."""
+    path_set = set(paths)
+    return {path for path in _all_paths(connection) if path in path_set} if path_set else set()
+
+
+def named_below(connection: sa.Connection, directories: Collection[str]) -> set[str]:
+    """Returns those of the directories, or links to some, below which a row names a file. Reads all files' paths."""
+    stems = {f"{directory}/": directory for directory in directories}
+    paths = _all_paths(connection) if stems else ()
+    return {directory for path in paths for stem, directory in stems.items() if path.startswith(stem)}
+
+
+def horizon(connection: sa.Connection, retained_seconds: float) -> int:
+    """Returns the newest commit whose replaced files are no longer needed.
+
+    It and all commits before it are older than the retention, and no open transaction and no lease needs a state before
+    it. Three statements.
+    """
+    transaction, lease, counter = schema.transactions.c, schema.leases.c, schema.counters.c
+    newest = sa.select(counter.value).where(counter.name == "commit")
+    young = sa.select(sa.func.min(transaction.commit_seq) - 1).where(
+        transaction.state == "committed", transaction.heartbeat_at > NOW - retained_seconds
+    )
+    writing = sa.select(sa.func.min(transaction.snapshot_seq)).where(transaction.state == "open")
+    leased = sa.select(sa.func.min(lease.commit_seq)).where(lease.renewed_at > NOW - EXPIRY_SECONDS)
+    limits = [connection.execute(query).scalar() for query in (newest, young, writing, leased)]
+    return min(int(limit) for limit in limits if limit is not None)
+
+
+def unneeded(
+    connection: sa.Connection, tables: Sequence[StoredTable], limit: int, only: int | None = None
+) -> list[Unneeded]:
+    """Returns the files all of whose rows were ended, or whose table was dropped, by a commit up to ``limit``.
+
+    ``only`` restricts them to the files that the table of that id ever had. ``tables`` are all tables: a file that
+    another partition or table has now, after RENAME or EXCHANGE, is needed. Reads the ended rows of all files and, if
+    there are any, the paths of all files.
+    """
+    rows_by_path: dict[str, list[tuple[StoredTable, int, int, int]]] = {}
+    for known_table in tables:
+        for row_id, path, size, commit in _ended_rows(connection, known_table, limit):
+            rows_by_path.setdefault(path, []).append((known_table, row_id, size, commit))
+    if not rows_by_path:
+        return []
+    named = Counter(path for path in _all_paths(connection) if path in rows_by_path)
+    return [
+        Unneeded(
+            last.table,
+            path,
+            size,
+            max(commit for *_, commit in rows),
+            tuple(row_id for _, row_id, _, _ in rows),
+            last.dropped is not None,
+        )
+        for path, rows in sorted(rows_by_path.items())
+        if named[path] == len(rows) and only in (None, *(owner.table.id for owner, _, _, _ in rows))
+        for last, _, size, _ in rows[-1:]
+    ]
+
+
+def declare_removed(
+    database: Database, chosen: Sequence[Unneeded], retained_seconds: float, timeout_seconds: float
+) -> list[Unneeded]:
+    """Declares these files removed, except those that are needed by now, and returns them. One transaction.
+
+    Also aborts dead transactions and removes dead leases.
+    """
+    counter, lease = schema.counters, schema.leases
+    with database.write() as connection:
+        abort_dead(connection, timeout_seconds)
+        connection.execute(sa.delete(lease).where(lease.c.renewed_at <= NOW - EXPIRY_SECONDS))
+        limit = horizon(connection, retained_seconds)
+        given_up = [file for file in chosen if file.commit <= limit]
+        newest = max((file.commit for file in given_up), default=0)
+        is_older = sa.and_(counter.c.name == "vacuumed", counter.c.value < newest)
+        connection.execute(sa.update(counter).where(is_older).values(value=newest))
+    return given_up
+
+
+def forget(database: Database, removed: Iterable[Unneeded]) -> None:
+    """Deletes the rows of removed files. One short transaction for each ten thousand."""
+    row = schema.files
+    for chunk in chunks([row_id for file in removed for row_id in file.rows], 10_000):
+        with database.write() as connection:
+            for ids in chunks(chunk):
+                connection.execute(sa.delete(row).where(row.c.row_id.in_(ids)))
+
+
+def _ended_rows(connection: sa.Connection, table_row: StoredTable, limit: int) -> Iterator[tuple[int, str, int, int]]:
+    """Yields row id, path, bytes and ending commit of the ended rows of a table."""
+    row, ender, keys = schema.files.c, schema.write_ids.c, KeyRange.of_prefix(prefix(table_row.table.id))
+    in_table = (row.key >= keys.start, row.key < keys.end)
+    warehouse = warehouse_of(connection)
+    if table_row.dropped is not None and table_row.dropped <= limit:
+        for row_id, path, size in connection.execute(sa.select(row.row_id, row.path, row.bytes).where(*in_table)):
+            yield row_id, loaded(path, warehouse), size, table_row.dropped
+        return
+    query = (
+        sa.select(row.row_id, row.path, row.bytes, ender.commit_seq)
+        .join_from(
+            schema.files,
+            schema.write_ids,
+            sa.and_(ender.object_id == table_row.table.id, ender.write_id == row.ended),
+        )
+        .where(*in_table, row.ended < schema.NEVER, ender.commit_seq <= limit)
+    )
+    for row_id, path, size, commit in connection.execute(query):
+        yield row_id, loaded(path, warehouse), size, commit
+
+
+def _all_paths(connection: sa.Connection) -> Iterator[str]:
+    with connection.execute(sa.select(schema.files.c.path).execution_options(yield_per=10_000)) as result:
+        warehouse = warehouse_of(connection)
+        yield from (loaded(path, warehouse) for path in result.scalars())

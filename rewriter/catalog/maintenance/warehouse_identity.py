@@ -1,0 +1,421 @@
+"""The identity of a warehouse, which shows that a directory and a catalog belong together.
+
+The directory has its identity in a small file, and the catalog repeats it. A new identity is set in an order in which
+any process can finish the work of a killed one: first the catalog notes the coming identity, then the file gets it,
+then the catalog.
+
+A copy of the directory has the same identity. The catalog also stores where the directory was: a moved directory is no
+longer there, a copied one is. A copy may be read. It cannot be written before ``adopt`` made it a warehouse of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from rewriter.catalog.maintenance.file_garbage import tables
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL
+from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.database import Database
+from rewriter.errors import OperationalError
+
+#: The file in a warehouse directory that contains its identity.
+IDENTITY_FILE = "warehouse.json"
+#: The catalog's file in the warehouse directory.
+FILE_NAME = "catalog.db"
+
+#: Files of file systems and desktops that may lie in an empty directory.
+_NO_CONTENT = re.compile(r"\..*|lost\+found")
+_OF_A_TABLE = re.compile(r".+-([0-9]+)", re.DOTALL)
+_OF_A_WRITE = re.compile(rf"{WRITE_ID_LEVEL}=([0-9]+)(?:\.[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The identities of a directory: the current one, and earlier ones of it or of the directory it was copied from."""
+
+    identity: str
+    formerly: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All identities that a dump of this warehouse may have."""
+        return (self.identity, *self.formerly)
+
+
+@dataclass(frozen=True)
+class WarehouseLocation:
+    """The location of a warehouse directory, as far as it can be known on this host."""
+
+    place: str
+    device: str
+    inode: str
+    host: str
+
+    @classmethod
+    def of(cls, warehouse: Path) -> WarehouseLocation:
+        """Returns the place of a directory with an identity file."""
+        status = os.stat(warehouse / IDENTITY_FILE)
+        return cls(os.path.realpath(warehouse), str(status.st_dev), str(status.st_ino), socket.gethostname())
+
+    def is_same(self, other: WarehouseLocation) -> bool:
+        """Returns True if both are one directory.
+
+        Numbers of devices differ between hosts and mounts, paths between containers, numbers of files after a restore
+        to the same path.
+        """
+        if self.inode == other.inode and (self.device == other.device or self.place == other.place):
+            return True
+        return self.place == other.place and self.host == other.host
+
+
+@dataclass(frozen=True)
+class WriteDirectory:
+    """The directory of a write below the warehouse, and the ids of table and write in its name."""
+
+    path: str
+    table_id: int
+    write_id: int
+
+
+@dataclass(frozen=True)
+class _Row:
+    identity: str | None
+    next_identity: str | None
+    place: WarehouseLocation | None
+
+
+def read_identity(warehouse: Path) -> Identity | None:
+    """Returns the directory's identity; ``None`` if it has no such file.
+
+    Raises ``OperationalError`` NOT_A_WAREHOUSE if the file is damaged, CATALOG_UNAVAILABLE if it cannot be read.
+    """
+    path = warehouse / IDENTITY_FILE
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return Identity(str(data["identity"]), tuple(map(str, data["formerly"])))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError) as error:
+        raise OperationalError(
+            f"the file {path} does not contain the identity of a warehouse",
+            condition="NOT_A_WAREHOUSE",
+            object=str(path),
+            hint="remove it and run `rewriter catalog adopt`, if the catalog belongs to this directory",
+        ) from error
+    except OSError as error:
+        raise OperationalError(
+            f"the file {path} cannot be read: {error.strerror}",
+            condition="CATALOG_UNAVAILABLE",
+            object=str(path),
+            hint="check that this user can read the directory and all its files",
+        ) from error
+
+
+def write_directories(warehouse: Path) -> Iterator[WriteDirectory]:
+    """Yields the directories below the warehouse whose names are those of writes, by any catalog.
+
+    Does not follow links. Lists the directories of all tables.
+    """
+    roots = [str(warehouse), *(path for path in _folders(str(warehouse)) if path.endswith(".db"))]
+    for table in (path for root in roots for path in _folders(root)):
+        of_table = _OF_A_TABLE.fullmatch(os.path.basename(table))
+        for path in _folders(table) if of_table else ():
+            of_write = _OF_A_WRITE.fullmatch(os.path.basename(path))
+            if of_table and of_write:
+                yield WriteDirectory(path, int(of_table[1]), int(of_write[1]))
+
+
+def check_blank(warehouse: Path, catalog_place: str) -> None:
+    """Raises unless a directory without a catalog may become a warehouse: it does not exist, or is empty.
+
+    Raises ``OperationalError`` CATALOG_MISSING if it is a warehouse, NOT_A_WAREHOUSE if it has other content,
+    CATALOG_UNAVAILABLE if it cannot be listed or is not a directory. ``catalog_place`` names the empty catalog.
+    """
+    try:
+        names = os.listdir(warehouse)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise OperationalError(
+            f"the warehouse {warehouse} cannot be read: {error.strerror}",
+            condition="CATALOG_UNAVAILABLE",
+            object=str(warehouse),
+            hint="name a directory that exists or can be created",
+        ) from error
+    if read_identity(warehouse) is not None or next(write_directories(warehouse), None) is not None:
+        raise missing(warehouse, catalog_place)
+    ours = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
+    foreign_names = sorted(name for name in names if name not in ours and not _NO_CONTENT.fullmatch(name))
+    if foreign_names:
+        raise OperationalError(
+            f"the directory {warehouse} is not a warehouse, and contains other files ({_some(foreign_names)})",
+            condition="NOT_A_WAREHOUSE",
+            object=str(warehouse),
+            hint="name a warehouse, or a directory that is empty or does not exist",
+        )
+
+
+def missing(warehouse: Path, catalog_place: str) -> OperationalError:
+    """Returns the error for an empty catalog beside a warehouse with content."""
+    return OperationalError(
+        f"the catalog {catalog_place} of the warehouse {warehouse} is missing or empty, but the directory "
+        "contains files of the warehouse",
+        condition="CATALOG_MISSING",
+        object=str(warehouse),
+        hint=f"`rewriter catalog restore -w {warehouse} FILE` fills it from a dump, or copy a backup of the "
+        "catalog back; `rewriter catalog new` creates an empty catalog and leaves the old files unused",
+    )
+
+
+def check(database: Database, warehouse: Path, catalog_place: str, *, is_shared: bool) -> None:
+    """Checks that a catalog belongs to a directory, and gives both their identity if they have none yet.
+
+    A copy refuses every write (``database.refusal``). ``is_shared`` is for a catalog on a server: it has one directory,
+    so a second one is refused altogether. Raises ``OperationalError``: CATALOG_MISSING, WAREHOUSE_NOT_FOUND,
+    CATALOG_OF_ANOTHER_WAREHOUSE, WAREHOUSE_COPIED. One read, and a few accesses to the disk.
+    """
+    row, identity = _row(database), read_identity(warehouse)
+    if identity is None and not warehouse.is_dir():
+        raise OperationalError(
+            f"there is no warehouse in {warehouse}; the catalog {catalog_place} belongs to another directory",
+            condition="WAREHOUSE_NOT_FOUND",
+            object=str(warehouse),
+            hint="name its directory"
+            + (f", which was {row.place.place} on {row.place.host}" if row.place is not None else ""),
+        )
+    if row.identity is None:
+        _check_first(database, warehouse, catalog_place, row, identity)
+    elif identity is None or identity.identity not in (row.identity, row.next_identity):
+        raise _foreign(
+            warehouse, catalog_place, "their identities differ" if identity else f"it has no {IDENTITY_FILE}"
+        )
+    if row.place is not None and identity is not None and identity.identity == row.identity:
+        _check_place(database, warehouse, catalog_place, row.place, is_shared=is_shared)
+    if database.refusal is None and (row.identity is None or row.next_identity is not None):
+        settle(database, warehouse)
+
+
+def _check_first(database: Database, warehouse: Path, catalog_place: str, row: _Row, identity: Identity | None) -> None:
+    """Raises unless a catalog without an identity, a new one or that of an earlier release, is the directory's."""
+    if identity is not None and identity.identity != row.next_identity:
+        raise (
+            _foreign(warehouse, catalog_place, "the catalog has no identity")
+            if _is_used(database)
+            else missing(warehouse, catalog_place)
+        )
+    if identity is None:
+        unknown = _unknown_to(database, warehouse)
+        if unknown and not _is_used(database):
+            raise missing(warehouse, catalog_place)
+        if unknown:
+            raise _foreign(warehouse, catalog_place, f"it does not agree with the directory on {_some(unknown)}")
+
+
+def settle(database: Database, warehouse: Path) -> None:
+    """Gives the directory and the catalog the coming identity, or a new one if none is noted.
+
+    Runs at most two write transactions; a file is replaced in the second.
+    """
+    row = schema.warehouse
+    if _row(database).next_identity is None:
+        with database.write() as connection:
+            fresh = {"next_identity": uuid.uuid4().hex}
+            connection.execute(
+                sa.update(row).where(row.c.next_identity.is_(None), row.c.identity.is_(None)).values(fresh)
+            )
+    with database.write() as connection:
+        identity = connection.execute(sa.select(row.c.next_identity)).scalar()
+        if identity is None:
+            return  # Another process was faster.
+        old_identity = read_identity(warehouse)
+        if old_identity is None or old_identity.identity != identity:
+            formerly = () if old_identity is None else old_identity.all
+            _write_identity(warehouse, Identity(identity, formerly))
+        connection.execute(
+            sa.update(row).values(identity=identity, next_identity=None, **vars(WarehouseLocation.of(warehouse)))
+        )
+
+
+def announce(connection: sa.Connection, warehouse: Path, identity: str | None) -> None:
+    """Notes that a catalog is to get a new identity with a directory, which now has ``identity``.
+
+    Also notes the directory's writes by other catalogs. Part of the caller's write transaction; ``settle`` does the
+    rest.
+    """
+    connection.execute(sa.delete(schema.warehouse))
+    connection.execute(schema.warehouse.insert(), {"identity": identity, "next_identity": uuid.uuid4().hex})
+    write_id, counter = schema.write_ids.c, schema.counters
+    own_writes = {tuple(row) for row in connection.execute(sa.select(write_id.object_id, write_id.write_id))}
+    foreign = schema.foreign_writes
+    noted_writes = {tuple(row) for row in connection.execute(sa.select(foreign.c.object_id, foreign.c.write_id))}
+    directory_writes = {(directory.table_id, directory.write_id) for directory in write_directories(warehouse)}
+    rows = [
+        {"object_id": table, "write_id": write} for table, write in sorted(directory_writes - own_writes - noted_writes)
+    ]
+    if rows:
+        connection.execute(foreign.insert(), rows)
+    newest = max((table_id for table_id, _ in directory_writes), default=0)
+    connection.execute(
+        sa.update(counter).where(counter.c.name == "object", counter.c.value < newest).values(value=newest)
+    )
+
+
+def _check_place(
+    database: Database, warehouse: Path, catalog_place: str, before: WarehouseLocation, *, is_shared: bool
+) -> None:
+    """Makes writes refused if the directory is a copy; if it has moved, stores its new place."""
+    now = WarehouseLocation.of(warehouse)
+    if before.is_same(now) and before.place == now.place and before.inode == now.inode:
+        return
+    is_there = _is_at(before, warehouse)
+    if is_there or (is_shared and is_there is None and not before.is_same(now)):
+        raise_copied = partial(_copied, warehouse, catalog_place, before, is_shared)
+        if is_shared:
+            raise raise_copied()
+        database.refusal = database.refusal or raise_copied
+    elif database.refusal is None and not (before.is_same(now) and _is_same(before.place, warehouse)):
+        with database.write() as connection:
+            connection.execute(sa.update(schema.warehouse).values(**vars(now)))
+
+
+def _is_at(before: WarehouseLocation, warehouse: Path) -> bool | None:
+    """Returns True if the warehouse still exists at its old place, as another directory than this one.
+
+    Returns ``None`` if that is unknown, because it was on another host.
+    """
+    is_here = before.host == socket.gethostname()
+    try:
+        if os.path.samefile(before.place, warehouse):
+            return False if is_here else None
+        old_identity, new_identity = read_identity(Path(before.place)), read_identity(warehouse)
+        if old_identity is not None and new_identity is not None and old_identity.identity == new_identity.identity:
+            return True
+    except FileNotFoundError:
+        pass
+    except (OSError, OperationalError):
+        return True  # This user may not read whatever exists there.
+    return False if is_here else None
+
+
+def _is_same(path: str, other: Path) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
+def _row(database: Database) -> _Row:
+    row = schema.warehouse.c
+    columns = (row.identity, row.next_identity, row.place, row.device, row.inode, row.host)
+    with database.read() as connection:
+        row_values = connection.execute(sa.select(*columns)).first()
+    identity, following, *where = (None,) * len(columns) if row_values is None else row_values
+    return _Row(identity, following, None if where[0] is None else WarehouseLocation(*where))
+
+
+def _is_used(database: Database) -> bool:
+    """Returns True if a transaction ever began, or an id was given."""
+    with database.read() as connection:
+        return bool(connection.execute(sa.select(sa.func.max(schema.counters.c.value))).scalar())
+
+
+def _unknown_to(database: Database, warehouse: Path) -> list[str]:
+    """Returns the directories on which a catalog and a warehouse do not agree. O(versions of tables).
+
+    These are directories of writes that the catalog never gave, or has in another place, and directories of the
+    catalog's files that do not exist.
+    """
+    write_id = schema.write_ids.c
+    with database.read() as connection:
+        places = {table_row.table.id: table_row.table.location for table_row in tables(connection)}
+        own_writes = {tuple(row) for row in connection.execute(sa.select(write_id.object_id, write_id.write_id))}
+        first = sa.select(schema.files.c.path).where(schema.files.c.ended == schema.NEVER)
+        used = {
+            loaded(path, str(warehouse)).partition(f"/{WRITE_ID_LEVEL}=")[0]
+            for path in connection.execute(first).scalars()
+        }
+    unknown = []
+    for directory in write_directories(warehouse):
+        table = os.path.dirname(directory.path)
+        if (directory.table_id, directory.write_id) not in own_writes or places.get(directory.table_id, table) != table:
+            unknown.append(os.path.relpath(directory.path, warehouse))
+    return sorted(unknown) + sorted(path for path in used if not os.path.isdir(path))
+
+
+def _write_identity(warehouse: Path, identity: Identity) -> None:
+    text = json.dumps({"identity": identity.identity, "formerly": identity.formerly}) + "\n"
+    unfinished = warehouse / f".{IDENTITY_FILE}-{uuid.uuid4().hex}"
+    try:
+        with open(unfinished, "x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, warehouse / IDENTITY_FILE)
+        with contextlib.suppress(OSError):
+            descriptor = os.open(warehouse, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.remove(unfinished)
+        raise OperationalError(
+            f"the file {warehouse / IDENTITY_FILE} cannot be written: {error.strerror}",
+            condition="CATALOG_UNAVAILABLE",
+            object=str(warehouse),
+            hint="check that this user can write to the directory, and that it has free space",
+        ) from error
+
+
+def _folders(root: str) -> list[str]:
+    try:
+        with os.scandir(root) as entries:
+            return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+
+
+def _foreign(warehouse: Path, catalog_place: str, why: str) -> OperationalError:
+    return OperationalError(
+        f"the catalog {catalog_place} does not belong to the warehouse {warehouse}: {why}",
+        condition="CATALOG_OF_ANOTHER_WAREHOUSE",
+        object=str(warehouse),
+        hint="put its own catalog back, or restore a dump into an empty one: `rewriter catalog restore -w "
+        f"{warehouse} FILE`; "
+        "if they do belong together, run `rewriter catalog adopt`",
+    )
+
+
+def _copied(warehouse: Path, catalog_place: str, recorded: WarehouseLocation, is_shared: bool) -> OperationalError:
+    if is_shared:
+        return OperationalError(
+            f"the catalog {catalog_place} belongs to the warehouse in {recorded.place} on {recorded.host}; "
+            f"{warehouse} seems to be a copy of it",
+            condition="WAREHOUSE_COPIED",
+            object=str(warehouse),
+            hint="name the original; run `rewriter catalog adopt` if this directory replaces it; for a "
+            "separate warehouse, restore a dump into another database",
+        )
+    return OperationalError(
+        f"the warehouse {warehouse} is a copy of {recorded.place}, and is read-only",
+        condition="WAREHOUSE_COPIED",
+        object=str(warehouse),
+        hint=f"`rewriter catalog adopt -w {warehouse}` makes it a warehouse of its own",
+    )

@@ -1,0 +1,134 @@
+"""Reads of a catalog by callers that pass their list of valid write ids as text (seed 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.filters.predicates import bind_text
+from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.keys.values import require_canonical
+from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading.versioned_reads import ListedReads
+from rewriter.errors import AnalysisError, DataError, Error, ProgrammingError
+
+
+class CachedCatalog:
+    """Tables and partitions of a catalog, under write-id lists that the callers pass.
+
+    A list is the text of ``valid_write_id_list``. The caller fetches it once for all its reads of a table. A result
+    that was cached under an equivalent list is returned without any call to the database. Without a list:
+
+    - a managed table is an error, ``ProgrammingError`` VALID_WRITE_ID_LIST_REQUIRED, because stale results could not be
+      detected;
+    - an external table is returned from the cache, which the log keeps current: eventually consistent.
+
+    Also works with a catalog without a cache; every read then goes to the store.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def valid_write_id_list(self, name: str) -> str:
+        """Returns the valid write ids of a table. Two reads, or one if the log has the list.
+
+        Raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND.
+        """
+        snapshot = self._catalog.snapshot()
+        return str(snapshot.write_ids(snapshot.table(name).id))
+
+    def get_table(self, name: str, valid_write_id_list: str | None = None) -> Table:
+        """Returns the table of that name under the list.
+
+        Raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND, VALID_WRITE_ID_LIST_REQUIRED, and ``DataError``
+        INVALID_WRITE_ID_LIST for text that is not a list of that table, or for a list that includes uncommitted writes.
+        """
+        return self._listed(name, valid_write_id_list)[0]
+
+    def get_partition(
+        self, name: str, values: PartitionValues, valid_write_id_list: str | None = None
+    ) -> Partition | None:
+        """Returns the partition with these canonical values, or ``None``.
+
+        Raises the errors of ``get_table``, and ``DataError`` INVALID_PARTITION_SPEC.
+        """
+        table, listed = self._listed(name, valid_write_id_list)
+        require_canonical(table.partition_columns, values)
+        return listed.partition(table, encode(table.id, [one.type for one in table.partition_columns], values))
+
+    def get_partitions(self, name: str, valid_write_id_list: str | None = None) -> tuple[Partition, ...]:
+        """Returns all partitions, in key order. Raises the errors of ``get_table``."""
+        table, listed = self._listed(name, valid_write_id_list)
+        return listed.satisfying(table, None)
+
+    def get_partitions_by_filter(
+        self, name: str, text: str, valid_write_id_list: str | None = None
+    ) -> tuple[Partition, ...]:
+        """Returns the partitions for which a filter is TRUE, in key order.
+
+        Raises the errors of ``get_table`` and ``bind_text``.
+        """
+        table, listed = self._listed(name, valid_write_id_list)
+        return listed.satisfying(table, bind_text(text, table.partition_columns))
+
+    def list_partitions_by_filter(
+        self, name: str, text: str, valid_write_id_list: str | None = None
+    ) -> tuple[Partition, ...]:
+        """The same as ``get_partitions_by_filter``, with the name from the Flink proposal."""
+        return self.get_partitions_by_filter(name, text, valid_write_id_list)
+
+    def _listed(self, name: str, text: str | None) -> tuple[Table, ListedReads]:
+        if text is None:
+            return self._newest(name)
+        ids = ValidWriteIdList.parse(text)
+        if not (ids.table.isascii() and ids.table.isdigit()):
+            raise _of_another(name, text)
+        listed = self._catalog.reads_under(ids)
+        table = listed.definition(_missing(name))
+        if table.name.lower() != name.lower():
+            raise _of_another(name, text)
+        if not isinstance(table, Table):
+            raise _missing(name)()
+        return table, listed
+
+    def _newest(self, name: str) -> tuple[Table, ListedReads]:
+        """Returns an external table from the cache."""
+        cache = self._catalog.cache
+        found = None if cache is None else cache.newest(name.lower())
+        if isinstance(found, Table):
+            ids = None if cache is None else cache.newest_ids(found.id)
+        else:
+            snapshot = self._catalog.snapshot()
+            found = snapshot.table(name)
+            ids = snapshot.write_ids(found.id)
+        if not found.external or ids is None:
+            raise ProgrammingError(
+                f"the table '{found.name}' is managed: its content depends on the write ids that the reader sees",
+                condition="VALID_WRITE_ID_LIST_REQUIRED",
+                object=found.name,
+                hint="pass the list that valid_write_id_list returns; only external tables can be read without one",
+            )
+        return found, self._catalog.reads_under(ids)
+
+
+def _missing(name: str) -> Callable[[], Error]:
+    def error() -> Error:
+        return AnalysisError(
+            f"the table or view '{name}' cannot be found",
+            condition="TABLE_OR_VIEW_NOT_FOUND",
+            sqlstate="42P01",
+            object=name,
+            hint="no such table is visible under this list: it may have been dropped or not yet created",
+        )
+
+    return error
+
+
+def _of_another(name: str, text: str) -> DataError:
+    return DataError(
+        f"'{text}' is not a list of write ids of '{name}'",
+        condition="INVALID_WRITE_ID_LIST",
+        object=name,
+        hint="a list begins with the table's id; pass the list that valid_write_id_list returns for this table",
+    )

@@ -1,0 +1,345 @@
+"""The changes of a transaction, as values. ``Transaction.commit`` applies them in order, all or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import (
+    Column,
+    Cube,
+    DataFile,
+    Fact,
+    Namespace,
+    PartitionValues,
+    Storage,
+    Table,
+    View,
+)
+
+
+@dataclass(frozen=True)
+class CreateObject:
+    """A new database, table, view, cube or fact, whose id comes from ``Transaction.allocate_id``.
+
+    The database in front of its name must exist.
+
+    A fact takes over its storage tables: the name of each partition must match one of its layouts, and their timelines
+    are built from the existing partitions, outdated rollups included.
+    """
+
+    object: Table | View | Cube | Fact | Namespace
+
+
+@dataclass(frozen=True)
+class DropObject:
+    """The end of a table that no fact uses, a view, a cube without facts, a fact (whose tables stay), or an empty
+    database.
+    """
+
+    object: Table | View | Cube | Fact | Namespace
+
+
+@dataclass(frozen=True)
+class RenameObject:
+    """A new name for a table that no fact uses, or a view; id, partitions and files stay.
+
+    It conflicts with every write to the table that began before: a statement with the old name starts again.
+    """
+
+    object: Table | View
+    name: str
+
+
+@dataclass(frozen=True)
+class PartitionWrite:
+    """One partition as a write leaves or makes it: canonical values, the files that the write added.
+
+    ``location`` is an absolute directory other than the default one; ``None`` keeps the previous one. ``properties``
+    are added to those of the partition, by a write that changes the partition. The property
+    ``time_binding.UPDATE_PERIOD`` names its update period: it must be the period that the layout reads from the values,
+    or the commit raises ``DataError`` INVALID_TIME_PARTITION.
+    """
+
+    values: PartitionValues
+    files: tuple[DataFile, ...] = ()
+    location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WritePartitions:
+    """An INSERT. ``write_id`` comes from ``Transaction.write_id(table)``; each partition is named once.
+
+    ``overwrite`` replaces the content of the partitions written; otherwise files are added. ``wipes`` (with
+    ``overwrite`` only) also removes all other partitions of these ranges, as Spark's static mode does.
+    ``if_not_exists`` makes a partition that exists at commit a ``ConflictError``. An unpartitioned table has the one
+    partition ``()``. Files given for an external table are not kept: its readers list its directories.
+
+    ``sources`` and ``unproven`` are as in ``Transaction.commit`` and, if given, replace those of the commit: they are
+    the reads of this write's query alone. ``doubt`` is the reason, in words, why no rollup is proven by them.
+    """
+
+    table: Table
+    write_id: int
+    partitions: tuple[PartitionWrite, ...]
+    overwrite: bool
+    wipes: tuple[KeyRange, ...] = ()
+    if_not_exists: bool = False
+    sources: Mapping[int, Sequence[KeyRange] | None] | None = None
+    unproven: frozenset[int] = frozenset()
+    doubt: str | None = None
+
+
+@dataclass(frozen=True)
+class AddPartitions:
+    """ALTER TABLE … ADD PARTITION: registers partitions, without files. A duplicate in the list counts once."""
+
+    table: Table
+    partitions: tuple[PartitionWrite, ...]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropPartitions:
+    """ALTER TABLE … DROP PARTITION of the partitions with these keys. For a base table it is retention.
+
+    ``ranges`` are the searched keys: a concurrent write there is a conflict.
+    """
+
+    table: Table
+    keys: tuple[bytes, ...]
+    ranges: tuple[KeyRange, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartitionMove:
+    """The goal of a moved partition: from its key to canonical values; ``location`` is its new custom location."""
+
+    key: bytes
+    values: PartitionValues
+    location: str | None = None
+
+
+@dataclass(frozen=True)
+class MovePartitions:
+    """ALTER TABLE … RENAME PARTITION (``source`` is ``target``) or EXCHANGE PARTITION (it is another table).
+
+    Files, statistics and properties follow; no file is touched. A partition that moves to another table leaves its
+    table as with DROP PARTITION. A renamed one leaves nothing under its old name, like an OVERWRITE without rows: its
+    rows have another time now, and a rollup of the old one must not count them once more. ``source_ranges`` and
+    ``target_ranges`` are the searched keys: a concurrent write there is a conflict.
+    """
+
+    source: Table
+    target: Table
+    moves: tuple[PartitionMove, ...]
+    source_ranges: tuple[KeyRange, ...] = ()
+    target_ranges: tuple[KeyRange, ...] = ()
+
+
+@dataclass(frozen=True)
+class TruncatePartitions:
+    """TRUNCATE TABLE: empties these partitions of a managed table. For rollups that is a wipe.
+
+    ``ranges`` are the searched keys: a concurrent write there is a conflict.
+    """
+
+    table: Table
+    keys: tuple[bytes, ...]
+    ranges: tuple[KeyRange, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartitionAlteration:
+    """The changes of one partition besides its content: a location that is not ``None``, properties that are added."""
+
+    key: bytes
+    location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AlterPartitions:
+    """ALTER TABLE … [PARTITION …] SET LOCATION, SET SERDE, …: content, statistics and freshness stay as they were.
+
+    ``ranges`` are keys that no other transaction may write meanwhile, besides the partitions themselves.
+    """
+
+    table: Table
+    alterations: tuple[PartitionAlteration, ...]
+    ranges: tuple[KeyRange, ...] = ()
+
+
+@dataclass(frozen=True)
+class AlterTable:
+    """Sets properties of a table and removes others, independently of concurrent changes; a missing one is no error.
+
+    Partitions, rollups and their freshness stay as they are. If the table then says that its timelines are not present,
+    those of its fact are rebuilt for it, and the table says that they are present. ``location`` is the new absolute
+    directory of an external table; ``AlterPartitions`` in the same commit sets the locations of its partitions. The
+    property ``comment`` is the table's comment.
+    """
+
+    table: Table
+    set: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    location: str | None = None
+
+
+@dataclass(frozen=True)
+class AlterColumns:
+    """New data columns behind those of a table, and other comments.
+
+    ``comments`` are by column, in the spelling of the table; ``None`` is the table itself. New columns conflict with
+    concurrent writes of the table, and concurrent changes of its columns: the first commit wins. Existing files have
+    NULL in new columns; partitions, rollups and their freshness stay as they are.
+    """
+
+    table: Table
+    added: tuple[Column, ...] = ()
+    comments: Mapping[str | None, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SetTrusted:
+    """The owner's guarantee that the rollups of one of a fact's tables are right, given or taken away. The timelines
+    are judged again: without the guarantee, the proofs of the partitions count.
+    """
+
+    fact: Fact
+    table: Table
+    trusted: bool
+
+
+@dataclass(frozen=True)
+class AcceptPartitions:
+    """CHECK FACT … ACCEPT: unproven rollup partitions that equal the base in the transaction's snapshot.
+
+    A concurrent write of one of them is a conflict.
+    """
+
+    table: Table
+    keys: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class SetLateness:
+    """A fact's declaration of how late its data may be; ``None`` removes it. Timelines and freshness stay."""
+
+    fact: Fact
+    lateness: str | None
+
+
+@dataclass(frozen=True)
+class AlterStorages:
+    """New storages of a fact, in place of those of ``fact``: tables are added, or leave it.
+
+    A table that is added is judged as by CREATE FACT. Its base partitions are events for the rollups of other tables,
+    which otherwise stay as they are. Raises the errors of ``CreateObject`` for a fact.
+    """
+
+    fact: Fact
+    storages: tuple[Storage, ...]
+
+
+@dataclass(frozen=True)
+class RefreshTimelines:
+    """Rebuilds the timelines of a fact from its partitions; ``Transaction.differences`` are the corrections."""
+
+    fact: Fact
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The result of ANALYZE for one partition whose content the commit number ``commit`` wrote.
+
+    ``rows`` corrects the number of its rows, unless ``None``; ``properties`` are added to its properties.
+    """
+
+    key: bytes
+    commit: int
+    rows: int | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NoteStatistics:
+    """ANALYZE: statistics of partitions. Content, timelines and freshness stay, and it conflicts with nothing.
+
+    A partition that has other content at commit, or was dropped, does not change.
+    """
+
+    table: Table
+    partitions: tuple[Counted, ...]
+
+
+@dataclass(frozen=True)
+class ListedPartition:
+    """The digests of an external partition's files: before and after a statement read them.
+
+    ``before`` is ``None`` if its files were written; ``after`` if they were not listed since.
+    """
+
+    key: bytes
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class NoteFiles:
+    """The listed files of partitions of an external table that is the base of a fact.
+
+    A partition has new content if its files differ from those noted before, or were written or changed meanwhile:
+    rollups over it are outdated. For all others the digest is kept. It conflicts with nothing; dropped partitions, and
+    tables of no fact, do not change.
+    """
+
+    table: Table
+    partitions: tuple[ListedPartition, ...]
+
+
+@dataclass(frozen=True)
+class CompactedPartition:
+    """The files of one partition that were read, by their paths, and the compacted files."""
+
+    key: bytes
+    replaced: tuple[str, ...]
+    files: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True)
+class CompactPartitions:
+    """COMPACT. ``write_id`` comes from ``Transaction.write_id(table)``.
+
+    Content, timelines and freshness stay as they are. It conflicts only with a write that replaces the files that it
+    read: files that were added in the meantime stay in addition to the compacted ones.
+    """
+
+    table: Table
+    write_id: int
+    partitions: tuple[CompactedPartition, ...]
+
+
+Change = (
+    CreateObject
+    | DropObject
+    | RenameObject
+    | AlterTable
+    | AlterColumns
+    | SetLateness
+    | SetTrusted
+    | AcceptPartitions
+    | AlterStorages
+    | RefreshTimelines
+    | WritePartitions
+    | AddPartitions
+    | DropPartitions
+    | MovePartitions
+    | TruncatePartitions
+    | AlterPartitions
+    | NoteStatistics
+    | NoteFiles
+    | CompactPartitions
+)

@@ -1,0 +1,331 @@
+"""Databases, tables, views, cubes and facts as JSON text, and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from types import NoneType
+from typing import Any
+
+from rewriter.catalog.model.objects import (
+    Aggregate,
+    Column,
+    Completeness,
+    Cube,
+    Fact,
+    Measure,
+    Namespace,
+    OtherTime,
+    Storage,
+    StorageTable,
+    Table,
+    View,
+)
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key
+from rewriter.catalog.model.stored_paths import MOVING, loaded_in, stored_location_in
+from rewriter.errors import Error, OperationalError
+from rewriter.timeline.calendars import Calendar, Period, calendar_of
+from rewriter.timeline.layouts import TimeLayout
+
+Object = Table | View | Cube | Fact | Namespace
+
+_KINDS: Mapping[type, str] = {
+    Table: "table",
+    View: "view",
+    Cube: "cube",
+    Fact: "fact",
+    Namespace: "database",
+}
+
+
+def kind_of(object_: Object) -> str:
+    """Returns ``table``, ``view``, ``cube``, ``fact`` or ``database``."""
+    return _KINDS[type(object_)]
+
+
+def key_of(object_: Object) -> str:
+    """Returns the look-up key of an object. The key of a database differs from that of any other object."""
+    return database_key(object_.name) if isinstance(object_, Namespace) else object_.name.lower()
+
+
+def to_text(object_: Object, warehouse: str) -> str:
+    """Returns the definition without id and name, which have their own columns. Paths are as in ``stored_paths``."""
+    if isinstance(object_, Table):
+        data = _table_data(object_)
+    elif isinstance(object_, View):
+        data = _view_data(object_)
+    elif isinstance(object_, Cube):
+        data = _cube_data(object_)
+    elif isinstance(object_, Namespace):
+        data = {"location": object_.location, "comment": object_.comment, "properties": dict(object_.properties)}
+    else:
+        data = _fact_data(object_)
+    return as_text(with_places(data, stored_location_in(warehouse)))
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """Returns a definition as the catalog stores it."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def with_places(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Returns a definition's data with each of its paths changed: its location, and those of moving directories."""
+    if data.get("location") is None:
+        return data
+    properties = {
+        key: _moved(text, change) if key.startswith(MOVING) else text for key, text in data["properties"].items()
+    }
+    return {**data, "location": change(data["location"]), "properties": properties}
+
+
+def _moved(text: str, change: Callable[[str], str]) -> str:
+    try:
+        return json.dumps([[change(source), change(goal)] for source, goal in json.loads(text)], ensure_ascii=False)
+    except (ValueError, TypeError, AttributeError):
+        return text  # A note of another form.
+
+
+@lru_cache(maxsize=1024)
+def decoded(kind: str, id: int, name: str, text: str, warehouse: str) -> Object:
+    """Returns the object that ``to_text`` described. Definitions never change, so the result is cached.
+
+    Raises ``OperationalError`` DAMAGED_CATALOG for a text that describes no object: another program wrote it.
+    """
+    try:
+        object_ = _decoded(kind, id, name, text, warehouse)
+        _check_members(object_)
+        return object_
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, Error) as error:
+        raise damaged(f"the {kind} '{name}'", name, f"{type(error).__name__}: {error}") from error
+
+
+def damaged(subject: str, name: str, problem: str) -> OperationalError:
+    """Returns ``OperationalError`` DAMAGED_CATALOG XX001: the catalog's data about an object is invalid."""
+    return OperationalError(
+        f"{subject} is damaged in the catalog: {problem}",
+        condition="DAMAGED_CATALOG",
+        sqlstate="XX001",
+        object=name,
+        hint="rewriter catalog check lists the damage; restore a dump of the catalog",
+    )
+
+
+#: The members of a definition besides the objects that the code makes from it.
+_MEMBERS: Mapping[str, type | tuple[type, ...]] = {
+    "name": str,
+    "type": str,
+    "format": str,
+    "location": (str, NoneType),
+    "external": bool,
+    "comment": (str, NoneType),
+    "query": str,
+    "database": str,
+    "cube": str,
+    "weight": (int, float),
+    "table": str,
+    "time": str,
+    "trusted": bool,
+    "start": (str, NoneType),
+    "end": (str, NoneType),
+    "counted_by": (str, NoneType),
+    "not_null": bool,
+    "events": bool,
+    "lateness": (str, NoneType),
+}
+
+
+#: The characters in the spelling of a type.
+_TYPE = re.compile(r"(?:[\w<>(),: ]|`(?:[^`]|``)*`)*")
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(name, str) for name in value)
+
+
+def _check_members(value_tree: object) -> None:
+    """Raises ``TypeError`` if a member has another type than its kind of object requires."""
+    if isinstance(value_tree, tuple):
+        for part in value_tree:
+            if not (part is None or isinstance(part, str | tuple) or is_dataclass(part)):
+                raise TypeError(f"{part!r} is in a list of names")
+            _check_members(part)
+    if not is_dataclass(value_tree):
+        return
+    for member in fields(value_tree):
+        value = getattr(value_tree, member.name)
+        if not isinstance(value, _MEMBERS.get(member.name, object)):
+            raise TypeError(f"{member.name} is {value!r}")
+        if member.name == "type" and _TYPE.fullmatch(str(value)) is None:
+            raise ValueError(f"{value!r} is not a type")
+        if member.name in ("times", "column_order") and not _is_names(value):
+            raise TypeError(f"{member.name} is {value!r}")
+        if member.name == "location" and "\0" in str(value):
+            raise ValueError("its location contains the character NUL")
+        if member.name == "properties":
+            if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+                raise TypeError(f"properties is {value!r}")
+        else:
+            _check_members(value)
+
+
+def _decoded(kind: str, id: int, name: str, text: str, warehouse: str) -> Object:
+    data = with_places(json.loads(text), loaded_in(warehouse))
+    if kind == "table":
+        return _table(id, name, data)
+    if kind == "view":
+        return _view(id, name, data)
+    if kind == "database":
+        return Namespace(id, name, **data)
+    return _cube(id, name, data) if kind == "cube" else _fact(id, name, data)
+
+
+def _columns(data: list[list[Any]]) -> tuple[Column, ...]:
+    if not all(isinstance(column, list) for column in data):
+        raise TypeError(f"{data!r} is not a list of columns")
+    return tuple(Column(name, type, comment) for name, type, comment in data)
+
+
+def _columns_data(columns: tuple[Column, ...]) -> list[list[str | None]]:
+    return [[column.name, column.type, column.comment] for column in columns]
+
+
+def _table_data(table: Table) -> dict[str, Any]:
+    return {
+        "columns": _columns_data(table.columns),
+        "partition_columns": _columns_data(table.partition_columns),
+        "format": table.format,
+        "location": table.location,
+        "external": table.external,
+        "comment": table.comment,
+        "properties": dict(table.properties),
+    }
+
+
+def _table(id: int, name: str, data: dict[str, Any]) -> Table:
+    columns, partition_columns = _columns(data.pop("columns")), _columns(data.pop("partition_columns"))
+    return Table(id, name, columns, partition_columns, **data)
+
+
+def _view_data(view: View) -> dict[str, Any]:
+    # Definitions of earlier versions, without a database, mean ``default``.
+    return {
+        **({} if view.database == DEFAULT_DATABASE else {"database": view.database}),
+        "query": view.query,
+        "columns": view.columns,
+        "comment": view.comment,
+        "properties": dict(view.properties),
+    }
+
+
+def _view(id: int, name: str, data: dict[str, Any]) -> View:
+    columns = tuple((column, comment) for column, comment in data.pop("columns"))
+    return View(id, name, columns=columns, **data)
+
+
+def _cube_data(cube: Cube) -> dict[str, Any]:
+    return {
+        **_zone_data(cube.zone),
+        "dimensions": _columns_data(cube.dimensions),
+        "measures": [[m.name, m.type, m.aggregate.value, m.counted_by, m.not_null, m.events] for m in cube.measures],
+        "times": cube.times,
+        "column_order": cube.column_order,
+    }
+
+
+def _cube(id: int, name: str, data: dict[str, Any]) -> Cube:
+    measures = tuple(
+        Measure(name, type_, Aggregate(role), *options) for name, type_, role, *options in data["measures"]
+    )
+    times, column_order = tuple(data["times"]), tuple(data["column_order"])
+    cube = Cube(id, name, _columns(data["dimensions"]), measures, times, column_order, _zone(data))
+    # Measures of earlier versions have no mark.
+    return _with_mark(cube) if any(len(measure) == _UNMARKED for measure in data["measures"]) else cube
+
+
+_UNMARKED = 5
+
+
+def _with_mark(cube: Cube) -> Cube:
+    """Marks the event counter in a cube of an earlier version, if the declaration alone does not determine it now.
+
+    In those versions, the first COUNT measure that no COUNTED BY names counts events.
+    """
+    named = {measure.counted_by.lower() for measure in cube.measures if measure.counted_by}
+    meant = next((measure for measure in cube.counters if measure.name.lower() not in named), None)
+    if meant is None or meant == cube.count_measure:
+        return cube
+    measures = (replace(measure, events=True) if measure is meant else measure for measure in cube.measures)
+    return replace(cube, measures=tuple(measures))
+
+
+def _zone_data(zone: str) -> dict[str, str]:
+    """A zone is written only if it is not UTC, as in earlier versions, which have no such entry."""
+    return {} if zone == "UTC" else {"time_zone": zone}
+
+
+def _zone(data: dict[str, Any]) -> str:
+    return str(data.get("time_zone", "UTC"))
+
+
+def _fact_data(fact: Fact) -> dict[str, Any]:
+    return {
+        **_zone_data(fact.zone),
+        # Facts of earlier versions, and facts that declare no lateness, have no such entry.
+        **({} if fact.lateness is None else {"lateness": fact.lateness}),
+        "cube": fact.cube,
+        "columns": fact.columns,
+        "weight": fact.weight,
+        "storages": [
+            [storage.name, [_storage_table_data(t) for t in storage.tables], storage.start, storage.end]
+            for storage in fact.storages
+        ],
+    }
+
+
+def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
+    # Facts of the first schema have no bounds.
+    calendar = calendar_of(_zone(data))
+    storages = tuple(
+        Storage(label, tuple(_storage_table(table, calendar) for table in tables), *bounds)
+        for label, tables, *bounds in data["storages"]
+    )
+    columns = None if data["columns"] is None else tuple(data["columns"])
+    return Fact(id, name, data["cube"], storages, columns, data["weight"], calendar.zone, data.get("lateness"))
+
+
+def _storage_table_data(table: StorageTable) -> dict[str, Any]:
+    complete = [[completion.column, completion.values] for completion in table.complete]
+    return {
+        "table": table.table,
+        "time": table.time,
+        "trusted": table.trusted,
+        "layouts": _layouts_data(table.layouts),
+        "complete": complete,
+        "start": table.start,
+        "end": table.end,
+        "others": [[other.time, _layouts_data(other.layouts)] for other in table.others],
+        **({"joined": table.joined} if table.joined else {}),
+    }
+
+
+def _storage_table(data: dict[str, Any], calendar: Calendar) -> StorageTable:
+    # Facts of the first schema have no such entries.
+    complete = tuple(
+        Completeness(column, None if values is None else tuple(values)) for column, values in data.get("complete", ())
+    )
+    others = tuple(OtherTime(time, _layouts(layouts, calendar)) for time, layouts in data.get("others", ()))
+    layouts, bounds = _layouts(data["layouts"], calendar), (data.get("start"), data.get("end"))
+    return StorageTable(
+        data["table"], data["time"], layouts, data["trusted"], complete, others, *bounds, data.get("joined", 0)
+    )
+
+
+def _layouts_data(layouts: Mapping[Period, TimeLayout]) -> list[dict[str, object]]:
+    return [layout.to_json() for layout in layouts.values()]
+
+
+def _layouts(data: list[dict[str, object]], calendar: Calendar) -> dict[Period, TimeLayout]:
+    return {calendar.of(layout.period): layout for layout in map(TimeLayout.from_json, data)}

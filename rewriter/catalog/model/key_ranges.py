@@ -1,0 +1,75 @@
+"""Ranges of partition keys, and their arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class KeyRange:
+    """The keys from ``start`` up to, but not including, ``end``. Empty if ``start >= end``."""
+
+    start: bytes
+    end: bytes
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, bytes) and self.start <= key < self.end
+
+    def __and__(self, other: KeyRange) -> KeyRange:
+        """Returns the keys that lie in both."""
+        return KeyRange(max(self.start, other.start), min(self.end, other.end))
+
+    def overlaps(self, other: KeyRange) -> bool:
+        """Returns True if some byte string lies in both."""
+        overlap = self & other
+        return overlap.start < overlap.end
+
+    @classmethod
+    def of_key(cls, key: bytes) -> KeyRange:
+        """Returns the range of one key alone: nothing lies between it and the next byte string."""
+        return cls(key, key + b"\x00")
+
+    @property
+    def is_one_key(self) -> bool:
+        """True if it contains exactly one byte string."""
+        return self.end == self.start + b"\x00"
+
+    @classmethod
+    def of_prefix(cls, prefix: bytes) -> KeyRange:
+        """Returns the range of all keys that begin with ``prefix``."""
+        return cls(prefix, successor(prefix))
+
+
+def after(field: bytes) -> bytes:
+    """Returns the least bytes above everything that begins with ``field``, in the same length.
+
+    For a type of fixed width that is the next value. It cannot overflow: a field begins with ``00`` or ``01``.
+    """
+    return (int.from_bytes(field, "big") + 1).to_bytes(len(field), "big")
+
+
+def successor(prefix: bytes) -> bytes:
+    """Returns the least byte string above everything that begins with ``prefix``.
+
+    Trailing ``ff`` carry into the byte before them, so nothing overflows; keys begin with ``01``, so there is always
+    such a byte. Raises ``ValueError`` for bytes without it (empty, or nothing but ``ff``).
+    """
+    stem = prefix.rstrip(b"\xff")
+    if not stem:
+        raise ValueError("no byte string is greater than all those with this prefix")
+    return stem[:-1] + bytes([stem[-1] + 1])
+
+
+def merged(ranges: Iterable[KeyRange]) -> tuple[KeyRange, ...]:
+    """Returns the same keys as sorted ranges that neither overlap nor touch, without empty ones. O(n log n)."""
+    out: list[KeyRange] = []
+    for current in sorted(ranges):
+        if current.start >= current.end:
+            continue
+        if out and current.start <= out[-1].end:
+            if current.end > out[-1].end:
+                out[-1] = KeyRange(out[-1].start, current.end)
+        else:
+            out.append(current)
+    return tuple(out)

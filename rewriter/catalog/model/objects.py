@@ -1,0 +1,308 @@
+"""The objects of the catalog, as values: databases, tables, partitions, files, views, cubes, facts.
+
+Names are kept as declared and compared without case. The name of an object outside the database ``default`` begins
+with its database (``qualified_names``). A column type is Spark's spelling in lower case (``string``, ``bigint``,
+``decimal(10,2)``). A partition value is the text in the partition's name before escaping, in canonical form for its
+type (INT ``'01'`` is ``'1'``), or ``None`` for NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
+from rewriter.timeline.calendars import Calendar, Period, ZonedPeriod, calendar_of
+from rewriter.timeline.layout_parts import TIMESTAMP
+from rewriter.timeline.layouts import TimeLayout
+
+PartitionValues = tuple[str | None, ...]
+
+NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
+
+#: The directory level that names a write below a managed table; no column may have this name.
+WRITE_ID_LEVEL = "rewriter_write_id"
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """A database: a space of names. ``name`` is in lower case.
+
+    ``location`` is the absolute directory above those of its managed tables; ``None`` is one of the warehouse.
+    """
+
+    id: int
+    name: str
+    location: str | None = None
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. ``columns`` are the data columns; ``partition_columns`` come after them in ``SELECT *``.
+
+    ``location`` is an absolute directory. A managed table's files lie in ``<location>/<WRITE_ID_LEVEL>=<write id>/``;
+    further statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
+    """
+
+    id: int
+    name: str
+    columns: tuple[Column, ...]
+    partition_columns: tuple[Column, ...]
+    format: str
+    location: str
+    external: bool = False
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all_columns(self) -> tuple[Column, ...]:
+        return self.columns + self.partition_columns
+
+
+class Partition(NamedTuple):
+    """One partition as a snapshot sees it. ``key`` sorts like the values (``catalog.keys.encoding``).
+
+    ``location`` is set if the directory is not the default one. Statistics are those of the visible files.
+    ``properties`` are the partition's own, like a metastore's parameters. A tuple is made in a quarter of the time of a
+    dataclass, and look-ups make many.
+    """
+
+    key: bytes
+    values: PartitionValues
+    location: str | None = None
+    rows: int | None = None
+    bytes: int = 0
+    files: int = 0
+    properties: Mapping[str, str] = NO_PROPERTIES
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a partition. ``path`` is absolute; ``rows`` is ``None`` if not counted."""
+
+    path: str
+    rows: int | None
+    bytes: int
+
+
+@dataclass(frozen=True)
+class View:
+    """A query under a name, in its author's words. ``columns`` rename the columns of its result; empty if they do not.
+
+    ``columns`` are pairs of a name and a comment. The query is resolved again at every use, under the names at that
+    time; names without a database are those of ``database``, which was current when the view was created.
+    """
+
+    id: int
+    name: str
+    query: str
+    columns: tuple[tuple[str, str | None], ...] = ()
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    database: str = DEFAULT_DATABASE
+
+
+class Aggregate(Enum):
+    """The aggregate function that rolls up a measure."""
+
+    COUNT = "COUNT"
+    SUM = "SUM"
+    MIN = "MIN"
+    MAX = "MAX"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure column. ``counted_by`` names the COUNT measure of its non-null rows, which makes AVG additive.
+
+    ``events`` says that a COUNT measure counts the cube's events, besides any other meaning.
+    """
+
+    name: str
+    type: str
+    aggregate: Aggregate
+    counted_by: str | None = None
+    not_null: bool = False
+    events: bool = False
+
+    @property
+    def rollup_type(self) -> str:
+        """The type of its column in rollups. A sum of FLOAT is DOUBLE, as SUM returns it: FLOAT would round it."""
+        return "double" if self.aggregate is Aggregate.SUM and self.type == "float" else self.type
+
+
+@dataclass(frozen=True)
+class Cube:
+    """A logical table of events. Column order is that of the declaration; days are those of ``zone``.
+
+    The first of ``times`` is the leading one: completeness, freshness and covers are judged on it.
+    """
+
+    id: int
+    name: str
+    dimensions: tuple[Column, ...]
+    measures: tuple[Measure, ...]
+    times: tuple[str, ...]
+    column_order: tuple[str, ...]
+    zone: str = "UTC"
+
+    @property
+    def calendar(self) -> Calendar:
+        """The calendar that days and longer periods follow."""
+        return calendar_of(self.zone)
+
+    @property
+    def counters(self) -> tuple[Measure, ...]:
+        """The measures declared COUNT. If there is none, COUNT(*) counts base rows."""
+        return tuple(measure for measure in self.measures if measure.aggregate is Aggregate.COUNT)
+
+    @property
+    def event_counters(self) -> tuple[Measure, ...]:
+        """The COUNT measures that may count events: the one marked EVENTS, otherwise those that do not count a nullable
+        measure's values. COUNT(*) is ambiguous if there are counters, but not exactly one of these.
+        """
+        marked = tuple(measure for measure in self.counters if measure.events)
+        of_values = {m.counted_by.lower() for m in self.measures if m.counted_by and not m.not_null}
+        return marked or tuple(measure for measure in self.counters if measure.name.lower() not in of_values)
+
+    @property
+    def count_measure(self) -> Measure | None:
+        """The measure that COUNT(*) means, if the declaration determines it."""
+        candidates = self.event_counters
+        return candidates[0] if len(candidates) == 1 else None
+
+    @property
+    def count_is_ambiguous(self) -> bool:
+        """True if measures are declared COUNT, but none of them is known to count events."""
+        return bool(self.counters) and self.count_measure is None
+
+    def rounded_sums(self, table: Table) -> tuple[str, ...]:
+        """Returns the measures with FLOAT columns in a table although their sums are DOUBLE: it cannot hold rollups."""
+        types = {column.name.lower(): column.type for column in table.columns}
+        wide = (measure for measure in self.measures if measure.rollup_type != measure.type)
+        return tuple(measure.name for measure in wide if types.get(measure.name.lower()) == measure.type)
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """``COMPLETE WITH``: the required values of a further partition column in a period; ``None`` is any one."""
+
+    column: str
+    values: tuple[str | None, ...] | None
+
+
+@dataclass(frozen=True)
+class OtherTime:
+    """A time dimension besides the leading one; ``layouts`` define its names in each period's partitions."""
+
+    time: str
+    layouts: Mapping[Period, TimeLayout]
+
+
+@dataclass(frozen=True)
+class StorageTable:
+    """A table that holds one or more periods of a fact; ``layouts`` define the names of ``time``, the leading time
+    dimension, in each period's partitions. A partition also names one period of each of the ``others``, of the same
+    kind. The periods are those of the cube's calendar.
+
+    ``complete`` has one entry for each partition column that names no time. A period exists if every combination of
+    the values listed there has a partition. ``start`` and ``end`` bound the time that it serves, like a storage's.
+    ``joined`` is the number of the commit that added the table to the fact; 0 if the fact was created with it.
+    """
+
+    table: str
+    time: str
+    layouts: Mapping[Period, TimeLayout]
+    trusted: bool = False
+    complete: tuple[Completeness, ...] = ()
+    others: tuple[OtherTime, ...] = ()
+    start: str | None = None
+    end: str | None = None
+    joined: int = 0
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """All time dimensions that the partitions name, the leading one first."""
+        return (self.time, *(other.time for other in self.others))
+
+    @property
+    def wall_columns(self) -> frozenset[str]:
+        """The TIMESTAMP columns, in lower case, whose values are wall times of a zone: the midnights of its days."""
+        named = [self.layouts, *(other.layouts for other in self.others)]
+        return frozenset(
+            part.column.lower()
+            for layouts in named
+            for period, layout in layouts.items()
+            if isinstance(period, ZonedPeriod)
+            for part in layout.parts
+            if part.type == TIMESTAMP
+        )
+
+    @property
+    def parted(self) -> bool:
+        """True if a period consists of several partitions: by columns that name no time, or by another time."""
+        return bool(self.complete or self.others)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Tables of a fact. ``start`` and ``end`` are bounds, absolute or relative to now, of the time that it serves."""
+
+    name: str
+    tables: tuple[StorageTable, ...]
+    start: str | None = None
+    end: str | None = None
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One physical realization of a cube. ``columns`` is ``None`` if the fact has all of the cube's; ``zone`` is the
+    cube's. ``lateness`` is how late data may be, such as '6 hours' (``time_bounds.earlier``): older data should be
+    present; ``None`` if it is not declared.
+    """
+
+    id: int
+    name: str
+    cube: str
+    storages: tuple[Storage, ...]
+    columns: tuple[str, ...] | None = None
+    weight: int = 0
+    zone: str = "UTC"
+    lateness: str | None = None
+
+    @property
+    def calendar(self) -> Calendar:
+        """The calendar of its cube."""
+        return calendar_of(self.zone)
+
+    @property
+    def tables(self) -> tuple[StorageTable, ...]:
+        return tuple(table for storage in self.storages for table in storage.tables)
+
+    def storage_table(self, name: str) -> StorageTable | None:
+        """Returns the storage table of that name, in any case; ``None`` if the fact has none."""
+        key = name.lower()
+        return next((table for table in self.tables if table.table.lower() == key), None)
+
+    @property
+    def base_period(self) -> Period:
+        """The finest period that the fact declares."""
+        return min(period for table in self.tables for period in table.layouts)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The time dimensions that its base partitions name, the leading one first; all base tables name the same."""
+        base = self.base_period
+        return next(table.times for table in self.tables if base in table.layouts)

@@ -1,0 +1,43 @@
+"""The proof of a rollup partition's content: the newest base commit that it includes, or why it is unproven.
+
+A partition is *unproven* if nothing shows that its content was computed from the base: it was registered, loaded,
+exchanged or written as VALUES, or its query has parts from which nothing follows. It is *incomplete* if its query read
+the whole base, but base periods inside it were missing. Neither is used for cubes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+#: The ``as_of`` of content for which no base commit is known. Without a ``doubt`` it is outdated, with one unproven.
+UNKNOWN = -1
+#: The ``as_of`` of a partition that was registered empty. A base partition registered so is no event.
+REGISTERED = 0
+
+#: The ``doubt`` of a rollup partition that is right once every base period inside it exists.
+INCOMPLETE = "base periods inside it were missing when it was written"
+#: The ``doubt`` of a partition that existed before its fact.
+BEFORE_FACT = "it existed before the fact"
+BY_ADD_PARTITION = "ADD PARTITION registered it"
+BY_EXCHANGE = "EXCHANGE PARTITION moved it here"
+BY_RENAME = "RENAME PARTITION gave it another name"
+BY_LOCATION = "SET LOCATION gave it other files"
+BY_LOAD_DATA = "LOAD DATA loaded it"
+FROM_UNPROVEN = "it was computed from unproven rollups"
+NO_BASE_READ = "the statement that wrote it read no table of the fact"
+
+
+class Proof(NamedTuple):
+    """The proof of one partition's content.
+
+    ``as_of`` is the number of the commit up to which the content includes the base of its fact. ``doubt`` is ``None``,
+    or ``INCOMPLETE``, or the reason why the content is unproven, in words.
+    """
+
+    as_of: int
+    doubt: str | None = None
+
+    @property
+    def is_unproven(self) -> bool:
+        """True if nothing proves the content, for any state of the base."""
+        return self.doubt is not None and self.doubt != INCOMPLETE

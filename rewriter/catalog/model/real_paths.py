@@ -1,0 +1,56 @@
+"""Paths without links, ``.``, ``..`` and repeated slashes, and the nesting of many of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+from typing import Generic, TypeVar
+
+_Value = TypeVar("_Value")
+
+
+class RealPaths:
+    """Caches ``os.path.realpath`` for many paths, most of which lie in a few directories: one access to the disk for
+    each path, and those of ``realpath`` for each directory.
+    """
+
+    def __init__(self) -> None:
+        self._directories: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        """Returns the real path of an absolute path. A path that does not exist keeps its name."""
+        parent, name = os.path.split(path.rstrip(os.sep))
+        if name in ("", os.curdir, os.pardir):
+            return os.path.realpath(path)
+        if parent not in self._directories:
+            self._directories[parent] = os.path.realpath(parent or os.sep)
+        joined = os.path.join(self._directories[parent], name)
+        return os.path.realpath(joined) if os.path.islink(joined) else joined
+
+
+def is_in(path: str, above: str) -> bool:
+    """Returns True if an absolute path equals another one or lies in it.
+
+    >>> is_in("/a/b", "/a"), is_in("/a", "/a"), is_in("/ab", "/a")
+    (True, True, False)
+    """
+    return path == above or path.startswith(os.path.join(above, ""))
+
+
+class Nest(Generic[_Value]):
+    """Values under real paths, found by a path that equals, holds, or lies in theirs. A look-up costs the depth."""
+
+    def __init__(self, items: Iterable[tuple[str, _Value]]) -> None:
+        self._at: dict[str, list[_Value]] = {}
+        self._below: dict[str, list[_Value]] = {}
+        for path, value in items:
+            self._at.setdefault(path, []).append(value)
+            for above in PurePath(path).parents:
+                self._below.setdefault(str(above), []).append(value)
+
+    def meeting(self, path: str) -> Iterator[_Value]:
+        """Yields the values of the paths that equal this one, lie above it, or in it."""
+        for ancestor in (path, *map(str, PurePath(path).parents)):
+            yield from self._at.get(ancestor, ())
+        yield from self._below.get(path, ())

@@ -1,0 +1,99 @@
+"""Texts in the rows of partitions, as values. Another program may have written the catalog: invalid data raises
+DAMAGED_CATALOG, with the name of the table or the key of the partition, and no error of Python's.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from types import NoneType
+from typing import Any, TypeVar
+
+from rewriter.catalog.model.json_codec import damaged
+from rewriter.catalog.model.objects import PartitionValues
+from rewriter.errors import OperationalError
+
+_Value = TypeVar("_Value")
+
+#: The errors of reading bytes that are no key of their table.
+KEY_ERRORS = (ValueError, IndexError, TypeError, OverflowError, struct.error)
+
+
+def values_in(text: object, owner: str | bytes) -> PartitionValues:
+    """Returns partition values. ``owner`` is the name of the table, or the key of the partition if that is unknown.
+
+    Raises ``OperationalError`` DAMAGED_CATALOG for another text.
+    """
+    return _read(text, owner, _values)
+
+
+def properties_in(text: object, owner: str | bytes) -> dict[str, str]:
+    """Returns the properties of a partition; NULL is none. Raises like ``values_in``."""
+    return {} if text is None or text == "" else _read(text, owner, _properties)
+
+
+def ids_in(text: object, owner: str | bytes) -> list[int]:
+    """Returns the ids of the tables that a partition was computed from. Raises like ``values_in``."""
+    return _read(text, owner, _ids)
+
+
+def check_values(rows: Sequence[object], width: int) -> None:
+    """Raises ``ValueError`` if the JSON of many partitions has an item that is not ``width`` texts or NULLs."""
+    if not set(map(type, rows)) <= {list} or not set(map(len, rows)) <= {width}:  # type: ignore[arg-type]
+        raise ValueError(f"not {width} partition values")
+    check_types(chain.from_iterable(rows), str, NoneType)  # type: ignore[arg-type]
+
+
+def check_types(values: Any, *types: type) -> None:
+    """Raises ``ValueError`` if one of the values has another type. Costs a few nanoseconds for each value."""
+    wrong_types = set(map(type, values)) - set(types)
+    if wrong_types:
+        raise ValueError(f"a value of the type {min(wrong_type.__name__ for wrong_type in wrong_types)}")
+
+
+def damaged_partition(owner: str | bytes, problem: object) -> OperationalError:
+    """Returns DAMAGED_CATALOG for a partition of a table, or for one of which only the key is known."""
+    if isinstance(owner, str):
+        return damaged(f"a partition of the table '{owner}'", owner, str(problem))
+    name = owner.hex() if isinstance(owner, bytes) else str(owner)
+    return damaged(f"the partition with the key {name}", name, str(problem))
+
+
+@contextmanager
+def reading_key(key: bytes) -> Iterator[None]:
+    """Converts the errors of reading an invalid key to DAMAGED_CATALOG."""
+    try:
+        yield
+    except KEY_ERRORS as error:
+        raise damaged_partition(key, f"{type(error).__name__}: {error}") from error
+
+
+def _read(text: object, owner: str | bytes, read: Callable[[Any], _Value]) -> _Value:
+    try:
+        return read(json.loads(text))  # type: ignore[arg-type]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged_partition(owner, f"{type(error).__name__}: {error}") from error
+
+
+def _values(data: object) -> PartitionValues:
+    if not isinstance(data, list):
+        raise ValueError("its values are not a list")
+    check_types(data, str, NoneType)
+    return tuple(data)
+
+
+def _properties(data: object) -> dict[str, str]:
+    if not isinstance(data, dict):
+        raise ValueError("its properties are not an object")
+    check_types(data.values(), str)
+    return data
+
+
+def _ids(data: object) -> list[int]:
+    if not isinstance(data, list):
+        raise ValueError("its sources are not a list")
+    check_types(data, int)
+    return data

@@ -1,0 +1,102 @@
+"""Versions of partitions, and the times of commits in seconds since 1970, by the database's clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from rewriter.catalog.model.json_codec import damaged
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading import queries
+from rewriter.catalog.store import range_query, schema
+from rewriter.catalog.store.partition_versions import RowState, state_of
+
+
+@dataclass(frozen=True)
+class Content:
+    """The content of a partition; ``commit`` is the number of the commit that wrote it."""
+
+    key: bytes
+    commit: int
+
+
+@dataclass(frozen=True)
+class History:
+    """The history of one partition: since when it exists without a break, and when it last changed.
+
+    ``write_id`` is that of its last write. A time is ``None`` if it is no longer recorded.
+    """
+
+    created: float | None
+    changed: float | None
+    write_id: int
+
+
+def contents(connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[KeyRange]) -> Iterator[Content]:
+    """Yields the contents of the visible partitions in sorted, disjoint key ranges, in key order.
+
+    One statement for up to ``range_query.MOST`` ranges.
+    """
+    row = schema.partitions
+    for chunk in queries.chunks(ranges, range_query.MOST):
+        query = range_query.search(
+            connection, row.c.key, (row.c.key, row.c.commit_seq), queries.visible(row, ids), chunk
+        )
+        for key, commit in connection.execute(query.order_by("key")):
+            yield Content(key, commit)
+
+
+def doubts(connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[KeyRange]) -> tuple[str, ...]:
+    """Returns the reasons why visible partitions in sorted, disjoint key ranges are unproven, the most frequent first.
+
+    Partitions from before the doubts were noted have no reason.
+    """
+    row = schema.partitions
+    counts: Counter[str] = Counter()
+    for chunk in queries.chunks(ranges, range_query.MOST):
+        rows = range_query.search(connection, row.c.key, (row.c.doubt,), queries.visible(row, ids), chunk).subquery()
+        query = sa.select(rows.c.doubt, sa.func.count()).where(rows.c.doubt.is_not(None)).group_by(rows.c.doubt)
+        for doubt, count in connection.execute(query):
+            if not isinstance(doubt, str):
+                raise damaged("the doubt of a partition", repr(doubt), "it is not text")
+            counts[doubt] += count
+    return tuple(doubt for doubt, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def partition_history(connection: sa.Connection, table_id: int, ids: ValidWriteIdList, key: bytes) -> History | None:
+    """Returns the history of a visible partition; ``None`` if there is none. Reads all versions of the key."""
+    row = schema.partitions
+    visible = sa.select(row.c.made).where(row.c.key == key, *queries.visible(row, ids))
+    newest: int | None = connection.execute(visible).scalar()
+    if newest is None:
+        return None
+    versions = connection.execute(sa.select(row.c.ended, row.c.made).where(row.c.key == key)).all()
+    # A version follows another if it was made by the write that ended it.
+    before = {ended: made for ended, made in versions if state_of(made, ended) is not RowState.WIPED}
+    first = newest
+    while first in before:
+        first = before[first]
+    moments = commit_moments(connection, table_id, {first, newest})
+    return History(moments.get(first), moments.get(newest), newest)
+
+
+def object_created(connection: sa.Connection, object_id: int) -> float | None:
+    """Returns the time at which a table, view, cube or fact was created."""
+    row = schema.objects
+    first = connection.execute(sa.select(sa.func.min(row.c.made)).where(row.c.object_id == object_id)).scalar()
+    return None if first is None else commit_moments(connection, object_id, {first}).get(first)
+
+
+def commit_moments(connection: sa.Connection, object_id: int, write_ids: Collection[int]) -> dict[int, float]:
+    """Returns the times at which the transactions that hold these write ids of an object committed."""
+    write_id_rows, transaction = schema.write_ids, schema.transactions
+    query = (
+        sa.select(write_id_rows.c.write_id, transaction.c.heartbeat_at)
+        .join_from(write_id_rows, transaction, transaction.c.transaction_id == write_id_rows.c.transaction_id)
+        .where(write_id_rows.c.object_id == object_id, write_id_rows.c.write_id.in_(sorted(write_ids)))
+    )
+    return {write_id: float(moment) for write_id, moment in connection.execute(query)}

@@ -1,0 +1,57 @@
+"""Errors for names that no object of the expected kind has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from rewriter.catalog.model.json_codec import Object, kind_of
+from rewriter.catalog.model.objects import Cube, Fact, Table, View
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of, seen_from
+from rewriter.errors import AnalysisError
+
+_NOT_FOUND = {
+    Table: ("table or view", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
+    View: ("view", "VIEW_NOT_FOUND", "42P01"),
+    Cube: ("cube", "CUBE_NOT_FOUND", "42P01"),
+    Fact: ("fact", "FACT_NOT_FOUND", "42P01"),
+}
+_LISTS = {Table: "TABLES", View: "VIEWS", Cube: "CUBES", Fact: "FACTS"}
+
+#: The kinds of objects that are looked up by name.
+Kind = type[Table] | type[View] | type[Cube] | type[Fact]
+
+
+def view_instead(view: View) -> AnalysisError:
+    """Returns the error for a view where a table is expected."""
+    return AnalysisError(
+        f"'{view.name}' is a view, and a table is expected here",
+        condition="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
+        sqlstate="42809",
+        object=view.name,
+        hint="Name the table that the view reads; CREATE OR REPLACE VIEW and DROP VIEW change a view.",
+    )
+
+
+def object_not_found(kind: Kind, name: str, hint: str) -> AnalysisError:
+    """Returns the error for a name that no object of this kind has."""
+    word, condition, sqlstate = _NOT_FOUND[kind]
+    return AnalysisError(
+        f"the {word} '{name}' cannot be found", condition=condition, sqlstate=sqlstate, object=name, hint=hint
+    )
+
+
+def other_kind_hint(object_: Object) -> str:
+    """Returns the hint for a name that an object of another kind has."""
+    return f"'{object_.name}' is a {kind_of(object_)}"
+
+
+def nearest_names_hint(kind: Kind, name: str, current: str, names: Iterable[str]) -> str:
+    """Returns the hint with the nearest names, as they are written under the ``current`` database."""
+    by_key = {seen_from(current, candidate).lower(): seen_from(current, candidate) for candidate in names}
+    near = difflib.get_close_matches(seen_from(current, name).lower(), by_key, n=3)
+    if near:
+        return f"Did you mean {' or '.join(by_key[key] for key in near)}?"
+    database = database_of(name)
+    inside = "" if database == DEFAULT_DATABASE == current else f" IN {database}"
+    return f"SHOW {_LISTS[kind]}{inside} lists all"

@@ -1,0 +1,325 @@
+"""Partitions found by scans of their keys, or by a secondary index: whole, by key, by name or counted, page by page.
+
+Rows are versioned, so consecutive pages read under one list of write ids show one state. No database transaction
+stays open between them. Memory holds one page and, for a secondary index, at most ``access_paths.MOST_GATHERED`` keys.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from operator import attrgetter
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from rewriter.catalog.filters.explain import filter_text, stretch_text
+from rewriter.catalog.filters.key_sql import Condition
+from rewriter.catalog.filters.residual_sql import Residual, residual_of
+from rewriter.catalog.filters.scan_plans import Scan
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.keys.partition_names import NameMaker
+from rewriter.catalog.keys.values import canonical, parse_partition_name
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.model.stored_rows import KEY_ERRORS, damaged_partition, reading_key
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading import queries
+from rewriter.catalog.reading.access_paths import MOST_GATHERED, Choice, IndexWay, choose
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.database import Database
+from rewriter.catalog.store.leases import Held
+from rewriter.catalog.store.range_query import MOST
+from rewriter.errors import DataError, InterfaceError
+from rewriter.grammar.unparse import quote_name
+
+#: The maximum number of rows read by one statement.
+PAGE = 10_000
+#: The maximum number of stretches that an explanation lists.
+SHOWN = 64
+#: The bound of the counted keys for an estimate if there is only one way.
+ESTIMATED = 10_000
+
+_Row = TypeVar("_Row", bytes, Partition)
+#: Reads at most so many rows of some stretches, in key order, for which the condition is TRUE.
+_Page = Callable[[Sequence[KeyRange], int, Condition | None], list[_Row]]
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The partitions of a table that the scans find, in key order. Each call reads them again.
+
+    ``scans`` define the result. The way to it is chosen, by counts, when first needed: the scans, or one of
+    ``indexes``, each of which contains the whole result. ``snapshot`` protects the files. ``limit`` is the maximum
+    number of results. ``after`` is the key or name of a partition, which need not exist; only those behind it are
+    returned.
+    """
+
+    database: Database
+    table: Table
+    ids: ValidWriteIdList
+    scans: tuple[Scan, ...]
+    indexes: tuple[IndexWay, ...] = ()
+    snapshot: Held | None = None
+
+    @property
+    def ranges(self) -> tuple[KeyRange, ...]:
+        """The stretches of keys that contain the whole result, whatever way it is found."""
+        return tuple(scan.keys for scan in self.scans)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The way that is taken. Runs a few bounded counts if there are several ways; otherwise reads nothing."""
+        return choose(self.database, self.ranges, self.indexes)
+
+    @cached_property
+    def residual(self) -> Residual:
+        """The condition by which the database tests the keys that the scans visit."""
+        return self._residual(schema.partitions.c.key)
+
+    def partitions(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[Partition]:
+        """Yields the partitions."""
+        return chain.from_iterable(self.partition_pages(limit, after))
+
+    def partition_pages(
+        self, limit: int | None = None, after: bytes | str | None = None
+    ) -> Iterator[Sequence[Partition]]:
+        """Yields the partitions in the pages that the statements read."""
+
+        def page(stretches: Sequence[KeyRange], size: int, condition: Condition | None) -> list[Partition]:
+            return queries.partition_page(self.database, self.table, self.ids, stretches, size, condition)
+
+        return self._limited(page, attrgetter("key"), limit, after)
+
+    def among(self, partitions: Sequence[Partition]) -> Iterator[Partition]:
+        """Yields the partitions among the given ones, sorted by key, that it finds. Reads nothing. O(keys in scans)."""
+        key_of = attrgetter("key")
+        for scan in self.scans:
+            start, end = (bisect_left(partitions, edge, key=key_of) for edge in (scan.start, scan.end))
+            for partition in partitions[start:end]:
+                if not scan.filters or scan.holds(self.fields_of(partition.key)):
+                    yield partition
+
+    def files(self, partitions: Sequence[Partition]) -> Iterator[tuple[Partition, DataFile]]:
+        """Yields the files of found partitions in (key, path) order: the newest OVERWRITE and the INTOs after it.
+
+        Yields nothing for an external table, whose readers list its directories. The caller holds the snapshot
+        (``leases``).
+        """
+        if self.table.external:
+            return
+        by_key = {partition.key: partition for partition in partitions}
+        filled = sorted(partition.key for partition in partitions if partition.files)
+        ranges: list[KeyRange] = []
+        for scan in self.scans:
+            if scan.filters:
+                inside = filled[bisect_left(filled, scan.start) : bisect_left(filled, scan.end)]
+                ranges += map(KeyRange.of_key, inside)
+            else:
+                ranges.append(scan.keys)
+        with self.database.read() as connection:
+            if self.snapshot is not None:
+                queries.check_readable(connection, self.snapshot.sequence)
+            for key, file in queries.files(connection, self.ids, ranges):
+                if key not in by_key:
+                    raise damaged_partition(
+                        self.table.name, f"a file has the key {key.hex()}, but no partition has this key"
+                    )
+                yield by_key[key], file
+
+    def found_keys(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[bytes]:
+        """Yields the keys. Reads nothing else."""
+        return chain.from_iterable(self._key_pages(limit, after))
+
+    def _key_pages(self, limit: int | None, after: bytes | str | None) -> Iterator[Sequence[bytes]]:
+        def page(stretches: Sequence[KeyRange], size: int, condition: Condition | None) -> list[bytes]:
+            return queries.key_page(self.database, self.ids, stretches, size, condition)
+
+        return self._limited(page, lambda key: key, limit, after)
+
+    def names(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[str]:
+        """Yields the names, made from the keys."""
+        maker = NameMaker(self.table.partition_columns)
+        return chain.from_iterable(map(maker.names_of, self._key_pages(limit, after)))
+
+    def named_keys(self) -> Iterator[tuple[str, bytes]]:
+        """Yields the names, each with its key, in key order."""
+        maker = NameMaker(self.table.partition_columns)
+        return chain.from_iterable(zip(maker.names_of(page), page, strict=True) for page in self._key_pages(None, None))
+
+    def count(self) -> int:
+        """Returns their number. The database counts if it tests the whole filter, or for scans without a filter."""
+        gathered = self._gathered()
+        if gathered is not None:
+            with self.database.read() as connection:
+                return queries.partition_count(connection, self.ids, list(map(KeyRange.of_key, gathered)))
+        if self.residual.exact:
+            with self.database.read() as connection:
+                return queries.partition_count(connection, self.ids, self.ranges, self.residual.condition)
+        plain = [scan.keys for scan in self.scans if not scan.filters]
+        with self.database.read() as connection:
+            counted = queries.partition_count(connection, self.ids, plain) if plain else 0
+        filtered = Lookup(self.database, self.table, self.ids, tuple(scan for scan in self.scans if scan.filters))
+        return counted + sum(1 for _ in filtered.found_keys())
+
+    def explained(self) -> tuple[str, ...]:
+        """Returns the lines of an explanation: the way, its stretches, the remaining filter, and the numbers of keys.
+
+        The estimate is the count by which the way was chosen, ``≥`` if counting stopped. Runs the lookup to count the
+        visited keys (entries of the index, including those of older versions) and the found ones.
+        """
+        index, table = self.choice.index, self.table
+        if index is None:
+            way, head, columns = "by key", encoding.prefix(table.id), table.partition_columns
+            entries, stretches = schema.partitions.c.key, self.ranges
+            filters = [scan.filters for scan in self.scans]
+        else:
+            columns = table.partition_columns[index.column : index.column + 1]
+            way, head = f"by index on {quote_name(columns[0].name)}", encoding.place(table.id, index.column)
+            entries, stretches = schema.partition_fields.c.place, index.places
+            filters = [index.filters] * len(stretches)
+        visited = queries.entry_count(self.database, entries, stretches)
+        exact, estimate = self.choice.exact, self.choice.entries
+        if not self.indexes:
+            exact, estimate = visited <= ESTIMATED, min(visited, ESTIMATED)
+        shown = [stretch_text(columns, head, stretch) for stretch in stretches]
+        common = len(set(filters)) == 1
+        if not common:
+            tests = [
+                f" where {filter_text(table.partition_columns, conjunction)}" if conjunction else ""
+                for conjunction in filters
+            ]
+            shown = [text + test for text, test in zip(shown, tests, strict=True)]
+        if not shown:
+            shown = ["nothing"]
+        if len(shown) > SHOWN:
+            shown = [*shown[:SHOWN], f"… and {len(shown) - SHOWN} more"]
+        filter_lines = [f"filter: {filter_text(table.partition_columns, filters[0])}"] if common and filters[0] else []
+        estimated = f"{'' if exact else '≥ '}{estimate:,}"
+        counts = f"keys: {estimated} estimated, {visited:,} visited, {self.count():,} found"
+        return (way, *shown, *filter_lines, counts)
+
+    def holds(self, key: bytes) -> bool:
+        """Returns True if the lookup finds a key of the table. O(log n) in the scans, plus the cost of the filters."""
+        scan = self._scan_with(key)
+        return scan is not None and scan.holds(self.fields_of(key))
+
+    def _scan_with(self, key: bytes) -> Scan | None:
+        at = bisect_right(self.scans, key, key=_start) - 1
+        return self.scans[at] if at >= 0 and key < self.scans[at].end else None
+
+    def fields_of(self, key: bytes) -> tuple[bytes, ...]:
+        """Returns the key's fields, which sort like the values."""
+        try:
+            return encoding.split(self._widths, key)
+        except KEY_ERRORS as error:
+            raise damaged_partition(key, f"{type(error).__name__}: {error}") from error
+
+    @cached_property
+    def _widths(self) -> list[int | None]:
+        return [encoding.width_of(column.type) for column in self.table.partition_columns]
+
+    def values_of(self, key: bytes) -> PartitionValues:
+        """Returns the partition's values."""
+        columns = self.table.partition_columns
+        fields = self.fields_of(key)
+        with reading_key(key):
+            return tuple(encoding.decode_value(column.type, part) for column, part in zip(columns, fields, strict=True))
+
+    def _limited(
+        self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, after: bytes | str | None
+    ) -> Iterator[Sequence[_Row]]:
+        if limit is not None and limit < 0:
+            raise InterfaceError(f"a limit is 0 or more, not {limit}")
+        after_key = self._key(after) if isinstance(after, str) else after
+        start = b"" if after_key is None else after_key + b"\x00"
+        return self._matching(page, key_of, limit, start)
+
+    def _matching(
+        self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, start: bytes
+    ) -> Iterator[Sequence[_Row]]:
+        """Yields all results from the key ``start`` on, ``limit`` at most, as long as the caller asks for more."""
+        if limit == 0:
+            return
+        gathered = self._gathered()
+        if gathered is not None:
+            filtered, condition, stretches = False, None, list(map(KeyRange.of_key, gathered))
+        else:
+            filtered, condition, stretches = not self.residual.exact, self.residual.condition, list(self.ranges)
+        remaining = [KeyRange(max(stretch.start, start), stretch.end) for stretch in stretches if stretch.end > start]
+        size = PAGE if limit is None or filtered else min(PAGE, limit)
+        rows_left = limit
+        for rows in self._pages(page, key_of, remaining, size, condition):
+            matching = [row for row in rows if self.holds(key_of(row))] if filtered else rows
+            if rows_left is not None and len(matching) >= rows_left:
+                yield matching[:rows_left]
+                return
+            yield matching
+            rows_left = None if rows_left is None else rows_left - len(matching)
+
+    def _pages(
+        self,
+        page: _Page[_Row],
+        key_of: Callable[[_Row], bytes],
+        left: list[KeyRange],
+        size: int,
+        condition: Condition | None,
+    ) -> Iterator[Sequence[_Row]]:
+        """Yields the visible rows that satisfy the condition, in key order, from pages of at most ``size``.
+
+        One statement reads as many stretches as fit a page: if they do not fit, half as many are tried. A stretch that
+        is longer than a page is read alone, page by page.
+        """
+        left.reverse()
+        width = len(left)
+        while left:
+            width = min(width, len(left), MOST)
+            has_many = width > 1
+            rows = page(left[: -width - 1 : -1], size + has_many, condition)
+            if has_many and len(rows) > size:
+                width //= 2
+                continue
+            yield rows
+            last = left[-width]
+            del left[-width:]
+            if not has_many and len(rows) == size:
+                left.append(KeyRange(key_of(rows[-1]) + b"\x00", last.end))
+            elif 2 * len(rows) <= size:
+                width *= 2
+
+    def _gathered(self) -> list[bytes] | None:
+        """Returns the matching keys, in order, from an index; ``None`` if the scans are the way."""
+        index = self.choice.index
+        if index is None:
+            return None
+        # If the entries leave no filter open, they differ from the scans only by their ranges.
+        tested = self._residual(schema.partition_fields.c.key) if index.filters else Residual(None, True)
+        keys = queries.indexed_keys(self.database, index.stretches, MOST_GATHERED + 1, tested.condition)
+        if len(keys) > MOST_GATHERED:
+            return None  # More keys were added since the count: too many to hold.
+        # The condition holds for keys inside the scans; whether a key is inside is tested here.
+        return sorted(filter(self._scan_with if tested.exact else self.holds, keys))
+
+    def _residual(self, key: sa.ColumnElement[bytes]) -> Residual:
+        return residual_of(self.scans, self._widths, key)
+
+    def _key(self, name: str) -> bytes:
+        """Returns the key of a partition's name. Raises ``DataError`` if the name is not one of this table."""
+        columns, pairs = self.table.partition_columns, parse_partition_name(name)
+        if [pair[0].lower() for pair in pairs] != [column.name.lower() for column in columns]:
+            raise DataError(
+                f"'{name}' is not a partition name of '{self.table.name}'",
+                condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
+                object=self.table.name,
+                hint=f"its partitions are named {'/'.join(f'{column.name}=…' for column in columns)}",
+            )
+        values = [canonical(column, value) for column, (_, value) in zip(columns, pairs, strict=True)]
+        return encoding.encode(self.table.id, [column.type for column in columns], values)
+
+
+def _start(scan: Scan) -> bytes:
+    return scan.start

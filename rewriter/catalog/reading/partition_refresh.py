@@ -1,0 +1,73 @@
+"""Refresh of all partitions of a table from one list of write ids to another: reads only those that may differ."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import sqlalchemy as sa
+
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Partition, Table
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading import queries
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.database import Database
+from rewriter.catalog.store.range_query import MOST as PAGE
+
+#: If more partitions than this may differ, all are read again.
+MOST = 2_000
+
+
+def renewed(
+    database: Database, table: Table, ids: ValidWriteIdList, held: tuple[ValidWriteIdList, tuple[Partition, ...]] | None
+) -> tuple[Partition, ...] | None:
+    """Returns all partitions of a table in key order as ``ids`` see them, from those that another list has seen.
+
+    Returns ``None`` if nothing is held, or more than ``MOST`` may differ. Runs one statement that reads only the index
+    of versions, and one for each ``PAGE`` partitions that may differ.
+    """
+    if held is None:
+        return None
+    old_ids, old_partitions = held
+    changed = _may_differ(database, table, ids, old_ids)
+    if len(changed) > MOST:
+        return None
+    now: list[Partition] = []
+    for chunk in queries.chunks(changed, PAGE):
+        now += queries.partition_page(database, table, ids, [KeyRange.of_key(key) for key in chunk], len(chunk))
+    changed_keys = set(changed)
+    return tuple(
+        sorted(
+            [*(partition for partition in old_partitions if partition.key not in changed_keys), *now],
+            key=attrgetter("key"),
+        )
+    )
+
+
+def _may_differ(database: Database, table: Table, first: ValidWriteIdList, second: ValidWriteIdList) -> list[bytes]:
+    """Returns the keys for which two lists may see different rows, at most one more than ``MOST``.
+
+    Rows are never changed or removed, only ended. So two lists differ only where a write that one of them does not see
+    made or ended a row. All writes above one of the lists count as such.
+    """
+    row, table_range = schema.partitions.c, KeyRange.of_prefix(prefix(table.id))
+    low = min(first.high_water_mark, second.high_water_mark)
+    between = sorted(id for id in first.invalid ^ second.invalid if id <= low)
+    numbers: sa.BindParameter[Any] = sa.bindparam("between", between, expanding=True, literal_execute=True)
+
+    def is_between(column: sa.Column[int]) -> sa.ColumnElement[bool]:
+        above = sa.and_(column > low, column != schema.NEVER)
+        return sa.or_(above, column.in_(numbers)) if between else above
+
+    query = (
+        sa.select(row.key)
+        .where(
+            row.key >= table_range.start, row.key < table_range.end, sa.or_(is_between(row.made), is_between(row.ended))
+        )
+        .distinct()
+        .limit(MOST + 1)
+    )
+    with database.read() as connection:
+        return list(connection.execute(query).scalars())

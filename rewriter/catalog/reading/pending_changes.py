@@ -1,0 +1,94 @@
+"""The uncommitted changes of a multi-statement transaction, as its own statements see them.
+
+Rows come with the commit, so no read under the transaction's snapshot shows them. Objects that the transaction has made
+or dropped are few, and are shown as they will be. A table whose partitions it has changed cannot be read before the
+commit, because the result would lack the transaction's own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rewriter.catalog.model.changes import (
+    AddPartitions,
+    Change,
+    CreateObject,
+    DropObject,
+    DropPartitions,
+    MovePartitions,
+    NoteFiles,
+    TruncatePartitions,
+    WritePartitions,
+)
+from rewriter.catalog.model.json_codec import Object, key_of, kind_of
+from rewriter.catalog.model.objects import Table
+from rewriter.errors import InternalError, NotSupportedError
+
+
+@dataclass(frozen=True)
+class Pending:
+    """``written`` are the tables whose partitions are changed, ``dropped`` the objects that end, both by id."""
+
+    written: Mapping[int, Table] = field(default_factory=dict)
+    created: Mapping[str, Object] = field(default_factory=dict)
+    dropped: Mapping[int, Object] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, changes: Iterable[Change]) -> Pending:
+        """Summarizes changes. Raises ``InternalError`` for a kind that such a transaction cannot contain."""
+        written: dict[int, Table] = {}
+        created: dict[str, Object] = {}
+        dropped: dict[int, Object] = {}
+        for change in changes:
+            match change:
+                case CreateObject(object_):
+                    created[key_of(object_)] = object_
+                case DropObject(object_):
+                    dropped[object_.id] = object_
+                case WritePartitions() | AddPartitions() | DropPartitions() | TruncatePartitions():
+                    written[change.table.id] = change.table
+                case MovePartitions():
+                    written |= {table.id: table for table in (change.source, change.target)}
+                case NoteFiles():
+                    pass  # The table reads the same after it.
+                case _:
+                    raise InternalError(
+                        f"{type(change).__name__} cannot be part of a transaction of several statements"
+                    )
+        return cls(written, created, dropped)
+
+    def named(self, key: str, stored: Object | None) -> Object | None:
+        """Returns the object with a name. ``stored`` is the committed one."""
+        if key in self.created:
+            return self.created[key]
+        return None if stored is not None and stored.id in self.dropped else stored
+
+    def among(self, kind: str, stored: Sequence[Object]) -> list[Object]:
+        """Returns all objects of a kind. ``stored`` are the committed ones."""
+        made = [object_ for object_ in self.created.values() if kind_of(object_) == kind]
+        return [*(object_ for object_ in stored if object_.id not in self.dropped), *made]
+
+    def check_unchanged(self, id: int) -> None:
+        """Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if the partitions of this table are changed."""
+        if id in self.written:
+            raise changed(self.written[id].name, "its partitions cannot be listed before COMMIT")
+
+    def check_droppable(self, object_: Object) -> None:
+        """Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if the transaction has made or written the object."""
+        if object_.id in self.written or any(object_.id == created.id for created in self.created.values()):
+            raise changed(object_.name, "it cannot be dropped before COMMIT")
+
+
+NOTHING = Pending()
+
+
+def changed(name: str, reason: str) -> NotSupportedError:
+    """Returns the error for an operation on an object that the open transaction has changed."""
+    return NotSupportedError(
+        f"The open transaction has changed '{name}': {reason}.",
+        condition="CHANGED_IN_TRANSACTION",
+        sqlstate="0A000",
+        object=name,
+        hint="COMMIT first, or run this statement before the statement that changes it.",
+    )

@@ -1,0 +1,496 @@
+"""Snapshots: the view of the catalog that a statement keeps from its first read to its last."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from rewriter.catalog.cache.mean_sizes import mean_bytes
+from rewriter.catalog.facts import timeline_properties
+from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.filters.predicates import ScanFilter, bind_filter, bind_text
+from rewriter.catalog.keys.encoding import encode, prefix
+from rewriter.catalog.keys.values import require_canonical
+from rewriter.catalog.model.json_codec import Object
+from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.objects import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of
+from rewriter.catalog.model.temporary_names import session_of, stored_name
+from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
+from rewriter.catalog.reading import queries
+from rewriter.catalog.reading.history import Content, History, contents, doubts, object_created, partition_history
+from rewriter.catalog.reading.missing_objects import nearest_names_hint, object_not_found, other_kind_hint, view_instead
+from rewriter.catalog.reading.partition_lookup import Lookup
+from rewriter.catalog.reading.pending_changes import NOTHING, Pending
+from rewriter.catalog.reading.versioned_reads import ListedReads
+from rewriter.catalog.reading.write_id_queries import transaction_list, write_id_list
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.database import Database
+from rewriter.errors import AnalysisError, OperationalError
+from rewriter.grammar.filters import Filter
+from rewriter.timeline import runs
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.kinds.registry import DEFAULT, make_timeline
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+_Kind = TypeVar("_Kind", Table, View, Cube, Fact)
+
+
+class Snapshot:
+    """An immutable view. Taking one is one read of the transaction list; rows are read on first use.
+
+    Rows are versioned, so a later read under the same snapshot gives the same result. Results are kept. One thread at a
+    time. Objects are looked up by the catalog's names (``qualified_names``); ``current`` is the database of a name that
+    is written without one.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        sequence: int,
+        transactions: ValidTxnList,
+        session: str | None = None,
+        pending: Pending = NOTHING,
+    ) -> None:
+        self.current = DEFAULT_DATABASE
+        self._pending = pending
+        self._database = database
+        self._cache = database.cache
+        self._session = session
+        self._sequence = sequence
+        self._taken = time.monotonic()
+        self._transactions = transactions
+        self._write_ids: dict[int, ValidWriteIdList] = {}
+        self._by_name: dict[str, Object | None] = {}
+        self._by_kind: dict[str, tuple[Object, ...]] = {}
+        self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
+        self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
+        #: The stored timelines of each table read so far; and the timelines made from them, by table.
+        self._stored: dict[int, queries.StoredTimelines] = {}
+        self._timelines: dict[tuple[int, queries.TimelineKey], PartitionTimeline] = {}
+
+    @classmethod
+    def take(cls, database: Database, session: str | None = None) -> Snapshot:
+        """Takes a view of all commits up to now, with the temporary tables of one session. One statement."""
+        with database.read() as connection:
+            return cls.on(database, connection, session)
+
+    @classmethod
+    def on(cls, database: Database, connection: sa.Connection, session: str | None = None) -> Snapshot:
+        """Takes a view of all that a connection sees. One statement."""
+        version, sequence, transactions = transaction_list(connection)
+        database.check_version(*version)
+        if database.cache is not None:
+            database.cache.seen(sequence)
+        return cls(database, sequence, transactions, session)
+
+    @property
+    def session(self) -> str | None:
+        """The session whose temporary tables the snapshot shows; ``None`` for none."""
+        return self._session
+
+    def within(self, database: str) -> Snapshot:
+        """Returns the same view, with all its cached reads, under another current database."""
+        view = copy.copy(self)
+        view.current = database.lower()
+        return view
+
+    def over(self, pending: Pending) -> Snapshot:
+        """Returns the same view for the statements of a transaction with these uncommitted changes."""
+        view = Snapshot(self._database, self._sequence, self._transactions, self._session, pending)
+        view.current = self.current
+        view._taken = self._taken
+        return view
+
+    @property
+    def sequence(self) -> int:
+        """The number of the newest commit that the snapshot sees; 0 before the first."""
+        return self._sequence
+
+    @property
+    def taken(self) -> float:
+        """The time at which the snapshot was taken, in seconds on the clock of ``time.monotonic``."""
+        return self._taken
+
+    def check_readable(self) -> None:
+        """Raises ``OperationalError`` SNAPSHOT_TOO_OLD if VACUUM has removed files that it may see. One read."""
+        with self._database.read() as connection:
+            queries.check_readable(connection, self._sequence)
+
+    @property
+    def transactions(self) -> ValidTxnList:
+        """The transactions that had ended when the snapshot was taken."""
+        return self._transactions
+
+    def write_ids(self, object_id: int) -> ValidWriteIdList:
+        """Returns the visible write ids of a table, view, cube or fact; ``table`` in the list is the object's id.
+
+        Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION for a table that the own transaction has changed. All reads
+        of partitions, files and timelines call this method.
+        """
+        self._pending.check_unchanged(object_id)
+        return self._list_of(object_id)
+
+    def _list_of(self, object_id: int) -> ValidWriteIdList:
+        if object_id not in self._write_ids:
+            ids = None if self._cache is None else self._cache.write_ids(object_id, self._sequence)
+            if ids is None:
+                with self._database.read() as connection:
+                    ids = write_id_list(connection, object_id, self._sequence, self._transactions)
+                if self._cache is not None:
+                    self._cache.learn(object_id, ids, self._sequence)
+            self._write_ids[object_id] = ids
+        return self._write_ids[object_id]
+
+    def _under_list(self, object_id: int) -> ListedReads:
+        return ListedReads(self._database, object_id, self.write_ids(object_id), self)
+
+    def find(self, name: str) -> Table | Cube | Fact | None:
+        """Returns the table, cube or fact of that name, in any case; ``None`` if there is none. One indexed read."""
+        object_ = self.named(name)
+        return object_ if isinstance(object_, Table | Cube | Fact) else None
+
+    def temporary(self, name: str) -> Table | None:
+        """Returns the session's temporary table of that plain name, in any case; ``None`` if it has none."""
+        object_ = None if self._session is None else self.named(stored_name(name, self._session))
+        return object_ if isinstance(object_, Table) else None
+
+    def temporary_tables(self, session: str) -> tuple[Table, ...]:
+        """Returns all temporary tables of a session, which need not be that of the snapshot."""
+        with self._database.read() as connection:
+            all_objects = [object_ for object_, _ in queries.objects(connection, self._sequence, kind="table")]
+        return tuple(
+            object_ for object_ in all_objects if isinstance(object_, Table) and session_of(object_.name) == session
+        )
+
+    def find_view(self, name: str) -> View | None:
+        """Returns the view of that name, in any case; ``None`` if there is none. Shares the read of ``find``."""
+        object_ = self.named(name)
+        return object_ if isinstance(object_, View) else None
+
+    def named(self, name: str) -> Object | None:
+        """Returns the object of that name: tables, views, cubes and facts share one name space. One indexed read."""
+        key = name.lower()
+        if key not in self._by_name:
+            read = partial(self._read_named, key)
+            committed = read() if self._cache is None else self._cache.named(key, self._sequence, self._list_of, read)
+            self._by_name[key] = self._pending.named(key, committed)
+        return self._by_name[key]
+
+    def _read_named(self, key: str) -> Object | None:
+        with self._database.read() as connection:
+            objects = queries.objects(connection, self._sequence, name=key)
+        return objects[0][0] if objects else None
+
+    def table(self, name: str) -> Table:
+        """Returns the table of that name. Raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND, with near names as hint."""
+        return self._named(Table, name)
+
+    def view(self, name: str) -> View:
+        """Returns the view of that name. Raises ``AnalysisError`` VIEW_NOT_FOUND."""
+        return self._named(View, name)
+
+    def cube(self, name: str) -> Cube:
+        """Returns the cube of that name. Raises ``AnalysisError`` CUBE_NOT_FOUND."""
+        return self._named(Cube, name)
+
+    def fact(self, name: str) -> Fact:
+        """Returns the fact of that name. Raises ``AnalysisError`` FACT_NOT_FOUND."""
+        return self._named(Fact, name)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Returns all tables by name, except the temporary ones of other sessions."""
+        return tuple(object_ for object_ in self._all("table") if isinstance(object_, Table))
+
+    def views(self) -> tuple[View, ...]:
+        """Returns all views by name."""
+        return tuple(object_ for object_ in self._all("view") if isinstance(object_, View))
+
+    def cubes(self) -> tuple[Cube, ...]:
+        """Returns all cubes by name."""
+        return tuple(object_ for object_ in self._all("cube") if isinstance(object_, Cube))
+
+    def facts(self) -> tuple[Fact, ...]:
+        """Returns all facts by name."""
+        return tuple(object_ for object_ in self._all("fact") if isinstance(object_, Fact))
+
+    def databases(self) -> tuple[Namespace, ...]:
+        """Returns all databases by name, including ``default``."""
+        named_databases = [object_ for object_ in self._all("database") if isinstance(object_, Namespace)]
+        return tuple(sorted((_DEFAULT, *named_databases), key=lambda database: database.name))
+
+    def database(self, name: str) -> Namespace:
+        """Returns the database of that name, in any case. Raises ``AnalysisError`` SCHEMA_NOT_FOUND."""
+        object_ = _DEFAULT if name.lower() == DEFAULT_DATABASE else self.named(database_key(name))
+        if isinstance(object_, Namespace):
+            return object_
+        near = difflib.get_close_matches(name.lower(), [database.name for database in self.databases()], n=3)
+        raise AnalysisError(
+            f"the database '{name}' cannot be found",
+            condition="SCHEMA_NOT_FOUND",
+            sqlstate="42704",
+            object=name,
+            hint=f"Did you mean {' or '.join(near)}?" if near else "SHOW DATABASES lists all",
+        )
+
+    def facts_of(self, cube_name: str) -> tuple[Fact, ...]:
+        """Returns the facts of a cube by name."""
+        return tuple(fact for fact in self.facts() if fact.cube.lower() == cube_name.lower())
+
+    def fact_using(self, table_name: str) -> Fact | None:
+        """Returns the fact that has a table as storage table. A table serves at most one fact."""
+        return next((fact for fact in self.facts() if fact.storage_table(table_name) is not None), None)
+
+    def partition(self, table: Table, values: PartitionValues) -> Partition | None:
+        """Returns the partition with these canonical values; ``None`` if there is none. One indexed read.
+
+        Raises ``DataError`` INVALID_PARTITION_SPEC if they are not canonical, or their number is not that of the
+        columns.
+        """
+        require_canonical(table.partition_columns, values)
+        key = encode(table.id, [column.type for column in table.partition_columns], values)
+        return self._under_list(table.id).partition(table, key)
+
+    def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
+        """Returns the partitions with keys in any of the ranges (``None``: all), in key order, each once."""
+        if ranges is None:
+            return self.satisfying(table, None)
+        merged_ranges = merged(ranges)
+        if (table.id, merged_ranges) not in self._partitions:
+            self._partitions[table.id, merged_ranges] = self._under_list(table.id).partitions(table, merged_ranges)
+        return self._partitions[table.id, merged_ranges]
+
+    def partition_count(self, table: Table) -> int:
+        """Returns the number of a table's partitions. Reads none of them."""
+        if (table.id, None) in self._satisfying:
+            return len(self._satisfying[table.id, None])
+        return self._under_list(table.id).count(table)
+
+    def partitions_at(self, table: Table, places: Collection[str]) -> list[Partition]:
+        """Returns the partitions with an own location that equals one of these absolute paths, lies in one, or above
+        one.
+
+        Links are resolved. Scans the table's partitions, and accesses the disk once for each location. Nothing is
+        cached.
+        """
+        return queries.partitions_at(self._database, table, self._list_of(table.id), places) if places else []
+
+    def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
+        """Returns a lookup of the partitions that satisfy a bound filter (``None``: all), read when they are used.
+
+        With ``ranges``, only those with keys in any of them.
+        """
+        return self._under_list(table.id).lookup(table, wanted, ranges)
+
+    def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
+        """Returns all partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
+        if (table.id, wanted) not in self._satisfying:
+            self._satisfying[table.id, wanted] = self._under_list(table.id).satisfying(table, wanted)
+        return self._satisfying[table.id, wanted]
+
+    def get_partitions_by_expr(
+        self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
+    ) -> tuple[Partition, ...]:
+        """Returns the partitions for which a filter is TRUE (``None``: all), in key order, which is that of the values.
+
+        ``limit`` is the maximum number. ``after`` is a key or name; only partitions behind it are returned. Raises the
+        errors of ``bind_filter``. Reads only the stretches of the index that ``access_paths`` chooses; ``lookup``
+        streams, names and counts. This and the next methods are the reading API of a metastore (seed 001).
+        """
+        bound = None if tree is None else bind_filter(tree, table.partition_columns)
+        return tuple(self.lookup(table, bound).partitions(limit, after))
+
+    def get_partitions_by_filter(
+        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
+    ) -> tuple[Partition, ...]:
+        """Does the same for a filter as text, which is data and never becomes SQL. Raises ``ParseError``, too."""
+        return tuple(self.lookup(table, bind_text(text, table.partition_columns)).partitions(limit, after))
+
+    def list_partitions_by_filter(
+        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
+    ) -> tuple[Partition, ...]:
+        """The name of ``get_partitions_by_filter`` in the Flink proposal."""
+        return self.get_partitions_by_filter(table, text, limit, after)
+
+    def partition_names_by_filter(
+        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
+    ) -> tuple[str, ...]:
+        """Returns the names (``c=US/d=1``) of these partitions, in key order. Reads only the keys."""
+        return tuple(self.lookup(table, bind_text(text, table.partition_columns)).names(limit, after))
+
+    def count_partitions_by_filter(self, table: Table, text: str) -> int:
+        """Returns the number of partitions that satisfy a filter. The database counts if ranges of keys decide."""
+        return self.lookup(table, bind_text(text, table.partition_columns)).count()
+
+    def files(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[tuple[Partition, DataFile], ...]:
+        """Returns the files of these partitions, in (key, path) order: the newest OVERWRITE and the INTOs after it.
+
+        Empty for an external table, whose readers list its directories. The files stay as long as this object lives;
+        VACUUM removes them later. Raises ``OperationalError`` SNAPSHOT_TOO_OLD if they may have been removed already.
+        """
+        wanted = None if ranges is None else merged(ranges)
+        return self._under_list(table.id).files_in(table, wanted, lambda: self.partitions(table, ranges))
+
+    def files_satisfying(self, table: Table, wanted: ScanFilter) -> tuple[tuple[Partition, DataFile], ...]:
+        """Returns the files of the partitions that satisfy a bound filter, like ``files``."""
+        return self._under_list(table.id).files_satisfying(table, wanted)
+
+    def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Content, ...]:
+        """Returns the contents of the partitions with keys in any of the ranges (``None``: all), in key order."""
+        key_ranges = (KeyRange.of_prefix(prefix(table.id)),) if ranges is None else merged(ranges)
+        with self._database.read() as connection:
+            return tuple(contents(connection, self.write_ids(table.id), key_ranges))
+
+    def history(self, table: Table, key: bytes) -> History | None:
+        """Returns the times of a partition's creation and last change; ``None`` if there is no such partition."""
+        with self._database.read() as connection:
+            return partition_history(connection, table.id, self.write_ids(table.id), key)
+
+    def created(self, object_: Object) -> float | None:
+        """Returns the creation time of a table, view, cube or fact, in seconds since 1970 on the database's clock."""
+        with self._database.read() as connection:
+            return object_created(connection, object_.id)
+
+    def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
+        """Returns the periods that exist, whole and fresh, in a storage table; empty if no fact uses the table so.
+
+        The table's properties choose its class. All timelines of a table are one read. The result is shared: do not
+        change it. Raises the errors of ``registry.make_timeline``.
+        """
+        return self._timeline(table_name, period, time_dimension, schema.FRESH)
+
+    def outdated(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
+        """Returns the outdated periods that exist in a storage table. The result is shared: do not change it."""
+        return self._timeline(table_name, period, time_dimension, schema.OUTDATED)
+
+    def unproven(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
+        """Returns the rollup periods that exist without a proof of their content. Do not change the result either."""
+        return self._timeline(table_name, period, time_dimension, schema.UNPROVEN)
+
+    def incomplete(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
+        """Returns the rollup periods that were computed while base periods inside them were missing. Shared, too."""
+        return self._timeline(table_name, period, time_dimension, schema.INCOMPLETE)
+
+    @property
+    def unused_timelines(self) -> Mapping[str, Callable[[str, Period, str], PartitionTimeline]]:
+        """The readers of the partitions that exist and serve no cube, by the name of their state."""
+        return {"outdated": self.outdated, "incomplete": self.incomplete, "unproven": self.unproven}
+
+    def doubts(self, table: Table, ranges: Sequence[KeyRange]) -> tuple[str, ...]:
+        """Returns the reasons why partitions with keys in any of the ranges are unproven, the most frequent one first.
+
+        Costs a scan of the partitions in the ranges, inside the database.
+        """
+        with self._database.read() as connection:
+            return doubts(connection, self.write_ids(table.id), merged(ranges))
+
+    def retired(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
+        """Returns the base periods of a storage table that were dropped and not written since. Shared, too."""
+        return self._timeline(table_name, period, time_dimension, schema.RETIRED)
+
+    def _timeline(self, name: str, period: Period, time: str, state: int) -> PartitionTimeline:
+        table = self.table(name)
+        key = (int(period), time.lower(), state)
+        if (table.id, key) not in self._timelines:
+            kind = self._implementation(table, period, time)
+            self._timelines[table.id, key] = make_timeline(self._ranges(table, key), kind)
+        return self._timelines[table.id, key]
+
+    def _implementation(self, table: Table, period: Period, time: str) -> str:
+        """Returns the name of the class of a timeline of the table."""
+        if not any(timeline_properties.choices(table.properties)):
+            return DEFAULT
+        fact = self.fact_using(table.name)
+        storage_table = fact.storage_table(table.name) if fact is not None else None
+        if storage_table is None:
+            return DEFAULT
+        return timeline_properties.chosen(table.properties, storage_table, period, time)
+
+    def _ranges(self, table: Table, key: queries.TimelineKey) -> Sequence[OrdinalRange]:
+        """Returns the stored ranges of one timeline; for fresh periods, those that were not retired."""
+        stored = self._stored_timelines(table)
+        period, time, state = key
+        ranges, retired = stored.get(key, ()), stored.get((period, time, schema.RETIRED), ())
+        if state != schema.FRESH or not retired:
+            return ranges
+        # Whole by its rule, but a partition was dropped: the remaining ones do not show the former content.
+        return runs.ranges(*runs.without(runs.of_ranges(ranges), runs.of_ranges(retired)))
+
+    def _stored_timelines(self, table: Table) -> queries.StoredTimelines:
+        if table.id not in self._stored:
+            self._check_fact_unchanged(table)
+            try:
+                self._stored[table.id] = self._under_list(table.id).timelines()
+            except ValueError as error:
+                raise OperationalError(
+                    f"a stored timeline of '{table.name}' is damaged: {error}",
+                    condition="DAMAGED_TIMELINE",
+                    object=table.name,
+                    hint="REFRESH TIMELINES OF its fact rebuilds it from the partitions",
+                ) from error
+        return self._stored[table.id]
+
+    def _check_fact_unchanged(self, table: Table) -> None:
+        """Raises if the own transaction has changed a table of the fact, which may outdate all tables of the fact."""
+        fact = self.fact_using(table.name) if self._pending.written else None
+        for storage in fact.storages if fact is not None else ():
+            for storage_table in storage.tables:
+                self._pending.check_unchanged(self.table(storage_table.table).id)
+
+    def mean_bytes(self, table_name: str, period: Period) -> int | None:
+        """Returns the mean bytes of one period in a storage table, rounded up; ``None`` if they are unknown.
+
+        O(partitions) for the first call after a write to the table, then from memory.
+        """
+        table = self.table(table_name)
+        fact = self.fact_using(table.name)
+        storage_table = fact.storage_table(table.name) if fact is not None else None
+        if fact is None or storage_table is None:
+            return None
+        binding = TimeBinding(fact, storage_table, table)
+        ids, cache = self.write_ids(table.id), self._database.volumes
+        means = cache.get(binding, ids)
+        if means is None:
+            means = mean_bytes(binding, self.lookup(table, None).partitions())
+            cache.put(binding, ids, means)
+        return means.get(period)
+
+    def _all(self, kind: str) -> tuple[Object, ...]:
+        if kind not in self._by_kind:
+            read = partial(self._read_kind, kind)
+            all_objects = read() if self._cache is None else self._cache.of_kind(kind, self._sequence, read)
+            all_objects = tuple(self._pending.among(kind, all_objects))
+            if kind == "table":
+                all_objects = tuple(
+                    object_ for object_ in all_objects if session_of(object_.name) in (None, self._session)
+                )
+            self._by_kind[kind] = tuple(sorted(all_objects, key=lambda object_: (object_.name.lower(), object_.name)))
+        return self._by_kind[kind]
+
+    def _read_kind(self, kind: str) -> tuple[Object, ...]:
+        with self._database.read() as connection:
+            return tuple(object_ for object_, _ in queries.objects(connection, self._sequence, kind=kind))
+
+    def _named(self, kind: type[_Kind], name: str) -> _Kind:
+        object_ = self.named(name)
+        if isinstance(object_, kind):
+            return object_
+        if kind is Table and isinstance(object_, View):
+            raise view_instead(object_)
+        raise object_not_found(kind, name, self._nearest(kind, name) if object_ is None else other_kind_hint(object_))
+
+    def _nearest(self, kind: type[_Kind], name: str) -> str:
+        database = database_of(name)
+        if database != DEFAULT_DATABASE and self.named(database_key(database)) is None:
+            return f"there is no database '{database}'; SHOW DATABASES lists all"
+        names = [object_.name for object_ in self._all(kind.__name__.lower())]
+        return nearest_names_hint(kind, name, self.current, names)
+
+
+_DEFAULT = Namespace(0, DEFAULT_DATABASE, comment="Default database")

@@ -1,0 +1,246 @@
+"""The database below the catalog: connections, short read and write transactions, the clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+from weakref import WeakSet
+
+import sqlalchemy as sa
+
+from rewriter.catalog.cache.cache import CatalogCache
+from rewriter.catalog.cache.mean_sizes import VolumeCache
+from rewriter.catalog.store import migrations, postgresql, readonly_sqlite, schema, sqlite
+from rewriter.catalog.store.backend import OPTION, Backend, Purpose
+from rewriter.catalog.store.leases import Leases
+from rewriter.catalog.store.prepared_statements import Prepared, changed, fetch, fetch_value, once
+from rewriter.catalog.store.readonly_sqlite import is_writable
+from rewriter.catalog.store.server_clock import NOW as NOW
+from rewriter.catalog.store.server_identity import IDENTITY
+from rewriter.errors import DataError, OperationalError
+
+
+class Database:
+    """A catalog's database. All methods are thread-safe; a forked child opens new connections."""
+
+    def __init__(
+        self,
+        place: Path | str | sa.URL,
+        steps: tuple[migrations.Step, ...] = migrations.STEPS,
+        warehouse: Path | None = None,
+        *,
+        create: bool = True,
+    ) -> None:
+        """Opens a SQLite file (a path) or a PostgreSQL database (a URL), makes or upgrades the schema.
+
+        ``warehouse`` is the base directory of relative paths; without one it is that of the SQLite file. A SQLite file
+        that this process may not write is opened for reading, and every write is refused (``refusal``). Raises
+        ``OperationalError`` if it is not a catalog or cannot be used; CATALOG_MISSING if it is empty and not to be
+        created; CATALOG_READ_ONLY if it has an older schema and may not be written; and the errors of
+        ``postgresql.backend``.
+        """
+        if warehouse is None and isinstance(place, Path):
+            warehouse = place.absolute().parent
+        #: The base directory of relative paths; ``""`` if there is none.
+        self.warehouse = "" if warehouse is None else str(warehouse)
+        #: Makes the error that every write raises; ``None`` if the catalog may be written.
+        self.refusal: Callable[[], OperationalError] | None = None
+        self.volumes = VolumeCache()
+        self.leases = Leases(self)
+        #: The cache that snapshots read first; ``None`` if every read goes to the database.
+        self.cache: CatalogCache | None = None
+        self.version = len(steps)
+        self._identity: int | None = None
+        if isinstance(place, Path) and not is_writable(place):
+            self._backend = readonly_sqlite.backend(place)
+            self.refusal = partial(readonly_sqlite.refused, place)
+        else:
+            self._backend = _backend(place)
+        engine = self._backend.engine
+        shared = {OPTION: self.warehouse}
+        self._engines = {
+            purpose: engine.execution_options(
+                rewriter_purpose=purpose, **shared, **self._backend.options.get(purpose, {})
+            )
+            for purpose in Purpose
+        }
+        sa.event.listen(engine, "begin", self._begin)
+        _OPEN.add(self)
+        try:
+            self._upgrade(steps, create)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, connection: sa.Connection) -> None:
+        self._backend.begin(connection, connection.get_execution_options()["rewriter_purpose"])
+
+    def _upgrade(self, steps: tuple[migrations.Step, ...], create: bool) -> None:
+        with self.read() as connection:
+            version = migrations.version_of(connection)
+        if version == len(steps):
+            return
+        if version == 0 and not create:
+            raise OperationalError(
+                f"the catalog {self._backend.place} is empty", condition="CATALOG_MISSING", object=self._backend.place
+            )
+        if self.refusal is not None and version < len(steps):
+            error = self.refusal()
+            error.message = f"{error.message}, and must be upgraded from schema version {version} to {len(steps)}"
+            error.hint = "run `rewriter catalog upgrade` once as a user with write permission"
+            raise error
+        with self._alone(Purpose.MIGRATE) as connection:
+            migrations.migrate(connection, steps)
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Yields a connection that sees one state of the database until it is released."""
+        # The transaction begins here, because SQLAlchemy does not see the direct statements of the driver.
+        with _our_errors(self._backend), self._engines[Purpose.READ].connect() as connection, connection.begin():
+            yield connection
+            self._backend.read(connection.connection.dbapi_connection)
+
+    @property
+    def dialect(self) -> sa.Dialect:
+        """The SQL dialect in which statements for ``rows`` are prepared."""
+        return self._backend.engine.dialect
+
+    def rows(self, statement: Prepared, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """Returns the rows of one statement that runs by itself, outside a transaction: it sees one state.
+
+        Takes a third of the time of ``read`` and SQLAlchemy for one row.
+        """
+        with _our_errors(self._backend), closing(self._backend.engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            cursor.execute(statement.text, statement.given(values))
+            rows = cast(list[tuple[Any, ...]], cursor.fetchall())
+            cursor.close()
+            self._backend.read(connection.dbapi_connection)
+            return rows
+
+    @contextmanager
+    def write(self, purpose: Purpose = Purpose.WRITE) -> Iterator[sa.Connection]:
+        """Yields the connection of the only writer: all or nothing. It waits for its turn, and sees all earlier
+        commits.
+
+        Raises the error of ``refusal`` if the catalog may only be read.
+        """
+        if self.refusal is not None:
+            raise self.refusal()
+        with self._alone(purpose) as connection:
+            self.check(connection)
+            yield connection
+
+    def check(self, connection: sa.Connection) -> None:
+        """Raises the errors of ``check_version``. One statement."""
+        ((version, identity),) = fetch(connection, _version(connection.dialect))
+        self.check_version(version, identity)
+
+    def check_version(self, version: int, identity: int) -> None:
+        """Raises ``OperationalError`` CATALOG_TOO_NEW if the schema was upgraded to that of a later release.
+
+        Raises CATALOG_REPLACED if the tables are not those that were seen first (``server_identity.IDENTITY``): cached
+        reads of one catalog are invalid in another, even in an earlier copy of the same one.
+        """
+        if version != self.version:
+            raise migrations.too_new(version, self.version)
+        if self._identity is None:
+            self._identity = identity
+        elif identity != self._identity:
+            place = self._backend.place
+            raise OperationalError(
+                f"the tables in {place} are no longer the catalog that was opened",
+                condition="CATALOG_REPLACED",
+                object=place,
+                hint="close the catalog and open it again; uncommitted changes are lost",
+            )
+
+    @contextmanager
+    def _alone(self, purpose: Purpose) -> Iterator[sa.Connection]:
+        with _our_errors(self._backend), self._engines[purpose].begin() as connection:
+            yield connection
+
+    def forget(self) -> None:
+        """Leaves all connections, the lease, and the cache, which has no follower here, to the parent of a fork."""
+        self.leases = Leases(self)
+        self.cache = None
+        self._backend.engine.dispose(close=False)
+
+    def close(self) -> None:
+        """Releases all connections, and the lease. Idempotent."""
+        self.leases.close()
+        self._backend.engine.dispose()
+
+
+def stored_version(place: Path | str | sa.URL) -> int:
+    """Returns the version of a database's schema, 0 for an empty database.
+
+    Raises ``OperationalError`` if it is not a catalog or cannot be read.
+    """
+    backend = readonly_sqlite.backend(place) if isinstance(place, Path) and not is_writable(place) else _backend(place)
+    try:
+        with _our_errors(backend), backend.engine.connect() as connection:
+            return migrations.version_of(connection)
+    finally:
+        backend.engine.dispose()
+
+
+def _backend(place: Path | str | sa.URL) -> Backend:
+    return sqlite.backend(place) if isinstance(place, Path) else postgresql.backend(place)
+
+
+_OPEN: WeakSet[Database] = WeakSet()
+
+
+def _forked() -> None:
+    for database in _OPEN:
+        database.forget()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def next_number(connection: sa.Connection, name: str, count: int = 1) -> int:
+    """Takes ``count`` numbers of a sequence and returns the first; locks the sequence until the transaction ends."""
+    changed(connection, _count_on(connection.dialect), counter=name, more=count)
+    newest: int = fetch_value(connection, _counted(connection.dialect), counter=name)
+    return newest - count + 1
+
+
+@once
+def _version() -> sa.Select[Any]:
+    return sa.select(schema.schema_version.c.version, IDENTITY)
+
+
+@once
+def _count_on() -> sa.Update:
+    counter, more = schema.counters, sa.bindparam("more", 0, sa.BigInteger)
+    return sa.update(counter).where(counter.c.name == _counter()).values(value=counter.c.value + more)
+
+
+@once
+def _counted() -> sa.Select[Any]:
+    return sa.select(schema.counters.c.value).where(schema.counters.c.name == _counter())
+
+
+def _counter() -> sa.BindParameter[str]:
+    return sa.bindparam("counter", "", sa.Text)
+
+
+@contextmanager
+def _our_errors(backend: Backend) -> Iterator[None]:
+    driver = backend.engine.dialect.loaded_dbapi
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        raise backend.translated(backend.place, error.orig or error, error.connection_invalidated) from error
+    except driver.Error as error:
+        raise backend.translated(backend.place, error, False) from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise DataError(
+            f"the catalog {backend.place} cannot hold this: {error}", condition="CATALOG_VALUE", object=backend.place
+        ) from error

@@ -1,0 +1,199 @@
+"""Numbered steps that bring a catalog's database up to date, in one database transaction."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection, func, inspect, select, text, update
+
+from rewriter.catalog.store import new_catalog, schema
+from rewriter.catalog.store.backend import warehouse_of
+from rewriter.catalog.store.partition_index import index_all
+from rewriter.catalog.store.path_upgrade import make_relative
+from rewriter.catalog.store.trusted_tables_upgrade import trust_external_rollups
+from rewriter.errors import OperationalError
+
+Step = Callable[[Connection], None]
+
+
+def _first_schema(connection: Connection) -> None:
+    schema.metadata.create_all(connection, checkfirst=False)
+    names = ("transaction", "object", "event", "commit")
+    connection.execute(schema.counters.insert(), [{"name": name, "value": 0} for name in names])
+
+
+def _views(_connection: Connection) -> None:
+    """Allows views. No row changes, but a release without views must not open the catalog."""
+
+
+def _several_times(_connection: Connection) -> None:
+    """Allows several time dimensions in facts. No row changes, but a release that reads only one must not open it."""
+
+
+def _time_layouts(_connection: Connection) -> None:
+    """Allows types, and any order of fields, in time layouts. No row changes, but an older release must not read them
+    as patterns of text.
+    """
+
+
+def _partition_properties(connection: Connection) -> None:
+    """Adds properties of partitions. A catalog that this release has made has the column already."""
+    table = schema.partitions
+    if table.c.properties.name not in {column["name"] for column in inspect(connection).get_columns(table.name)}:
+        connection.execute(text("ALTER TABLE partitions ADD COLUMN properties TEXT"))
+
+
+def _secondary_index(connection: Connection) -> None:
+    """Adds the index of later columns, and fills it from all keys that were ever written.
+
+    Renames the table of claims, so that a process of an older release, which would write no entries, fails.
+    """
+    if "written_ranges" in inspect(connection).get_table_names():
+        connection.execute(text(f"ALTER TABLE written_ranges RENAME TO {schema.claimed_ranges.name}"))
+    schema.partition_fields.create(connection, checkfirst=True)
+    index_all(connection)
+
+
+def _zoned_times(_connection: Connection) -> None:
+    """Allows several times, and days by TIMESTAMP, in facts of a zone. No row changes, but an older release would take
+    wall times for instants.
+    """
+
+
+def _covering_index(connection: Connection) -> None:
+    """Adds an index that covers the listing, counting and visibility of keys. O(rows)."""
+    connection.execute(text("DROP INDEX IF EXISTS partitions_by_key"))
+    (index,) = (candidate for candidate in schema.partitions.indexes if candidate.name == "partitions_by_version")
+    index.create(connection, checkfirst=True)
+
+
+def _databases(_connection: Connection) -> None:
+    """Allows objects in databases. No row changes, but an older release would look a view's names up elsewhere."""
+
+
+def _leases(connection: Connection) -> None:
+    """Adds leases of readers, and removal of files by VACUUM. An older release would ignore them."""
+    schema.leases.create(connection, checkfirst=True)
+    if "vacuumed" not in connection.execute(select(schema.counters.c.name)).scalars().all():
+        connection.execute(schema.counters.insert(), {"name": "vacuumed", "value": 0})
+
+
+def _lateness(_connection: Connection) -> None:
+    """Allows facts to declare how late their data may be. No row changes, but an older release would not report missing
+    data.
+    """
+
+
+def _noted_files(connection: Connection) -> None:
+    """Makes new partitions of an external base events, but not the existing ones: rollups stay as they are.
+
+    An older release would build timelines without these events. O(rows of external tables).
+    """
+    row, registered = schema.objects.c, 0
+    tables = connection.execute(select(row.object_id, row.definition).where(row.kind == "table"))
+    external = {object_id for object_id, definition in tables if json.loads(definition).get("external")}
+    for object_id in sorted(external):
+        in_table = schema.partitions.c.table_id == object_id
+        connection.execute(update(schema.partitions).where(in_table).values(as_of=registered))
+
+
+def _unproven_rollups(connection: Connection) -> None:
+    """Adds unproven rollup partitions. Partitions of earlier releases, which counted as proven, stay as they are.
+
+    Those releases trusted external rollup tables; their facts now declare it. An older release would use unproven
+    partitions.
+    """
+    table = schema.partitions
+    if table.c.doubt.name not in {column["name"] for column in inspect(connection).get_columns(table.name)}:
+        connection.execute(text("ALTER TABLE partitions ADD COLUMN doubt TEXT"))
+    counter = schema.counters
+    newest = connection.execute(select(counter.c.value).where(counter.c.name == "commit")).scalar_one()
+    if "trusted" not in connection.execute(select(counter.c.name)).scalars().all():
+        connection.execute(counter.insert(), {"name": "trusted", "value": newest})
+    trust_external_rollups(connection)
+
+
+def _identity(connection: Connection) -> None:
+    """Adds the identity of the warehouse, and makes paths relative to the warehouse. O(rows of files).
+
+    A new catalog is about to give an identity; an older one checks the directory first (``warehouse_identity``).
+    """
+    for table in (schema.warehouse, schema.foreign_writes):
+        table.create(connection, checkfirst=True)
+    if connection.execute(select(func.count()).select_from(schema.warehouse)).scalar() == 0:
+        used = connection.execute(select(func.max(schema.counters.c.value))).scalar()
+        connection.execute(schema.warehouse.insert(), {"next_identity": None if used else uuid.uuid4().hex})
+        if used:
+            make_relative(connection, warehouse_of(connection))
+
+
+#: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
+#: does not take them: ``new_catalog`` makes what they lead to.
+STEPS: tuple[Step, ...] = (
+    _first_schema,
+    _views,
+    _several_times,
+    _time_layouts,
+    _partition_properties,
+    _secondary_index,
+    _zoned_times,
+    _covering_index,
+    _databases,
+    _leases,
+    _lateness,
+    _noted_files,
+    _unproven_rollups,
+    _identity,
+)
+
+
+def version_of(connection: Connection) -> int:
+    """Returns the version of the database, 0 if it is empty. ``OperationalError`` if it has other tables than ours."""
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
+        return 0
+    # Other software uses this table name, too; the other tables exist from the first version on.
+    if tables.issuperset({schema.schema_version.name, "counters", "transactions", "write_ids", "objects"}):
+        versions: Sequence[int] = connection.execute(select(schema.schema_version.c.version)).scalars().all()
+        if len(versions) == 1:
+            return versions[0]
+    raise OperationalError(
+        "this database is not a catalog: it contains other tables",
+        condition="NOT_A_CATALOG",
+        hint="use a separate directory, database or schema for the catalog",
+    )
+
+
+def too_new(version: int, newest: int) -> OperationalError:
+    """Returns the error of a release that supports versions up to ``newest`` and finds a later one."""
+    return OperationalError(
+        f"this catalog has schema version {version}, but this release supports versions up to {newest}",
+        condition="CATALOG_TOO_NEW",
+        hint="use the release that upgraded it, or a later one",
+    )
+
+
+def migrate(connection: Connection, steps: tuple[Step, ...] = STEPS) -> int:
+    """Runs the missing steps and returns their number; the caller's write transaction makes them atomic.
+
+    Raises ``OperationalError`` CATALOG_TOO_NEW for a database that a later release has upgraded.
+    """
+    version = version_of(connection)
+    if version > len(steps):
+        raise too_new(version, len(steps))
+    if 0 < version < len(steps):
+        # Writers wait, and then see the new version.
+        counter = schema.counters
+        connection.execute(counter.update().where(counter.c.name == "commit").values(value=counter.c.value))
+    done = version
+    if version == 0 and steps[: len(STEPS)] == STEPS:
+        new_catalog.create(connection)
+        done = len(STEPS)
+    for step in steps[done:]:
+        step(connection)
+    if version < len(steps):
+        connection.execute(schema.schema_version.delete())
+        connection.execute(schema.schema_version.insert(), {"version": len(steps)})
+    return len(steps) - version

@@ -1,0 +1,235 @@
+"""The tables of the catalog's database, as SQLAlchemy Core sees them.
+
+All data of readers is versioned, except ``partition_fields``, which explains why: ``made`` and ``ended`` are
+write ids of the object that the row belongs to, ``commit_seq`` is the number of the commit that made it. A row is
+written, and marked as ended, only inside the database transaction of its writer's commit; nothing else is ever updated.
+A live row has ``ended = NEVER``, which makes "not ended in this snapshot" a range of an index.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+#: The ``ended`` of a live row: above every write id.
+NEVER = (1 << 63) - 1
+
+metadata = MetaData()
+
+_ROW_ID = BigInteger().with_variant(Integer, "sqlite")
+
+#: Text that an index or an ORDER BY compares: by its bytes, in any locale of the database.
+_BYTEWISE = Text().with_variant(Text(collation="C"), "postgresql")
+
+#: One row: the number of the newest migration that ran.
+schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True))
+
+#: The newest number of each sequence: ``transaction``, ``object``, ``event``, ``commit``. Taking one locks it.
+#: ``vacuumed`` is not a sequence: it is the newest commit whose ended files VACUUM has removed. Nor is ``trusted``: it
+#: is the newest commit of the releases that accepted rollups without a proof; facts from before it keep their state.
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", _BYTEWISE, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+#: ``state`` is ``open``, ``committed`` or ``aborted``; times are seconds since 1970 on the database's clock. The last
+#: heartbeat of a committed one is its commit.
+transactions = Table(
+    "transactions",
+    metadata,
+    Column("transaction_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("state", _BYTEWISE, nullable=False),
+    Column("snapshot_seq", BigInteger, nullable=False),
+    Column("begun_at", Double, nullable=False),
+    Column("heartbeat_at", Double, nullable=False),
+    Column("commit_seq", BigInteger),
+    Index("transactions_by_state", "state", "transaction_id"),
+)
+
+#: The oldest commit that a process still needs for its reads, and its last renewal, on the database's clock.
+leases = Table(
+    "leases",
+    metadata,
+    Column("lease_id", _BYTEWISE, primary_key=True),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("renewed_at", Double, nullable=False),
+)
+
+#: One row: the identity of the warehouse, which its directory repeats, and its coming identity; and the place of the
+#: directory at a writer's last check: its resolved path, the device and inode of its identity file, the host.
+warehouse = Table(
+    "warehouse",
+    metadata,
+    Column("identity", Text),
+    Column("next_identity", Text),
+    Column("place", Text),
+    Column("device", Text),
+    Column("inode", Text),
+    Column("host", Text),
+)
+
+#: Writes whose number this catalog has given, or will give, and whose directory another catalog made: before this one
+#: was restored, adopted or started.
+foreign_writes = Table(
+    "foreign_writes",
+    metadata,
+    Column("object_id", BigInteger, nullable=False),
+    Column("write_id", BigInteger, nullable=False),
+    PrimaryKeyConstraint("object_id", "write_id"),
+)
+
+#: The holders of write ids by object. ``commit_seq`` is null until the holder commits, and for ever if it aborts.
+write_ids = Table(
+    "write_ids",
+    metadata,
+    Column("object_id", BigInteger, nullable=False),
+    Column("write_id", BigInteger, nullable=False),
+    Column("transaction_id", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger),
+    PrimaryKeyConstraint("object_id", "write_id"),
+    Index("write_ids_by_transaction", "transaction_id", "object_id", unique=True),
+    Index("write_ids_by_commit", "object_id", "commit_seq"),
+)
+
+#: Databases, tables, views, cubes and facts, by ``kind``; ``name_key`` is the key of a look-up
+#: (``json_codec.key_of``), ``definition`` is JSON.
+objects = Table(
+    "objects",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("object_id", BigInteger, nullable=False),
+    Column("kind", _BYTEWISE, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("name_key", _BYTEWISE, nullable=False),
+    Column("definition", Text, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("objects_by_name", "name_key"),
+    Index("objects_by_kind", "kind", "ended"),
+    Index("objects_by_id", "object_id"),
+)
+
+#: A version of a partition. ``commit_seq`` is the commit that last wrote its content, ``as_of`` the commit up to which
+#: that content includes the base (-1: unknown), ``doubt`` the reason why a rollup is not proven (``proofs.Proof``) or
+#: null, ``sources`` a JSON list of the ids of the tables it was computed from, ``properties`` a JSON object or null;
+#: ``stored_paths`` describes the form of paths, here, in ``objects`` and in ``files``. ``partition_versions`` tells
+#: what an ended row records. Timelines are rebuilt from the newest row of each key, live or not, and from all rows of
+#: base tables: a removal of ended rows must keep these. Transactions that have not seen a commit judge conflicts by
+#: its rows, too.
+partitions = Table(
+    "partitions",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("partition_values", Text, nullable=False),
+    Column("location", Text),
+    Column("rows", BigInteger),
+    Column("bytes", BigInteger, nullable=False),
+    Column("files", BigInteger, nullable=False),
+    Column("as_of", BigInteger, nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("properties", Text),
+    Column("doubt", Text),
+    Index("partitions_by_version", "key", "ended", "made"),
+    Index("partitions_by_commit", "table_id", "commit_seq"),
+)
+
+#: The secondary index of partitions: for each key that was ever written, and each partition column after the first, the
+#: place of its field (``encoding.place``) and the key. A key's values never change, so an entry is a fact about a key
+#: and has no versions: it comes with the first row of a key, in the same database transaction, and stays. Its rows in
+#: ``partitions`` tell whether such a partition exists, and which snapshots see it.
+partition_fields = Table(
+    "partition_fields",
+    metadata,
+    Column("place", LargeBinary, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("place", "key"),
+    sqlite_with_rowid=False,
+)
+
+#: The files of managed tables; ``base`` distinguishes an OVERWRITE's from an INTO's.
+files = Table(
+    "files",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("key", LargeBinary, nullable=False),
+    Column("path", _BYTEWISE, nullable=False),
+    Column("rows", BigInteger),
+    Column("bytes", BigInteger, nullable=False),
+    Column("base", Boolean, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("files_by_key", "key", "ended"),
+)
+
+#: The states of a timeline's ordinals. Fresh, outdated, unproven and incomplete ones exist. Retired ones are base
+#: periods that were dropped, entirely or in part (such a period may be fresh, too). Unproven and incomplete ones are
+#: rollups: without a proof that their content comes from the base, or from a base that lacked periods.
+OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE = 0, 1, 2, 3, 4
+
+#: The names of these states in messages and listings.
+STATE_NAMES = {
+    FRESH: "fresh", OUTDATED: "outdated", RETIRED: "retired", UNPROVEN: "unproven", INCOMPLETE: "incomplete",
+}  # fmt: skip
+
+#: Timelines as maximal ranges of ordinals; ``period`` is the number of the update period, ``time_key`` in lower case.
+timeline_ranges = Table(
+    "timeline_ranges",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("period", Integer, nullable=False),
+    Column("time_key", Text, nullable=False),
+    Column("state", Integer, nullable=False),
+    Column("start_ordinal", BigInteger, nullable=False),
+    Column("end_ordinal", BigInteger, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("timeline_ranges_by_table", "table_id", "ended"),
+)
+
+#: The key ranges of each commit that its rows of ``partitions`` do not show, to judge conflicts: ``exclusive`` ones
+#: conflict with all others. A row of ``partitions`` is exclusive unless its commit has its key here as not exclusive.
+claimed_ranges = Table(
+    "claimed_ranges",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("start_key", LargeBinary, nullable=False),
+    Column("end_key", LargeBinary, nullable=False),
+    Column("exclusive", Boolean, nullable=False),
+    Index("claimed_ranges_by_table", "table_id", "commit_seq"),
+)
+
+#: The notification log: one row for each change and one for each commit, numbered without gaps.
+events = Table(
+    "events",
+    metadata,
+    Column("event_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("transaction_id", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("object_id", BigInteger),
+    Column("payload", Text, nullable=False),
+)

@@ -1,0 +1,169 @@
+"""Finds the damaged file after an engine failed to read: engines do not always name it, and their messages differ.
+
+The files of the query are read again only after a failure, footers first, until one fails here, too. If a value was
+refused, CSV and JSON files are searched for it: at that point no engine reports the file, column and line.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+
+from rewriter.errors import EngineError, Error
+from rewriter.exec.data_files import TEXT_FORMATS, csv_header, delimiter, stored_rows, unreadable
+from rewriter.exec.engine import Relation
+
+#: Conditions that are less specific than our own reading of the file.
+_NAMELESS = ("DUCKDB_ERROR", "SPARK_ERROR", "FAILED_READ_FILE")
+#: Conditions of a value that cannot be converted to a type, and the patterns by which messages name both.
+_OF_VALUES = ("CAST_INVALID_INPUT", "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION")
+_VALUES = (
+    re.compile(r"""The value '(?P<value>.*)' of the type "STRING" cannot be cast to "(?P<type>[^"]*)\"""", re.DOTALL),
+    re.compile(r"""Could not convert string "(?P<value>.*)" to (?P<type>DECIMAL\(\d+, ?\d+\))""", re.DOTALL),
+    re.compile(r"(?P<value>\S+) cannot be represented as (?P<type>Decimal\(\d+, ?\d+\))"),
+)
+#: The time limit for reading files, in seconds.
+_SECONDS = 10.0
+
+
+def naming_file(error: Error, relations: Sequence[Relation], conditions: Sequence[str]) -> Error:
+    """Returns the error, or ``EngineError`` FAILED_READ_FILE with the path if a file causes one of ``conditions``.
+
+    If a value does not fit its column in a CSV or JSON file, the error includes the place of the value.
+
+    Costs a search of the message if it names the file; otherwise a reading of the files, ten seconds at most.
+    """
+    if error.condition in _OF_VALUES:
+        return _naming_value(error, relations)
+    if error.condition not in conditions:
+        return error
+    for relation in relations:
+        for file in relation.files:
+            if file.path in error.message:
+                if error.condition == "FAILED_READ_FILE" and error.hint:
+                    return error
+                return unreadable(file.path, error.message)
+    try:
+        for _ in _read(relations, time.monotonic() + _SECONDS):
+            pass
+    except EngineError as failure:
+        if error.condition in _NAMELESS:
+            return failure
+        error.message, error.object = f"{error.message.rstrip('.')}, in the file {failure.object}.", failure.object
+    return error
+
+
+def _naming_value(error: Error, relations: Sequence[Relation]) -> Error:
+    """The error with the place of its value, if a column of that type has the value in a text file."""
+    match = next((candidate for pattern in _VALUES if (candidate := pattern.search(error.message))), None)
+    if match is None:
+        return error
+    # Spark shows a value as a literal.
+    texts = {match["value"].strip(), re.sub(r"\\(.)", r"\1", match["value"]).strip()}
+    until = time.monotonic() + _SECONDS
+    for relation in relations:
+        columns = {
+            column.name.lower(): column.name
+            for column in relation.columns
+            if _spelled(column.type) == _spelled(match["type"])
+        }
+        if relation.format not in TEXT_FORMATS or not columns:
+            continue
+        for file in relation.files:
+            try:
+                for line, name, value in _values(relation, file.path):
+                    if value.strip() in texts and name.lower() in columns:
+                        place = f"It is in the column {columns[name.lower()]} in line {line} of the file {file.path}."
+                        error.message, error.object = f"{error.message.rstrip('.')}. {place}", file.path
+                        return error
+                    if time.monotonic() > until:
+                        return error
+            except (Error, OSError, ValueError, csv.Error):
+                continue  # This file did not cause the engine's error, or the error would have said so.
+    return error
+
+
+def _spelled(type: str) -> str:
+    """A type, spelled as the messages of all engines name it."""
+    return type.lower().replace(" ", "")
+
+
+def _values(relation: Relation, path: str) -> Iterator[tuple[int, str, str]]:
+    """The values of a text file: each with the line where its row ends, and its column as named in the file."""
+    with open(path, encoding="utf-8-sig", newline="" if relation.format == "csv" else None) as file:
+        if relation.format == "csv":
+            lines = csv.reader(file, delimiter=delimiter(relation.options), strict=True)
+            names = next(lines, [])
+            for fields in lines:
+                yield from ((lines.line_num, name, value) for name, value in zip(names, fields, strict=False))
+            return
+        for number, line in enumerate(file, 1):
+            row = json.loads(line, parse_float=str, parse_int=str) if line.strip() else {}
+            for name, value in row.items():
+                yield number, name, value if isinstance(value, str) else json.dumps(value)
+
+
+def _read(relations: Sequence[Relation], until: float) -> Iterator[None]:
+    """Reads the files, cheap reads first. Raises ``EngineError`` at the first file that cannot be read."""
+    for read in (_read_head, _read_all):
+        for relation in relations:
+            for file in relation.files:
+                if time.monotonic() > until:
+                    return
+                try:
+                    read(relation, file.path, until)
+                except EngineError:
+                    raise
+                except Exception as error:  # A library may raise any exception on a damaged file.
+                    raise unreadable(file.path, error) from None
+                yield
+
+
+def _read_head(relation: Relation, path: str, _until: float) -> None:
+    if relation.format in ("parquet", "orc"):
+        stored_rows(relation.format, path)
+    elif relation.format == "csv":
+        csv_header(path, delimiter(relation.options))
+
+
+def _read_all(relation: Relation, path: str, until: float) -> None:
+    if relation.format == "parquet":
+        import pyarrow.parquet
+
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for _ in file.iter_batches():
+                if time.monotonic() > until:
+                    return
+    elif relation.format == "orc":
+        import pyarrow.orc
+
+        stripes = pyarrow.orc.ORCFile(path)
+        for number in range(stripes.nstripes):
+            stripes.read_stripe(number)
+    elif relation.format == "csv":
+        _read_csv(path, delimiter(relation.options), until)
+    else:
+        _read_json(path, until)
+
+
+def _read_csv(path: str, separator: str, until: float) -> None:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, delimiter=separator, strict=True)
+        width = len(next(lines, []))
+        for fields in lines:
+            if len(fields) not in (width, 0):
+                raise ValueError(f"line {lines.line_num} has {len(fields)} fields, but the header has {width}")
+            if time.monotonic() > until:
+                return
+
+
+def _read_json(path: str, until: float) -> None:
+    with open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip() and not isinstance(json.loads(line), dict):
+                raise ValueError(f"line {number} is not a JSON object")
+            if time.monotonic() > until:
+                return

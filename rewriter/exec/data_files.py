@@ -1,0 +1,280 @@
+"""The schema of a data file as stored in it: column names and types, read without any engine, hence alike on all.
+
+Options of CSV: ``delimiter`` (one character, default ``,``). Every CSV column is a string, and an empty field is NULL:
+engines infer types differently, and a CAST in the query states the intended type. JSON has one object a line; a column
+is BOOLEAN, BIGINT, DOUBLE or STRING, the first that fits all its values. Parquet and ORC files name their types.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rewriter.catalog.model.objects import Column
+from rewriter.errors import EngineError, NotSupportedError
+from rewriter.exec.partitioned_writer import WRITTEN_FORMATS
+from rewriter.exec.sql_types import arrow_type, parse_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rewriter.exec.engine import ScanFile
+
+FORMATS = ("parquet", "csv", "json", "orc")
+#: Formats whose values are read as text and cast.
+TEXT_FORMATS = ("csv", "json")
+
+
+def check_format(format: str) -> str:
+    """Returns the format in lower case. Raises ``NotSupportedError`` for an unknown one."""
+    if format.lower() not in FORMATS:
+        raise NotSupportedError(
+            f"The file format {format} is not supported.", object=format, hint=f"Use one of {', '.join(FORMATS)}."
+        )
+    return format.lower()
+
+
+def check_written(format: str) -> None:
+    """Raises ``NotSupportedError`` for a format that no engine writes."""
+    if format.lower() not in WRITTEN_FORMATS:
+        raise NotSupportedError(
+            f"Writing {format} is not supported: files of this format can only be read.",
+            object=format,
+            hint="Create a parquet table and write to that: CREATE TABLE t (…) STORED AS PARQUET",
+        )
+
+
+def file_columns(format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
+    """Names and types of the columns of ``path``: a file, or the first file of a directory or pattern.
+
+    Costs one footer (parquet, orc), one line (csv) or a reading of the whole file (json). Raises ``EngineError``.
+    """
+    format = check_format(format)
+    file = _first_file(path)
+    try:
+        if format == "csv":
+            return tuple(Column(name, "string") for name in csv_header(file, delimiter(options or {})))
+        if format == "json":
+            return _json_columns(file)
+        schema = _footer(format, file)
+    except (OSError, ValueError, UnicodeError) as error:
+        raise unreadable(file, error) from None
+    return tuple(Column(field.name, _spark_type(field.type)) for field in schema)
+
+
+def stored_columns(format: str, path: str) -> tuple[Column, ...]:
+    """The columns of one file, with any name, as stored. In parquet files, a timestamp without a zone is a
+    ``timestamp_ntz``, and a timestamp in nanoseconds has no supported type. Costs as ``file_columns``. Raises
+    ``EngineError``.
+    """
+    try:
+        if format == "csv":
+            return tuple(Column(name, "string") for name in csv_header(path, ","))
+        if format == "json":
+            return _json_columns(path)
+        schema = _footer(format, path)
+        return tuple(Column(field.name, _stored_type(field.type, format)) for field in schema)
+    except (OSError, ValueError, UnicodeError) as error:
+        raise unreadable(path, error) from None
+
+
+def _stored_type(type_: pa.DataType, format: str) -> str:
+    import pyarrow as pa
+
+    if format == "parquet" and pa.types.is_timestamp(type_) and (type_.tz is None or type_.unit == "ns"):
+        return "timestamp_ntz" if type_.tz is None else "timestamp in nanoseconds"
+    return _spark_type(type_)
+
+
+def stored_rows(format: str, path: str) -> int:
+    """The number of rows that a parquet or ORC file declares. Raises ``EngineError``."""
+    try:
+        if format == "orc":
+            import pyarrow.orc
+
+            return int(pyarrow.orc.ORCFile(path).nrows)
+        import pyarrow.parquet
+
+        return int(pyarrow.parquet.read_metadata(path).num_rows)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+
+
+def write_empty(path: str, columns: Sequence[Column]) -> None:
+    """Writes a parquet file without rows. Raises ``NotSupportedError`` for columns of types that only Spark handles."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns])
+    pyarrow.parquet.write_table(schema.empty_table(), path)
+
+
+def unreadable(path: str, error: object) -> EngineError:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return EngineError(
+        f"The file {path} cannot be read: {lines[0].rstrip('.')}.",
+        condition="FAILED_READ_FILE",
+        sqlstate="KD001",
+        object=path,
+        hint="Check that the file is complete and has the format that the table or query names.",
+    )
+
+
+def delimiter(options: Mapping[str, str]) -> str:
+    """The delimiter of CSV fields. Raises ``NotSupportedError`` for unknown options."""
+    for name in options:
+        if name.lower() != "delimiter":
+            raise NotSupportedError(f"The file option {name} is not supported.", object=name, hint="Use delimiter.")
+    value = next(iter(options.values()), ",")
+    if len(value) != 1 or value in '"\r\n':
+        raise NotSupportedError("A delimiter must be one character, and not a quote or a line end.", object="delimiter")
+    return value
+
+
+def csv_header(path: str, separator: str) -> tuple[str, ...]:
+    """The names in the first line of a CSV file. Raises ``EngineError`` if they are not valid column names."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            names = tuple(next(csv.reader(file, delimiter=separator), []))
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise unreadable(path, error) from None
+    if not names or any(not name for name in names) or len({name.lower() for name in names}) < len(names):
+        raise unreadable(path, "its first line is not a header with a different name for each column")
+    return names
+
+
+def by_header(files: Sequence[ScanFile], separator: str, columns: Sequence[Column]) -> list[tuple[ScanFile, ...]]:
+    """Groups CSV files of a table by header. Files with only the first columns form one group for each number of
+    columns.
+
+    The other files, which ``common_header`` checks, are the last group. Reads the first line of each file.
+    """
+    names = [column.name.lower() for column in columns]
+    older: dict[int, list[ScanFile]] = {}
+    rest: list[ScanFile] = []
+    for file in files:
+        header = [name.lower() for name in csv_header(file.path, separator)]
+        if len(header) < len(names) and header == names[: len(header)]:
+            older.setdefault(len(header), []).append(file)
+        else:
+            rest.append(file)
+    return [tuple(group) for group in (*older.values(), rest) if group]
+
+
+def common_header(paths: Iterable[str], separator: str) -> tuple[str, ...]:
+    """The header that all these CSV files have. Raises ``EngineError`` naming the first file with another header."""
+    header: tuple[str, ...] | None = None
+    for path in paths:
+        file_header = csv_header(path, separator)
+        if header is not None and file_header != header:
+            raise unreadable(path, "its header differs from that of the other files")
+        header = file_header
+    return header or ()
+
+
+def _first_file(path: str) -> str:
+    local = "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else os.path.abspath(path)
+    for root in [local] if os.path.exists(local) else sorted(glob.glob(local)):
+        if not os.path.isdir(root):
+            return root
+        for folder, folders, names in os.walk(root):
+            folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+            for name in sorted(names):
+                if not name.startswith((".", "_")):
+                    return os.path.join(folder, name)
+    raise EngineError(
+        f"Path does not exist: {path}.",
+        condition="PATH_NOT_FOUND",
+        sqlstate="42K03",
+        object=path,
+        hint="Name a file, or a directory with files.",
+    )
+
+
+def _json_columns(path: str) -> tuple[Column, ...]:
+    types: dict[str, str] = {}
+    with open(path, encoding="utf-8-sig") as file:
+        for line in file:
+            if not line.strip():
+                continue
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError("a line is not a JSON object")
+            for name, value in row.items():
+                types[name] = _wider(types.get(name, "void"), _json_type(value))
+    return tuple(Column(name, "string" if type_name == "void" else type_name) for name, type_name in types.items())
+
+
+def _json_type(value: object) -> str:
+    if value is None:
+        return "void"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "bigint" if -(2**63) <= value < 2**63 else "double"
+    if isinstance(value, float):
+        return "double"
+    if isinstance(value, str):
+        return "string"
+    raise ValueError("nested JSON values are not supported")
+
+
+def _wider(left: str, right: str) -> str:
+    if left == right or right == "void":
+        return left
+    if left == "void":
+        return right
+    return "double" if {left, right} == {"bigint", "double"} else "string"
+
+
+def _footer(format: str, path: str) -> pa.Schema:
+    if format == "orc":
+        import pyarrow.orc
+
+        return pyarrow.orc.ORCFile(path).schema
+    import pyarrow.parquet
+
+    return pyarrow.parquet.read_schema(path)
+
+
+def _spark_type(type_: pa.DataType) -> str:
+    """Spark's name of an Arrow type. Timestamps without a zone are taken as UTC."""
+    import pyarrow as pa
+
+    plain = {
+        pa.bool_(): "boolean",
+        pa.int8(): "tinyint",
+        pa.int16(): "smallint",
+        pa.int32(): "int",
+        pa.int64(): "bigint",
+        pa.uint8(): "smallint",
+        pa.uint16(): "int",
+        pa.uint32(): "bigint",
+        pa.float32(): "float",
+        pa.float64(): "double",
+        pa.string(): "string",
+        pa.large_string(): "string",
+        pa.binary(): "binary",
+        pa.large_binary(): "binary",
+        pa.date32(): "date",
+        pa.null(): "string",
+    }
+    if type_ in plain:
+        return plain[type_]
+    if pa.types.is_timestamp(type_):
+        return "timestamp"
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
+    if pa.types.is_dictionary(type_):
+        return _spark_type(type_.value_type)
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return f"array<{_spark_type(type_.value_type)}>"
+    if pa.types.is_map(type_):
+        return f"map<{_spark_type(type_.key_type)},{_spark_type(type_.item_type)}>"
+    if pa.types.is_struct(type_):
+        return f"struct<{','.join(f'{field.name}:{_spark_type(field.type)}' for field in type_)}>"
+    raise ValueError(f"its type {type_} has no counterpart in Spark SQL")

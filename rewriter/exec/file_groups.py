@@ -1,0 +1,112 @@
+"""Sorts a relation's files by the way an engine can learn their partition values.
+
+Usually the directories spell the values (``dt=2013-01-01/hr=05/part-0.parquet``). An engine that reads them from the
+path gets the catalog's values and can prune. If a path differs (a custom location, a renamed or exchanged partition),
+the engine must join the catalog's values to the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
+from rewriter.errors import EngineError
+from rewriter.exec.data_files import by_header, delimiter
+from rewriter.exec.engine import Relation, ScanFile
+
+#: Each group is a separate read; files of further groups are joined with their values instead.
+_MOST_GROUPS = 8
+
+
+@dataclass(frozen=True)
+class PathGroup:
+    """Files below one directory whose paths spell their values. ``levels`` are the names as the paths have them."""
+
+    levels: tuple[str, ...]
+    files: tuple[ScanFile, ...]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """``by_path``: the paths contain the values. ``by_value``: only the ``ScanFile`` contains the values."""
+
+    by_path: tuple[PathGroup, ...]
+    by_value: tuple[ScanFile, ...]
+
+
+def scan(relation: Relation) -> Scan:
+    """Sorts the files of a relation. Linear, about 20 ms for 7,000 files. Files without values are ``by_value``."""
+    _check_columns(relation)
+    columns = relation.partition_columns
+    if not columns:
+        return Scan((), relation.files)
+    groups: dict[tuple[str, bool, tuple[str, ...]], list[ScanFile]] = {}
+    strays: list[ScanFile] = []
+    for file in relation.files:
+        key = _spelled(file, columns)
+        if key is None:
+            strays.append(file)
+        else:
+            groups.setdefault(key, []).append(file)
+    largest_first = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for _, files in largest_first[_MOST_GROUPS:]:
+        strays += files
+    by_path = tuple(PathGroup(key[2], tuple(files)) for key, files in largest_first[:_MOST_GROUPS])
+    return Scan(by_path, tuple(strays))
+
+
+def by_value(relation: Relation, format: str, found: Scan) -> list[tuple[ScanFile, ...]]:
+    """The files of ``found.by_value`` in groups that are read alike: CSV files with one header per group."""
+    if format == "csv" and relation.grown and found.by_value:
+        return by_header(found.by_value, delimiter(relation.options), relation.columns)
+    return [found.by_value] if found.by_value else []
+
+
+def _spelled(file: ScanFile, columns: Sequence[Column]) -> tuple[str, bool, tuple[str, ...]] | None:
+    """If the levels of the file's directory spell its values: the path above them, whether a write id is in it, and the
+    names of the levels. ``None`` otherwise.
+    """
+    names: list[str] = []
+    rest = file.path.rpartition(os.sep)[0]
+    for column, value in zip(reversed(columns), reversed(file.values), strict=True):
+        rest, _, level = rest.rpartition(os.sep)
+        name, equals, text = level.partition("=")
+        expected = DEFAULT_PARTITION if value is None else escape(value)
+        if not equals or name.lower() != column.name.lower() or text != expected:
+            return None
+        names.append(name)
+    above, _, level = rest.rpartition(os.sep)
+    has_write_id = level.startswith(WRITE_ID_LEVEL + "=")
+    base = above if has_write_id else rest
+    # Engines take every level with a '=' as a column, and would overwrite a data column of that name.
+    if "=" in base:
+        return None
+    return base, has_write_id, tuple(reversed(names))
+
+
+def _check_columns(relation: Relation) -> None:
+    seen: set[str] = set()
+    for column in relation.all_columns:
+        name = column.name.lower()
+        if name in seen or name == WRITE_ID_LEVEL:
+            raise EngineError(
+                f"A relation cannot have the column {column.name} {'twice' if name in seen else 'as a data column'}.",
+                condition="COLUMN_ALREADY_EXISTS",
+                sqlstate="42711",
+                object=column.name,
+                hint="Rename the column.",
+            )
+        seen.add(name)
+    for file in relation.files:
+        if len(file.values) != len(relation.partition_columns):
+            raise EngineError(
+                f"The file {file.path} has {len(file.values)} partition values for "
+                f"{len(relation.partition_columns)} partition columns.",
+                condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
+                object=relation.name,
+                hint="Give each file one value for each partition column.",
+            )

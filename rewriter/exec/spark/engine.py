@@ -1,0 +1,302 @@
+"""The Spark engine: one classic session, started when first needed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape, partition_name
+from rewriter.catalog.model.objects import Column
+from rewriter.errors import EngineError, Error, disk_full, is_disk_full
+from rewriter.exec.damaged_files import naming_file
+from rewriter.exec.data_files import check_written, file_columns
+from rewriter.exec.engine import (
+    CLOSING_SECONDS,
+    EngineQuery,
+    Relation,
+    Write,
+    WrittenFile,
+    check_partitions,
+    closed,
+    written_to,
+)
+from rewriter.exec.interrupts import interruptible
+from rewriter.exec.scratch_directories import ScratchDirectory
+from rewriter.exec.spark.errors import translated
+from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
+from rewriter.exec.sql_types import parse_type
+from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from rewriter.exec.spark.session import StartedSpark
+
+T = TypeVar("T")
+
+#: Spark's conditions for a file that it cannot read, without the file's name.
+_OF_FILES = (
+    "MALFORMED_CSV_RECORD",
+    "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION",
+    "MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS",
+    "SPARK_ERROR",
+)
+_ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}
+
+
+class SparkEngine:
+    """Runs queries on Spark. ``master`` is any master URL, ``local[*]`` by default; ``conf`` are Spark settings.
+
+    Starting takes 5 to 30 s, once: at the first query, or in the background after ``prewarm``. If Spark is already
+    running in this process, the engine opens its own session in it.
+    """
+
+    name = "spark"
+
+    def __init__(self, master: str | None = None, conf: Mapping[str, str] | None = None) -> None:
+        self._master = master
+        self._conf = dict(conf or {})
+        self._lock = threading.Lock()
+        self._started: StartedSpark | None = None
+        self._scratch: ScratchDirectory | None = None
+        self._closed = False
+        #: The number of running queries, in any thread, and the job groups of those that have begun.
+        self._queries = 0
+        self._groups: set[str] = set()
+
+    def prewarm(self) -> None:
+        """Starts Spark in the background. The first query reports errors of the start."""
+
+        def quietly() -> None:
+            with contextlib.suppress(Error):
+                self._running()
+
+        threading.Thread(target=quietly, name="rewriter-spark-start", daemon=True).start()
+
+    def columns(self, query: EngineQuery, declared: bool = False) -> tuple[Column, ...]:
+        with self._frame(query) as frame:
+            fields = frame.schema.fields
+        types = [field.metadata.get(DECLARED_TYPE) if declared else None for field in fields]
+        return tuple(
+            Column(field.name, type_ or field.dataType.simpleString())
+            for field, type_ in zip(fields, types, strict=True)
+        )
+
+    def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
+        """Runs the query. The result is held in memory."""
+        with self._frame(query) as frame:
+            table: pa.Table = self._job(query.sql, frame.toArrow)
+        return table.cast(_plain_schema(table.schema)).to_reader()
+
+    def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
+        """Runs the query and writes a file for each partition and task. Each partition belongs to one task, unless it
+        is so big that Spark splits it.
+        """
+        check_written(write.format)
+        with self._frame(query, write.directory) as frame:
+            arranged = _assigned(frame, write)
+            os.makedirs(write.directory, exist_ok=True)
+            if write.dynamic_columns or write.format.lower() != "parquet":
+                return self._write_partitions(arranged, query, write)
+            return self._write_one(arranged, query, write)
+
+    def file_columns(self, format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
+        return file_columns(format, path, options)
+
+    def explain(self, query: EngineQuery) -> str:
+        with self._frame(query) as frame:
+            rows = frame.sparkSession.sql(f"EXPLAIN FORMATTED {query.sql}", args=_arguments(query)).collect()
+        return "\n".join(str(row[0]) for row in rows)
+
+    def close(self) -> None:
+        with self._lock:
+            started, self._started = self._started, None
+            scratch, self._scratch = self._scratch, None
+            self._closed = True
+        until = time.monotonic() + CLOSING_SECONDS
+        while self._queries and started is not None and time.monotonic() < until:
+            with self._lock:
+                groups = list(self._groups)
+            for group in groups:
+                started.cancel(group)
+            time.sleep(0.1)
+        if started is not None:
+            started.stop()
+        if scratch is not None:
+            scratch.remove()
+
+    def _running(self) -> StartedSpark:
+        from rewriter.exec.spark.session import start
+
+        with self._lock:
+            if self._closed:
+                raise closed()
+            if self._started is None:
+                self._started = start(self._master, self._conf)
+                self._scratch = ScratchDirectory("scan")
+            return self._started
+
+    @contextmanager
+    def _frame(self, query: EngineQuery, directory: str | None = None) -> Iterator[DataFrame]:
+        """The query as a DataFrame over views of its relations, which are dropped at the end of the block.
+
+        ``directory`` is the target of a write inside the block.
+        """
+        session = interruptible(self._running).session
+        with self._lock:
+            if self._scratch is None:
+                raise closed()
+            views = Views(session, self._scratch.path)
+            self._queries += 1
+        try:
+            with self._errors(query.sql, directory, query.relations):
+                for relation in query.relations:
+                    views.create(relation)
+                yield session.sql(query.sql, args=_arguments(query))
+        finally:
+            try:
+                views.close()
+            except Exception:
+                if not self._closed:  # After ``close``, they are gone with their Spark.
+                    raise
+            finally:
+                with self._lock:
+                    self._queries -= 1
+
+    @contextmanager
+    def _errors(self, sql: str, directory: str | None, relations: Sequence[Relation]) -> Iterator[None]:
+        try:
+            with _spark_errors(sql, directory):
+                yield
+        except Error as error:
+            if self._closed:
+                raise closed() from error
+            raise naming_file(error, relations, _OF_FILES) from None
+        except Exception as error:
+            # If another thread has stopped Spark, any attribute may be gone.
+            if self._closed:
+                raise closed() from error
+            raise
+
+    def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
+        """Writes through our own data source: one task has all rows of a partition, sorted by partition."""
+        from rewriter.exec.spark.writer import PartitionTarget, write_partitions
+
+        keys = frame.columns[len(write.columns) :]
+        if keys:
+            frame = frame.hint("rebalance", *keys).sortWithinPartitions(*keys)
+        levels = [escape(column.name) for column in write.partition_columns]
+        scratch = self._scratch
+        if scratch is None:
+            raise closed()
+        target = PartitionTarget(
+            write.directory,
+            write.format.lower(),
+            tuple(levels),
+            write.static,
+            len(write.columns),
+            _ESCAPES,
+            write.most_partitions,
+        )
+        files, left = self._job(query.sql, lambda: write_partitions(frame, target, scratch.path))
+        check_partitions(len({file.values for file in files}) + left, write)
+        return files
+
+    def _write_one(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
+        """Writes everything into one partition with Spark's own writer, which needs no Python workers."""
+        import pyarrow.parquet as pq
+
+        place = os.path.join(write.directory, partition_name(write.partition_columns, write.static))
+        directory = place if write.partition_columns else write.directory
+        before = set(os.listdir(directory)) if os.path.isdir(directory) else set()
+        self._job(query.sql, lambda: frame.write.mode("append").parquet(directory))
+        written = []
+        for name in sorted(os.listdir(directory)):
+            path = os.path.join(directory, name)
+            if name in before or name.startswith((".", "_")):
+                continue
+            written.append(WrittenFile(path, write.static, pq.read_metadata(path).num_rows, os.path.getsize(path)))
+        return tuple(written)
+
+    def _job(self, sql: str, run: Callable[[], T]) -> T:
+        """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled."""
+        started = self._running()
+        group = f"rewriter-{uuid.uuid4().hex}"
+
+        def work() -> T:
+            started.enter_job(group, sql[:200])
+            return run()
+
+        with self._lock:
+            self._groups.add(group)
+        try:
+            return interruptible(work, lambda: started.cancel(group))
+        finally:
+            with self._lock:
+                self._groups.discard(group)
+
+
+@contextmanager
+def _spark_errors(sql: str, directory: str | None) -> Iterator[None]:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise translated(error, sql, directory) from None
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(written_to(directory), directory) from None
+        raise EngineError(str(error), condition="FAILED_WRITE_FILE", sqlstate="58030") from None
+
+
+def _arguments(query: EngineQuery) -> dict[str, Any] | None:
+    """The parameters in the form that Spark expects: a datetime without a zone is UTC."""
+    arguments = {
+        name: value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+        for name, value in query.parameters.items()
+    }
+    return arguments or None
+
+
+def _assigned(frame: DataFrame, write: Write) -> DataFrame:
+    """The columns by position, as the table declares them; dynamic partition columns as texts of their values."""
+    targets = (*write.columns, *write.dynamic_columns)
+    given = [field.dataType.simpleString() for field in frame.schema.fields]
+    check_arity(len(given), len(targets))
+    # Generated names: those of the query may repeat.
+    plain = frame.toDF(*(f"q{number}" for number in range(len(given))))
+    items = []
+    for number, (type_name, column) in enumerate(zip(given, targets, strict=True)):
+        value = assign(f"q{number}", type_name, column, SPARK)
+        if number >= len(write.columns):
+            items.append(f"{_partition_text(value, column)} AS rewriter_key_{number}")
+        else:
+            items.append(f"{value} AS {identifier(column.name)}")
+    return plain.selectExpr(*items)
+
+
+def _partition_text(value: str, column: Column) -> str:
+    """The canonical text of a partition value; NULL, '' and Hive's name for NULL are NULL."""
+    type_ = parse_type(column.type)
+    if type_.is_floating:
+        # -0.0 and 0.0 are one partition.
+        value = f"CASE WHEN {value} = 0 THEN CAST(0 AS {type_}) ELSE {value} END"
+    text = f"CAST({value} AS STRING)"
+    return f"CASE WHEN {text} IN ('', '{DEFAULT_PARTITION}') THEN NULL ELSE {text} END"
+
+
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The same names and types, with every column nullable: engines differ in the nullability that they infer."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(field.name, field.type) for field in schema])

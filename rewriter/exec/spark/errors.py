@@ -1,0 +1,111 @@
+"""Spark's errors as ours: the condition, SQLSTATE, position and first line; never a Java stack."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
+from rewriter.exec.engine import written_to
+
+#: Raised through ``raise_error`` or in a Python worker: our errors carry their condition in the message.
+_OURS = re.compile(
+    r"\[(INSERT_WOULD_ROUND|EXCEED_LIMIT_LENGTH|PARTITION_VALUE_TOO_LONG|INVALID_PARTITION_VALUE|FAILED_READ_FILE)\] "
+    r"([^\n]*)"
+)
+_OUR_STATES = {
+    "INSERT_WOULD_ROUND": "22003",
+    "EXCEED_LIMIT_LENGTH": "54006",
+    "PARTITION_VALUE_TOO_LONG": "22001",
+    "INVALID_PARTITION_VALUE": "42846",
+    "FAILED_READ_FILE": "KD001",
+}
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
+_STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
+
+
+def translated(error: BaseException, sql: str, directory: str | None = None) -> Error:
+    """An exception of PySpark or Py4J that ``sql`` caused, as an ``EngineError``, or as a ``DataError`` if a value is
+    at fault (SQLSTATE class 22). ``directory`` is the target of the query's write.
+    """
+    text = _text(error)
+    ours = _OURS.search(text)
+    if ours:
+        ours_kind = EngineError if ours[1] == "FAILED_READ_FILE" else DataError
+        message = _STATE.sub("", ours[2]).strip().rstrip("'\"")
+        return ours_kind(message, condition=ours[1], sqlstate=_OUR_STATES[ours[1]])
+    if is_disk_full(f"{error}\n{text}"):
+        return disk_full(written_to(directory), directory)
+    condition, state = _declared(error)
+    match = _CONDITION.search(text)
+    if match and (condition is None or match[1].startswith(condition)):
+        condition = condition or match[1]
+        text = match[2]
+    found_state = _STATE.search(_text(error))
+    state = state or (found_state[1] if found_state else None)
+    message = _first_line(text) or type(error).__name__
+    kind = DataError if (state or "").startswith("22") or condition == "EXCEED_LIMIT_LENGTH" else EngineError
+    return kind(message, condition=condition or "SPARK_ERROR", sqlstate=state, position=_position(error, sql))
+
+
+def _declared(error: BaseException) -> tuple[str | None, str | None]:
+    condition = getattr(error, "getCondition", lambda: None)()
+    state = getattr(error, "getSqlState", lambda: None)()
+    if condition is None and (java := _java_cause(error)) is not None:
+        try:
+            condition, state = java.getCondition(), java.getSqlState()
+        except Exception:
+            return None, None
+    if condition == "FAILED_READ_FILE.NO_HINT" or condition is None:
+        return condition, state
+    return str(condition), None if state is None else str(state)
+
+
+def _java_cause(error: BaseException) -> Any:
+    """The deepest Spark exception in Java's chain of causes, if Py4J passed one on."""
+    java = getattr(error, "java_exception", None)
+    cause = None
+    for _ in range(20):
+        if java is None:
+            break
+        if hasattr(java, "getCondition") and "spark" in java.getClass().getName().lower():
+            cause = java
+        java = java.getCause()
+    return cause
+
+
+def _text(error: BaseException) -> str:
+    java = _java_cause(error)
+    if java is not None:
+        return str(java.getMessage())
+    describe = getattr(error, "getMessage", None)
+    text = describe() if describe is not None and hasattr(error, "getCondition") else None
+    return str(text or error)
+
+
+def _first_line(text: str) -> str:
+    for line in text.splitlines():
+        line = _STATE.sub("", line).strip()
+        if line:
+            return line
+    return ""
+
+
+def _position(error: BaseException, sql: str) -> Span | None:
+    """The span of ``sql`` that the error's query context names, if the context is of this text."""
+    try:
+        for context in getattr(error, "getQueryContext", list)():
+            start, stop = int(context.startIndex()), int(context.stopIndex()) + 1
+            if 0 <= start < stop <= len(sql) and sql[start:stop] == str(context.fragment()):
+                return Span(start, stop)
+    except Exception:
+        return None
+    place = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
+    if place is None:
+        return None
+    lines = sql.split("\n")
+    line, column = int(place[1]), int(place[2])
+    if line > len(lines):
+        return None
+    start = sum(len(text) + 1 for text in lines[: line - 1]) + column
+    return Span(start, start + 1) if start < len(sql) else None

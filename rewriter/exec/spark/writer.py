@@ -1,0 +1,112 @@
+"""Writes a DataFrame as one file per partition through Python workers, with a custom data source.
+
+``DataSourceArrowWriter`` is public, works on classic Spark and Connect, and needs no pandas. Tasks write files directly
+into the write's directory. Only the list that the commit leaves counts, so files of failed attempts are harmless.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rewriter.catalog.keys.values import DEFAULT_PARTITION
+from rewriter.catalog.model.objects import PartitionValues
+from rewriter.exec import partitioned_writer
+from rewriter.exec.engine import WrittenFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = "rewriter_partitions"
+
+
+def register(session: SparkSession) -> None:
+    """Registers the data source with the session. Call it once for each session."""
+    from pyspark import cloudpickle
+
+    # Workers need not have this package.
+    cloudpickle.register_pickle_by_value(partitioned_writer)
+    session.dataSource.register(_source())
+
+
+@dataclass(frozen=True)
+class PartitionTarget:
+    """The target of a frame: the first ``data_columns`` columns go into files; the others, texts, into directory names.
+
+    ``levels`` are the names of all partition columns as a path has them, ``static`` the values of the first of them.
+    """
+
+    directory: str
+    format: str
+    levels: tuple[str, ...]
+    static: PartitionValues
+    data_columns: int
+    escapes: Mapping[str, str]
+    most: int | None
+
+
+def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) -> tuple[tuple[WrittenFile, ...], int]:
+    """Writes the frame, in which the rows of a partition are adjacent. ``scratch`` is a working directory.
+
+    Returns the files, and the number of partitions that were not written because there are more than ``target.most``.
+    """
+    handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
+    os.close(handle)
+    plan = json.dumps({**asdict(target), "null": DEFAULT_PARTITION, "report": report})
+    try:
+        frame.write.format(FORMAT).mode("append").option("plan", plan).save()
+        with open(report, encoding="utf-8") as file:
+            written, left = json.load(file)
+    finally:
+        os.unlink(report)
+    return tuple(WrittenFile(path, tuple(values), rows, size) for path, values, rows, size in written), left
+
+
+def _source() -> Any:
+    """The data source's class, made here so that it travels to the workers by value."""
+    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+
+    file_list, write_sorted, name_of_format = partitioned_writer.FileList, partitioned_writer.write_sorted, FORMAT
+
+    @dataclass
+    class Written(WriterCommitMessage):  # type: ignore[misc]
+        files: list[Any]
+        left: int
+
+    class Writer(DataSourceArrowWriter):  # type: ignore[misc]
+        def __init__(self, plan: dict[str, Any]) -> None:
+            self.plan = plan
+
+        def write(self, iterator: Any) -> Any:
+            plan = self.plan
+            where = (plan["directory"], plan["format"], plan["levels"])
+            files = file_list(*where, plan["escapes"], plan["null"], plan["most"])
+            write_sorted(iterator, plan["data_columns"], files, tuple(plan["static"]))
+            return Written([list(file) for file in files.written], files.left)
+
+        def commit(self, messages: Any) -> None:
+            import json
+
+            told = [message for message in messages if message is not None]
+            written_files = [file for message in told for file in message.files]
+            with open(self.plan["report"], "w", encoding="utf-8") as file:
+                json.dump([written_files, sum(message.left for message in told)], file)
+
+        def abort(self, messages: Any) -> None:
+            pass
+
+    class Source(DataSource):  # type: ignore[misc]
+        @classmethod
+        def name(cls) -> str:
+            return name_of_format
+
+        def writer(self, schema: Any, overwrite: bool) -> Any:
+            import json
+
+            return Writer(json.loads(self.options["plan"]))
+
+    return Source

@@ -1,0 +1,137 @@
+"""The types that queries handle: their Spark names, and their counterparts in DuckDB and in Arrow."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from rewriter.errors import NotSupportedError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_PRECISION = 38
+_SIZED = re.compile(r"(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?\Z")
+
+
+@dataclass(frozen=True)
+class SqlType:
+    """A scalar type. ``precision`` and ``scale`` are those of a decimal; ``length`` that of ``char`` and ``varchar``.
+    These are strings except where values are stored, and where a ``char`` (``padded``) is compared.
+    """
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+    length: int | None = field(default=None, compare=False)
+    padded: bool = field(default=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
+
+    @property
+    def spelled(self) -> str:
+        """The type as a table declares it: ``char(3)`` where ``str`` returns ``string``."""
+        if self.length is None:
+            return str(self)
+        return f"{'char' if self.padded else 'varchar'}({self.length})"
+
+    @property
+    def plain(self) -> SqlType:
+        """The type of a value that is no longer a column."""
+        return self if self.length is None else replace(self, length=None, padded=False)
+
+    @property
+    def is_integer(self) -> bool:
+        return self.name in INTEGERS
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.name == "decimal"
+
+    @property
+    def is_floating(self) -> bool:
+        return self.name in ("float", "double")
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.is_integer or self.is_decimal or self.is_floating
+
+    @property
+    def is_datetime(self) -> bool:
+        return self.name in ("date", "timestamp")
+
+
+BOOLEAN, TINYINT, SMALLINT, INT, BIGINT = (SqlType(n) for n in ("boolean", "tinyint", "smallint", "int", "bigint"))
+FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, VOID = (
+    SqlType(n) for n in ("float", "double", "string", "date", "timestamp", "void")
+)
+
+#: The integer types with the digits that their values need, narrow to wide.
+INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+
+_ALIASES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float"}
+_SCALARS = {t.name: t for t in (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, VOID)}
+_DUCKDB = {
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "VARCHAR",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "void": '"NULL"',
+}
+
+
+def decimal(precision: int, scale: int) -> SqlType:
+    return SqlType("decimal", precision, scale)
+
+
+def parse_type(text: str) -> SqlType:
+    """The type that Spark spells ``text``. Raises ``NotSupportedError`` for types that only Spark handles."""
+    match = _SIZED.match(text.strip().lower())
+    if match:
+        name, first, second = match.groups()
+        name = _ALIASES.get(name, name)
+        if name in _SCALARS and first is None:
+            return _SCALARS[name]
+        if name in ("decimal", "dec", "numeric"):
+            return decimal(int(first or 10), int(second or 0))
+        if name in ("char", "varchar") and first and second is None:
+            return SqlType("string", length=int(first), padded=name == "char")
+    raise NotSupportedError(
+        f"Type {text} is not supported on DuckDB.",
+        condition="DUCKDB_UNSUPPORTED",
+        hint="Use the Spark engine (engine spark).",
+    )
+
+
+def duckdb_type(type_: SqlType) -> str:
+    """The type's name in DuckDB. Timestamps are plain there, meaning UTC."""
+    return f"DECIMAL({type_.precision},{type_.scale})" if type_.is_decimal else _DUCKDB[type_.name]
+
+
+def arrow_type(type_: SqlType) -> pa.DataType:
+    """The type of a result column: timestamps are ``timestamp[us, UTC]``."""
+    import pyarrow as pa
+
+    if type_.is_decimal:
+        return pa.decimal128(type_.precision, type_.scale)
+    return {
+        "boolean": pa.bool_(),
+        "tinyint": pa.int8(),
+        "smallint": pa.int16(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "void": pa.null(),
+    }[type_.name]

@@ -1,0 +1,99 @@
+"""DuckDB's allow-list in one place: the constructs whose results are those of Spark. All others are refused.
+
+``python -m rewriter.exec.translate.allowlist > docs/duckdb.md`` writes the list as a page. Each entry is proven by the
+differential tests in ``tests/contract/test_translation.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+
+from sqlglot import exp
+
+from rewriter.exec.translate import (
+    aggregates,
+    conditionals,
+    literals,
+    math_functions,
+    operators,
+    patterns,
+    string_functions,
+    time_functions,
+    windows,
+)
+from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
+from rewriter.exec.translate.casts import cast_entries
+from rewriter.exec.translate.expressions import Allowed
+
+#: Translations by the called function's name or by sqlglot's class.
+ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {
+    **literals.NODES,
+    **literals.FUNCTIONS,
+    **operators.NODES,
+    **aggregates.NODES,
+    **aggregates.FUNCTIONS,
+    **windows.NODES,
+    **windows.FUNCTIONS,
+    **conditionals.NODES,
+    **conditionals.FUNCTIONS,
+    **math_functions.FUNCTIONS,
+    **string_functions.NODES,
+    **string_functions.FUNCTIONS,
+    **time_functions.NODES,
+    **time_functions.FUNCTIONS,
+}
+
+
+def entries() -> tuple[Entry, ...]:
+    """All lines of the list, section by section, each once."""
+    listed = [allowed.entry for allowed in ALLOWED.values() if allowed.entry is not None]
+    ordered = dict.fromkeys([*CONSTRUCTS.values(), *listed, *cast_entries()])
+    sections = list(dict.fromkeys(entry.section for entry in ordered))
+    return tuple(sorted(ordered, key=lambda entry: sections.index(entry.section)))
+
+
+_HEAD = """\
+# Supported SQL on DuckDB
+
+Queries are Spark SQL on both engines. For DuckDB the text is translated, and only the constructs on this page are
+supported. Tests evaluate each line on both engines over edge values, and compare values, types, column names and errors
+(`tests/contract/test_translation.py`). Any other construct is refused: the error `DUCKDB_UNSUPPORTED` names it and its
+position, and the hint is to use the Spark engine. This page is generated:
+`python -m rewriter.exec.translate.allowlist > docs/duckdb.md`.
+
+In all queries:
+
+- Overflow in arithmetic, SUM and casts is an error, as in Spark's ANSI mode. So are division by zero and text that is
+  not a value of its type.
+- NULLs are first in ascending and last in descending order, unless NULLS FIRST or NULLS LAST is specified. NaN is the
+  greatest number and equals itself. 0.0 equals -0.0, and a group of both returns 0.0.
+- Sums, averages and deviations of DOUBLE may differ in their last digits: on each engine they depend on the order of
+  the rows.
+- A column without an alias has the name that Spark gives it, where `rewriter` can derive that name. Otherwise it is
+  `_c0`, `_c1` … by its position.
+- Dates and timestamps must be in the years 1 to 9999 wherever they become text.
+- A value that only Spark can read (text in an unusual form, letters beyond the common alphabets in UPPER) is refused
+  when a query reads it. The error has the value.
+- A query with more than 200 joins, or a set operation of more than 5,000 queries, is refused: DuckDB would take
+  minutes.
+"""
+
+
+def document() -> str:
+    """The page, in Markdown."""
+    lines = [_HEAD]
+    for section, section_entries in groupby(entries(), key=lambda entry: entry.section):
+        lines += [f"## {section}", "", "| accepted | refused |", "| --- | --- |"]
+        lines += [f"| `{_cell(entry.form)}` | {_cell(entry.refused)} |" for entry in section_entries]
+        lines.append("")
+    lines += ["## Patterns", "", *patterns.DESCRIPTION, ""]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(document(), end="")

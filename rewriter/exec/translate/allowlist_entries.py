@@ -1,0 +1,82 @@
+"""The lines of DuckDB's allow-list as values: the form as users type it, and the variants of it that are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line. ``form`` is the typed form; ``refused`` describes the variants that only Spark runs."""
+
+    section: str
+    form: str
+    refused: str = ""
+
+
+def _section(section: str, *lines: tuple[str, str] | str) -> dict[str, Entry]:
+    pairs = ((line, "") if isinstance(line, str) else line for line in lines)
+    return {form: Entry(section, form, refused) for form, refused in pairs}
+
+
+#: Constructs that are neither functions nor operators: clauses, joins, frames, literals. By form.
+CONSTRUCTS: dict[str, Entry] = {
+    **_section(
+        "Literals and names",
+        "column",
+        "NULL",
+        "TRUE, FALSE",
+        ("'string', \"string\", r'raw'", "two string literals side by side"),
+        "whole number (INT, BIGINT)",
+        "1.5, 1.5BD (DECIMAL)",
+        "1e3 (DOUBLE)",
+        "1L, 1S, 1Y, 1.5D, 1.5F",
+        ("DATE '…'", "other forms than 'yyyy-MM-dd'"),
+        ("TIMESTAMP '…'", "other forms than 'yyyy-MM-dd[ HH:mm[:ss[.SSSSSS]]][Z|±HH:mm]'"),
+        (":parameter", "values of other types than bool, int, float, str, Decimal, date and datetime"),
+    ),
+    **_section(
+        "Queries",
+        ("SELECT … FROM …", "SORT BY, DISTRIBUTE BY, CLUSTER BY, QUALIFY, PIVOT, LATERAL VIEW, TABLESAMPLE"),
+        "SELECT without FROM",
+        ("*, t.*", "EXCEPT (…) and REPLACE (…)"),
+        "SELECT DISTINCT",
+        "WHERE",
+        ("GROUP BY", "GROUP BY ALL"),
+        ("GROUP BY ROLLUP, WITH ROLLUP", "nested in GROUPING SETS, or with another of its kind"),
+        ("GROUP BY CUBE, WITH CUBE", "nested in GROUPING SETS, or with another of its kind"),
+        ("GROUP BY GROUPING SETS", "nested, or with another of its kind"),
+        ("HAVING", "a name that is both a column and an alias"),
+        ("ORDER BY … NULLS FIRST, NULLS LAST", "an alias within an expression"),
+        ("LIMIT", "LIMIT ALL, and operands that are not numbers"),
+        ("OFFSET", "operands that are not numbers"),
+        ("WITH", "WITH RECURSIVE"),
+        "VALUES",
+        "subquery in FROM",
+        "scalar subquery",
+        "UNION",
+        "UNION ALL",
+        "INTERSECT",
+        "INTERSECT ALL",
+        "EXCEPT, MINUS",
+        "EXCEPT ALL, MINUS ALL",
+    ),
+    **_section(
+        "Joins",
+        "INNER JOIN",
+        "LEFT JOIN",
+        ("RIGHT JOIN", "after a comma or CROSS JOIN"),
+        ("FULL JOIN", "after a comma or CROSS JOIN"),
+        "CROSS JOIN",
+        "LEFT SEMI JOIN",
+        "LEFT ANTI JOIN",
+        ("USING", "after a comma or CROSS JOIN; columns of different types"),
+        ("NATURAL", "after a comma or CROSS JOIN; no column in common"),
+    ),
+    **_section(
+        "Windows",
+        ("f(…) OVER (PARTITION BY … ORDER BY …)", "named windows, FILTER, DISTINCT, IGNORE NULLS"),
+        "ROWS BETWEEN … AND …",
+        ("RANGE BETWEEN … AND …", "a distance: only UNBOUNDED and CURRENT ROW"),
+    ),
+}

@@ -1,0 +1,201 @@
+"""Arithmetic with Spark's result types, for the allow-list of ``expressions``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewriter.exec.sql_types import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, VOID, SqlType, decimal
+from rewriter.exec.translate.casts import as_decimal, common_type, plain_cast
+from rewriter.exec.translate.expressions import Expressions, Scope, Typed, infix, narrow
+from rewriter.exec.translate.literals import has_suffix, number
+
+_OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+#: The maximum number of digits of a decimal that DuckDB keeps in 64 bits.
+_SMALL_DECIMAL = 18
+#: The maximum number of digits of a decimal whose sign Spark changes without rounding it.
+EXACT_SIGN = 34
+#: The smallest values of the types whose operations of two values have a separate condition in Spark.
+_SMALL_INTEGERS = {"tinyint": -(2**7), "smallint": -(2**15)}
+#: The minimum number of digits after the point of a quotient of decimals.
+_MIN_SCALE = 6
+
+
+def arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """``a + b`` and similar operations of two numbers."""
+    e.only(node, "this", "expression", "typed", "safe")
+    left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
+    operator = _OPERATORS[type(node)]
+    return replace(calculated(e, left, right, operator, node), name=infix(operator, left.name, right.name))
+
+
+def calculated(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
+    """The value of an operation, without its name."""
+    if left.type.is_decimal or right.type.is_decimal:
+        left, right = narrow(left), narrow(right)
+    if any(not value.type.is_numeric and value.type != VOID for value in (left, right)):
+        e.refuse(node, f"{left.type} {operator} {right.type}")
+    floating = left.type.is_floating or right.type.is_floating
+    if (left.type.is_decimal or right.type.is_decimal) and not floating:
+        return _decimals(e, left, right, operator, node)
+    if operator in "/%":
+        return _divided(e, left, right, operator, floating, node)
+    (first, second), type_ = e.together([left, right], node)
+    if type_.is_integer:
+        return Typed(plain_cast(f"{_widened(first)} {operator} {_widened(second)}", type_), type_)
+    return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
+
+
+def _widened(sql: str) -> str:
+    """An integer in 128 bits. The cast back to its type detects an overflow.
+
+    DuckDB's optimizer assumes that its own checked operations never fail: it rewrites ``a + 1 > 0`` as ``a > -1``, and
+    ``sum(a + 1)`` as ``sum(a) + count(a)``, and counts rows for ``count(a + 1)``.
+    """
+    return f"CAST({sql} AS HUGEINT)"
+
+
+def without_overflow(function: str, value: Typed) -> str:
+    """SQL of ``-`` or ``abs`` of a number. It fails for the smallest integer of a type, which has no positive
+    counterpart.
+    """
+    if value.type.name not in _SMALL_INTEGERS:
+        wide = _widened(value.sql) if value.type.is_integer else value.sql
+        return plain_cast(f"{function}({wide})", value.type)
+    # The cast of a wider integer to these types has the condition of operations of two values.
+    least = _SMALL_INTEGERS[value.type.name]
+    failure = "error('[ARITHMETIC_OVERFLOW] The value has no counterpart in its type.')"
+    sql = f"CASE WHEN {value.sql} = {least} THEN {failure} ELSE {function}({value.sql}) END"
+    return plain_cast(sql, value.type)
+
+
+def _decimals(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
+    if VOID in (left.type, right.type):
+        e.refuse(node, "Arithmetic of a decimal with NULL")
+    a, b = as_decimal(left.type), as_decimal(right.type)
+    first, second = e.cast(left, a, node), e.cast(right, b, node)
+    if operator == "/":
+        sql, type_ = divided_decimals(first, a, second, b)
+        if sql is None:
+            e.refuse(node, f"{a} / {b}")
+        return Typed(sql, type_)
+    if operator == "%":
+        return _remainder(e, first, a, second, b, node)
+    if operator == "*":
+        precision, scale = a.precision + b.precision + 1, a.scale + b.scale
+    else:
+        scale = max(a.scale, b.scale)
+        precision = max(a.precision - a.scale, b.precision - b.scale) + scale + 1
+    if precision > MAX_PRECISION:
+        e.refuse(node, f"{a} {operator} {b}, which needs {precision} digits,")
+    type_ = decimal(precision, scale)
+    if operator != "*":
+        first, second = plain_cast(first, type_), plain_cast(second, type_)
+    elif type_.precision > _SMALL_DECIMAL:
+        # DuckDB multiplies two small decimals in 64 bits, even if the product needs more.
+        wide = max(a.precision, b.precision, _SMALL_DECIMAL + 1)
+        if a.precision >= b.precision:
+            first = plain_cast(first, decimal(wide, a.scale))
+        else:
+            second = plain_cast(second, decimal(wide, b.scale))
+    return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
+
+
+def divided_decimals(
+    first: str, a: SqlType, second: str, b: SqlType, wanted: SqlType | None = None
+) -> tuple[str | None, SqlType]:
+    """The quotient of two decimals, exact and then rounded half up, and its type: ``wanted`` or Spark's. The SQL is
+    ``None`` if the digits do not fit in 128 bits.
+
+    DuckDB divides decimals as doubles. So the digits are divided as integers: ``a / b`` at scale ``s`` is
+    ``A * 10^(s - scale(a) + scale(b)) / B``.
+    """
+    type_ = wanted or _quotient_type(a, b)
+    shift = type_.scale - a.scale + b.scale
+    if shift < 0 or a.precision + shift > MAX_PRECISION:
+        return None, type_
+    numerator = f"rw_unscaled({first}) * CAST('1{'0' * shift}' AS HUGEINT)"
+    quotient = f"rw_quotient({numerator}, rw_unscaled({second}))"
+    return plain_cast(f"rw_scaled({quotient}, {type_.scale})", type_), type_
+
+
+def _quotient_type(a: SqlType, b: SqlType) -> SqlType:
+    scale = max(_MIN_SCALE, a.scale + b.precision + 1)
+    precision = a.precision - a.scale + b.scale + scale
+    if precision > MAX_PRECISION:
+        scale = max(MAX_PRECISION - (precision - scale), min(scale, _MIN_SCALE))
+    return decimal(min(precision, MAX_PRECISION), scale)
+
+
+def _remainder(e: Expressions, first: str, a: SqlType, second: str, b: SqlType, node: exp.Expr) -> Typed:
+    scale = max(a.scale, b.scale)
+    common = decimal(min(MAX_PRECISION, max(a.precision - a.scale, b.precision - b.scale) + scale), scale)
+    if common_type(a, b) != common:
+        e.refuse(node, f"{a} % {b}")
+    type_ = decimal(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
+    digits = (f"rw_unscaled({plain_cast(operand, common)})" for operand in (first, second))
+    return Typed(plain_cast(f"rw_scaled(rw_remainder({', '.join(digits)}), {scale})", type_), type_)
+
+
+def _divided(e: Expressions, left: Typed, right: Typed, operator: str, floating: bool, node: exp.Expr) -> Typed:
+    if operator == "/" or floating:
+        type_ = DOUBLE
+        first, second = e.cast(left, type_, node), e.cast(right, type_, node)
+    else:
+        (first, second), type_ = e.together([left, right], node)
+    condition = "DIVIDE_BY_ZERO" if operator == "/" else "REMAINDER_BY_ZERO"
+    return Typed(_unless_zero(first, second, condition, f"{first} {operator} {second}"), type_)
+
+
+def _unless_zero(first: str, second: str, condition: str, sql: str) -> str:
+    """The SQL of a division with Spark's rules for zero, also for doubles: NULL / 0 is NULL, and x / 0 is an error."""
+    return (
+        f"CASE WHEN {second} = 0 AND {first} IS NOT NULL THEN error('[{condition}] Division by zero.') ELSE {sql} END"
+    )
+
+
+def whole_division(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """``a DIV b`` of integers, towards zero."""
+    e.only(node, "this", "expression")
+    left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
+    if not (left.type.is_integer and right.type.is_integer):
+        e.refuse(node, f"{left.type} div {right.type}")
+    first, second = plain_cast(left.sql, BIGINT), plain_cast(right.sql, BIGINT)
+    sql = _unless_zero(first, second, "DIVIDE_BY_ZERO", f"{first} // {second}")
+    return Typed(plain_cast(sql, BIGINT), BIGINT, infix("div", left.name, right.name))
+
+
+def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """``-x``; ``-2147483648`` is a literal."""
+    e.only(node, "this")
+    if isinstance(node.this, exp.Literal) and not node.this.args.get("is_string"):
+        value = number(e, str(node.this.this), node)
+        if value.digits == 2**31:
+            return Typed("CAST(-2147483648 AS INTEGER)", INT, "-2147483648", digits=-(2**31))
+        if value.type.is_decimal and value.name == str(2**63):
+            return Typed("CAST(-9223372036854775808 AS BIGINT)", BIGINT, f"-{2**63}", digits=-(2**63))
+        digits = None if value.digits is None else -value.digits
+        name = None if value.name is None else f"-{value.name}"
+        return Typed(plain_cast(f"-{value.sql}", value.type), value.type, name, digits=digits)
+    inner = node.this.this if isinstance(node.this, exp.Cast) else None
+    if (
+        isinstance(inner, exp.Literal)
+        and e.text.shown(node.this) == e.spelled(inner)
+        and not has_suffix(e.spelled(inner))
+    ):
+        # Spark reads ``-1::int`` as ``(-1)::int``.
+        e.refuse(node, f"{e.text.shown(node)} without parentheses")
+    value = e.translate(node.this, scope)
+    if not value.type.is_numeric or value.type.precision > EXACT_SIGN:
+        e.refuse(node, f"-({value.type})")
+    # -1.5D is a literal, and its column is named like one.
+    literal = isinstance(node.this, exp.Cast) and has_suffix(e.spelled(node.this.this))
+    name = None if value.name is None else f"-{value.name}" if literal else f"(- {value.name})"
+    return Typed(without_overflow("-", value), value.type, name)
+
+
+def digits_rounded(value: Typed, scale: int) -> str:
+    """A DOUBLE rounded half up to ``scale`` digits, based on its displayed digits."""
+    text = plain_cast(value.sql, STRING)
+    return f"rw_rounded({value.sql}, {plain_cast(text, decimal(MAX_PRECISION, scale))})"

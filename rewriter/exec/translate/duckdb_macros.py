@@ -1,0 +1,133 @@
+"""Macros that translated queries call on DuckDB.
+
+Text becomes a value in three steps. A form that both engines read alike is read. A form that Spark reads, or may read,
+in a way that is not proven equal is an error DUCKDB_UNSUPPORTED. Any other form is malformed: NULL for TRY_CAST,
+CAST_INVALID_INPUT for CAST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from rewriter.exec.sql_types import INTEGERS, SqlType, duckdb_type
+
+#: The types to which ``rw_<type>`` and ``rw_try_<type>`` cast text; decimals are cast by ``rw_digits``.
+READABLE = ("boolean", *INTEGERS, "double", "date", "timestamp")
+
+#: The characters that Spark strips from both ends of a text before it reads a value. Java's own trim keeps DEL.
+_ENDS = r"[\x00-\x20\x7f]*"
+_JAVA_ENDS = r"[\x00-\x20]*"
+_NUMBER = r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)"
+_DAY = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+_CLOCK = "{hour}:[0-9]{{1,2}}(?::[0-9]{{1,2}}(?:[.][0-9]{{1,6}})?)?(?:Z|[+-]{zone}:[0-9]{{2}})?"
+_VALID_CLOCK = _CLOCK.format(hour="(?:[01]?[0-9]|2[0-3])", zone="(?:0[0-9]|1[0-7])")
+_PLAIN_CLOCK = f"{_DAY} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+_ANY_CLOCK = _CLOCK.format(hour="[0-9]{1,2}", zone="(?:0[0-9]|1[0-7])")
+
+
+@cache
+def macros() -> Mapping[str, str]:
+    """Returns the statements that define the macros, by name. Definitions may call other macros."""
+    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_NUMBERS)
+    return {definition.partition("(")[0]: f"CREATE MACRO IF NOT EXISTS {definition}" for definition in definitions}
+
+
+_ERRORS = (
+    "rw_bad(x, t) AS error('[CAST_INVALID_INPUT] The value ''' || x || ''' of the type \"STRING\" "
+    "cannot be cast to \"' || t || '\" because it is malformed.')",
+    "rw_unsure(x, t) AS error('[DUCKDB_UNSUPPORTED] Reading the text ''' || x || ''' as ' || t || ' is not supported "
+    "on DuckDB.')",
+    "rw_present(y, x, t) AS CASE WHEN x IS NULL OR y IS NOT NULL THEN y ELSE rw_bad(x, t) END",
+    "rw_parsed(y, x, f) AS CASE WHEN x IS NULL OR y IS NOT NULL THEN y ELSE "
+    "error('[CANNOT_PARSE_TIMESTAMP] Text ' || x || ' could not be parsed with the format ' || f || '.') END",
+)
+
+#: Convert a text to one that DuckDB's own cast reads as Spark does, or to NULL.
+_FORMS = (
+    f"rw_trimmed(x) AS regexp_extract(x, '^{_ENDS}(.*?){_ENDS}$', 1, 's')",
+    # The common form first, because it costs least.
+    f"rw_whole(x) AS CASE WHEN regexp_full_match(x, '[0-9]+') THEN x "
+    f"WHEN regexp_full_match(x, '{_ENDS}[+-]?[0-9]+{_ENDS}') THEN rw_trimmed(x) END",
+    # BigDecimal also reads digits of other alphabets.
+    f"rw_digits(x) AS CASE WHEN regexp_full_match(x, '{_JAVA_ENDS}{_NUMBER}{_JAVA_ENDS}') THEN rw_trimmed(x) "
+    f"WHEN regexp_full_match(x, '.*([0-9.][eE]|[^\\x00-\\x7f]).*', 's') THEN rw_unsure(x, 'DECIMAL') END",
+    "rw_special_float(y) AS CASE WHEN y IN ('+nan', '-nan') THEN NULL ELSE y END",
+    f"rw_float(x) AS CASE WHEN regexp_full_match(x, '{_JAVA_ENDS}{_NUMBER}(?:[eE][+-]?[0-9]+)?[dDfF]?{_JAVA_ENDS}') "
+    "THEN rtrim(rw_trimmed(x), 'dDfF') "
+    f"WHEN regexp_full_match(x, '{_JAVA_ENDS}[+-]?(inf|infinity|nan){_JAVA_ENDS}', 'i') "
+    "THEN rw_special_float(lower(rw_trimmed(x))) "
+    f"WHEN regexp_full_match(x, '{_JAVA_ENDS}[+-]?0[xX].*', 's') THEN rw_unsure(x, 'DOUBLE') END",
+    f"rw_day(x) AS CASE WHEN regexp_full_match(x, '{_DAY}') THEN x "
+    f"WHEN regexp_full_match(x, '{_ENDS}[0-9]{{4}}{_ENDS}') THEN rw_trimmed(x) || '-01-01' "
+    f"WHEN regexp_full_match(x, '{_ENDS}[0-9]{{4}}-[0-9]{{1,2}}{_ENDS}') THEN rw_trimmed(x) || '-01' "
+    f"WHEN regexp_full_match(x, '{_ENDS}{_DAY}([ T].*)?{_ENDS}', 's') THEN regexp_extract(x, '{_DAY}') "
+    f"WHEN regexp_full_match(x, '{_ENDS}[+-]?[0-9]{{4,}}.*', 's') THEN rw_unsure(x, 'DATE') END",
+    # Hours and minutes of one digit, and texts without seconds.
+    "rw_full_clock(x) AS CASE WHEN NOT contains(x, ':') THEN x ELSE "
+    "regexp_extract(x, '^[^ T]*') || ' ' || lpad(regexp_extract(x, '[ T]([0-9]+):', 1), 2, '0') || ':' || "
+    "lpad(regexp_extract(x, '[ T][0-9]+:([0-9]+)', 1), 2, '0') || ':' || "
+    "lpad(coalesce(nullif(regexp_extract(x, '[ T][0-9]+:[0-9]+:([0-9]+)', 1), ''), '00'), 2, '0') || "
+    "regexp_extract(x, '[.][0-9]+') || regexp_extract(x, '(Z|[+-][0-9]{2}:[0-9]{2})$') END",
+    f"rw_clock(x) AS CASE WHEN regexp_full_match(x, '{_PLAIN_CLOCK}') THEN x "
+    f"WHEN regexp_full_match(x, '{_ENDS}{_DAY}(?:[ T]{_VALID_CLOCK})?{_ENDS}') "
+    "THEN rw_full_clock(rw_trimmed(x)) "
+    # DuckDB accepts 24:00.
+    f"WHEN regexp_full_match(x, '{_ENDS}{_DAY}[ T]{_ANY_CLOCK}{_ENDS}') THEN NULL "
+    "WHEN regexp_full_match(x, '.*[0-9].*', 's') THEN rw_unsure(x, 'TIMESTAMP') END",
+    "rw_try_boolean(x) AS CASE WHEN lower(rw_trimmed(x)) IN ('t', 'true', 'y', 'yes', '1') THEN true "
+    "WHEN lower(rw_trimmed(x)) IN ('f', 'false', 'n', 'no', '0') THEN false END",
+)
+
+
+def _readers() -> Iterator[str]:
+    for name in READABLE:
+        form = {"double": "rw_float", "date": "rw_day", "timestamp": "rw_clock"}.get(name, "rw_whole")
+        if name == "timestamp":
+            yield f"rw_try_{name}(x) AS TRY_CAST({form}(x) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
+        elif name != "boolean":
+            yield f"rw_try_{name}(x) AS TRY_CAST({form}(x) AS {duckdb_type(SqlType(name))})"
+        yield f"rw_{name}(x) AS rw_present(rw_try_{name}(x), x, '{name.upper()}')"
+
+
+_TEXTS = (
+    "rw_decimal_text(x) AS CASE WHEN starts_with(x, '.') THEN '0' || x WHEN starts_with(x, '-.') THEN '-0' || "
+    "substring(x, 2) ELSE x END",
+    "rw_time_text(x) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN CAST(x AS VARCHAR) ELSE "
+    "error('[DUCKDB_UNSUPPORTED] A time outside the years 1 to 9999 as text is not supported on DuckDB.') END",
+    "rw_formatted(x, y) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN y ELSE "
+    "error('[DUCKDB_UNSUPPORTED] A time outside the years 1 to 9999 as text is not supported on DuckDB.') END",
+    # DuckDB accepts 24:00:00.
+    "rw_make_timestamp(y, m, d, h, i, s) AS CASE WHEN h > 23 THEN error('[DATETIME_FIELD_OUT_OF_BOUNDS] Invalid hour ' "
+    "|| h || '.') WHEN s > 59 THEN error('[DUCKDB_UNSUPPORTED] The second ' || s || ' is not supported on DuckDB.') "
+    "ELSE make_timestamp(y, m, d, h, i, s) END",
+    # A position below 1 counts from the end, 0 means 1, and the length counts from there, even before the text.
+    "rw_start(x, p) AS CAST(CASE WHEN p > 0 THEN p - 1 WHEN p < 0 THEN length(x) + p ELSE 0 END AS BIGINT)",
+    "rw_between(x, a, b) AS CASE WHEN b <= greatest(a, 0) THEN '' "
+    "ELSE substring(x, greatest(a, 0) + 1, least(b, length(x)) - greatest(a, 0)) END",
+    "rw_substring(x, p, n) AS list_transform([{'x': x, 'p': p, 'n': n}], lambda v: CASE WHEN v.x IS NOT NULL AND "
+    "v.p IS NOT NULL AND v.n IS NOT NULL THEN "
+    "rw_between(v.x, rw_start(v.x, v.p), rw_start(v.x, v.p) + CAST(v.n AS BIGINT)) END)[1]",
+)
+
+#: Macros that need a value several times take it as a lambda's variable. A macro's argument is repeated as written, so
+#: nested calls would grow without bounds.
+_NUMBERS = (
+    # Spark rounds the digits that it would show, half up; DuckDB rounds the binary value.
+    "rw_rounded(x, y) AS CASE WHEN isfinite(x) AND abs(x) < 9007199254740992 "
+    "THEN CAST(CAST(y AS VARCHAR) AS DOUBLE) ELSE x END",
+    # The digits of a decimal as an integer, and back.
+    "rw_unscaled(x) AS CAST(replace(CAST(x AS VARCHAR), '.', '') AS HUGEINT)",
+    "rw_pointed(x, s) AS substring(x, 1, length(x) - s) || '.' || substring(x, length(x) - s + 1)",
+    "rw_scaled(x, s) AS list_transform([CAST(x AS VARCHAR)], lambda v: CASE WHEN starts_with(v, '-') THEN '-' ELSE '' "
+    "END || rw_pointed(repeat('0', s + 1 - length(ltrim(v, '-'))) || ltrim(v, '-'), s))[1]",
+    # Half up, away from zero, without doubling a number that may fill its type.
+    "rw_quotient(n, d) AS list_transform([{'n': n, 'd': d}], lambda v: CASE WHEN v.d = 0 AND v.n IS NOT NULL "
+    "THEN error('[DIVIDE_BY_ZERO] Division by zero.') WHEN v.d <> 0 THEN "
+    "(CASE WHEN (v.n < 0) = (v.d < 0) THEN 1 ELSE -1 END) * (abs(v.n) // abs(v.d) + "
+    "CASE WHEN abs(v.n) % abs(v.d) >= abs(v.d) - abs(v.n) % abs(v.d) THEN 1 ELSE 0 END) END)[1]",
+    "rw_remainder(n, d) AS list_transform([{'n': n, 'd': d}], lambda v: CASE WHEN v.d = 0 AND v.n IS NOT NULL "
+    "THEN error('[REMAINDER_BY_ZERO] Division by zero.') WHEN v.d <> 0 THEN v.n % v.d END)[1]",
+    # Rounded down.
+    "rw_floor_divided(n, d) AS list_transform([n], lambda v: (v - ((v % d) + d) % d) // d)[1]",
+)

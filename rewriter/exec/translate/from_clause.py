@@ -1,0 +1,232 @@
+"""FROM: relations, aliases and joins, with the columns that names in the rest of a query can mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.errors import NotSupportedError
+from rewriter.exec.engine import Relation
+from rewriter.exec.sql_types import VOID, SqlType, parse_type
+from rewriter.exec.translate.casts import quote
+from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn
+
+#: The maximum number of joins in one FROM. DuckDB's time grows faster than with the cube of their number, to about half
+#: a minute here.
+_MOST_JOINS = 200
+
+
+@dataclass(frozen=True)
+class Query:
+    """A translated query. Its columns are called ``c0, c1 …``."""
+
+    sql: str
+    columns: tuple[tuple[str, SqlType], ...]
+
+
+@dataclass(frozen=True)
+class Cte:
+    """A common table expression: its alias in DuckDB's text and its columns, called ``c0, c1 …`` there."""
+
+    alias: str
+    columns: tuple[tuple[str, SqlType], ...]
+
+
+Ctes = Mapping[str, Cte]
+#: Translates a query in a scope, under common table expressions.
+Translate = Callable[[exp.Expr, Scope, Ctes], Query]
+
+
+@dataclass
+class _From:
+    """The relations that have been joined so far. ``crossed`` says that a comma or CROSS JOIN is among the joins."""
+
+    sql: str
+    sources: list[Source]
+    crossed: bool = False
+
+
+class FromClauses:
+    """Translates these clauses for the queries of one text."""
+
+    def __init__(self, expressions: Expressions, relations: Sequence[Relation], translate: Translate) -> None:
+        self.expressions = expressions
+        self.text = expressions.text
+        self.relations = {relation.name.lower(): relation for relation in relations}
+        self.translate = translate
+        self._serial = 0
+
+    def clause(self, node: exp.Select, outer: Scope, ctes: Ctes) -> tuple[str, tuple[Source, ...]]:
+        """The clause with its keyword, empty if there is none, and its sources."""
+        clause = node.args.get("from_")
+        if clause is None:
+            if node.args.get("joins"):
+                self.text.refuse("A join without FROM", node)
+            self.expressions.construct("SELECT without FROM")
+            return "", ()
+        self.expressions.only(clause, "this")
+        self.expressions.construct("SELECT … FROM …")
+        sql, source = self._relation(clause.this, ctes)
+        joined = _From(sql, [source])
+        joins = node.args.get("joins") or ()
+        if len(joins) > _MOST_JOINS:
+            self.text.refuse(f"A query with {len(joins):,} joins, more than {_MOST_JOINS},", node)
+        for join in joins:
+            self._join(join, joined, outer, ctes)
+        return f" FROM {joined.sql}", tuple(joined.sources)
+
+    def alias(self) -> str:
+        """A name that no relation has."""
+        self._serial += 1
+        while f"s{self._serial}" in self.relations:
+            self._serial += 1
+        return f"s{self._serial}"
+
+    # -- joins --------------------------------------------------------------------------------------------------
+
+    def _join(self, join: exp.Join, found: _From, outer: Scope, ctes: Ctes) -> None:
+        e = self.expressions
+        e.only(join, "this", "side", "kind", "on", "using", "method")
+        side, kind, method = (str(join.args.get(key) or "").upper() for key in ("side", "kind", "method"))
+        if side not in ("", "LEFT", "RIGHT", "FULL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
+            self.text.refuse(f"{side} {kind} JOIN".replace("  ", " ").strip(), join.this)
+        if method not in ("", "NATURAL"):
+            self.text.refuse(f"{method} JOIN", join.this)
+        word = kind if kind in ("SEMI", "ANTI") else side or "INNER"
+        # sqlglot does not distinguish a comma from CROSS JOIN, and a comma binds looser than these joins.
+        if found.crossed and (word in ("RIGHT", "FULL") or join.args.get("using") or method):
+            self.text.refuse(f"{method or word} JOIN after a comma or CROSS JOIN", join.this)
+        sql, source = self._relation(join.this, ctes)
+        names = self._shared(found.sources, source, join) if method else [n.name for n in join.args.get("using") or ()]
+        scope = Scope((*found.sources, source), outer if outer.sources else None, dict(ctes))
+        if names:
+            e.construct("NATURAL" if method else "USING")
+            test = self._using(names, found.sources, source, word, join)
+        elif join.args.get("on") is not None:
+            test = e.test(join.args["on"], scope, "ON").sql
+        elif word != "INNER":
+            test = self.text.refuse(f"{word} JOIN without a condition", join.this)
+        else:
+            test = ""
+        if not names and word not in ("SEMI", "ANTI"):
+            found.sources.append(source)
+        if test:
+            e.construct(f"LEFT {word} JOIN" if word in ("SEMI", "ANTI") else f"{word} JOIN")
+            found.sql = f"{found.sql} {word} JOIN {sql} ON {test}"
+        else:
+            e.construct("CROSS JOIN")
+            found.sql, found.crossed = f"{found.sql} CROSS JOIN {sql}", True
+
+    def _shared(self, sources: Sequence[Source], source: Source, join: exp.Join) -> list[str]:
+        """The columns that both sides of a NATURAL JOIN have, in the left side's order."""
+        right = {column.name.lower() for column in source.columns}
+        names = [
+            column.name
+            for left in sources
+            for column in left.columns
+            if column.name.lower() in right and column.name.lower() not in left.hidden
+        ]
+        if not names:
+            self.text.refuse("NATURAL JOIN without a column in common", join.this)
+        return names
+
+    def _using(self, names: Sequence[str], sources: list[Source], source: Source, word: str, join: exp.Join) -> str:
+        """The condition of USING. Puts the merged columns, which come first in ``*``, into a separate source before the
+        others, and hides the original columns, which come first in ``t.*``.
+        """
+        tests, merged = [], []
+        for name in names:
+            before = Scope(tuple(sources)).find(name, None)
+            after = [column for column in source.columns if column.name.lower() == name.lower()]
+            if len(before) != 1 or len(after) != 1 or before[0].type is None or before[0].type != after[0].type:
+                self.text.refuse(f"USING of {name}, which is not one column of one type on both sides,", join.this)
+            if before[0].typed().char != after[0].typed().char:
+                self.text.refuse(f"USING of {name}, a CHAR of different lengths,", join.this)
+            left, right = before[0].sql, after[0].sql
+            tests.append(f"{left} = {right}")
+            # The result of COALESCE is not a CHAR column.
+            sql, type_ = {
+                "RIGHT": (right, after[0].type),
+                "FULL": (f"coalesce({left}, {right})", before[0].type.plain),
+            }.get(word, (left, before[0].type))
+            merged.append(SourceColumn(before[0].name, sql, type_))
+        behind = [joined_source.merged(names, word not in ("RIGHT", "FULL")) for joined_source in sources]
+        if word not in ("SEMI", "ANTI"):
+            behind.append(source.merged(names, word == "RIGHT"))
+        sources[:] = [Source(None, tuple(merged)), *behind]
+        return " AND ".join(tests)
+
+    # -- relations ----------------------------------------------------------------------------------------------
+
+    def _relation(self, node: exp.Expr, ctes: Ctes) -> tuple[str, Source]:
+        alias = self.alias()
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            self.expressions.only(node, "this", "alias")
+            cte = ctes.get(node.name.lower())
+            if cte is not None:
+                return f"{cte.alias} AS {alias}", self._source(node, alias, cte.columns, node.name)
+            relation = self.relations.get(node.name.lower())
+            if relation is None:
+                self.text.wrong(
+                    f"The table or view `{node.name}` cannot be found.", "TABLE_OR_VIEW_NOT_FOUND", "42P01", node,
+                    node.name,
+                )  # fmt: skip
+            columns = [_source_column(column.name, column.type, alias) for column in relation.all_columns]
+            return f"{quote(relation.name)} AS {alias}", self._aliased(node, columns, relation.name)
+        if isinstance(node, exp.Subquery):
+            self.expressions.only(node, "this", "alias", "order", "limit", "offset", "with_")
+            self.expressions.construct("subquery in FROM")
+            # A relation in FROM cannot refer to its neighbors.
+            query = self.translate(_without_alias(node), Scope(), ctes)
+            return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
+        if isinstance(node, exp.Values):
+            query = self.translate(node, Scope(), ctes)
+            return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
+        if isinstance(node, exp.Table):
+            name = self.text.called(node.this)
+            self.text.refuse(f"{self.text.shown(node)}" if name is None else f"The table function {name}", node)
+        return self.text.refuse(f"{self.text.shown(node)} in FROM", node)
+
+    def _source(self, node: exp.Expr, alias: str, columns: Sequence[tuple[str, SqlType]], name: str | None) -> Source:
+        source_columns = [SourceColumn(c, f"{alias}.c{number}", type_) for number, (c, type_) in enumerate(columns)]
+        return self._aliased(node, source_columns, name)
+
+    def _aliased(self, node: exp.Expr, columns: Sequence[SourceColumn], name: str | None) -> Source:
+        """The source under the name and column names that the query gives it."""
+        alias = node.args.get("alias")
+        if alias is None:
+            return Source(name, tuple(columns))
+        names = self.renamed([(column.name, VOID) for column in columns], alias, node)
+        renamed = (replace(column, name=new) for column, (new, _) in zip(columns, names, strict=True))
+        return Source(alias.name or name, tuple(renamed))
+
+    def renamed(
+        self, columns: Sequence[tuple[str, SqlType]], alias: exp.Expr, node: exp.Expr
+    ) -> tuple[tuple[str, SqlType], ...]:
+        """The columns under the names that ``AS t(a, b)`` gives them."""
+        self.expressions.only(alias, "this", "columns")
+        names = [identifier.name for identifier in alias.args.get("columns") or ()]
+        if not names:
+            return tuple(columns)
+        if len(names) != len(columns):
+            self.text.wrong(
+                f"{len(names)} names are given to {len(columns)} columns.",
+                "ASSIGNMENT_ARITY_MISMATCH", "42802", node,
+            )  # fmt: skip
+        return tuple((name, type_) for name, (_, type_) in zip(names, columns, strict=True))
+
+
+def _source_column(name: str, type_name: str, alias: str) -> SourceColumn:
+    try:
+        column_type: SqlType | None = parse_type(type_name)
+    except NotSupportedError:
+        column_type = None
+    return SourceColumn(name, f"{alias}.{quote(name)}", column_type, type_name)
+
+
+def _without_alias(node: exp.Subquery) -> exp.Expr:
+    copy = exp.Subquery(**{key: value for key, value in node.args.items() if key != "alias"})
+    copy.set("this", node.this)
+    return copy

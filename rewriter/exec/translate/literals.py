@@ -1,0 +1,255 @@
+"""Names, literals, parameters and casts, for the allow-list of ``expressions``."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal
+
+from sqlglot import exp
+
+from rewriter.errors import NotSupportedError
+from rewriter.exec.sql_types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    INTEGERS,
+    MAX_PRECISION,
+    STRING,
+    TIMESTAMP,
+    VOID,
+    SqlType,
+    decimal,
+    parse_type,
+)
+from rewriter.exec.translate.allowlist_entries import CONSTRUCTS
+from rewriter.exec.translate.casts import assigned, plain_cast, string_literal, timestamp_sql
+from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
+
+_TYPES = {
+    exp.DType.TIMESTAMPTZ: TIMESTAMP,
+    exp.DType.TIMESTAMPLTZ: TIMESTAMP,
+    exp.DType.TIMESTAMP: TIMESTAMP,
+    exp.DType.TEXT: STRING,
+}
+_PARAMETER_TYPES: tuple[tuple[type, SqlType], ...] = (
+    (bool, BOOLEAN),
+    (int, INT),
+    (float, DOUBLE),
+    (str, STRING),
+    (dt.date, DATE),
+)
+_DUCKDB_OF = {BOOLEAN: "BOOLEAN", INT: "INTEGER", BIGINT: "BIGINT", DOUBLE: "DOUBLE", STRING: "VARCHAR", DATE: "DATE"}
+
+
+def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "table")
+    name = node.name
+    qualifier = node.args["table"].name if node.args.get("table") else None
+    matches = scope.find(name, qualifier)
+    if not matches:
+        available = sorted({column.name for source in scope.sources for column in source.columns})
+        e.text.wrong(
+            f"A column with the name {quoted(name, qualifier)} cannot be resolved. "
+            f"The columns are {', '.join(available) or 'none'}.",
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", node, name,
+        )  # fmt: skip
+    if len(matches) > 1:
+        e.text.wrong(
+            f"The name {quoted(name, qualifier)} is ambiguous: {len(matches)} columns have it.",
+            "AMBIGUOUS_REFERENCE", "42704", node, name,
+        )  # fmt: skip
+    if matches[0].type is None:
+        e.refuse(node, f"The type {matches[0].spelled} of the column {matches[0].name}")
+    return matches[0].typed(name)
+
+
+#: A number as Spark and DuckDB read it; sqlglot reads ``1.5e``, too.
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+def _literal(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    if node.args.get("is_string"):
+        value = e.text.string(node)
+        e.construct("'string', \"string\", r'raw'")
+        return Typed(string_literal(value), STRING, value, text=value)
+    return number(e, str(node.this), node)
+
+
+def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
+    """A literal number: INT, BIGINT or DECIMAL by its size, DOUBLE with an exponent."""
+    if not _NUMBER.fullmatch(digits):
+        e.refuse(node, f"The number {digits}")
+    if "e" in digits.lower():
+        e.construct("1e3 (DOUBLE)")
+        return Typed(plain_cast(string_literal(digits), DOUBLE), DOUBLE, _float_name(digits))
+    if digits.isdigit() and int(digits) < 2**63:
+        value = int(digits)
+        type_ = INT if value < 2**31 else BIGINT
+        e.construct("whole number (INT, BIGINT)")
+        return Typed(plain_cast(str(value), type_), type_, str(value), digits=value)
+    return _decimal(e, Decimal(digits), node)
+
+
+def _float_name(digits: str) -> str | None:
+    """A double in Java's notation, if that has no exponent."""
+    value = float(digits)
+    return str(value) if value == 0 or 1e-3 <= abs(value) < 1e7 else None
+
+
+def _decimal(e: Expressions, value: Decimal, node: exp.Expr) -> Typed:
+    e.construct("1.5, 1.5BD (DECIMAL)")
+    type_ = decimal_type(value)
+    if type_ is None:
+        e.refuse(node, f"The number {value}")
+    return Typed(plain_cast(string_literal(f"{value:f}"), type_), type_, f"{value:f}")
+
+
+def decimal_type(value: Decimal) -> SqlType | None:
+    """The type of a literal decimal; ``None`` if it has too many digits for any."""
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(0, -exponent)
+    precision = max(len(digits) + max(exponent, 0), scale)
+    return decimal(precision, scale) if precision <= MAX_PRECISION else None
+
+
+def _boolean(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = "true" if node.this else "false"
+    return Typed(value, BOOLEAN, value)
+
+
+def _null(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    return Typed("NULL", VOID, "NULL")
+
+
+def _parameter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this")
+    name = str(node.this or "")
+    if name not in e.parameters:
+        e.text.wrong(f"The placeholder :{name} has no value.", "UNBOUND_SQL_PARAMETER", "42P02", node, name)
+    value = e.parameters[name]
+    if value is None:
+        return Typed("NULL", VOID, "NULL")
+    if isinstance(value, dt.datetime):
+        zoned = value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+        sql = timestamp_sql(zoned.replace(tzinfo=None))
+        return Typed(sql, TIMESTAMP, sql)
+    if isinstance(value, Decimal):
+        return _decimal(e, value, node)
+    type_ = _parameter_type(e, value, node)
+    e.used[name] = value
+    return Typed(
+        f"CAST(${name} AS {_DUCKDB_OF[type_]})",
+        type_,
+        _shown(value),
+        text=value if isinstance(value, str) else None,
+        digits=value if isinstance(value, int) and not isinstance(value, bool) else None,
+    )
+
+
+def _parameter_type(e: Expressions, value: object, node: exp.Expr) -> SqlType:
+    for kind, type_ in _PARAMETER_TYPES:
+        if isinstance(value, kind):
+            wide = type_ == INT and isinstance(value, int) and not -(2**31) <= value < 2**31
+            return BIGINT if wide else type_
+    return e.refuse(node, f"A parameter of the type {type(value).__name__}")
+
+
+def _shown(value: object) -> str | None:
+    """A parameter's value as Spark shows it in a column's name."""
+    if isinstance(value, dt.date):
+        return f"DATE '{value.isoformat()}'"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if isinstance(value, float) and "e" in str(value) else str(value)
+
+
+def _cast(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "to", "safe", "requires_string")
+    target = _target(e, node.args["to"])
+    inner = node.this
+    if isinstance(inner, exp.Literal):
+        return _cast_literal(e, node, inner, target)
+    value = e.translate(inner, scope)
+    tolerant = bool(node.args.get("safe"))
+    name = None
+    if value.name is not None:
+        name = f"{'TRY_CAST' if tolerant else 'CAST'}({value.name} AS {str(target).upper()})"
+    return Typed(e.cast(value, target, node, tolerant), target, name)
+
+
+def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: SqlType) -> Typed:
+    """``CAST('…' AS …)``, ``DATE '…'`` and ``1L`` are the same tree."""
+    typed = e.spelled(literal)
+    tolerant = bool(node.args.get("safe"))
+    named = f"{'TRY_CAST' if tolerant else 'CAST'}({{}} AS {str(target).upper()})"
+    if literal.args.get("is_string"):
+        value = _literal(e, literal, Scope())
+        if target.is_datetime and type(node) is exp.Cast and not e.spelled(node):
+            e.construct(f"{str(target).upper()} '…'")
+            sql = _instant(e, value.text or "", target, node)
+            return Typed(sql, target, sql)
+        # 1.5BD is the cast of a string that was not typed.
+        return Typed(e.cast(value, target, node, tolerant), target, named.format(value.name) if typed else value.name)
+    value = number(e, str(literal.this), literal)
+    if not has_suffix(typed):
+        name = None if value.name is None else named.format(value.name)
+        if target.name == "float" and "e" not in typed:
+            # The digits are rounded once, while other numbers may lie between two floats.
+            return Typed(plain_cast(string_literal(str(literal.this)), target), target, name)
+        return Typed(e.cast(value, target, node, tolerant), target, name)
+    e.construct("1L, 1S, 1Y, 1.5D, 1.5F")
+    if target.is_floating:
+        return Typed(plain_cast(string_literal(str(literal.this)), target), target, _float_name(str(literal.this)))
+    return Typed(e.cast(value, target, node), target, value.name)
+
+
+def has_suffix(typed: str) -> bool:
+    """True if a literal number was typed with a letter for its type, as in ``1L``."""
+    return typed[-1:].isalpha()
+
+
+def _instant(e: Expressions, text: str, target: SqlType, node: exp.Expr) -> str:
+    sql = assigned(text, target)
+    if sql is None:
+        e.refuse(node, f"The literal {e.text.shown(node)}")
+    return sql
+
+
+def _target(e: Expressions, node: exp.Expr) -> SqlType:
+    type_ = _TYPES.get(node.this) if not node.expressions else None
+    try:
+        return type_ or parse_type(node.sql(dialect="spark"))
+    except NotSupportedError:
+        return e.text.refuse(f"The type {node.sql(dialect='spark')}", node)
+
+
+def _typed_call(target: SqlType) -> Translation:
+    """``double(x)`` is ``CAST(x AS double)``, except for the column's name, which is that of ``x``."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = e.translate(e.arguments(node, 1)[0], scope)
+        return Typed(e.cast(value, target, node), target, value.name)
+
+    return translate
+
+
+NODES: dict[type[exp.Expr] | str, Allowed] = {
+    exp.Column: Allowed(_column, CONSTRUCTS["column"]),
+    exp.Literal: Allowed(_literal, None),
+    exp.Boolean: Allowed(_boolean, CONSTRUCTS["TRUE, FALSE"]),
+    exp.Null: Allowed(_null, CONSTRUCTS["NULL"]),
+    exp.Placeholder: Allowed(_parameter, CONSTRUCTS[":parameter"]),
+    exp.Cast: Allowed(_cast, None),
+    exp.TryCast: Allowed(_cast, None),
+}
+FUNCTIONS = functions(
+    "Casts",
+    *(
+        (f"{name}(x)", _typed_call(SqlType(name)), "values that CAST refuses")
+        for name in ("boolean", *INTEGERS, "double", "string", "date", "timestamp")
+    ),
+)

@@ -1,0 +1,308 @@
+"""Operators, IN, EXISTS and subqueries, for the allow-list of ``expressions``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewriter.exec.sql_types import BOOLEAN, DATE, TIMESTAMP, VOID
+from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
+from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division
+from rewriter.exec.translate.casts import common_type, plain_cast
+from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
+
+_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.RegexpLike, exp.Not)
+_INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
+_CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
+_COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+
+
+def _paren(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this")
+    inner = e.translate(node.this, scope)
+    return replace(inner, sql=f"({inner.sql})")
+
+
+def _connective(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "expression")
+    word = "AND" if isinstance(node, exp.And) else "OR"
+    # Recursion over a chain of hundreds of operands (the ranges of a cover) would need as many Python frames.
+    parts = list(node.flatten(unnest=False))
+    operands = [e.condition(part, scope) for part in parts]
+    sql = f"({f' {word} '.join(operand.sql for operand in operands)})"
+    is_long = len(parts) > _LONG_OR and isinstance(node, exp.Or)
+    if is_long and any(isinstance(part.unnest(), exp.And) for part in parts) and _only_selects(node):
+        sql = f"({sql} IS TRUE)"
+    return Typed(sql, BOOLEAN, _chained(word, [operand.name for operand in operands]))
+
+
+#: From how many operands on DuckDB must not look for a factor common to all operands of an OR: it compares each with
+#: each.
+_LONG_OR = 64
+
+
+def _only_selects(node: exp.Expr) -> bool:
+    """Tests whether a condition is part of WHERE under AND and OR alone, where NULL selects what FALSE selects."""
+    above = node.parent
+    while isinstance(above, exp.Paren | exp.And | exp.Or):
+        above = above.parent
+    return isinstance(above, exp.Where)
+
+
+def _chained(word: str, names: Sequence[str | None]) -> str | None:
+    """Returns Spark's name of ``a AND b AND c``: ``((a AND b) AND c)``."""
+    known = [name for name in names if name is not None]
+    if len(known) < len(names):
+        return None
+    first, *others = known
+    return "(" * len(others) + first + "".join(f" {word} {name})" for name in others)
+
+
+def _not(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this")
+    inner = e.condition(node.this, scope)
+    name = None if inner.name is None else f"(NOT {inner.name})"
+    if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null) and inner.name:
+        name = f"{inner.name.removesuffix(' IS NULL)')} IS NOT NULL)"
+    return Typed(f"(NOT {inner.sql})", BOOLEAN, name)
+
+
+def _refuse_regrouped(e: Expressions, node: exp.Expr) -> None:
+    """Refuses a comparison with an operand that, without parentheses, Spark's grammar groups differently from sqlglot:
+    ``a = b IS NULL`` is ``(a = b) IS NULL`` in Spark, ``a = b < c`` is ``(a = b) < c``. Around the operand after
+    ``<=>``, sqlglot puts parentheses that were not typed.
+    """
+    right = node.expression
+    if isinstance(right, exp.Paren) and not e.text.is_typed(right):
+        right = right.this
+    if isinstance(node.this, _TESTS) or isinstance(right, (*_TESTS, *_COMPARISONS, exp.NullSafeEQ)):
+        e.refuse(node, f"{e.text.shown(node)} without parentheses")
+
+
+def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "expression")
+    _refuse_regrouped(e, node)
+    left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
+    attributes = [isinstance(part.unnest(), exp.Column) for part in (node.this, node.expression)]
+    (first, second), _ = e.together(_filled(e, [left, right], all(attributes), node), node, binary=True)
+    if isinstance(node, exp.NullSafeEQ):
+        return Typed(f"({first} IS NOT DISTINCT FROM {second})", BOOLEAN, infix("<=>", left.name, right.name))
+    operator = _COMPARISONS[type(node)]
+    name = infix("=" if operator == "<>" else operator, left.name, right.name)
+    if operator == "<>" and name is not None:
+        name = f"(NOT {name})"
+    return Typed(f"({first} {operator} {second})", BOOLEAN, name)
+
+
+def _filled(e: Expressions, values: list[Typed], attributes: bool, node: exp.Expr) -> list[Typed]:
+    """The values padded for a comparison with CHAR columns: texts get trailing blanks, and so does the column if they
+    are longer, because Spark pads the shorter one. If both are columns (``attributes``), only CHAR columns are padded.
+    """
+    if not any(value.char for value in values):
+        return values
+    texts = [value for value in values if value.char is None and value.type != VOID]
+    if attributes and texts:
+        return [replace(value, char=None) for value in values]
+    if any(value.text is None for value in texts):
+        e.refuse(node, "Comparing a CHAR column with an expression that is not a literal")
+    length = max(value.char or len(value.text or "") for value in values)
+    if isinstance(node, exp.In) and (length != values[0].char or len(texts) + 1 < len(values)):
+        e.refuse(node, "A CHAR column IN longer texts or NULL")
+    return [_filled_up(value, length) for value in values]
+
+
+def _filled_up(value: Typed, length: int) -> Typed:
+    if value.type == VOID:
+        return value
+    if value.char is None:
+        return replace(value, sql=f"rpad({value.sql}, {length}, ' ')")
+    return replace(value, sql=value.sql if value.char == length else f"rpad({value.sql}, {length}, ' ')", char=None)
+
+
+def _between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "low", "high")
+    value, low, high = (e.translate(node.args[key], scope) for key in ("this", "low", "high"))
+    (first, least), _ = e.together([value, low], node, binary=True)
+    (second, most), _ = e.together([value, high], node, binary=True)
+    name = call("between", value.name, low.name, high.name)
+    return Typed(f"({first} >= {least} AND {second} <= {most})", BOOLEAN, name)
+
+
+def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "expressions", "query")
+    value = e.translate(node.this, scope)
+    if node.args.get("query") is not None:
+        return _in_query(e, node, value, scope)
+    if not node.expressions:
+        e.text.wrong("IN needs at least one value.", "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", "42000", node)
+    options = [e.translate(option, scope) for option in node.expressions]
+    sqls, _ = e.together(_filled(e, [value, *options], False, node), node, binary=True)
+    listed = call("", *(option.name for option in options))
+    name = None if value.name is None or listed is None else f"({value.name} IN {listed})"
+    return Typed(f"({sqls[0]} IN ({', '.join(sqls[1:])}))", BOOLEAN, name)
+
+
+def _in_query(e: Expressions, node: exp.Expr, value: Typed, scope: Scope) -> Typed:
+    if not _filters(node):
+        # Outside a filter, Spark returns FALSE in place of NULL.
+        e.refuse(node, "IN (SELECT …) outside conditions of WHERE")
+    sql, types = e.subquery(node.args["query"], scope)
+    if value.char or any(type_.padded for type_ in types):
+        e.refuse(node, "IN (SELECT …) of a CHAR column")
+    common = common_type(value.type, types[0]) if len(types) == 1 else None
+    if common is None:
+        e.refuse(node, "IN with this subquery")
+    if types[0] != common:
+        sql = f"SELECT {e.cast(Typed('c0', types[0]), common, node)} FROM ({sql})"
+    name = None if value.name is None else f"({value.name} IN (listquery()))"
+    return Typed(f"({e.cast(value, common, node)} IN ({sql}))", BOOLEAN, name)
+
+
+def _filters(node: exp.Expr) -> bool:
+    """True if a test is one of the conditions of WHERE, where FALSE and NULL are the same: under AND and OR alone, or
+    under AND if it is negated.
+    """
+    above: exp.Expr | None = node.parent
+    inside: tuple[type[exp.Expr], ...] = (exp.Paren, exp.And, exp.Or)
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    if isinstance(above, exp.Not):
+        above, inside = above.parent, (exp.Paren, exp.And)
+    while isinstance(above, inside):
+        above = above.parent
+    return isinstance(above, exp.Where) and isinstance(above.parent, exp.Select)
+
+
+def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this")
+    sql, _ = e.subquery(node.this, scope)
+    return Typed(f"EXISTS ({sql})", BOOLEAN, "exists()")
+
+
+def _scalar(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this")
+    sql, types = e.subquery(node.this, scope)
+    if len(types) != 1:
+        e.text.wrong(
+            "A subquery used as a value must have one column.",
+            "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN", "42823", node,
+        )  # fmt: skip
+    return Typed(f"({sql})", types[0], "scalarsubquery()")
+
+
+def _is(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "expression")
+    value = e.translate(node.this, scope)
+    if isinstance(node.expression, exp.Null):
+        name = None if value.name is None else f"({value.name} IS NULL)"
+        return Typed(f"({value.sql} IS NULL)", BOOLEAN, name)
+    if isinstance(node.expression, exp.Boolean) and value.type == BOOLEAN:
+        word = "TRUE" if node.expression.this else "FALSE"
+        return Typed(f"({value.sql} IS {word})", BOOLEAN, infix("<=>", value.name, word.lower()))
+    return e.refuse(node, f"The test {e.text.shown(node)}")
+
+
+def _arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    if isinstance(node.this, exp.Interval) or isinstance(node.expression, exp.Interval):
+        e.entries.add(_INTERVALS)
+        return _shifted(e, node, scope)
+    return arithmetic(e, node, scope)
+
+
+def _shifted(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """A date or timestamp plus or minus an interval of one unit."""
+    before = isinstance(node.this, exp.Interval)
+    interval, other = (node.this, node.expression) if before else (node.expression, node.this)
+    if isinstance(other, exp.Interval) or not isinstance(node, exp.Add | exp.Sub):
+        e.refuse(node, f"The arithmetic of intervals {e.text.shown(node)}")
+    if before and isinstance(node, exp.Sub):
+        e.refuse(node, "An interval minus a time")
+    value = e.translate(other, scope)
+    amount, unit = _interval(e, interval)
+    if not value.type.is_datetime:
+        e.refuse(node, f"An interval and {value.type}")
+    type_ = TIMESTAMP if unit in _CLOCK_UNITS else value.type
+    operator = "-" if isinstance(node, exp.Sub) else "+"
+    name = None
+    if value.name is not None and amount >= 0 and not before:
+        shown = f"{amount:02d}" if unit in _CLOCK_UNITS else str(amount)
+        name = f"{value.name} {operator} INTERVAL '{shown}' {unit}"
+        if (value.type, unit) == (DATE, "DAY"):
+            days = f"extractansiintervaldays(INTERVAL '{shown}' DAY)"
+            name = f"date_add({value.name}, {days if operator == '+' else f'(- {days})'})"
+    return Typed(plain_cast(f"{value.sql} {operator} INTERVAL ({amount}) {unit}", type_), type_, name)
+
+
+def _interval(e: Expressions, node: exp.Expr) -> tuple[int, str]:
+    e.only(node, "this", "unit")
+    unit = str(node.args["unit"].name).upper() if isinstance(node.args.get("unit"), exp.Var) else ""
+    unit = unit.removesuffix("S")
+    digits = str(node.this.this) if isinstance(node.this, exp.Literal) else ""
+    if unit not in _INTERVAL_UNITS or not digits.removeprefix("-").isdigit() or len(digits) > 9:
+        e.refuse(node, f"The interval {e.text.shown(node)}")
+    return (int(digits) * 7, "DAY") if unit == "WEEK" else (int(digits), unit)
+
+
+def _alone(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    return e.refuse(node, f"The interval {e.text.shown(node)} as a value")
+
+
+_SECTION = "Operators"
+_INTERVALS = Entry(
+    _SECTION,
+    "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR",
+    "intervals of several units, computed ones, and as values; a time minus a time",
+)
+_TYPES_APART = (
+    "a column of strings with another type; a CHAR column with an expression that is neither a literal nor a column; "
+    "another test as an operand without parentheses"
+)
+
+
+def _operator(translation: Translation, form: str, refused: str = "") -> Allowed:
+    return Allowed(translation, Entry(_SECTION, form, refused))
+
+
+NODES: dict[type[exp.Expr] | str, Allowed] = {
+    exp.Paren: _operator(_paren, "(x)"),
+    exp.And: _operator(_connective, "a AND b"),
+    exp.Or: _operator(_connective, "a OR b"),
+    exp.Not: _operator(_not, "NOT a"),
+    exp.EQ: _operator(_comparison, "a = b, a == b", _TYPES_APART),
+    exp.NEQ: _operator(_comparison, "a <> b, a != b", _TYPES_APART),
+    exp.LT: _operator(_comparison, "a < b", _TYPES_APART),
+    exp.LTE: _operator(_comparison, "a <= b", _TYPES_APART),
+    exp.GT: _operator(_comparison, "a > b", _TYPES_APART),
+    exp.GTE: _operator(_comparison, "a >= b", _TYPES_APART),
+    exp.NullSafeEQ: _operator(_comparison, "a <=> b", _TYPES_APART),
+    exp.Between: _operator(
+        _between,
+        "a BETWEEN b AND c",
+        "a CHAR column; a column of strings with another type; another test as an operand without parentheses",
+    ),
+    exp.In: _operator(
+        _in,
+        "a IN (b, …), a IN (SELECT …)",
+        "a subquery outside conditions of WHERE; a CHAR column with NULL, longer texts or a subquery",
+    ),
+    exp.Exists: _operator(_exists, "EXISTS (SELECT …)"),
+    exp.Subquery: Allowed(_scalar, CONSTRUCTS["scalar subquery"]),
+    exp.Is: _operator(_is, "a IS [NOT] NULL, a IS [NOT] TRUE|FALSE"),
+    exp.Add: _operator(_arithmetic, "a + b", "decimals whose result needs more than 38 digits; strings"),
+    exp.Sub: _operator(_arithmetic, "a - b", "decimals whose result needs more than 38 digits; strings"),
+    exp.Mul: _operator(_arithmetic, "a * b", "decimals whose result needs more than 38 digits; strings"),
+    exp.Div: _operator(_arithmetic, "a / b", "decimals whose quotient does not fit in 38 digits; strings"),
+    exp.Mod: _operator(_arithmetic, "a % b", "decimals of more than 38 digits together; strings"),
+    exp.IntDiv: _operator(whole_division, "a DIV b", "other than integers"),
+    exp.Interval: Allowed(_alone, _INTERVALS),
+    exp.Neg: _operator(minus, "-a"),
+}

@@ -1,0 +1,147 @@
+"""Translates Spark's (Java's) patterns to DuckDB's: time formats, LIKE, regular expressions.
+
+Each function returns ``None`` for a pattern whose meaning is not proven equal.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+#: The line ends of Java, on which ``.`` and ``$`` depend; RE2 supports only the first.
+_LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
+
+#: Fields of fixed width that both engines read alike: the format of strptime and the pattern of RE2.
+_READ = {
+    "yyyy": ("%Y", "[0-9]{4}"),
+    "MM": ("%m", "[0-9]{2}"),
+    "dd": ("%d", "[0-9]{2}"),
+    "HH": ("%H", "[0-9]{2}"),
+    "mm": ("%M", "[0-9]{2}"),
+    "ss": ("%S", "[0-9]{2}"),
+}
+#: Fields that both engines write alike, for the years 1 to 9999.
+_WRITTEN = {
+    **{field: strftime for field, (strftime, _) in _READ.items()},
+    "yy": "%y", "M": "%-m", "MMM": "%b", "MMMM": "%B", "d": "%-d", "DDD": "%j", "E": "%a", "EE": "%a", "EEE": "%a",
+    "EEEE": "%A", "a": "%p", "H": "%-H", "h": "%-I", "hh": "%I", "m": "%-M", "s": "%-S", "SSS": "%g", "SSSSSS": "%f",
+}  # fmt: skip
+_FORMAT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]")
+
+DESCRIPTION = (
+    f"- Formats that read a time: `{' '.join(_READ)}`, each once at most, and text that is no letter or in quotes.",
+    f"- Formats that write a time: `{' '.join(_WRITTEN)}`, and such text.",
+    "- LIKE: a backslash only before `%`, `_` or itself.",
+    "- Regular expressions: letters, digits, blanks and signs, classes `[a-z]`, `\\d`, `.`, `^`, `$`, groups, `|`, and "
+    "the quantifiers `* + ? {n,m}` with their lazy forms.",
+)
+
+
+@dataclass(frozen=True)
+class TimePattern:
+    """A format of fields of fixed width. ``regex`` (RE2) matches texts of that format."""
+
+    text: str
+    strftime: str
+    regex: str
+    has_year: bool
+
+
+def time_pattern(text: str) -> TimePattern | None:
+    """A format for reading: ``yyyy MM dd HH mm ss``, each at most once, and literal text."""
+    pieces = _pieces(text)
+    fields = [piece for piece, is_field in pieces or () if is_field]
+    if not fields or pieces is None or len(set(fields)) < len(fields) or not set(fields) <= _READ.keys():
+        return None
+    strftime = "".join(_READ[piece][0] if is_field else piece.replace("%", "%%") for piece, is_field in pieces)
+    regex = "".join(_READ[piece][1] if is_field else re.escape(piece) for piece, is_field in pieces)
+    return TimePattern(text, strftime, regex, "yyyy" in fields)
+
+
+def time_format(text: str) -> str | None:
+    """A format for writing, in strftime's notation."""
+    pieces = _pieces(text)
+    if pieces is None or any(is_field and piece not in _WRITTEN for piece, is_field in pieces):
+        return None
+    return "".join(_WRITTEN[piece] if is_field else piece.replace("%", "%%") for piece, is_field in pieces)
+
+
+def _pieces(text: str) -> list[tuple[str, bool]] | None:
+    """The pieces of a format, each with a flag that is True for a field and False for literal text."""
+    pieces: list[tuple[str, bool]] = []
+    position = 0
+    for match in _FORMAT.finditer(text):
+        if match.start() != position:
+            return None
+        position = match.end()
+        literal = match[0] if match[1] is None else match[1].replace("''", "'") or "'"
+        pieces.append((match[0], True) if match[2] else (literal, False))
+    return pieces if position == len(text) and text.isascii() else None
+
+
+def like_pattern(text: str) -> bool:
+    """True if both engines read the LIKE pattern alike: every backslash escapes ``%``, ``_`` or itself."""
+    return re.fullmatch(r"(?:[^\\]|\\[%_\\])*", text, re.DOTALL) is not None
+
+
+_ATOM = re.compile(
+    r"""\\d|\\[.^$*+?()\[\]{}|\\/-]           # a digit, an escaped sign
+      | \[\^?(?:[A-Za-z0-9_ .:/+]-[A-Za-z0-9]|\\d|\\[\]\[^\\-]|[A-Za-z0-9_ .:/+,;=])+\]   # a class
+      | \((?:\?:)? | \) | \|
+      | [A-Za-z0-9_ :/,;=<>"'%@!\#~&-]        # a plain character
+      | \. | \^ | \$
+      | [*+?]\?? | \{[0-9]{1,3}(?:,[0-9]{0,3})?\}""",
+    re.VERBOSE,
+)
+
+
+def java_regex(text: str) -> str | None:
+    """A Java regular expression of simple parts in RE2's notation, for searching."""
+    parts: list[str] = []
+    position = 0
+    repeated = True
+    while position < len(text):
+        match = _ATOM.match(text, position)
+        if match is None:
+            return None
+        piece = match[0]
+        position = match.end()
+        # A quantifier after a quantifier is Java's possessive form.
+        repeats = piece[0] in "*+?{"
+        if repeats and repeated:
+            return None
+        # It may not follow an opening group, either: (?i) and (?=x) are not supported groups.
+        repeated = repeats or piece in ("(", "(?:", "|", "^")
+        if piece == ".":
+            parts.append(f"[^{_LINE_ENDS}]")
+        elif piece == "$":
+            # Java's $ also matches before a final line end.
+            parts.append(rf"(?:\r\n|[{_LINE_ENDS}])?\z")
+        elif piece == "^":
+            parts.append(r"\A")
+        elif piece == r"\d":
+            parts.append("[0-9]")
+        elif piece.startswith("["):
+            parts.append(piece.replace(r"\d", "0-9"))
+        else:
+            parts.append(piece)
+    try:
+        re.compile(text)
+    except re.error:
+        return None
+    return "".join(parts)
+
+
+def replaceable(text: str) -> bool:
+    """True if the matches of a pattern that ``java_regex`` accepts are those of Java, not only their existence. ``$``
+    would include a line end, and repeated groups and empty matches follow the rules of each engine.
+    """
+    try:
+        return "$" not in text and re.search(r"\)[*+?{]", text) is None and re.search(text, "") is None
+    except re.error:
+        return False
+
+
+def groups(text: str) -> int:
+    """The number of groups in a pattern that ``java_regex`` accepts."""
+    return re.compile(text).groups

@@ -1,0 +1,238 @@
+"""Queries: Spark SQL to DuckDB SQL by an allow-list, with the types and names of Spark's result.
+
+A construct that is not on the list is a ``NotSupportedError`` DUCKDB_UNSUPPORTED that names the construct and its
+position; the result never differs from Spark's. Names are resolved here, so DuckDB's own rules for them do not matter:
+every relation gets a generated alias, and every column of a SELECT is ``c0, c1 …``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from rewriter.exec.engine import EngineQuery
+from rewriter.exec.sql_types import SqlType, duckdb_type
+from rewriter.exec.translate.allowlist import ALLOWED
+from rewriter.exec.translate.allowlist_entries import Entry
+from rewriter.exec.translate.casts import common_type
+from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
+from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
+from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
+from rewriter.exec.translate.select_lists import Item, SelectLists
+from rewriter.exec.translate.sql_text import SqlText
+
+#: The maximum number of queries in one set operation. DuckDB's time grows with the square of their number, to about a
+#: minute here.
+_MOST_ARMS = 5_000
+
+
+@dataclass(frozen=True)
+class Translation:
+    """DuckDB SQL whose columns, by position, have these names and types. ``parameters`` are those it uses, ``entries``
+    the lines of the allow-list. ``literals`` is the table ``literal_tables.NAME`` that it reads, if it reads any.
+    """
+
+    sql: str
+    columns: tuple[tuple[str, SqlType], ...]
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    entries: frozenset[Entry] = frozenset()
+    literals: LiteralTable | None = None
+
+
+def translate(query: EngineQuery) -> Translation:
+    """The query for DuckDB, where every relation is a view with its name. About 1 ms for a query of ordinary size.
+
+    Raises ``NotSupportedError`` for constructs that are not on the list, and ``EngineError`` for unknown names.
+    """
+    text = SqlText(query.sql, query.tokens)
+    literals = literal_table(text)
+    if literals is not None:
+        columns = tuple((f"col{number}", type_) for number, type_ in enumerate(literals.types, start=1))
+        return Translation(
+            f"SELECT {', '.join(literals.names)} FROM {NAME}", columns, entries=literals.entries, literals=literals
+        )
+    queries = _Queries(query, text)
+    try:
+        translated = queries.query(queries.text.tree, Scope(), {})
+    except RecursionError:
+        queries.text.refuse("A query that is nested so deeply")
+    # A parameter whose value became a literal (a string compared with a timestamp) no longer occurs in the SQL.
+    names = set(re.findall(r"\$(\w+)", translated.sql))
+    used = {name: value for name, value in queries.expressions.used.items() if name in names}
+    return Translation(translated.sql, translated.columns, used, frozenset(queries.expressions.entries))
+
+
+class _Queries:
+    def __init__(self, query: EngineQuery, text: SqlText) -> None:
+        self.text = text
+        self.expressions = Expressions(self.text, query.parameters, self._subquery, ALLOWED)
+        self.lists = SelectLists(self.expressions)
+        self.clauses = FromClauses(self.expressions, query.relations, self.query)
+
+    # -- queries ------------------------------------------------------------------------------------------------
+
+    def query(self, node: exp.Expr, outer: Scope, ctes: Ctes) -> Query:
+        """Any query. ``outer`` is the scope around it, for correlated subqueries."""
+        if isinstance(node, exp.Subquery):
+            self.expressions.only(node, "this", "order", "limit", "offset", "with_")
+            head, ctes = self._with(node, outer, ctes)
+            inner = self.query(node.this, outer, ctes)
+            if any(node.args.get(key) for key in ("order", "limit", "offset")):
+                return self._headed(head, self._sorted(node, inner))
+            return self._headed(head, inner)
+        if isinstance(node, exp.Select):
+            return self._select(node, outer, ctes)
+        if isinstance(node, exp.SetOperation):
+            return self._set_operation(node, outer, ctes)
+        if isinstance(node, exp.Values):
+            return self._values(node)
+        return self.text.refuse(f"The statement {self.text.shown(node)}", node)
+
+    def _subquery(self, node: exp.Expr, scope: Scope) -> tuple[str, tuple[SqlType, ...]]:
+        ctes = {name: cte for name, cte in scope.queries.items() if isinstance(cte, Cte)}
+        query = self.query(node, scope, ctes)
+        return query.sql, tuple(type_ for _, type_ in query.columns)
+
+    def _with(self, node: exp.Expr, outer: Scope, ctes: Ctes) -> tuple[str, Ctes]:
+        clause = node.args.get("with_")
+        if clause is None:
+            return "", ctes
+        self.expressions.only(clause, "expressions")
+        self.expressions.construct("WITH")
+        visible = dict(ctes)
+        named: set[str] = set()
+        parts = []
+        for cte in clause.expressions:
+            self.expressions.only(cte, "this", "alias")
+            if cte.alias.lower() in named:
+                self.text.wrong(
+                    f"Two common table expressions have the name `{cte.alias}`.",
+                    "DUPLICATED_CTE_NAMES", "42602", cte, cte.alias,
+                )  # fmt: skip
+            named.add(cte.alias.lower())
+            query = self.query(cte.this, outer, visible)
+            alias = self.clauses.alias()
+            columns = self.clauses.renamed(query.columns, cte.args["alias"], cte)
+            visible[cte.alias.lower()] = Cte(alias, columns)
+            parts.append(f"{alias} AS ({query.sql})")
+        return f"WITH {', '.join(parts)} ", visible
+
+    @staticmethod
+    def _headed(head: str, query: Query) -> Query:
+        return replace(query, sql=head + query.sql) if head else query
+
+    def _select(self, node: exp.Select, outer: Scope, ctes: Ctes) -> Query:
+        e = self.expressions
+        e.only(node, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset",
+               "distinct", "with_", "hint")  # fmt: skip
+        head, ctes = self._with(node, outer, ctes)
+        from_sql, sources = self.clauses.clause(node, outer, ctes)
+        scope = Scope(sources, outer if outer.sources else None, dict(ctes))
+        if node.args.get("where"):
+            e.construct("WHERE")
+        where = f" WHERE {e.test(node.args['where'].this, scope, 'WHERE').sql}" if node.args.get("where") else ""
+        items = self.lists.items(node.expressions, scope)
+        group = self.lists.group(node.args.get("group"), items, scope)
+        tests = [group.having] if group.having else []
+        if node.args.get("having"):
+            e.construct("HAVING")
+            tests.append(e.condition(self.lists.with_aliases(node.args["having"].this, items, scope), scope).sql)
+        having = f" HAVING {' AND '.join(tests)}" if tests else ""
+        self.lists.check_grouping(node, group, scope)
+        distinct = node.args.get("distinct")
+        if distinct is not None:
+            e.only(distinct)
+            e.construct("SELECT DISTINCT")
+        selected = self.lists.selected(items, group, distinct=distinct is not None)
+        sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
+        sql += self.lists.order(node, items, scope, distinct is not None) + self.lists.limits(node)
+        columns = tuple((item.name, item.value.declared) for item in items)
+        return self._headed(head, Query(sql, columns))
+
+    def _set_operation(self, node: exp.SetOperation, outer: Scope, ctes: Ctes) -> Query:
+        self.expressions.only(node, "this", "expression", "distinct", "order", "limit", "offset", "with_")
+        head, ctes = self._with(node, outer, ctes)
+        # A union of many arms is a deep tree on its left side.
+        chain: list[exp.SetOperation] = [node]
+        while type(chain[-1].this) is type(node) and _plain(chain[-1].this, bool(node.args.get("distinct"))):
+            chain.append(chain[-1].this)
+        arms = [chain[-1].this, *(operation.expression for operation in reversed(chain))]
+        if len(arms) > _MOST_ARMS:
+            self.text.refuse(f"A set operation of {len(arms):,} queries, more than {_MOST_ARMS:,},", node)
+        queries = [self.query(arm, outer, ctes) for arm in arms]
+        types = self._common_types(queries, node)
+        word = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}[type(node)]
+        form = {"EXCEPT": "EXCEPT, MINUS", "EXCEPT ALL": "EXCEPT ALL, MINUS ALL"}
+        word = word if node.args.get("distinct") else f"{word} ALL"
+        self.expressions.construct(form.get(word, word))
+        sql = f" {word} ".join(f"({self._as_types(query, types)})" for query in queries)
+        columns = tuple((name, type_) for (name, _), type_ in zip(queries[0].columns, types, strict=True))
+        if word != "UNION ALL" and any(type_.is_floating for type_ in types):
+            # Of equal zeros Spark returns 0.0, never -0.0.
+            merged = (f"{f'(c{n} + 0)' if type_.is_floating else f'c{n}'} AS c{n}" for n, type_ in enumerate(types))
+            sql = f"SELECT {', '.join(merged)} FROM ({sql})"
+        combined = Query(sql, columns)
+        if any(node.args.get(key) for key in ("order", "limit", "offset")):
+            combined = self._sorted(node, combined)
+        return self._headed(head, combined)
+
+    def _common_types(self, queries: Sequence[Query], node: exp.Expr) -> list[SqlType]:
+        types = [type_ for _, type_ in queries[0].columns]
+        for query in queries[1:]:
+            if len(query.columns) != len(types):
+                self.text.wrong(
+                    f"The queries of a set operation return {len(types)} and {len(query.columns)} columns.",
+                    "NUM_COLUMNS_MISMATCH", "42826", node,
+                )  # fmt: skip
+            for index, (_, type_) in enumerate(query.columns):
+                common = common_type(types[index], type_)
+                if common is None:
+                    self.text.refuse(f"A set operation of {types[index]} and {type_}", node)
+                types[index] = common
+        return types
+
+    def _as_types(self, query: Query, types: Sequence[SqlType]) -> str:
+        if all(actual == expected for (_, actual), expected in zip(query.columns, types, strict=True)):
+            return query.sql
+        items = []
+        for number, ((_, actual), expected) in enumerate(zip(query.columns, types, strict=True)):
+            value = Typed(f"c{number}", actual)
+            items.append(f"{self.expressions.cast(value, expected, self.text.tree)} AS c{number}")
+        return f"SELECT {', '.join(items)} FROM ({query.sql})"
+
+    def _values(self, node: exp.Values) -> Query:
+        self.expressions.only(node, "expressions", "alias")
+        self.expressions.construct("VALUES")
+        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+        if len({len(row) for row in rows}) != 1:
+            self.text.wrong(
+                "The rows of VALUES have different numbers of columns.",
+                "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH", "42000", node,
+            )  # fmt: skip
+        columns = []
+        for cells in zip(*rows, strict=True):
+            columns.append(self.expressions.together([self.expressions.translate(c, Scope()) for c in cells], node))
+        names = tuple((f"col{number}", type_) for number, (_, type_) in enumerate(columns, start=1))
+        lines = [f"({', '.join(sqls[row] for sqls, _ in columns)})" for row in range(len(rows))]
+        items = ", ".join(f"CAST(v{n} AS {duckdb_type(type_)}) AS c{n}" for n, (_, type_) in enumerate(columns))
+        alias = ", ".join(f"v{number}" for number in range(len(columns)))
+        return Query(f"SELECT {items} FROM (VALUES {', '.join(lines)}) AS {self.clauses.alias()}({alias})", names)
+
+    def _sorted(self, node: exp.Expr, query: Query) -> Query:
+        """ORDER BY and LIMIT of a set operation or of a query in parentheses: by output columns."""
+        alias = self.clauses.alias()
+        columns = [SourceColumn(name, f"{alias}.c{n}", type_) for n, (name, type_) in enumerate(query.columns)]
+        items = [Item(column.name, column.typed(), None, True) for column in columns]
+        selected = ", ".join(f"{column.sql} AS c{number}" for number, column in enumerate(columns))
+        scope = Scope((Source(None, tuple(columns)),))
+        tail = self.lists.order(node, items, scope, by_output=False) + self.lists.limits(node)
+        return Query(f"SELECT {selected} FROM ({query.sql}) AS {alias}{tail}", query.columns)
+
+
+def _plain(node: exp.Expr, distinct: bool) -> bool:
+    """True if a set operation can be one link of a chain: the same kind, without clauses of its own."""
+    clauses = ("order", "limit", "offset", "with_")
+    return bool(node.args.get("distinct")) == distinct and not any(node.args.get(key) for key in clauses)

@@ -1,0 +1,236 @@
+"""Spark SQL text for the translator: sqlglot's tree, our lexer's strings, and positions for errors.
+
+sqlglot misreads doubled quotes, drops what it considers redundant (``varchar(3)`` becomes text), and rewrites calls,
+which ``planner.text.call_trees`` keeps as typed. Other text that it may have misread is taken from our own lexer, or
+refused.
+"""
+
+from __future__ import annotations
+
+import bisect
+from functools import cached_property
+from typing import NoReturn
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from rewriter.errors import EngineError, NotSupportedError, ParseError, Span
+from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
+from rewriter.planner.text.call_trees import CALL, called, read_with_calls
+from rewriter.planner.text.query_text import parser_words
+from rewriter.planner.text.sqlglot_trees import nests_too_deeply, settle
+
+_HINT = "Use the Spark engine (engine spark), or write it differently."
+_LONGEST_SHOWN = 40
+
+
+class SqlText:
+    """A text and its tree. Raises ``ParseError`` if it is unreadable, and ``NotSupportedError`` for text that sqlglot
+    reads differently from Spark.
+    """
+
+    def __init__(self, text: str, lexed: tuple[Token, ...] | None = None) -> None:
+        """``lexed`` are the tokens of ``text``, if they are known."""
+        self.text = text
+        self.tokens = tokens(text) if lexed is None else lexed
+
+    @cached_property
+    def tree(self) -> exp.Expr:
+        self._refuse_misread()
+        if nests_too_deeply(self.tokens):
+            raise _too_deep()
+        try:
+            trees = [tree for tree in read_with_calls(self.text, self._strings.values()) if tree is not None]
+        except SqlglotError as error:
+            words = parser_words(error).replace(CALL, "")
+            raise ParseError(f"DuckDB's translator cannot parse this query: {words}.", hint=_HINT) from None
+        except RecursionError:
+            raise _too_deep() from None
+        if len(trees) != 1:
+            raise ParseError("Expected one query.", position=Span(0, len(self.text)))
+        for identifier in trees[0].find_all(exp.Identifier):
+            # The alias in ``AS v(x, y)`` is not a call.
+            if str(identifier.this).startswith(CALL):
+                identifier.set("this", str(identifier.this).removeprefix(CALL))
+            string = self._strings.get(identifier.meta.get("start", -1)) if identifier._meta else None
+            if string is not None:
+                raise _no_name(string)
+        settle(trees[0])
+        return trees[0]
+
+    def called(self, node: exp.Expr) -> str | None:
+        """The name of the function that a node calls, in lower case; ``None`` if the node is not a marked call."""
+        return called(node)
+
+    def shown(self, node: exp.Expr) -> str:
+        """The node as typed, truncated if it is long."""
+        span = self._span(node)
+        if span is None:
+            return node.sql(dialect="spark").replace(CALL, "")
+        typed = " ".join(self.text[span.start : span.end].split())
+        return typed if len(typed) <= _LONGEST_SHOWN else typed[: _LONGEST_SHOWN - 1] + "…"
+
+    def position(self, node: exp.Expr) -> Span | None:
+        """The position of the node. If sqlglot has lost it, the position of an enclosing node."""
+        span = self._span(node)
+        return self.position(node.parent) if span is None and node.parent is not None else span
+
+    def _span(self, node: exp.Expr) -> Span | None:
+        """The span from the first to the last position that sqlglot kept within the node; of a call, with its name and
+        its parentheses.
+        """
+        places = [child.meta for child in node.walk() if child._meta and "start" in child.meta]
+        if not places:
+            return None
+        start, end = min(place["start"] for place in places), max(place["end"] for place in places) + 1
+        name = self._name_before(start) if isinstance(node, exp.Func) and not node._meta else None
+        start = start if name is None else name.start
+        return Span(start, self._balanced(start, end, isinstance(node, exp.Func)))
+
+    def _balanced(self, start: int, end: int, called: bool) -> int:
+        """The end of a span, including the parentheses that it leaves open and those after a ``called`` name."""
+        index = bisect.bisect_left(self._starts, start)
+        depth = 0
+        for token in self.tokens[index:]:
+            opens = token.is_operator("(", "[")
+            if token.start >= end and depth == 0 and not (called and opens):
+                break
+            depth += opens - token.is_operator(")", "]")
+            end, called = max(end, token.end), called and not opens
+        return end
+
+    def is_typed(self, node: exp.Paren) -> bool:
+        """True if the parentheses are in the text: sqlglot inserts some where it reads operators in another order."""
+        span = self._span(node.this)
+        index = 0 if span is None else bisect.bisect_left(self._starts, span.start)
+        while span is not None and index and _begins(self.tokens[index - 1]):
+            index -= 1
+            if self._balanced(self._starts[index], self.tokens[index].end, called=False) > span.end:
+                return True
+        return False
+
+    def function_name(self, call: exp.Expr) -> str | None:
+        """The name of a function that has its own sqlglot class, as typed: ``current_date``, ``extract``."""
+        span = self._span(call)
+        if span is None:
+            return call.sql_name().lower() if isinstance(call, exp.Func) else None
+        token = self._token_at(span.start)
+        if token is None or token.kind is not TokenKind.WORD:
+            return None
+        behind = self._token_at(token.end)
+        alone = token.end == span.end or (behind is not None and behind.is_operator("("))
+        return token.text.lower() if alone else None
+
+    def extracted(self, node: exp.Extract) -> str | None:
+        """The field of ``EXTRACT(field FROM …)`` as typed; sqlglot converts it to upper case."""
+        span = self.position(node.expression)
+        index = 0 if span is None else bisect.bisect_left(self._starts, span.start)
+        while index > 1 and not self.tokens[index - 2].is_word("EXTRACT"):
+            index -= 1
+        return self.tokens[index].text if index > 1 else None
+
+    def _name_before(self, start: int) -> Token | None:
+        """The word before a parenthesis that opens before ``start``."""
+        index = bisect.bisect_left(self._starts, start)
+        if index >= 2 and self.tokens[index - 1].is_operator("(") and self.tokens[index - 2].kind is TokenKind.WORD:
+            return self.tokens[index - 2]
+        return None
+
+    def _token_at(self, start: int) -> Token | None:
+        index = bisect.bisect_left(self._starts, start)
+        return self.tokens[index] if index < len(self.tokens) else None
+
+    def refuse(self, what: str, node: exp.Expr | None = None, hint: str = _HINT) -> NoReturn:
+        """Raises the error for a construct whose result on DuckDB is not proven equal to Spark's."""
+        raise NotSupportedError(
+            f"{what} is not supported on DuckDB.",
+            condition="DUCKDB_UNSUPPORTED",
+            position=None if node is None else self.position(node),
+            hint=hint,
+        )
+
+    def wrong(self, message: str, condition: str, sqlstate: str, node: exp.Expr, object: str | None = None) -> NoReturn:
+        """Raises the error that Spark, too, raises for this node."""
+        raise EngineError(message, condition=condition, sqlstate=sqlstate, position=self.position(node), object=object)
+
+    def string(self, node: exp.Expr) -> str:
+        """The value of a string literal, as Spark reads it.
+
+        Refuses a literal whose position sqlglot has lost, unless its text is unambiguous.
+        """
+        start = node.meta.get("start") if node._meta else None
+        token = self._strings.get(start) if start is not None else None
+        if token is not None:
+            return string_value(token)
+        text = str(node.this)
+        if not all(char.isalnum() or char in " .+-:" for char in text):
+            self.refuse("This string literal", node)
+        return text
+
+    @cached_property
+    def _strings(self) -> dict[int, Token]:
+        return {token.start: token for token in self.tokens if token.kind is TokenKind.STRING}
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [token.start for token in self.tokens]
+
+    def _test_ends(self) -> set[int]:
+        """The start positions of the last tokens of ``IS [NOT] NULL``, ``IS [NOT] TRUE`` and the like."""
+        ends = set()
+        for first, second, third in zip(self.tokens, self.tokens[1:], (*self.tokens[2:], None), strict=False):
+            if first.is_word("IS"):
+                last = third if second.is_word("NOT") else second
+                if last is not None and last.is_word("NULL", "TRUE", "FALSE", "UNKNOWN"):
+                    ends.add(last.start)
+        return ends
+
+    def _refuse_misread(self) -> None:
+        ends = self._test_ends()
+        for first, second in zip(self.tokens, self.tokens[1:], strict=False):
+            span = Span(first.start, second.end)
+            if first.kind is TokenKind.STRING and second.kind is TokenKind.STRING:
+                raise _misread("Two string literals side by side are", span)
+            if first.is_word("VARCHAR", "CHAR", "CHARACTER") and second.is_operator("("):
+                raise _misread(f"{first.upper}(…) is", span)
+            if first.is_operator(".") and second.kind is TokenKind.STRING:
+                raise _no_name(second)
+            # After a test, Spark's grammar allows AND, OR and the end of the expression; sqlglot continues the operand.
+            if first.start in ends and (second.is_operator(*_GOING_ON) or second.is_word(*_GOING_ON_WORDS)):
+                raise ParseError(
+                    f"Syntax error at or near '{second.text}': a test cannot be an operand.",
+                    position=second.span,
+                    hint="Write the test in parentheses.",
+                )
+            # sqlglot reads these words as a table of that name with an alias.
+            if first.is_word("TABLE", "STREAM") and second.kind in (TokenKind.WORD, TokenKind.IDENTIFIER):
+                raise _misread(f"{first.upper} is", span)
+
+
+def _begins(token: Token) -> bool:
+    """True if a token may precede the first name or value of an expression, as a part of it or around it."""
+    return token.is_operator("(", "!", "-") or token.is_word("NOT")
+
+
+#: Tokens that continue an expression after an operand.
+_GOING_ON = tuple(":: = == <=> <> != < <= > >= + - * / % || | & ^ [".split())
+_GOING_ON_WORDS = ("IS", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "DIV", "NOT", "COLLATE")
+
+
+def _too_deep() -> ParseError:
+    return ParseError("This query is nested too deeply to be parsed.", hint="Split it with CTEs.")
+
+
+def _no_name(string: Token) -> ParseError:
+    """The error for quotes around a name: sqlglot reads a name, Spark a string literal."""
+    return ParseError(
+        f"Syntax error at or near {string.text}: a string is not a name.",
+        position=string.span,
+        hint="Write names in backquotes: `name`.",
+    )
+
+
+def _misread(what: str, span: Span) -> NotSupportedError:
+    return NotSupportedError(
+        f"{what} not supported on DuckDB.", condition="DUCKDB_UNSUPPORTED", position=span, hint=_HINT
+    )

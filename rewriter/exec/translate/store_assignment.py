@@ -1,0 +1,145 @@
+"""Store assignment: the values that an INSERT may put into a column, the same on both engines.
+
+The rules are those of Spark's ANSI policy: number to number, anything to a string, date to timestamp and back; never a
+string to another type. They are stricter in one respect: a value that would be rounded or cut (1.5 into INT, a time of
+day into DATE, 0.125 into DECIMAL(5,2)) is a ``DataError``, whereas Spark silently stores another value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rewriter.catalog.model.objects import Column
+from rewriter.errors import EngineError, NotSupportedError
+from rewriter.exec.sql_types import DATE, STRING, TIMESTAMP, VOID, SqlType, duckdb_type, parse_type
+from rewriter.exec.translate.casts import cast, string_literal
+
+#: Decimals of more digits do not survive a conversion to double and back.
+_EXACT_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The words in which the engines differ."""
+
+    type_name: Callable[[SqlType], str]
+    error: str
+    literal: Callable[[str], str]
+    string_type: str
+
+
+def _spark_literal(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+SPARK = Dialect(str, "raise_error", _spark_literal, "STRING")
+DUCKDB = Dialect(duckdb_type, "error", string_literal, "VARCHAR")
+
+
+def assign(sql: str, given: str, column: Column, dialect: Dialect) -> str:
+    """SQL that puts ``sql``, of the type ``given`` (Spark's spelling), into the column.
+
+    Raises ``EngineError`` INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST for types. For values, the SQL fails when it
+    runs. Types that only Spark handles (nested ones, binary) are assigned only to themselves.
+    """
+    try:
+        source, target = parse_type(given), parse_type(column.type)
+    except NotSupportedError:
+        if given == "void":
+            return f"CAST({sql} AS {column.type})"
+        if given.lower().replace(" ", "") != column.type.lower().replace(" ", ""):
+            raise _incompatible(given, column) from None
+        return sql
+    if not _assignable(source, target):
+        raise _incompatible(given, column)
+    converted = _converted(sql, source, target, column, dialect)
+    if target.length is None:
+        return converted
+    return _fitted(converted, target, column, dialect)
+
+
+def _assignable(source: SqlType, target: SqlType) -> bool:
+    if source == VOID or target.name == "string" or source.name == target.name:
+        return True
+    return (source.is_numeric and target.is_numeric) or (source.is_datetime and target.is_datetime)
+
+
+def _converted(sql: str, source: SqlType, target: SqlType, column: Column, dialect: Dialect) -> str:
+    if source.name == target.name and not source.is_decimal:
+        return sql
+    direct = f"CAST({sql} AS {dialect.type_name(target)})"
+    if source == VOID:
+        return direct
+    if target.name == "string" and dialect is DUCKDB:
+        text = cast(sql, source, STRING)
+        if text is None:
+            raise NotSupportedError(
+                f"Writing {source} as text into {column.name} is not supported on DuckDB.",
+                condition="DUCKDB_UNSUPPORTED",
+                object=column.name,
+                hint="Use the Spark engine (engine spark).",
+            )
+        return text
+    if not _loses(source, target):
+        return direct
+    if target.is_decimal and source.is_floating and target.precision > _EXACT_DIGITS:
+        raise NotSupportedError(
+            f"A {source} cannot be stored exactly in {column.name} {target}.",
+            condition="INSERT_WOULD_ROUND",
+            sqlstate="22003",
+            object=column.name,
+            hint=f"Write CAST(… AS {target}) in the query.",
+        )
+    back = f"CAST({direct} AS {dialect.type_name(source)})"
+    return f"CASE WHEN {sql} IS NULL OR {back} = {sql} THEN {direct} ELSE {_rounding(sql, target, column, dialect)} END"
+
+
+def _loses(source: SqlType, target: SqlType) -> bool:
+    """True if a cast can change a value that it does not refuse."""
+    if target == DATE:
+        return source == TIMESTAMP
+    if target.is_integer:
+        return source.is_floating or (source.is_decimal and source.scale > 0)
+    if target.is_decimal:
+        return source.is_floating or (source.is_decimal and source.scale > target.scale)
+    return False
+
+
+def _rounding(sql: str, target: SqlType, column: Column, dialect: Dialect) -> str:
+    before = dialect.literal("[INSERT_WOULD_ROUND] The value ")
+    after = dialect.literal(f" would be rounded in the column {column.name}, which is {target}.")
+    return f"{dialect.error}(concat({before}, CAST({sql} AS {dialect.string_type}), {after}))"
+
+
+def _fitted(sql: str, target: SqlType, column: Column, dialect: Dialect) -> str:
+    """A string in a CHAR(n) or VARCHAR(n): only trailing blanks may be cut."""
+    length = target.length
+    trimmed = f"rtrim({sql}, ' ')" if dialect is DUCKDB else f"rtrim({sql})"
+    message = dialect.literal(f"[EXCEED_LIMIT_LENGTH] A value exceeds the length {length} of the column {column.name}.")
+    fitted = (
+        f"CASE WHEN {sql} IS NULL OR length({sql}) <= {length} THEN {sql} "
+        f"WHEN length({trimmed}) <= {length} THEN substring({sql}, 1, {length}) ELSE {dialect.error}({message}) END"
+    )
+    return f"rpad({fitted}, {length}, ' ')" if target.padded else fitted
+
+
+def check_arity(found: int, wanted: int) -> None:
+    """Raises ``EngineError`` if a query returns another number of columns than the write needs."""
+    if found != wanted:
+        few = "NOT_ENOUGH" if found < wanted else "TOO_MANY"
+        raise EngineError(
+            f"The query returns {found} columns, but the table takes {wanted}.",
+            condition=f"INSERT_COLUMN_ARITY_MISMATCH.{few}_DATA_COLUMNS",
+            sqlstate="21S01",
+        )
+
+
+def _incompatible(given: str, column: Column) -> EngineError:
+    return EngineError(
+        f"Cannot safely cast {given.upper()} to the {column.type.upper()} of the column {column.name}.",
+        condition="INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST",
+        sqlstate="KD000",
+        object=column.name,
+        hint=f"Write CAST(… AS {column.type.upper()}) in the query.",
+    )

@@ -1,0 +1,342 @@
+"""Functions of dates and times, for the allow-list of ``expressions``."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewriter.exec.sql_types import BIGINT, DATE, INT, STRING, TIMESTAMP, VOID, SqlType, decimal
+from rewriter.exec.translate.allowlist_entries import Entry
+from rewriter.exec.translate.casts import assigned, date_value, plain_cast, string_literal
+from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.patterns import time_format, time_pattern
+
+_TRUNCATIONS = {"year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month",
+                "mm": "month", "week": "week", "day": "day", "dd": "day", "hour": "hour", "minute": "minute",
+                "second": "second"}  # fmt: skip
+#: Fields of EXTRACT, DATE_PART and DATEPART: DuckDB's function, and the text that is added to its result.
+_FIELDS = {"year": ("year", ""), "quarter": ("quarter", ""), "month": ("month", ""), "week": ("week", ""),
+           "day": ("day", ""), "dayofweek": ("dayofweek", " + 1"), "dow": ("dayofweek", " + 1"),
+           "doy": ("dayofyear", ""), "hour": ("hour", ""), "minute": ("minute", "")}  # fmt: skip
+_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+_DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
+_SECOND = 1_000_000
+_SECONDS = decimal(8, 6)
+
+
+def _time(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """A date or timestamp, or a string literal that is one."""
+    value = e.translate(node, scope)
+    if value.text is not None:
+        kind = DATE if date_value(value.text) is not None else TIMESTAMP
+        sql = assigned(value.text, kind)
+        if sql is not None:
+            return Typed(sql, kind, value.name)
+    if value.type == VOID:
+        return Typed(plain_cast(value.sql, TIMESTAMP), TIMESTAMP, value.name)
+    if not value.type.is_datetime:
+        e.refuse(node, f"A {value.type} where a date or timestamp is needed")
+    return value
+
+
+def _one_time(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    return _time(e, e.arguments(node, 1)[0], scope)
+
+
+def _whole(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = e.translate(node, scope)
+    if not value.type.is_integer and value.type != VOID:
+        e.refuse(node, f"A {value.type} where an integer is needed")
+    return value
+
+
+def _name(e: Expressions, node: exp.Expr) -> str:
+    return str(e.text.called(node))
+
+
+def _word(e: Expressions, node: exp.Expr, scope: Scope) -> str:
+    """A string literal that selects a variant of a function."""
+    value = e.translate(node, scope)
+    if value.text is None:
+        e.refuse(node, f"The argument {e.text.shown(node)}, which is not a string literal,")
+    return value.text
+
+
+def _unit_sql(typed: str, unit: str) -> str:
+    """The unit in DuckDB's SQL. Each spelling has SQL of its own: Spark does not treat ``date_trunc('MONTH', t)`` as
+    grouped by ``date_trunc('month', t)``.
+    """
+    return f"'{unit}'" if typed == unit else f"left('{unit}{typed}', {len(unit)})"
+
+
+def _date_trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    typed = _word(e, first, scope)
+    unit = _TRUNCATIONS.get(typed.lower())
+    if unit is None:
+        e.refuse(node, f"DATE_TRUNC to {typed}")
+    value = _time(e, second, scope)
+    sql = f"date_trunc({_unit_sql(typed, unit)}, {plain_cast(value.sql, TIMESTAMP)})"
+    return Typed(sql, TIMESTAMP, call("date_trunc", typed, value.name))
+
+
+def _trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    typed = _word(e, second, scope)
+    unit = _TRUNCATIONS.get(typed.lower())
+    if unit not in ("year", "quarter", "month", "week"):
+        e.refuse(node, f"TRUNC to {typed}")
+    value = _time(e, first, scope)
+    sql = plain_cast(f"date_trunc({_unit_sql(typed, unit)}, {plain_cast(value.sql, DATE)})", DATE)
+    return Typed(sql, DATE, call("trunc", value.name, typed))
+
+
+def _part(function: str, offset: str = "") -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = _one_time(e, node, scope)
+        return Typed(_field(function, offset, value), INT, call(_name(e, node), value.name))
+
+    return translate
+
+
+def _field(function: str, offset: str, value: Typed) -> str:
+    return plain_cast(f"{function}({plain_cast(value.sql, TIMESTAMP)}){offset}", INT)
+
+
+def _extracted(e: Expressions, node: exp.Expr, field: str, source: exp.Expr, scope: Scope) -> tuple[Typed, SqlType]:
+    value = _time(e, source, scope)
+    if field.lower() == "second":
+        micros = plain_cast(f"microsecond({plain_cast(value.sql, TIMESTAMP)})", decimal(8, 0))
+        sql = plain_cast(f"{micros} * CAST('0.000001' AS DECIMAL(7,6))", _SECONDS)
+        return Typed(sql, _SECONDS, value.name), _SECONDS
+    if field.lower() not in _FIELDS:
+        e.refuse(node, f"The field {field}")
+    return Typed(_field(*_FIELDS[field.lower()], value), INT, value.name), INT
+
+
+def _extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.only(node, "this", "expression")
+    field = str(node.this.name)
+    value, type_ = _extracted(e, node, field, node.expression, scope)
+    typed = e.text.extracted(node) if isinstance(node, exp.Extract) else None
+    name = None if value.name is None or typed is None else f"extract({typed} FROM {value.name})"
+    return Typed(value.sql, type_, name)
+
+
+def _date_part(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    field = _word(e, first, scope)
+    value, type_ = _extracted(e, node, field, second, scope)
+    if _name(e, node) == "datepart":
+        return Typed(value.sql, type_, None if value.name is None else f"datepart({field} FROM {value.name})")
+    return Typed(value.sql, type_, call("date_part", field, value.name))
+
+
+def _to_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    return _read(e, node, scope, DATE)
+
+
+def _to_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    return _read(e, node, scope, TIMESTAMP)
+
+
+def _read(e: Expressions, node: exp.Expr, scope: Scope, type_: SqlType) -> Typed:
+    argument, *rest = e.arguments(node, 1, 2)
+    value = e.translate(argument, scope)
+    if rest:
+        format = _word(e, rest[0], scope)
+        sql = plain_cast(_parsed(e, node, value, format), type_)
+        return Typed(sql, type_, call(_name(e, node), value.name, format))
+    if value.type.name not in ("string", "date", "timestamp"):
+        e.refuse(node, f"{_name(e, node).upper()} of {value.type}")
+    return Typed(e.cast(value, type_, node), type_, call(_name(e, node), value.name))
+
+
+def _parsed(e: Expressions, node: exp.Expr, value: Typed, format: str) -> str:
+    if value.type != STRING:
+        e.refuse(node, f"Reading {value.type} with a format")
+    pattern = time_pattern(format)
+    if pattern is None or not pattern.has_year:
+        e.refuse(node, f"Reading by the time format '{format}'")
+    regex, strptime = string_literal(pattern.regex), string_literal(pattern.strftime)
+    parsed = f"CASE WHEN regexp_full_match({value.sql}, {regex}) THEN try_strptime({value.sql}, {strptime}) END"
+    return f"rw_parsed({parsed}, {value.sql}, {string_literal(format)})"
+
+
+def _date_format(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    value, format = _time(e, first, scope), _word(e, second, scope)
+    return Typed(_formatted(e, node, value.sql, format), STRING, call("date_format", value.name, format))
+
+
+def _formatted(e: Expressions, node: exp.Expr, sql: str, format: str) -> str:
+    pattern = time_format(format)
+    if pattern is None:
+        e.refuse(node, f"Writing by the time format '{format}'")
+    moment = plain_cast(sql, TIMESTAMP)
+    return f"rw_formatted({moment}, strftime({moment}, {string_literal(pattern)}))"
+
+
+def _make_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    parts = [_whole(e, part, scope) for part in e.arguments(node, 6)]
+    name = call("make_timestamp", *(part.name for part in parts))
+    return Typed(f"rw_make_timestamp({', '.join(plain_cast(part.sql, BIGINT) for part in parts)})", TIMESTAMP, name)
+
+
+def _make_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    parts = [_whole(e, part, scope) for part in e.arguments(node, 3)]
+    name = call("make_date", *(part.name for part in parts))
+    return Typed(f"make_date({', '.join(plain_cast(part.sql, BIGINT) for part in parts)})", DATE, name)
+
+
+def _date_add(operator: str) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        first, second = e.arguments(node, 2)
+        value, days = _time(e, first, scope), _whole(e, second, scope)
+        if days.type == BIGINT:
+            e.refuse(node, f"{_name(e, node).upper()} of a BIGINT")
+        sql = f"{plain_cast(value.sql, DATE)} {operator} {plain_cast(days.sql, INT)}"
+        name = call("date_sub" if operator == "-" else "date_add", value.name, days.name)
+        return Typed(plain_cast(sql, DATE), DATE, name)
+
+    return translate
+
+
+def _add_months(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    value, months = _time(e, first, scope), _whole(e, second, scope)
+    sql = f"{plain_cast(value.sql, DATE)} + to_months({plain_cast(months.sql, INT)})"
+    return Typed(plain_cast(sql, DATE), DATE, call("add_months", value.name, months.name))
+
+
+def _date_diff(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    end, start = _time(e, first, scope), _time(e, second, scope)
+    sql = f"date_diff('day', {plain_cast(start.sql, DATE)}, {plain_cast(end.sql, DATE)})"
+    return Typed(plain_cast(sql, INT), INT, call(_name(e, node), end.name, start.name))
+
+
+def _last_day(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = _one_time(e, node, scope)
+    return Typed(f"last_day({plain_cast(value.sql, DATE)})", DATE, call("last_day", value.name))
+
+
+def _timestampadd(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second, third = e.arguments(node, 3)
+    unit = first.name.upper() if isinstance(first, exp.Column) else ""
+    if unit not in _UNITS:
+        e.refuse(node, f"The unit {e.text.shown(first)}")
+    amount, value = _whole(e, second, scope), _time(e, third, scope)
+    if amount.type == BIGINT:
+        e.refuse(node, f"{_name(e, node).upper()} of a BIGINT")
+    number = plain_cast(amount.sql, INT)
+    step = {"WEEK": f"to_days({number} * 7)", "QUARTER": f"to_months({number} * 3)"}.get(
+        unit, f"to_{unit.lower()}s({number})"
+    )
+    sql = plain_cast(f"{plain_cast(value.sql, TIMESTAMP)} + {step}", TIMESTAMP)
+    return Typed(sql, TIMESTAMP, call(_name(e, node), unit, amount.name, value.name))
+
+
+def _micros(value: Typed) -> str:
+    return f"epoch_us({plain_cast(value.sql, TIMESTAMP)})"
+
+
+def _unix_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    argument, *rest = e.arguments(node, 1, 2)
+    value = e.translate(argument, scope)
+    format = _word(e, rest[0], scope) if rest else _DEFAULT_FORMAT
+    name = call(_name(e, node), value.name, format)
+    if value.type == STRING:
+        value = Typed(_parsed(e, node, value, format), TIMESTAMP, value.name)
+    if not value.type.is_datetime:
+        e.refuse(node, f"{_name(e, node).upper()} of {value.type}")
+    # Towards zero, while unix_seconds rounds down.
+    return Typed(f"({_micros(value)} // {_SECOND})", BIGINT, name)
+
+
+def _unix(divisor: int) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = _one_time(e, node, scope)
+        if value.type != TIMESTAMP:
+            e.refuse(node, f"{_name(e, node).upper()} of {value.type}")
+        return Typed(f"rw_floor_divided({_micros(value)}, {divisor})", BIGINT, call(_name(e, node), value.name))
+
+    return translate
+
+
+def _from_unix(factor: int) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = _whole(e, e.arguments(node, 1)[0], scope)
+        return Typed(_moment(value, factor), TIMESTAMP, call(_name(e, node), value.name))
+
+    return translate
+
+
+def _moment(value: Typed, factor: int) -> str:
+    return f"make_timestamp({plain_cast(value.sql, BIGINT)} * {factor})"
+
+
+def _from_unixtime(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    argument, *rest = e.arguments(node, 1, 2)
+    value = _whole(e, argument, scope)
+    format = _word(e, rest[0], scope) if rest else _DEFAULT_FORMAT
+    name = call("from_unixtime", value.name, format)
+    return Typed(_formatted(e, node, _moment(value, _SECOND), format), STRING, name)
+
+
+def _unix_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = _one_time(e, node, scope)
+    if value.type != DATE:
+        e.refuse(node, f"UNIX_DATE of {value.type}")
+    return Typed(plain_cast(f"{value.sql} - DATE '1970-01-01'", INT), INT, call("unix_date", value.name))
+
+
+_SECTION = "Dates and times"
+_STRINGS = "columns of strings"
+_FORMATS = "formats other than those below"
+_EXTRACT = "fields other than YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFWEEK, DOW, DOY, HOUR, MINUTE, SECOND"
+
+NODES: dict[type[exp.Expr] | str, Allowed] = {
+    exp.Extract: Allowed(_extract, Entry(_SECTION, "extract(field FROM time)", _EXTRACT)),
+}
+FUNCTIONS = functions(
+    _SECTION,
+    ("year(time)", _part("year"), _STRINGS),
+    ("quarter(time)", _part("quarter"), _STRINGS),
+    ("month(time)", _part("month"), _STRINGS),
+    ("day(time)", _part("day"), _STRINGS),
+    ("dayofmonth(time)", _part("day"), _STRINGS),
+    ("dayofyear(time)", _part("dayofyear"), _STRINGS),
+    ("dayofweek(time)", _part("dayofweek", " + 1"), _STRINGS),
+    ("weekday(time)", _part("isodow", " - 1"), _STRINGS),
+    ("weekofyear(time)", _part("week"), _STRINGS),
+    ("hour(time)", _part("hour"), _STRINGS),
+    ("minute(time)", _part("minute"), _STRINGS),
+    ("second(time)", _part("second"), _STRINGS),
+    ("date_part('field', time)", _date_part, _EXTRACT),
+    ("datepart('field', time)", _date_part, _EXTRACT),
+    ("date_trunc('unit', time)", _date_trunc, "units other than YEAR … SECOND"),
+    ("trunc(time, 'unit')", _trunc, "units other than YEAR, QUARTER, MONTH, WEEK"),
+    ("last_day(time)", _last_day, _STRINGS),
+    ("add_months(time, n)", _add_months, _STRINGS),
+    ("date_add(time, days)", _date_add("+"), _STRINGS),
+    ("dateadd(time, days)", _date_add("+"), "a unit"),
+    ("date_sub(time, days)", _date_add("-"), _STRINGS),
+    ("datediff(end, start)", _date_diff, "a unit"),
+    ("date_diff(end, start)", _date_diff, "a unit"),
+    ("timestampadd(unit, n, time)", _timestampadd, "units other than SECOND … YEAR; BIGINT"),
+    ("to_date(x[, format])", _to_date, _FORMATS),
+    ("to_timestamp(x[, format])", _to_timestamp, _FORMATS),
+    ("date_format(time, format)", _date_format, _FORMATS),
+    ("make_date(year, month, day)", _make_date),
+    ("make_timestamp(year, month, day, hour, minute, second)", _make_timestamp, "parts of a second, a zone"),
+    ("unix_timestamp(x[, format])", _unix_timestamp, f"without an argument; {_FORMATS}"),
+    ("to_unix_timestamp(x[, format])", _unix_timestamp, _FORMATS),
+    ("from_unixtime(n[, format])", _from_unixtime, _FORMATS),
+    ("unix_seconds(timestamp)", _unix(_SECOND)),
+    ("unix_millis(timestamp)", _unix(1000)),
+    ("unix_micros(timestamp)", _unix(1)),
+    ("unix_date(date)", _unix_date),
+    ("timestamp_seconds(n)", _from_unix(_SECOND), "parts of a second"),
+    ("timestamp_millis(n)", _from_unix(1000)),
+    ("timestamp_micros(n)", _from_unix(1)),
+)

@@ -1,0 +1,235 @@
+"""Feeds our tokens to the grammar, and reports the expected terminals where they do not fit.
+
+A word is a keyword only where the grammar accepts that keyword, and a name otherwise. Where both are possible, the
+keyword is tried first, and the name if the next token does not fit (``DESCRIBE fact`` describes a table of that name).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from rewriter.errors import ParseError, Span
+from rewriter.grammar.dialect_rules import dialect_rules
+from rewriter.grammar.filters import Filter, check_depth
+from rewriter.grammar.lalr_tables import END, Parse, Tables, accepted
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value
+from rewriter.grammar.query_spans import starts_query
+from rewriter.grammar.statement_parts import Terminal
+from rewriter.grammar.statements import BUILDERS, Statement
+from rewriter.grammar.stored_grammar import stored_grammar
+
+_BY_KIND = {TokenKind.IDENTIFIER: "NAME", TokenKind.STRING: "STRING", TokenKind.NUMBER: "NUMBER"}
+_READABLE = {
+    "NAME": "a name",
+    "STRING": "a string",
+    "NUMBER": "a number",
+    "QUERY": "a query",
+    END: "the end of the statement",
+}
+#: Keywords that are no names where the grammar wants them, so that a long filter is read in one go.
+_RESERVED = frozenset({"NOT", "NULL", "TRUE", "FALSE"})
+_SHOWN = 8
+
+
+class SyntaxFailure(Exception):
+    """The token at ``index`` does not fit (``len(tokens)``: the end does not). Never leaves this package."""
+
+    def __init__(self, tokens: Sequence[Token], index: int, error: ParseError) -> None:
+        super().__init__(index)
+        self.tokens = tokens
+        self.index = index
+        self.error = error
+
+
+def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
+    """Parses the tokens of ``text``, at least one, to a statement.
+
+    Linear in the number of tokens. Raises ``SyntaxFailure`` where the grammar does not fit, and the builder's error for
+    tokens that fit the grammar but are invalid.
+    """
+    statement: Statement = _parse(_without_parameters(tokens) if ":" in text else tokens, text, "start")
+    return statement
+
+
+def parse_filter_tokens(tokens: Sequence[Token], text: str) -> Filter:
+    """Parses all tokens of ``text`` to a partition filter.
+
+    Linear in the number of tokens. Raises ``ParseError``, and ``AnalysisError`` where it nests too deeply.
+    """
+    if not tokens:
+        raise ParseError(
+            "There is no filter.",
+            condition="PARSE_EMPTY_STATEMENT",
+            sqlstate="42617",
+            position=Span(len(text), len(text)),
+            hint="Write conditions on partition columns, as in dt >= '2015-01-29'.",
+        )
+    try:
+        tree: Filter = _parse(tokens, text, "filter")
+    except SyntaxFailure as failure:
+        raise failure.error from None
+    check_depth(tree)
+    return tree
+
+
+def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
+    """Builds the value of the rule ``start`` from the tokens; raises ``SyntaxFailure`` where it does not fit."""
+    state = Parse(_grammar().tables, start)
+    fed: list[Terminal] = []
+    retreat: tuple[int, Terminal] | None = None
+    furthest: SyntaxFailure | None = None
+    index = 0
+    while True:
+        options = _options(tokens, index, text, state.choices)
+        if len(options) > 1:
+            retreat = (index, options[1])
+        if options and state.feed(options[0]):
+            if options[0].type == END:
+                return state.result
+            fed.append(options[0])
+            index = len(tokens) if options[0].type == "QUERY" else index + 1
+            continue
+        if furthest is None or index > furthest.index:
+            furthest = SyntaxFailure(tokens, index, _syntax_error(tokens, index, fed, start))
+        if retreat is None:
+            raise furthest
+        (index, name), retreat = retreat, None
+        fed = [*fed[:index], name]
+        state = Parse(_grammar().tables, start)
+        if not all(map(state.feed, fed)):
+            raise furthest
+        index += 1
+
+
+def first_words() -> frozenset[str]:
+    """The words that the statements of the grammar begin with, upper case."""
+    grammar = _grammar()
+    return frozenset(grammar.spellings[name] for name in grammar.tables.actions[grammar.tables.starts["start"]])
+
+
+class _Grammar(NamedTuple):
+    """The compiled grammar; ``types`` are the terminals by what is typed, ``spellings`` the reverse."""
+
+    tables: Tables
+    types: dict[str, str]
+    spellings: dict[str, str]
+
+
+@cache
+def _grammar() -> _Grammar:
+    stored = stored_grammar(dialect_rules())  # Loads the families, and thereby the builders.
+    types = stored["types"]
+    spellings = {name: spelling for spelling, name in types.items()}
+    return _Grammar(Tables.of(stored, BUILDERS), types, spellings)
+
+
+def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> list[Terminal]:
+    """Returns the terminals that the token can be in this state of the parser, the likelier first."""
+    if index == len(tokens):
+        end = tokens[-1].end
+        return [Terminal(END, Token(TokenKind.OPERATOR, "", end, end))]
+    token = tokens[index]
+    # Only INSERT and CREATE VIEW … AS end in a query; elsewhere the state's lookahead may merely seem to allow one.
+    if (
+        "QUERY" in choices
+        and (tokens[0].is_word("INSERT") or tokens[index - 1].is_word("AS"))
+        and starts_query(tokens, index)
+        and not _is_column_list(tokens, index)
+    ):
+        start, end = token.start, tokens[-1].end
+        return [Terminal("QUERY", Token(TokenKind.WORD, text[start:end], start, end))]
+    if token.kind is not TokenKind.WORD:
+        name = _BY_KIND.get(token.kind) or _grammar().types.get(token.text, "")
+        return [Terminal(name, token)] if name in choices else []
+    keyword = _grammar().types.get(token.text.upper(), "")
+    if keyword in ("DATE", "TIMESTAMP") and "NAME" in choices and not _is_string(tokens, index + 1):
+        keyword = ""
+    if keyword not in choices:
+        return [Terminal("NAME", token)] if "NAME" in choices else []
+    if keyword in _RESERVED or "NAME" not in choices:
+        return [Terminal(keyword, token)]
+    return [Terminal(keyword, token), Terminal("NAME", token)]
+
+
+def _is_string(tokens: Sequence[Token], index: int) -> bool:
+    return index < len(tokens) and tokens[index].kind is TokenKind.STRING
+
+
+def _is_column_list(tokens: Sequence[Token], index: int) -> bool:
+    """Tests whether the parenthesis after INSERT's head encloses names and is followed by the start of a query."""
+    if not tokens[index].is_operator("("):
+        return False
+    for position in range(index + 1, len(tokens) - 1, 2):
+        token, after = tokens[position], tokens[position + 1]
+        if token.kind not in (TokenKind.WORD, TokenKind.IDENTIFIER) or not after.is_operator(",", ")"):
+            return False
+        if after.text == ")":
+            return starts_query(tokens, position + 2)
+    return False
+
+
+def _without_parameters(tokens: Sequence[Token]) -> tuple[Token, ...]:
+    """Splits each ``:name`` into two tokens: a struct's field may be typed so (``a :int``), and a parameter fits
+    nowhere.
+    """
+    split: list[Token] = []
+    for token in tokens:
+        if token.kind is TokenKind.PARAMETER and len(token.text) > 1:
+            split.append(Token(TokenKind.OPERATOR, ":", token.start, token.start + 1))
+            split.append(Token(TokenKind.WORD, token.text[1:], token.start + 1, token.end))
+        else:
+            split.append(token)
+    return tuple(split)
+
+
+def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal], start: str) -> ParseError:
+    """The error for a token that does not fit after the terminals ``fed``."""
+    expected = _expected(fed, start)
+    if index == len(tokens):
+        near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
+    else:
+        near, position = f"'{tokens[index].text}'", tokens[index].span
+    return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected))
+
+
+def _expected(fed: Sequence[Terminal], start: str) -> list[str]:
+    """The terminals that the grammar accepts after ``fed``, the likelier first."""
+    grammar = _grammar()
+    fitting = accepted(grammar.tables, start, [terminal.type for terminal in fed])
+    words = sorted(grammar.spellings, key=lambda name: not grammar.spellings[name].isalpha())
+    return [name for name in (*_READABLE, *words) if name in fitting]
+
+
+def _readable(terminal: str) -> str:
+    spelling = _grammar().spellings.get(terminal, "")
+    return _READABLE.get(terminal) or (spelling if spelling.isalpha() else f"'{spelling}'")
+
+
+def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
+    token = tokens[index] if index < len(tokens) else None
+    following = tokens[index + 1] if index + 1 < len(tokens) else None
+    names = [_readable(name) for name in expected]
+    if token is not None:
+        if token.text == "?" or (token.text == ":" and following is not None and following.start == token.end):
+            return "Parameters are allowed only in queries; write the value itself."
+        if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and "NULL" in expected and "STRING" in expected:
+            if _is_string(tokens, index + 1):
+                return "A value must be a string, a number, DATE '…', TIMESTAMP '…', TRUE, FALSE or NULL."
+            if following is not None and following.is_operator("("):
+                return "A value must be a literal, not an expression: write the value itself."
+            return f"A value must be a literal: quote it, '{identifier_value(token)}'."
+        if token.is_word("PARTITION") and "','" in names:
+            return "Separate partitions with commas: PARTITION (…), PARTITION (…)"
+        if token.is_operator("-") and index > 0 and tokens[index - 1].kind is TokenKind.NUMBER:
+            return "A value must be a single literal: quote a date, '2015-01-31'."
+        if token.kind is TokenKind.WORD:
+            near = difflib.get_close_matches(token.upper, [name for name in names if name.isupper()], 1, 0.75)
+            if near:
+                return f"Did you mean {near[0]}?"
+        if "NAME" in expected and token.kind is TokenKind.STRING:
+            return "Expected a name: quote names with backquotes, `…`."
+    shown = names[:_SHOWN] if len(names) <= _SHOWN + 1 else [*names[:_SHOWN], "…"]
+    return f"Expected {', '.join(shown)}."

@@ -1,0 +1,114 @@
+"""Columns of tables, and comments: ADD COLUMNS, ALTER and CHANGE COLUMN, COMMENT ON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewriter.errors import Span
+from rewriter.grammar.statement_parts import Terminal
+from rewriter.grammar.statements import Statement, builds, renders
+from rewriter.grammar.table_clauses import table_and_column
+from rewriter.grammar.terms import ColumnDef, Name
+from rewriter.grammar.unparse import column_text, listed, name_text, option, quote, quote_name, words
+
+RULES = r"""
+?statement: add_columns | comment_column | comment_on
+
+add_columns: "ALTER" "TABLE" name "ADD" ("COLUMN" | "COLUMNS") (columns | column ("," column)*)
+comment_column: "ALTER" "TABLE" name "ALTER" "COLUMN"? NAME "COMMENT" STRING
+              | "ALTER" "TABLE" name "CHANGE" "COLUMN"? NAME NAME type ["COMMENT" STRING]    -> change_column
+comment_on: "COMMENT" "ON" "TABLE" name "IS" (STRING | NULL)
+          | "COMMENT" "ON" "COLUMN" name "IS" (STRING | NULL)    -> comment_on_column
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddColumns(Statement):
+    """``ALTER TABLE t ADD COLUMNS (c type [COMMENT '…'], …)``."""
+
+    table: Name
+    columns: tuple[ColumnDef, ...]
+
+
+@builds("add_columns")
+def add_columns(table: Name, *columns: Any) -> AddColumns:
+    listed = isinstance(columns[0], tuple)
+    return AddColumns(table=table, columns=columns[0] if listed else columns)
+
+
+@renders(AddColumns)
+def add_columns_text(s: AddColumns) -> str:
+    return f"ALTER TABLE {name_text(s.table)} ADD COLUMNS {listed(map(column_text, s.columns))}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommentColumn(Statement):
+    """``ALTER TABLE t ALTER COLUMN c COMMENT '…'``, or ``CHANGE COLUMN c c type [COMMENT '…']``, which changes no more.
+
+    ``comment`` is ``None`` where ``COMMENT ON COLUMN t.c IS NULL`` takes it away, and where CHANGE leaves it as it is.
+    ``renamed`` is what CHANGE says of the column: it must be as the column is.
+    """
+
+    table: Name
+    column: str
+    comment: str | None
+    renamed: ColumnDef | None = None
+    column_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("comment_column")
+def comment_column(table: Name, column: Terminal, comment: Terminal) -> CommentColumn:
+    return CommentColumn(table=table, column=column.name, comment=comment.string, column_span=column.span)
+
+
+@builds("change_column")
+def change_column(table: Name, column: Terminal, name: Terminal, type_: str, comment: Terminal | None) -> CommentColumn:
+    return CommentColumn(
+        table=table,
+        column=column.name,
+        comment=comment.string if comment else None,
+        renamed=ColumnDef(name.name, type_, None, name.span),
+        column_span=column.span,
+    )
+
+
+@builds("comment_on_column")
+def comment_on_column(name: Name, comment: Terminal) -> CommentColumn:
+    table, column = table_and_column(name)
+    return CommentColumn(
+        table=table,
+        column=column,
+        comment=comment.string if comment.type == "STRING" else None,
+        column_span=name.span,
+    )
+
+
+@renders(CommentColumn)
+def comment_column_text(s: CommentColumn) -> str:
+    if s.renamed is not None:
+        change = words(quote_name(s.column), column_text(s.renamed), option("COMMENT", s.comment))
+        return f"ALTER TABLE {name_text(s.table)} CHANGE COLUMN {change}"
+    return f"COMMENT ON COLUMN {name_text(s.table)}.{quote_name(s.column)} IS {text_or_null(s.comment)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommentTable(Statement):
+    """``COMMENT ON TABLE t IS '…'``, or ``IS NULL``, where ``comment`` is ``None``."""
+
+    table: Name
+    comment: str | None
+
+
+@builds("comment_on")
+def comment_on(table: Name, comment: Terminal) -> CommentTable:
+    return CommentTable(table=table, comment=comment.string if comment.type == "STRING" else None)
+
+
+@renders(CommentTable)
+def comment_table_text(s: CommentTable) -> str:
+    return f"COMMENT ON TABLE {name_text(s.table)} IS {text_or_null(s.comment)}"
+
+
+def text_or_null(text: str | None) -> str:
+    return "NULL" if text is None else quote(text)

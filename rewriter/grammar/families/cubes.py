@@ -1,0 +1,186 @@
+"""Cubes: CREATE, DROP, SHOW."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rewriter.errors import ParseError, Span
+from rewriter.grammar.datatypes import check_type_depth
+from rewriter.grammar.statement_parts import Clause, Terminal, once
+from rewriter.grammar.statements import Statement, builds, renders
+from rewriter.grammar.terms import DatabaseName, Name
+from rewriter.grammar.unparse import dropping, in_database_text, listed, name_text, option, quote_name, words
+
+RULES = r"""
+?statement: create_cube | drop_cube | show_cubes | show_facts
+
+create_cube: "CREATE" "CUBE" [if_not_exists] name cube_columns ["TIME" "ZONE" STRING]
+cube_columns: "(" cube_column ("," cube_column)* ")"
+cube_column: NAME type                                                       -> dimension
+           | NAME type TIME                                                  -> time_dimension
+           | NAME type "MEASURE" (COUNT | SUM | MIN | MAX) _measure_option*  -> measure
+_measure_option: counted_by | events | not_null
+counted_by: COUNTED "BY" NAME
+events: EVENTS
+not_null: NOT "NULL"
+drop_cube: "DROP" "CUBE" [if_exists] name
+show_cubes: "SHOW" "CUBES" [in_database]
+show_facts: "SHOW" "FACTS" [in_database]
+"""
+
+
+@dataclass(frozen=True)
+class CubeColumn:
+    """A column of CREATE CUBE.
+
+    ``role`` is ``DIMENSION``, ``TIME``, or the aggregate of a measure (``COUNT``, ``SUM``, ``MIN``, ``MAX``).
+    ``events`` marks the COUNT measure that counts events.
+    """
+
+    name: str
+    type: str
+    role: str = "DIMENSION"
+    counted_by: str | None = None
+    not_null: bool = False
+    events: bool = False
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("dimension")
+def dimension(name: Terminal, type_: str) -> CubeColumn:
+    check_type_depth(type_, name.span)
+    return CubeColumn(name.name, type_, span=name.span)
+
+
+@builds("time_dimension")
+def time_dimension(name: Terminal, type_: str, _word: Terminal) -> CubeColumn:
+    return CubeColumn(name.name, type_, "TIME", span=name.span)
+
+
+@builds("measure")
+def measure(name: Terminal, type_: str, aggregate: Terminal, *options: Clause) -> CubeColumn:
+    values = once(options)
+    counter = values.get("COUNTED BY")
+    if counter and aggregate.type != "SUM":
+        raise ParseError(
+            f"COUNTED BY is only for a measure declared SUM, not {aggregate.type}.",
+            position=next(option.span for option in options if option.kind == "COUNTED BY"),
+            hint="COUNTED BY names the COUNT measure that makes AVG of a SUM measure possible.",
+        )
+    if "EVENTS" in values and aggregate.type != "COUNT":
+        raise ParseError(
+            f"EVENTS is only for a measure declared COUNT, not {aggregate.type}.",
+            position=next(option.span for option in options if option.kind == "EVENTS"),
+            hint="MEASURE COUNT EVENTS is the measure that COUNT(*) sums.",
+        )
+    return CubeColumn(
+        name.name, type_, aggregate.type, counter, "NOT NULL" in values, "EVENTS" in values, span=name.span
+    )
+
+
+@builds("counted_by")
+def counted_by(word: Terminal, name: Terminal) -> Clause:
+    return Clause("COUNTED BY", name.name, word.span)
+
+
+@builds("events")
+def events(word: Terminal) -> Clause:
+    return Clause("EVENTS", True, word.span)
+
+
+@builds("not_null")
+def not_null(word: Terminal) -> Clause:
+    return Clause("NOT NULL", True, word.span)
+
+
+def cube_column_text(column: CubeColumn) -> str:
+    measure = column.role not in ("DIMENSION", "TIME")
+    return words(
+        quote_name(column.name),
+        column.type,
+        f"MEASURE {column.role}" if measure else "TIME" if column.role == "TIME" else None,
+        "EVENTS" if column.events else None,
+        f"COUNTED BY {quote_name(column.counted_by)}" if column.counted_by is not None else None,
+        "NOT NULL" if column.not_null else None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateCube(Statement):
+    name: Name
+    columns: tuple[CubeColumn, ...]
+    if_not_exists: bool = False
+    time_zone: str | None = None
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("name",)
+
+
+@builds("create_cube")
+def create_cube(
+    if_not_exists: bool | None, name: Name, columns: tuple[CubeColumn, ...], zone: Terminal | None
+) -> CreateCube:
+    return CreateCube(
+        name=name,
+        columns=columns,
+        if_not_exists=bool(if_not_exists),
+        time_zone=zone.string if zone else None,
+    )
+
+
+@builds("cube_columns")
+def cube_columns(*columns: CubeColumn) -> tuple[CubeColumn, ...]:
+    return columns
+
+
+@renders(CreateCube)
+def create_cube_text(s: CreateCube) -> str:
+    return words(
+        "CREATE CUBE",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        name_text(s.name),
+        listed(map(cube_column_text, s.columns)),
+        option("TIME ZONE", s.time_zone),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropCube(Statement):
+    name: Name
+    if_exists: bool = False
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("name",)
+
+
+@builds("drop_cube")
+def drop_cube(if_exists: bool | None, name: Name) -> DropCube:
+    return DropCube(name=name, if_exists=bool(if_exists))
+
+
+@renders(DropCube)
+def drop_cube_text(s: DropCube) -> str:
+    return dropping("CUBE", s.name, s.if_exists)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowCubes(Statement):
+    """``SHOW CUBES`` or, with ``facts``, ``SHOW FACTS``."""
+
+    facts: bool = False
+    database: DatabaseName | None = None
+
+
+@builds("show_cubes")
+def show_cubes(database: DatabaseName | None) -> ShowCubes:
+    return ShowCubes(database=database)
+
+
+@builds("show_facts")
+def show_facts(database: DatabaseName | None) -> ShowCubes:
+    return ShowCubes(facts=True, database=database)
+
+
+@renders(ShowCubes)
+def show_cubes_text(s: ShowCubes) -> str:
+    return words("SHOW FACTS" if s.facts else "SHOW CUBES", in_database_text(s.database))

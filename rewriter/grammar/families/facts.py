@@ -1,0 +1,313 @@
+"""Facts: CREATE FACT with its storage blocks and their tables, DROP FACT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewriter.errors import ParseError, Span
+from rewriter.grammar.statement_parts import Clause, Terminal, once, period_name, refuse_duplicates, whole_number
+from rewriter.grammar.statements import Statement, builds, renders
+from rewriter.grammar.terms import Literal, Name
+from rewriter.grammar.unparse import (
+    dropping,
+    listed,
+    literal_text,
+    name_text,
+    names_text,
+    option,
+    quote,
+    quote_name,
+    words,
+)
+
+RULES = r"""
+?statement: create_fact | drop_fact
+
+create_fact: "CREATE" "FACT" [if_not_exists] name "OF" "CUBE" name [names] \
+             ["WEIGHT" NUMBER] ["LATENESS" STRING] storage+
+storage: STORED "IN" [storage_name] "(" fact_table ("," fact_table)* ")" ["START" STRING] ["END" STRING]
+storage_name: "STORAGE" NAME ["ON" "CLUSTER" NAME]
+fact_table: "TABLE" name _fact_table_clause+    -> named_fact_table
+          | _fact_table_clause+                 -> unnamed_fact_table
+_fact_table_clause: period | periods | partitioned_by_time | raw | trusted | complete | valid_from | valid_to
+period: PERIOD NAME
+periods: PERIODS "(" NAME ("," NAME)* ")"
+partitioned_by_time: PARTITIONED "BY" NAME "AS" "(" layout_column ("," layout_column)* ")"
+layout_column: NAME ["=" STRING]
+raw: RAW
+trusted: TRUSTED
+complete: COMPLETE "WITH" "ANY" NAME                                -> complete_with_any
+        | COMPLETE "WITH" NAME "IN" "(" literal ("," literal)* ")"  -> complete_with
+valid_from: START STRING
+valid_to: END STRING
+drop_fact: "DROP" "FACT" [if_exists] name
+"""
+
+
+@dataclass(frozen=True)
+class LayoutColumn:
+    """``column`` or ``column = 'pattern'`` in ``PARTITIONED BY time AS (…)``."""
+
+    column: str
+    pattern: str | None = None
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("layout_column")
+def layout_column(column: Terminal, pattern: Terminal | None) -> LayoutColumn:
+    return LayoutColumn(column.name, pattern.string if pattern else None, column.span)
+
+
+@builds("partitioned_by_time")
+def partitioned_by_time(word: Terminal, time: Terminal, *columns: LayoutColumn) -> Clause:
+    refuse_duplicates([(column.column, column.span) for column in columns], str.lower)
+    return Clause("PARTITIONED BY", (time.name, columns), word.span)
+
+
+def layout_text(time: str, columns: Iterable[LayoutColumn]) -> str:
+    parts = (
+        quote_name(column.column) + ("" if column.pattern is None else f" = {quote(column.pattern)}")
+        for column in columns
+    )
+    return f"PARTITIONED BY {quote_name(time)} AS {listed(parts)}"
+
+
+@dataclass(frozen=True)
+class CompleteWith:
+    """``COMPLETE WITH column IN (…)``, or ``COMPLETE WITH ANY column``, where ``values`` is ``None``."""
+
+    column: str
+    values: tuple[Literal, ...] | None = None
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("complete_with")
+def complete_with(word: Terminal, column: Terminal, *values: Literal) -> Clause:
+    return Clause("COMPLETE", CompleteWith(column.name, values, column.span), word.span)
+
+
+@builds("complete_with_any")
+def complete_with_any(word: Terminal, column: Terminal) -> Clause:
+    return Clause("COMPLETE", CompleteWith(column.name, None, column.span), word.span)
+
+
+def complete_text(rule: CompleteWith) -> str:
+    if rule.values is None:
+        return f"COMPLETE WITH ANY {quote_name(rule.column)}"
+    return f"COMPLETE WITH {quote_name(rule.column)} IN {listed(map(literal_text, rule.values))}"
+
+
+@dataclass(frozen=True)
+class FactTable:
+    """One ``TABLE …`` of a storage block. ``periods`` are names of update periods, upper case.
+
+    ``flags`` are read here and checked later: ``RAW``, ``TRUSTED``, ``COMPLETE``. ``complete`` is the value of COMPLETE
+    WITH.
+    ``start`` and ``end`` bound the time for which the table is used.
+    """
+
+    table: Name | None
+    periods: tuple[str, ...]
+    partitioned_by: tuple[tuple[str, tuple[LayoutColumn, ...]], ...]
+    flags: tuple[str, ...] = ()
+    complete: tuple[CompleteWith, ...] = ()
+    start: str | None = None
+    end: str | None = None
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("named_fact_table")
+def named_fact_table(name: Name, *clauses: Clause) -> FactTable:
+    return fact_table(name, name.span, clauses)
+
+
+@builds("unnamed_fact_table")
+def unnamed_fact_table(*clauses: Clause) -> FactTable:
+    return fact_table(None, clauses[0].span, clauses)
+
+
+def fact_table(name: Name | None, span: Span, clauses: Sequence[Clause]) -> FactTable:
+    """A table of a storage block; ``ParseError`` unless it has one period clause and a layout for each time."""
+    repeatable = ("PARTITIONED BY", "COMPLETE")
+    values = once(clause for clause in clauses if clause.kind not in repeatable)
+    layouts = [clause for clause in clauses if clause.kind == "PARTITIONED BY"]
+    complete = [clause.value for clause in clauses if clause.kind == "COMPLETE"]
+    refuse_duplicates([(clause.value[0], clause.span) for clause in layouts], str.lower)
+    refuse_duplicates([(rule.column, rule.span) for rule in complete], str.lower)
+    missing = "PERIOD" if "PERIOD" not in values else "PARTITIONED BY" if not layouts else None
+    if missing:
+        raise ParseError(
+            f"A table of a fact lacks {missing}.",
+            position=span,
+            hint="Write TABLE t PERIOD DAILY PARTITIONED BY event_time AS (dt = 'yyyy-MM-dd').",
+        )
+    flags = [flag for flag in ("RAW", "TRUSTED") if flag in values] + (["COMPLETE"] if complete else [])
+    return FactTable(
+        table=name,
+        periods=values["PERIOD"],
+        partitioned_by=tuple(clause.value for clause in layouts),
+        flags=tuple(flags),
+        complete=tuple(complete),
+        start=values.get("START"),
+        end=values.get("END"),
+        span=span,
+    )
+
+
+@builds("period")
+def period(word: Terminal, name: Terminal) -> Clause:
+    return Clause("PERIOD", (period_name(name),), word.span)
+
+
+@builds("periods")
+def periods(word: Terminal, *names: Terminal) -> Clause:
+    refuse_duplicates([(name.name, name.span) for name in names], str.lower)
+    return Clause("PERIOD", tuple(period_name(name) for name in names), word.span)
+
+
+@builds("raw")
+def raw(word: Terminal) -> Clause:
+    return Clause("RAW", True, word.span)
+
+
+@builds("trusted")
+def trusted(word: Terminal) -> Clause:
+    return Clause("TRUSTED", True, word.span)
+
+
+@builds("valid_from")
+def valid_from(word: Terminal, bound: Terminal) -> Clause:
+    return Clause("START", bound.string, word.span)
+
+
+@builds("valid_to")
+def valid_to(word: Terminal, bound: Terminal) -> Clause:
+    return Clause("END", bound.string, word.span)
+
+
+def fact_table_text(table: FactTable) -> str:
+    return words(
+        f"TABLE {name_text(table.table)}" if table.table is not None else None,
+        f"PERIOD {table.periods[0]}" if len(table.periods) == 1 else f"PERIODS {listed(table.periods)}",
+        *(layout_text(time, columns) for time, columns in table.partitioned_by),
+        *(flag for flag in table.flags if flag != "COMPLETE"),
+        *map(complete_text, table.complete),
+        option("START", table.start),
+        option("END", table.end),
+    )
+
+
+@dataclass(frozen=True)
+class FactStorage:
+    """A storage block: ``STORED IN [STORAGE s [ON CLUSTER c]] ( … ) [START '…'] [END '…']``.
+
+    ``name`` is ``default`` when unnamed.
+    """
+
+    name: str
+    tables: tuple[FactTable, ...]
+    cluster: str | None = None
+    start: str | None = None
+    end: str | None = None
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("storage")
+def storage(stored: Terminal, where: Any, *rest: Any) -> FactStorage:
+    *tables, start, end = rest
+    name, cluster, span = where or ("default", None, stored.span)
+    return FactStorage(
+        name=name,
+        tables=tuple(tables),
+        cluster=cluster,
+        start=start.string if start else None,
+        end=end.string if end else None,
+        span=span,
+    )
+
+
+@builds("storage_name")
+def storage_name(name: Terminal, cluster: Terminal | None) -> tuple[str, str | None, Span]:
+    return name.name, cluster.name if cluster else None, name.span
+
+
+def storage_text(storage: FactStorage) -> str:
+    named = storage.name != "default" or storage.cluster is not None
+    return words(
+        "STORED IN",
+        f"STORAGE {quote_name(storage.name)}" if named else None,
+        f"ON CLUSTER {quote_name(storage.cluster)}" if storage.cluster is not None else None,
+        listed(map(fact_table_text, storage.tables)),
+        option("START", storage.start),
+        option("END", storage.end),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateFact(Statement):
+    name: Name
+    cube: Name
+    storages: tuple[FactStorage, ...]
+    columns: tuple[str, ...] | None = None
+    weight: int = 0
+    lateness: str | None = None
+    if_not_exists: bool = False
+    lateness_span: Span = field(default=Span(0, 0), compare=False)
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return "name", "cube"
+
+
+@builds("create_fact")
+def create_fact(if_not_exists: bool | None, name: Name, cube: Name, *rest: Any) -> CreateFact:
+    columns, weight, lateness, *storages = rest
+    refuse_duplicates([(storage.name, storage.span) for storage in storages], str.lower)
+    size = 0 if weight is None else whole_number(weight)
+    if size is None:
+        raise ParseError(
+            "WEIGHT is a whole number of at most 18 digits.", position=weight.span, hint="Write WEIGHT 10."
+        )
+    return CreateFact(
+        name=name,
+        cube=cube,
+        storages=tuple(storages),
+        columns=columns,
+        weight=size,
+        lateness=lateness.string if lateness else None,
+        if_not_exists=bool(if_not_exists),
+        lateness_span=lateness.span if lateness else Span(0, 0),
+    )
+
+
+@renders(CreateFact)
+def create_fact_text(s: CreateFact) -> str:
+    return words(
+        "CREATE FACT",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        f"{name_text(s.name)} OF CUBE {name_text(s.cube)}",
+        names_text(s.columns),
+        f"WEIGHT {s.weight}" if s.weight else None,
+        option("LATENESS", s.lateness),
+        *map(storage_text, s.storages),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropFact(Statement):
+    name: Name
+    if_exists: bool = False
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("name",)
+
+
+@builds("drop_fact")
+def drop_fact(if_exists: bool | None, name: Name) -> DropFact:
+    return DropFact(name=name, if_exists=bool(if_exists))
+
+
+@renders(DropFact)
+def drop_fact_text(s: DropFact) -> str:
+    return dropping("FACT", s.name, s.if_exists)

@@ -1,0 +1,129 @@
+"""Queries and EXPLAIN, which are recognized by their first word, without the grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rewriter.errors import Error, NotSupportedError, ParseError, Span
+from rewriter.grammar.families.multi_inserts import MultiInsert, read_inserts, split_inserts
+from rewriter.grammar.families.partitions import DropPartitions, ShowPartitions
+from rewriter.grammar.families.writes import Insert, LoadData
+from rewriter.grammar.lexer import Token, shifted, tokens
+from rewriter.grammar.parser import begins_statement, read_by_grammar, read_statement
+from rewriter.grammar.query_spans import QUERY_STARTS, read_query, starts_query
+from rewriter.grammar.statements import Statement, reads, renders
+from rewriter.grammar.terms import Query
+from rewriter.grammar.unparse import render
+
+_EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "ALL")
+_SPARK_EXPLAINED = ("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Select(Statement):
+    """SELECT, WITH, VALUES, FROM … SELECT: any statement that returns rows."""
+
+    query: Query
+
+
+@reads(*QUERY_STARTS, "(")
+def read_rows(text: str, statement_tokens: Sequence[Token]) -> Select | Insert | MultiInsert:
+    """Parses a query, or the inserts that follow WITH or FROM."""
+    if statement_tokens[0].is_word("WITH", "FROM") and (parts := split_inserts(statement_tokens)):
+        return read_inserts(text, parts)
+    return Select(query=_with_comments(text, read_query(text, statement_tokens)))
+
+
+def _with_comments(text: str, query: Query) -> Query:
+    """Returns the query with the comments before and behind it, by which tools tag their queries."""
+    if query.span == Span(0, len(text)):
+        return query
+    comment_end = next((token.start for token in tokens(text[query.span.end :])), len(text) - query.span.end)
+    comments = text[query.span.end : query.span.end + comment_end].rstrip()
+    span = Span(len(text) - len(text.lstrip()), query.span.end + len(comments))
+    return Query(text[span.start : span.end], span, shifted(query.tokens or (), query.span.start - span.start))
+
+
+@renders(Select)
+def select_text(s: Select) -> str:
+    return s.query.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Statement):
+    """``what`` is ``REWRITE``, ``COVER``, ``SCAN``, ``ENGINE`` or ``ALL`` (the default)."""
+
+    what: str
+    query: Query
+
+
+@renders(Explain)
+def explain_text(s: Explain) -> str:
+    return f"EXPLAIN {s.what} {s.query.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainScan(Statement):
+    """``EXPLAIN SCAN`` of a statement that finds partitions. The statement is not executed."""
+
+    statement: ShowPartitions | DropPartitions
+
+
+@renders(ExplainScan)
+def explain_scan_text(s: ExplainScan) -> str:
+    return f"EXPLAIN SCAN {render(s.statement)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainWrite(Statement):
+    """``EXPLAIN`` of INSERT in all its forms and of LOAD DATA: the partitions it would replace. It is not executed."""
+
+    statement: Insert | MultiInsert | LoadData
+
+
+@renders(ExplainWrite)
+def explain_write_text(s: ExplainWrite) -> str:
+    return f"EXPLAIN {render(s.statement)}"
+
+
+@reads("EXPLAIN")
+def read_explain(text: str, statement_tokens: Sequence[Token]) -> Explain | ExplainScan | ExplainWrite:
+    form, query = "ALL", statement_tokens[1:]
+    before = query and query[0].is_word("WITH", "FROM") and split_inserts(query)
+    if before or (query and query[0].is_word("INSERT", "LOAD")):
+        statement = read_statement(text, query)
+        assert isinstance(statement, Insert | MultiInsert | LoadData)
+        return ExplainWrite(statement=replace(statement, span=Span(query[0].start, query[-1].end)))
+    if query and query[0].is_word(*_EXPLAINED):
+        form, query = query[0].upper, query[1:]
+    elif query and query[0].is_word(*_SPARK_EXPLAINED):
+        raise NotSupportedError(
+            f"EXPLAIN {query[0].upper} is not supported.",
+            position=query[0].span,
+            hint="EXPLAIN ENGINE shows the engine's plan; EXPLAIN shows everything.",
+        )
+    if starts_query(query, 0):
+        return Explain(what=form, query=read_query(text, query))
+    if form == "SCAN" and query and query[0].is_word("SHOW", "ALTER"):
+        statement = read_by_grammar(text, query)
+        if isinstance(statement, ShowPartitions | DropPartitions):
+            return ExplainScan(statement=replace(statement, span=Span(query[0].start, query[-1].end)))
+    raise _unexplained(query, statement_tokens)
+
+
+def _unexplained(remaining: Sequence[Token], statement_tokens: Sequence[Token]) -> Error:
+    """The error for an EXPLAIN of a statement that is not a query; ``remaining`` is the required form."""
+    if remaining and begins_statement(remaining[0]):
+        finds = remaining[0].is_word("SHOW", "ALTER")
+        return NotSupportedError(
+            f"EXPLAIN of {remaining[0].upper} is not supported yet.",
+            position=remaining[0].span,
+            hint="EXPLAIN SCAN explains SHOW PARTITIONS and ALTER TABLE … DROP PARTITION."
+            if finds
+            else "EXPLAIN the query alone.",
+        )
+    near = f"'{remaining[0].text}'" if remaining else "end of input"
+    position = remaining[0].span if remaining else Span(statement_tokens[-1].end, statement_tokens[-1].end)
+    options = ", ".join((*_EXPLAINED, *QUERY_STARTS[:3]))
+    return ParseError(f"Syntax error at or near {near}.", position=position, hint=f"Expected {options}.")

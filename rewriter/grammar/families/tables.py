@@ -1,0 +1,288 @@
+"""Tables: CREATE TABLE in all its forms, DROP, RENAME (of views, too), SHOW TABLES."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewriter.errors import NotSupportedError, Span
+from rewriter.grammar.statement_parts import Clause, Terminal, from_to, once
+from rewriter.grammar.statements import Statement, builds, renders
+from rewriter.grammar.table_clauses import (
+    Format,
+    format_of_class,
+    format_of_classes,
+    refuse_schema,
+    refused_transform,
+    table_flags,
+    table_options,
+)
+from rewriter.grammar.terms import ColumnDef, DatabaseName, Name, NewName, Query
+from rewriter.grammar.unparse import (
+    column_text,
+    dropping,
+    in_database_text,
+    listed,
+    name_text,
+    option,
+    properties_text,
+    quote_name,
+    words,
+)
+
+RULES = r"""
+?statement: create_table | create_table_like | drop_table | rename | show_tables
+
+create_table: "CREATE" [or_replace] [temporary] [EXTERNAL] "TABLE" [if_not_exists] name [columns] \
+              _table_clause* ["AS" QUERY]
+create_table_like: "CREATE" [temporary] [EXTERNAL] "TABLE" [if_not_exists] name "LIKE" name _like_clause*
+_table_clause: using | stored_as | partitioned_by | comment | location | properties | row_format | stored_by_classes
+_like_clause: using | stored_as | location | properties | row_format | stored_by_classes
+using: USING NAME
+stored_as: STORED "AS" NAME
+partitioned_by: PARTITIONED "BY" "(" _partition_column ("," _partition_column)* ")"
+_partition_column: column | column_reference | transform
+column_reference: NAME
+transform: NAME "(" _transform_argument ("," _transform_argument)* ")"
+_transform_argument: NAME | NUMBER | STRING
+row_format: ROW "FORMAT" "SERDE" STRING
+stored_by_classes: STORED "AS" "INPUTFORMAT" STRING "OUTPUTFORMAT" STRING
+drop_table: "DROP" "TABLE" [if_exists] name [PURGE]
+rename: "ALTER" (TABLE | VIEW) name "RENAME" "TO" new_name
+new_name: NAME ("." NAME)*
+show_tables: "SHOW" "TABLES" [in_database] ["LIKE"? STRING]
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTable(Statement):
+    """The fields that all forms of CREATE TABLE share."""
+
+    table: Name
+    external: bool = False
+    temporary: bool = False
+    if_not_exists: bool = False
+    format: str | None = None
+    location: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    property_spans: tuple[Span, ...] = field(default=(), compare=False)
+    format_span: Span | None = field(default=None, compare=False)
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return () if self.temporary else ("table",)
+
+    def unqualified_names(self) -> tuple[str, ...]:
+        return ("table",) if self.temporary else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTable(NewTable):
+    """``CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE [IF NOT EXISTS] t (columns) …``."""
+
+    columns: tuple[ColumnDef, ...]
+    partitioned_by: tuple[ColumnDef, ...] = ()
+    comment: str | None = None
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTableAs(NewTable):
+    """``CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE [IF NOT EXISTS] t … AS query``.
+
+    ``partitioned_by`` refers to columns that the query returns: none has a type.
+    """
+
+    query: Query
+    partitioned_by: tuple[ColumnDef, ...] = ()
+    comment: str | None = None
+    or_replace: bool = False
+
+
+@builds("create_table")
+def create_table(
+    or_replace: bool | None,
+    temporary: bool | None,
+    external: Terminal | None,
+    if_not_exists: bool | None,
+    table: Name,
+    columns: tuple[ColumnDef, ...] | None,
+    *rest: Any,
+) -> CreateTable | CreateTableAs:
+    *clauses, query = rest
+    values = once(clauses)
+    flags = table_flags(or_replace, temporary, external, if_not_exists, table)
+    partitioned_by = values.get("PARTITIONED BY", ())
+    if query is not None:
+        refuse_schema(table, columns, partitioned_by)
+        text = Query(query.token.text, query.span)
+        options = table_options(values)
+        return CreateTableAs(table=table, query=text, partitioned_by=partitioned_by, **flags, **options)
+    if columns is None:
+        raise NotSupportedError(
+            "CREATE TABLE without columns is not supported.",
+            position=table.span,
+            hint="Declare the columns: CREATE TABLE t (name type, …) PARTITIONED BY (dt string)",
+        )
+    return CreateTable(table=table, columns=columns, partitioned_by=partitioned_by, **flags, **table_options(values))
+
+
+@renders(CreateTable)
+def create_table_text(s: CreateTable) -> str:
+    return words(
+        creating(s),
+        name_text(s.table),
+        listed(map(column_text, s.columns)),
+        *table_clauses_text(s),
+    )
+
+
+@renders(CreateTableAs)
+def create_table_as_text(s: CreateTableAs) -> str:
+    return words(creating(s), name_text(s.table), *table_clauses_text(s), f"AS {s.query.text}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTableLike(NewTable):
+    """``CREATE [TEMPORARY] [EXTERNAL] TABLE [IF NOT EXISTS] t LIKE source …``."""
+
+    source: Name
+
+
+@builds("create_table_like")
+def create_table_like(
+    temporary: bool | None,
+    external: Terminal | None,
+    if_not_exists: bool | None,
+    table: Name,
+    source: Name,
+    *clauses: Clause,
+) -> CreateTableLike:
+    flags = table_flags(None, temporary, external, if_not_exists, table)
+    options = table_options(once(clauses))
+    del flags["or_replace"], options["comment"]
+    return CreateTableLike(table=table, source=source, **flags, **options)
+
+
+@renders(CreateTableLike)
+def create_table_like_text(s: CreateTableLike) -> str:
+    return words(
+        creating(s),
+        name_text(s.table),
+        f"LIKE {name_text(s.source)}",
+        f"USING {quote_name(s.format)}" if s.format is not None else None,
+        option("LOCATION", s.location),
+        properties_text(s.properties),
+    )
+
+
+def creating(s: CreateTable | CreateTableAs | CreateTableLike) -> str:
+    return words(
+        "CREATE",
+        "OR REPLACE" if not isinstance(s, CreateTableLike) and s.or_replace else None,
+        "TEMPORARY" if s.temporary else None,
+        "EXTERNAL" if s.external else None,
+        "TABLE",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+    )
+
+
+def table_clauses_text(s: CreateTable | CreateTableAs) -> tuple[str | None, ...]:
+    return (
+        f"USING {quote_name(s.format)}" if s.format is not None else None,
+        f"PARTITIONED BY {listed(map(column_text, s.partitioned_by))}" if s.partitioned_by else None,
+        option("COMMENT", s.comment),
+        option("LOCATION", s.location),
+        properties_text(s.properties),
+    )
+
+
+@builds("using")
+def using(word: Terminal, name: Terminal) -> Clause:
+    return Clause("USING or STORED AS", Format(name.name.lower(), name.span), word.span)
+
+
+@builds("stored_as")
+def stored_as(word: Terminal, name: Terminal) -> Clause:
+    return Clause("USING or STORED AS", Format(name.name.lower(), name.span), word.span)
+
+
+@builds("partitioned_by")
+def partitioned_by(word: Terminal, *columns: ColumnDef) -> Clause:
+    return Clause("PARTITIONED BY", columns, word.span)
+
+
+@builds("column_reference")
+def column_reference(name: Terminal) -> ColumnDef:
+    return ColumnDef(name.name, None, None, name.span)
+
+
+@builds("transform")
+def transform(name: Terminal, *arguments: Terminal) -> ColumnDef:
+    raise refused_transform(name, arguments)
+
+
+@builds("row_format")
+def row_format(word: Terminal, name: Terminal) -> Clause:
+    return Clause("ROW FORMAT", format_of_class(name), word.span)
+
+
+@builds("stored_by_classes")
+def stored_by_classes(word: Terminal, reads: Terminal, writes: Terminal) -> Clause:
+    return Clause("USING or STORED AS", format_of_classes(reads, writes), word.span)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropTable(Statement):
+    table: Name
+    if_exists: bool = False
+    purge: bool = False
+
+
+@builds("drop_table")
+def drop_table(if_exists: bool | None, table: Name, purge: Terminal | None) -> DropTable:
+    return DropTable(table=table, if_exists=bool(if_exists), purge=purge is not None)
+
+
+@renders(DropTable)
+def drop_table_text(s: DropTable) -> str:
+    return dropping("TABLE", s.table, s.if_exists, s.purge)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rename(Statement):
+    """``ALTER TABLE|VIEW a RENAME TO b``; ``kind`` is ``TABLE`` or ``VIEW``."""
+
+    kind: str
+    name: Name
+    to: NewName
+
+
+@builds("rename")
+def rename(kind: Terminal, name: Name, to: NewName) -> Rename:
+    return Rename(kind=kind.type, name=name, to=to)
+
+
+@builds("new_name")
+def new_name(*parts: Terminal) -> NewName:
+    return NewName(tuple(part.name for part in parts), from_to(parts[0].span, parts[-1].span))
+
+
+@renders(Rename)
+def rename_text(s: Rename) -> str:
+    return f"ALTER {s.kind} {name_text(s.name)} RENAME TO {'.'.join(map(quote_name, s.to.parts))}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowTables(Statement):
+    like: str | None = None
+    database: DatabaseName | None = None
+
+
+@builds("show_tables")
+def show_tables(database: DatabaseName | None, pattern: Terminal | None) -> ShowTables:
+    return ShowTables(like=pattern.string if pattern else None, database=database)
+
+
+@renders(ShowTables)
+def show_tables_text(s: ShowTables) -> str:
+    return words("SHOW TABLES", in_database_text(s.database), option("LIKE", s.like))

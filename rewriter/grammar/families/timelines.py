@@ -1,0 +1,167 @@
+"""Timelines of facts: SHOW TIMELINES, SHOW COVERAGE, SHOW LATEST, CHECK FACT, REFRESH FACT, REFRESH TIMELINES."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewriter.grammar.statement_parts import Terminal, period_name
+from rewriter.grammar.statements import Statement, builds, renders
+from rewriter.grammar.terms import Literal, Name
+from rewriter.grammar.unparse import literal_text, name_text, quote_name, words
+
+RULES = r"""
+?statement: show_timelines | show_coverage | show_latest | check_fact | refresh_fact | refresh_timelines
+
+show_timelines: "SHOW" "TIMELINES" "OF" name ["STORAGE" NAME] ["PERIOD" NAME]
+show_coverage: "SHOW" "COVERAGE" "OF" name ["FROM" bound "TO" bound]
+show_latest: "SHOW" "LATEST" "OF" name
+check_fact: "CHECK" "FACT" name ["FROM" bound "TO" bound] [ACCEPT]
+refresh_fact: "REFRESH" "FACT" name [FORCE] ["FROM" bound "TO" bound] [DRY "RUN"]
+refresh_timelines: "REFRESH" "TIMELINES" "OF" name
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowTimelines(Statement):
+    fact: Name
+    storage: str | None = None
+    period: str | None = None
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("show_timelines")
+def show_timelines(fact: Name, storage: Terminal | None, period: Terminal | None) -> ShowTimelines:
+    return ShowTimelines(
+        fact=fact,
+        storage=storage.name if storage else None,
+        period=period_name(period) if period else None,
+    )
+
+
+@renders(ShowTimelines)
+def show_timelines_text(s: ShowTimelines) -> str:
+    return words(
+        f"SHOW TIMELINES OF {name_text(s.fact)}",
+        f"STORAGE {quote_name(s.storage)}" if s.storage is not None else None,
+        f"PERIOD {s.period}" if s.period is not None else None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowCoverage(Statement):
+    """``SHOW COVERAGE OF f [FROM a TO b]``; the bounds are texts that ``time_range_in`` understands."""
+
+    fact: Name
+    start: Literal | None = None
+    end: Literal | None = None
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("show_coverage")
+def show_coverage(fact: Name, start: Literal | None, end: Literal | None) -> ShowCoverage:
+    return ShowCoverage(fact=fact, start=start, end=end)
+
+
+@renders(ShowCoverage)
+def show_coverage_text(s: ShowCoverage) -> str:
+    return words(f"SHOW COVERAGE OF {name_text(s.fact)}", bounds_text(s))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowLatest(Statement):
+    fact: Name
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("show_latest")
+def show_latest(fact: Name) -> ShowLatest:
+    return ShowLatest(fact=fact)
+
+
+@renders(ShowLatest)
+def show_latest_text(s: ShowLatest) -> str:
+    return f"SHOW LATEST OF {name_text(s.fact)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckFact(Statement):
+    """``CHECK FACT f [FROM a TO b] [ACCEPT]``; bounds as in ``ShowCoverage``."""
+
+    fact: Name
+    start: Literal | None = None
+    end: Literal | None = None
+    accept: bool = False
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("check_fact")
+def check_fact(fact: Name, start: Literal | None, end: Literal | None, accept: Terminal | None) -> CheckFact:
+    return CheckFact(fact=fact, start=start, end=end, accept=accept is not None)
+
+
+@renders(CheckFact)
+def check_fact_text(s: CheckFact) -> str:
+    return words(f"CHECK FACT {name_text(s.fact)}", bounds_text(s), "ACCEPT" if s.accept else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshFact(Statement):
+    """``REFRESH FACT f [FORCE] [FROM a TO b] [DRY RUN]``; bounds as in ``ShowCoverage``."""
+
+    fact: Name
+    force: bool = False
+    start: Literal | None = None
+    end: Literal | None = None
+    dry_run: bool = False
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("refresh_fact")
+def refresh_fact(
+    fact: Name,
+    force: Terminal | None,
+    start: Literal | None,
+    end: Literal | None,
+    dry: Terminal | None,
+) -> RefreshFact:
+    return RefreshFact(fact=fact, force=force is not None, start=start, end=end, dry_run=dry is not None)
+
+
+@renders(RefreshFact)
+def refresh_fact_text(s: RefreshFact) -> str:
+    force, dry = "FORCE" if s.force else None, "DRY RUN" if s.dry_run else None
+    return words(f"REFRESH FACT {name_text(s.fact)}", force, bounds_text(s), dry)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshTimelines(Statement):
+    fact: Name
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("refresh_timelines")
+def refresh_timelines(fact: Name) -> RefreshTimelines:
+    return RefreshTimelines(fact=fact)
+
+
+@renders(RefreshTimelines)
+def refresh_timelines_text(s: RefreshTimelines) -> str:
+    return f"REFRESH TIMELINES OF {name_text(s.fact)}"
+
+
+def bounds_text(s: ShowCoverage | CheckFact | RefreshFact) -> str | None:
+    return (
+        f"FROM {literal_text(s.start)} TO {literal_text(s.end)}" if s.start is not None and s.end is not None else None
+    )

@@ -1,0 +1,134 @@
+"""Views: CREATE, DROP, SHOW."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rewriter.errors import ParseError
+from rewriter.grammar.statement_parts import Terminal, once
+from rewriter.grammar.statements import Statement, builds, renders
+from rewriter.grammar.terms import ColumnDef, DatabaseName, Name, Query
+from rewriter.grammar.unparse import (
+    dropping,
+    in_database_text,
+    listed,
+    name_text,
+    option,
+    properties_text,
+    quote_name,
+    words,
+)
+
+RULES = r"""
+?statement: create_view | drop_view | show_views
+
+create_view: "CREATE" [or_replace] "VIEW" [if_not_exists] name [view_columns] _view_clause* "AS" QUERY
+view_columns: "(" view_column ("," view_column)* ")"
+view_column: NAME ["COMMENT" STRING]
+_view_clause: comment | properties
+drop_view: "DROP" "VIEW" [if_exists] name
+show_views: "SHOW" "VIEWS" [in_database] ["LIKE"? STRING]
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateView(Statement):
+    """``CREATE [OR REPLACE] VIEW v [(columns)] … AS query``. ``columns`` is ``None`` without the list."""
+
+    view: Name
+    query: Query
+    columns: tuple[ColumnDef, ...] | None = None
+    or_replace: bool = False
+    if_not_exists: bool = False
+    comment: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("view",)
+
+
+@builds("create_view")
+def create_view(
+    or_replace: bool | None,
+    if_not_exists: bool | None,
+    view: Name,
+    columns: tuple[ColumnDef, ...] | None,
+    *rest: Any,
+) -> CreateView:
+    *clauses, query = rest
+    values = once(clauses)
+    if or_replace and if_not_exists:
+        raise ParseError(
+            "CREATE VIEW with both IF NOT EXISTS and OR REPLACE is not allowed.",
+            condition="CREATE_VIEW_WITH_IF_NOT_EXISTS_AND_REPLACE",
+            sqlstate="42601",
+            position=view.span,
+            object=view.last,
+            hint="Leave one of them out.",
+        )
+    return CreateView(
+        view=view,
+        query=Query(query.token.text, query.span),
+        columns=columns,
+        or_replace=bool(or_replace),
+        if_not_exists=bool(if_not_exists),
+        comment=values.get("COMMENT"),
+        properties=tuple(pair for pair, _ in values.get("TBLPROPERTIES", ())),
+    )
+
+
+@builds("view_columns")
+def view_columns(*columns: ColumnDef) -> tuple[ColumnDef, ...]:
+    return columns
+
+
+@builds("view_column")
+def view_column(name: Terminal, comment: Terminal | None) -> ColumnDef:
+    return ColumnDef(name.name, None, comment.string if comment else None, name.span)
+
+
+@renders(CreateView)
+def create_view_text(s: CreateView) -> str:
+    columns = [words(quote_name(column.name), option("COMMENT", column.comment)) for column in s.columns or ()]
+    return words(
+        "CREATE OR REPLACE VIEW" if s.or_replace else "CREATE VIEW",
+        "IF NOT EXISTS" if s.if_not_exists else None,
+        name_text(s.view),
+        listed(columns) if columns else None,
+        option("COMMENT", s.comment),
+        properties_text(s.properties),
+        f"AS {s.query.text}",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropView(Statement):
+    view: Name
+    if_exists: bool = False
+
+
+@builds("drop_view")
+def drop_view(if_exists: bool | None, view: Name) -> DropView:
+    return DropView(view=view, if_exists=bool(if_exists))
+
+
+@renders(DropView)
+def drop_view_text(s: DropView) -> str:
+    return dropping("VIEW", s.view, s.if_exists)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowViews(Statement):
+    like: str | None = None
+    database: DatabaseName | None = None
+
+
+@builds("show_views")
+def show_views(database: DatabaseName | None, pattern: Terminal | None) -> ShowViews:
+    return ShowViews(like=pattern.string if pattern else None, database=database)
+
+
+@renders(ShowViews)
+def show_views_text(s: ShowViews) -> str:
+    return words("SHOW VIEWS", in_database_text(s.database), option("LIKE", s.like))

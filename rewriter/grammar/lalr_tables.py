@@ -1,0 +1,157 @@
+"""The LALR tables of the dialect, and the automaton that they describe, one terminal at a time.
+
+``compile_grammar`` makes the tables with lark, and ``stored_grammar`` reads them from a file of the package. Lark's
+interactive parser could run them, too, but takes half as long again, and most of the time for a long filter is spent
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rewriter.grammar.statement_parts import Terminal
+
+END = "$END"
+
+Builder = Callable[..., Any]
+
+
+class Reduction(NamedTuple):
+    """Replaces ``size`` values by one value of ``rule``: the result of ``build`` or, without it, the only value."""
+
+    size: int
+    rule: str
+    build: Callable[[list[Any]], Any] | None
+
+
+class Shape(NamedTuple):
+    """A reduction as plain data.
+
+    ``taken`` are the values that the builder ``name`` gets: the place of each among the ``size`` values, whether it is
+    a list to be taken apart, and the number of ``None`` before it, for absent parts in brackets. ``nones`` are those at
+    the end. A rule without a builder gives the list itself. With ``passes``, a single value is passed on as it is.
+    """
+
+    size: int
+    rule: str
+    name: str
+    passes: bool
+    taken: tuple[tuple[int, bool, int], ...]
+    nones: int
+
+    def reduction(self, builders: Mapping[str, Builder]) -> Reduction:
+        """The reduction, with the builder of its rule."""
+        every = tuple((place, False, 0) for place in range(self.size))
+        taken, nones, passes = self.taken, self.nones, self.passes
+        build = builders.get(self.name)
+        if taken == every and not nones and passes and self.size == 1:
+            return Reduction(self.size, self.rule, None)
+
+        def built(values: list[Any]) -> Any:
+            parts: list[Any] = []
+            for place, is_list, absent in taken:
+                if absent:
+                    parts += [None] * absent
+                if is_list:
+                    parts += values[place]
+                else:
+                    parts.append(values[place])
+            if nones:
+                parts += [None] * nones
+            if passes and len(parts) == 1:
+                return parts[0]
+            return parts if build is None else build(*parts)
+
+        return Reduction(self.size, self.rule, built)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The transitions by state: the effect of a terminal (the next state, or a reduction before it), and the next state
+    after a rule.
+
+    ``starts`` and ``ends`` are the states in which a parse of each start rule begins and ends.
+    """
+
+    actions: Sequence[Mapping[str, int | Reduction]]
+    gotos: Sequence[Mapping[str, int]]
+    starts: Mapping[str, int]
+    ends: Mapping[str, int]
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any], builders: Mapping[str, Builder]) -> Tables:
+        """The tables that ``compile_grammar.compiled`` returned. A negative action ``-n`` is the n-th shape."""
+        shapes = (
+            Shape(size, rule, name, passes, tuple((place, is_list, absent) for place, is_list, absent in taken), nones)
+            for size, rule, name, passes, taken, nones in stored["shapes"]
+        )
+        reductions = [shape.reduction(builders) for shape in shapes]
+        actions = [
+            {name: action if action >= 0 else reductions[-action - 1] for name, action in row.items()}
+            for row in stored["actions"]
+        ]
+        return cls(actions, stored["gotos"], stored["starts"], stored["ends"])
+
+
+class Parse:
+    """A parse in progress. A terminal that does not fit makes it unusable."""
+
+    def __init__(self, tables: Tables, start: str) -> None:
+        self._tables = tables
+        self._states = [tables.starts[start]]
+        self._end = tables.ends[start]
+        self._values: list[Any] = []
+        #: What was read, once ``END`` was fed.
+        self.result: Any = None
+
+    @property
+    def choices(self) -> Mapping[str, int | Reduction]:
+        """The terminals that may fit next; ``accepted`` returns those that certainly do."""
+        return self._tables.actions[self._states[-1]]
+
+    def feed(self, terminal: Terminal) -> bool:
+        """Consumes the next terminal and returns whether it fits. Amortized constant time. Raises the errors of
+        builders.
+        """
+        actions, gotos, states, values = self._tables.actions, self._tables.gotos, self._states, self._values
+        name = terminal.type
+        while (action := actions[states[-1]].get(name)) is not None:
+            if isinstance(action, int):
+                states.append(action)
+                values.append(terminal)
+                return True
+            size, rule, build = action
+            if build is None:
+                states[-1] = gotos[states[-2]][rule]
+            else:
+                taken = values[len(values) - size :]
+                del values[len(values) - size :], states[len(states) - size :]
+                values.append(build(taken))
+                states.append(gotos[states[-1]][rule])
+            if name == END and states[-1] == self._end:
+                self.result = values[-1]
+                return True
+        return False
+
+
+def accepted(tables: Tables, start: str, fed: Sequence[str]) -> set[str]:
+    """Returns the terminals that fit after those of these names, which fit. Builds no values."""
+    states = [tables.starts[start]]
+    for name in fed:
+        _advance(tables, states, name, tables.ends[start])
+    return {name for name in tables.actions[states[-1]] if _advance(tables, [*states], name, tables.ends[start])}
+
+
+def _advance(tables: Tables, states: list[int], name: str, end: int) -> bool:
+    """Consumes a terminal and returns whether it fits."""
+    while (action := tables.actions[states[-1]].get(name)) is not None:
+        if isinstance(action, int):
+            states.append(action)
+            return True
+        del states[len(states) - action.size :]
+        states.append(tables.gotos[states[-1]][action.rule])
+        if name == END and states[-1] == end:
+            return True
+    return False

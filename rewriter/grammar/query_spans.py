@@ -1,0 +1,94 @@
+"""Finds where a query begins, and refuses text that only looks like one. Queries are kept in the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rewriter.errors import NotSupportedError, ParseError, Span
+from rewriter.grammar.lexer import Token, shifted
+from rewriter.grammar.terms import Query
+
+#: The words that begin a query; parentheses may stand before them.
+QUERY_STARTS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+
+_CHANGES = ("UPDATE", "DELETE", "MERGE")
+
+
+def starts_query(tokens: Sequence[Token], index: int) -> bool:
+    """Tests whether a query begins at the token: a word that begins one, or parentheses around it."""
+    while index < len(tokens) and tokens[index].is_operator("("):
+        index += 1
+    return index < len(tokens) and tokens[index].is_word(*QUERY_STARTS)
+
+
+def read_query(text: str, tokens: Sequence[Token]) -> Query:
+    """Returns the query that the tokens of ``text`` spell, verbatim.
+
+    Only the outline is parsed. Raises ``NotSupportedError`` for an INSERT inside, ``ParseError`` where no query begins.
+    """
+    start = next((token for token in tokens if not token.is_operator("(")), None)
+    if start is None or not start.is_word(*QUERY_STARTS):
+        near = f"'{start.text}'" if start else "end of input"
+        position = start.span if start else Span(tokens[-1].end, tokens[-1].end) if tokens else None
+        raise ParseError(
+            f"Syntax error at or near {near}.", position=position, hint=f"Expected {', '.join(QUERY_STARTS)}."
+        )
+    if start.is_word("WITH"):
+        _check_main(tokens)
+    _check_inserts(tokens)
+    _check_conflicts(tokens)
+    span = Span(tokens[0].start, tokens[-1].end)
+    return Query(text[span.start : span.end], span, shifted(tokens, -span.start))
+
+
+def after_with(tokens: Sequence[Token]) -> int:
+    """The index of the token behind the common table expressions of WITH, the first token; their number without one."""
+    depth = 0
+    for index, token in enumerate(tokens, start=1):
+        depth += token.is_operator("(") - token.is_operator(")")
+        after = tokens[index] if index < len(tokens) else None
+        if depth == 0 and token.is_operator(")") and not (after and (after.is_operator(",") or after.is_word("AS"))):
+            return index
+    return len(tokens)
+
+
+def _check_main(tokens: Sequence[Token]) -> None:
+    """Refuses text after the common table expressions of WITH that is not a query."""
+    main = after_with(tokens)
+    if main < len(tokens) and tokens[main].is_word(*_CHANGES):
+        raise NotSupportedError(
+            f"{tokens[main].upper} is not supported: rows cannot be changed in place.",
+            position=tokens[main].span,
+            hint="Rewrite the partition: INSERT OVERWRITE t PARTITION (…) SELECT …",
+        )
+
+
+def _check_inserts(tokens: Sequence[Token]) -> None:
+    """Refuses an INSERT inside of what must be a query, as in ``INSERT INTO t FROM s INSERT INTO u SELECT a``."""
+    depth = 0
+    for token, after in pairwise(tokens):
+        depth += token.is_operator("(") - token.is_operator(")")
+        if depth == 0 and token.is_word("INSERT") and after.is_word("INTO", "OVERWRITE"):
+            raise NotSupportedError(
+                "An INSERT inside a query is not supported.",
+                position=token.span,
+                hint="For several tables, write the source first: FROM s INSERT INTO t SELECT … INSERT INTO u …",
+            )
+
+
+def _check_conflicts(tokens: Sequence[Token]) -> None:
+    """Refuses ``ON CONFLICT …`` and ``ON DUPLICATE KEY …`` behind what an INSERT inserts."""
+    depth = 0
+    for token, word, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        depth += token.is_operator("(") - token.is_operator(")")
+        if depth or not token.is_word("ON"):
+            continue
+        conflict = word.is_word("CONFLICT") and (after.is_word("DO", "ON") or after.is_operator("("))
+        if conflict or (word.is_word("DUPLICATE") and after.is_word("KEY")):
+            raise NotSupportedError(
+                f"ON {word.upper} is not supported: no column is a key, and rows cannot be changed in place.",
+                position=Span(token.start, word.end),
+                hint="Rewrite the partition: INSERT OVERWRITE t PARTITION (…) SELECT … the old rows to "
+                "keep UNION ALL the new rows.",
+            )

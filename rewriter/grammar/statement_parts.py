@@ -1,0 +1,111 @@
+"""The parts that statements are built from, and the checks that no grammar can express."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from rewriter.errors import AnalysisError, ParseError, Span
+from rewriter.grammar.lexer import Token, identifier_value, string_value
+from rewriter.grammar.terms import PartitionItem
+from rewriter.timeline.periods import UpdatePeriod
+
+
+class Terminal(NamedTuple):
+    """A token with the role that the grammar gave it; ``type`` is a terminal of the grammar."""
+
+    type: str
+    token: Token
+
+    @property
+    def span(self) -> Span:
+        return self.token.span
+
+    @property
+    def word(self) -> str:
+        return self.token.upper
+
+    @property
+    def name(self) -> str:
+        """The name that a NAME denotes. Raises ``ParseError`` for the empty one, `` `` ``."""
+        value = identifier_value(self.token)
+        if not value:
+            raise ParseError("A name is empty.", position=self.span, hint="Write a name between the backquotes.")
+        return value
+
+    @property
+    def string(self) -> str:
+        return string_value(self.token)
+
+
+class Clause(NamedTuple):
+    """A clause whose position is free: its kind, its value, and its span."""
+
+    kind: str
+    value: Any
+    span: Span
+
+
+def whole_number(terminal: Terminal) -> int | None:
+    """Returns the number that a NUMBER denotes; ``None`` where it is not whole, or has more than 18 digits."""
+    text = terminal.token.text
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def from_to(first: Span, last: Span) -> Span:
+    """Returns the span from the start of one to the end of the other."""
+    return Span(first.start, last.end)
+
+
+def once(clauses: Iterable[Clause]) -> dict[str, Any]:
+    """Returns the clauses' values by kind; a second clause of a kind is an error."""
+    values: dict[str, Any] = {}
+    for clause in clauses:
+        if clause.kind in values:
+            raise ParseError(
+                f"Found duplicate clauses: {clause.kind}.",
+                condition="DUPLICATE_CLAUSES",
+                sqlstate="42614",
+                position=clause.span,
+                hint="A clause can occur only once; remove one of them.",
+            )
+        values[clause.kind] = clause.value
+    return values
+
+
+def refuse_duplicates(keys: Sequence[tuple[str, Span]], fold: Callable[[str], str]) -> None:
+    """Raises ``ParseError`` DUPLICATE_KEY at the second of two keys that ``fold`` makes equal."""
+    seen: set[str] = set()
+    for key, span in keys:
+        if fold(key) in seen:
+            raise ParseError(
+                f"Found duplicate keys `{key}`.",
+                condition="DUPLICATE_KEY",
+                sqlstate="23505",
+                position=span,
+                object=key,
+                hint="Name each only once.",
+            )
+        seen.add(fold(key))
+
+
+def require_values(spec: Iterable[PartitionItem]) -> None:
+    """Raises ``ParseError`` at a partition column without a value."""
+    for item in spec:
+        if item.value is None:
+            raise ParseError(
+                f"Invalid SQL syntax: Partition key `{item.column}` must set value.",
+                condition="INVALID_SQL_SYNTAX.EMPTY_PARTITION_VALUE",
+                sqlstate="42000",
+                position=item.span,
+                object=item.column,
+                hint=f"Write {item.column} = '…'.",
+            )
+
+
+def period_name(name: Terminal) -> str:
+    """The update period's name in upper case; ``AnalysisError`` UNKNOWN_UPDATE_PERIOD where there is none."""
+    try:
+        return UpdatePeriod.named(name.name).name
+    except AnalysisError as error:
+        raise error.at(name.span) from None

@@ -1,0 +1,50 @@
+"""The compiled grammar: from a file of the package, because compiling takes longer than most statements.
+
+``python -m rewriter.grammar.stored_grammar`` writes the file anew after a change of a rule. Until then, the first
+statement of each process compiles the grammar.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rewriter.grammar.dialect_rules import dialect_rules
+
+STORED = Path(__file__).with_name("dialect_tables.json")
+
+
+def stored_grammar(rules: str) -> Mapping[str, Any]:
+    """Returns what ``compile_grammar.compiled`` returns of the rules: from the file, if it is of these rules."""
+    try:
+        stored: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        stored = {}
+    if stored.get("fingerprint") == _fingerprint(rules):
+        return stored
+    return _compiled(rules)
+
+
+def text() -> str:
+    """Returns the text of the file for the dialect's rules, the same in each process."""
+    rules = dialect_rules()
+    return json.dumps({"fingerprint": _fingerprint(rules), **_compiled(rules)}, separators=(",", ":")) + "\n"
+
+
+def _fingerprint(rules: str) -> str:
+    """Returns what tells a grammar from any other one."""
+    return hashlib.sha256(rules.encode()).hexdigest()
+
+
+def _compiled(rules: str) -> dict[str, Any]:
+    # Lark is loaded here: the file spares its import, too.
+    from rewriter.grammar.compile_grammar import compiled
+
+    return compiled(rules)
+
+
+if __name__ == "__main__":
+    STORED.write_text(text(), encoding="utf-8")

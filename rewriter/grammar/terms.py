@@ -1,0 +1,96 @@
+"""The terms in statements and filters: names, literals, partition items, columns, queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rewriter.errors import Span
+from rewriter.grammar.lexer import Token
+
+
+@dataclass(frozen=True)
+class Name:
+    """A possibly qualified name: ``parts`` without quotes, as typed."""
+
+    parts: tuple[str, ...]
+    span: Span = field(default=Span(0, 0), compare=False)
+
+    @property
+    def last(self) -> str:
+        return self.parts[-1]
+
+
+@dataclass(frozen=True)
+class ColumnName:
+    """A column, or with several ``parts`` a field within it; without quotes, as typed. It belongs to no database."""
+
+    parts: tuple[str, ...]
+    span: Span = field(default=Span(0, 0), compare=False)
+
+    @property
+    def last(self) -> str:
+        return self.parts[-1]
+
+
+@dataclass(frozen=True)
+class DatabaseName:
+    """The name of a database, without quotes, as typed. It belongs to no other database."""
+
+    text: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class NewName:
+    """The new name of an object; without a database the object stays in its own."""
+
+    parts: tuple[str, ...]
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A literal of the dialect.
+
+    ``kind`` is ``null``, ``string``, ``number``, ``boolean``, ``date`` or ``timestamp``; ``text`` is the value
+    without quotes or escapes (``''`` for null; numbers as typed, sign and suffix included: ``-2L``, ``1.5BD``).
+    """
+
+    kind: str
+    text: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class PartitionItem:
+    """``column`` alone (dynamic), or ``column = literal`` (static)."""
+
+    column: str
+    value: Literal | None
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class ColumnDef:
+    """A column of CREATE TABLE, or of CREATE VIEW, where it has no type.
+
+    ``type`` is Spark's spelling in lower case, without blanks (a struct's fields keep their case); ``None`` refers to
+    a declared column.
+    """
+
+    name: str
+    type: str | None
+    comment: str | None = None
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query in the user's own words: ``text[span]``. The planner reads it with sqlglot.
+
+    ``tokens`` are those of its text, if they are known: they have their places in it, not in the statement.
+    """
+
+    text: str
+    span: Span = field(default=Span(0, 0), compare=False)
+    tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)

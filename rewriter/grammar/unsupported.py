@@ -1,0 +1,181 @@
+"""Statements and clauses that are understood and refused, each with an alternative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rewriter.errors import NotSupportedError, Span
+from rewriter.grammar.lexer import Token
+
+_OVERWRITE = "Rewrite the partition: INSERT OVERWRITE t PARTITION (…) SELECT …"
+_COMPACT = "ALTER TABLE t [PARTITION (…)] COMPACT merges the files of each partition."
+_PARTITIONED = (
+    "A partition has a single value: PARTITIONED BY (dt string), or PARTITIONED BY (dt) for a declared column."
+)
+_BUCKETS = (
+    "Omit the clause: it does not change results. Put the columns that queries filter on most into PARTITIONED BY (…)."
+)
+_FORMAT = "Name the format: USING parquet. A CSV file has a header, commas, and quotes where needed: USING csv"
+_COLUMN = (
+    "Columns can only be added at the end or commented: ALTER TABLE t ADD COLUMNS (c type), ALTER TABLE t "
+    "ALTER COLUMN c COMMENT '…'. For other changes: CREATE TABLE new AS SELECT … FROM t."
+)
+_INDEX = (
+    "Indexes are not needed: partitions are found by their values. Partition the table by the columns "
+    "that queries filter on."
+)
+_ONE_CATALOG = "The only catalog is spark_catalog. For another warehouse, open a session on its directory."
+_DATABASE = "Use CREATE DATABASE or DROP DATABASE."
+_ALTER = (
+    "Use ALTER TABLE t ADD PARTITION (…), DROP PARTITION (…), SET TBLPROPERTIES (…), UNSET TBLPROPERTIES "
+    "(…) or SET TIMELINE …. For other changes, create a new table."
+)
+_PARTITION_PROPERTIES = (
+    "Hive and Spark have no properties of a partition. Use ALTER TABLE t SET TBLPROPERTIES (…), or ALTER TABLE t "
+    "PARTITION (…) SET SERDEPROPERTIES (…)"
+)
+_SHOW = (
+    "Use SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW COLUMNS IN t, SHOW TBLPROPERTIES t, "
+    "SHOW TABLE EXTENDED LIKE 't', SHOW TIMELINES OF f, SHOW COVERAGE OF f or SHOW LATEST OF f."
+)
+_DESCRIBE = "Use DESCRIBE [EXTENDED] t [PARTITION (…)] [column], DESCRIBE QUERY …, DESCRIBE CUBE c or DESCRIBE FACT f."
+_TRANSACTION = "Use START TRANSACTION, COMMIT or ROLLBACK: all reads of a transaction see one snapshot."
+_LOCK = (
+    "Locks are not needed: a statement sees one snapshot, and if two statements write the same partition, "
+    "the second fails."
+)
+_CLUSTER = "The engine is chosen when the session is opened."
+_AUTOMATIC = "Tables need not be analyzed or cached: every INSERT collects statistics."
+_FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`"
+_VIEW = "CREATE OR REPLACE VIEW v AS SELECT … replaces it."
+_DROP_CREATE = "DROP it, then CREATE it."
+_ACCESS = "Access is controlled by the permissions of the warehouse directory."
+_OUTPUT = "Read the result with SELECT and write it from the client."
+_ENGINE = "Configure the engine when you start it."
+_LEAVE_OUT = "Omit the clause."
+
+
+class _Refusal(NamedTuple):
+    """A statement that begins with ``head`` and, unless ``at`` is empty, stops fitting at one of these words."""
+
+    head: tuple[str, ...]
+    at: tuple[str, ...]
+    hint: str
+    yet: bool
+
+
+def _refuse(head: str, hint: str, at: str = "", yet: bool = True) -> _Refusal:
+    return _Refusal(tuple(head.split()), tuple(at.split()), hint, yet)
+
+
+def _tables(head: str) -> tuple[_Refusal, ...]:
+    constraints = "NOT DEFAULT GENERATED PRIMARY FOREIGN CONSTRAINT UNIQUE CHECK COLLATE"
+    return (
+        _refuse(head, _PARTITIONED, "PARTITION", yet=False),
+        _refuse(head, _BUCKETS, "CLUSTERED CLUSTER SORTED SKEWED DISTRIBUTED", yet=False),
+        _refuse(head, _FORMAT, "DELIMITED WITH INPUTFORMAT OUTPUTFORMAT BY"),
+        _refuse(head, _CLUSTER, "ON"),
+        _refuse(head, _LEAVE_OUT, f"{constraints} OPTIONS"),
+    )
+
+
+# The first that fits decides.
+_REFUSALS = (
+    *_tables("CREATE TABLE"),
+    *_tables("CREATE EXTERNAL TABLE"),
+    *_tables("CREATE TEMPORARY TABLE"),
+    *_tables("CREATE OR REPLACE TABLE"),
+    *(
+        _refuse(head, "Create it without TEMPORARY, and DROP it when it is no longer needed.", "VIEW FUNCTION VARIABLE")
+        for head in ("CREATE TEMPORARY", "CREATE TEMP", "CREATE OR REPLACE TEMPORARY", "CREATE OR REPLACE TEMP")
+    ),
+    _refuse("CREATE", "Create it without TEMPORARY, and DROP it when it is no longer needed.", "TEMPORARY TEMP"),
+    _refuse("CREATE", _INDEX, "INDEX BITMAP UNIQUE BLOOMFILTER", yet=False),
+    _refuse("DROP", _INDEX, "INDEX", yet=False),
+    _refuse("CREATE", "CREATE VIEW v AS SELECT … stores a query under a name.", "GLOBAL MATERIALIZED"),
+    _refuse("CREATE", _ONE_CATALOG, "CATALOG"),
+    _refuse("CREATE OR REPLACE", _DROP_CREATE, "CUBE FACT"),
+    _refuse("CREATE", "Use statements about tables, cubes and facts.", "FUNCTION INDEX ROLE USER VARIABLE STREAMING"),
+    _refuse("CREATE CUBE", _LEAVE_OUT, "COMMENT"),
+    _refuse("DROP", "Use DROP TABLE, DROP VIEW, DROP CUBE or DROP FACT.", "FUNCTION INDEX ROLE TEMPORARY VARIABLE"),
+    _refuse("DROP", _ONE_CATALOG, "CATALOG"),
+    _refuse("ALTER TABLE", "Write = <> < <= > >= LIKE IN or BETWEEN, with a comma for AND.", "RLIKE ILIKE REGEXP"),
+    _refuse("ALTER TABLE", _PARTITION_PROPERTIES, "TBLPROPERTIES", yet=False),
+    _refuse("ALTER TABLE", _COLUMN, "CHANGE REPLACE ALTER COLUMN COLUMNS FIRST AFTER TYPE NOT DEFAULT", yet=False),
+    _refuse(
+        "ALTER TABLE",
+        _ALTER,
+        "RENAME SET UNSET EXCHANGE TOUCH ARCHIVE UNARCHIVE PARTITIONS "
+        "CLUSTER CONCATENATE CONSTRAINT ENABLE DISABLE "
+        "LOCATION FILEFORMAT SERDE SERDEPROPERTIES PRIMARY",
+    ),
+    _refuse(
+        "ALTER FACT",
+        "DROP FACT f, then CREATE FACT f with all its storages; the tables keep their data.",
+        "RENAME",
+    ),
+    _refuse("ALTER CUBE", "DROP CUBE c, then CREATE CUBE c with all its columns."),
+    _refuse("ALTER VIEW", _VIEW),
+    _refuse("ALTER", _DATABASE, "DATABASE SCHEMA NAMESPACE"),
+    _refuse("INSERT OVERWRITE DIRECTORY", _OUTPUT),
+    _refuse("INSERT OVERWRITE LOCAL DIRECTORY", _OUTPUT),
+    _refuse(
+        "INSERT", f"{_OVERWRITE}; ALTER TABLE t DROP PARTITION (…) removes partitions without new rows.", "REPLACE"
+    ),
+    _refuse("INSERT", "Write INSERT INTO t VALUES (…)", "DEFAULT"),
+    _refuse("SHOW PARTITIONS", "Write = <> < <= > >= LIKE IN BETWEEN or IS NULL.", "RLIKE ILIKE REGEXP"),
+    _refuse(
+        "SHOW",
+        _SHOW,
+        "FUNCTIONS USER ALL SYSTEM CATALOGS CLUSTERS STREAMS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
+    ),
+    _refuse("DESC", _DESCRIBE, "FUNCTION"),
+    _refuse("DESCRIBE", _DESCRIBE, "FUNCTION"),
+    _refuse("UPDATE", _OVERWRITE, yet=False),
+    _refuse("DELETE", f"ALTER TABLE t DROP PARTITION (…) drops partitions. {_OVERWRITE}", yet=False),
+    _refuse("MERGE", _OVERWRITE, yet=False),
+    _refuse("USE CLUSTER", _CLUSTER),
+    _refuse("USE CATALOG", _ONE_CATALOG),
+    _refuse("START TRANSACTION", _TRANSACTION, "READ ISOLATION WITH"),
+    _refuse("BEGIN", _TRANSACTION, "READ ISOLATION ATOMIC"),
+    _refuse("COMMIT", _TRANSACTION, "AND"),
+    _refuse("ROLLBACK", _TRANSACTION, "AND TO"),
+    *(_refuse(word, _LOCK, yet=False) for word in ("LOCK", "UNLOCK")),
+    *(_refuse(word, _AUTOMATIC) for word in ("CACHE", "UNCACHE", "CLEAR")),
+    _refuse("REFRESH", _AUTOMATIC, "FUNCTION"),
+    _refuse("REPLICATE", _CLUSTER),
+    _refuse("OPTIMIZE", _COMPACT),
+    _refuse("IMPORT", _FILES),
+    _refuse("EXPORT", _OUTPUT),
+    _refuse("COMMENT", "Use COMMENT ON TABLE t IS '…' or COMMENT ON COLUMN t.c IS '…'."),
+    _refuse("REPLACE", _DROP_CREATE),
+    _refuse("GRANT", _ACCESS),
+    _refuse("REVOKE", _ACCESS),
+    _refuse("STOP", "There are no streams to stop."),
+    _refuse("MAP", "Write SELECT …"),
+    _refuse("REDUCE", "Write SELECT …"),
+    _refuse("CALL", "Write its work as statements."),
+    _refuse("DECLARE", "Use a parameter of the query, :name."),
+    _refuse("EXECUTE", "Execute the statement itself."),
+    _refuse("ADD", _ENGINE),
+    _refuse("LIST", _ENGINE),
+)
+
+
+def refusal(tokens: Sequence[Token], index: int) -> NotSupportedError | None:
+    """Returns the refusal of the statement whose token at ``index`` does not fit, if it is a known one."""
+    at = tokens[index].upper if index < len(tokens) else None
+    for head, words, hint, yet in _REFUSALS:
+        if len(tokens) < len(head) or not all(token.is_word(word) for token, word in zip(tokens, head, strict=False)):
+            continue
+        if words and at not in words:
+            continue
+        between = "" if index == len(head) else "… "
+        title = " ".join(head) + (f" {between}{at}" if words else "")
+        return NotSupportedError(
+            f"{title} is not supported{' yet' if yet else ''}.",
+            position=tokens[index].span if words else Span(tokens[0].start, tokens[len(head) - 1].end),
+            hint=hint,
+        )
+    return None

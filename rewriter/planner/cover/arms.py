@@ -1,0 +1,60 @@
+"""The arms of a cover: a storage table, a period, and the partitions of it that are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rewriter.catalog.facts.time_key_ranges import null_time, time_ranges
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import StorageTable, Table
+from rewriter.planner.model.plan import Selection
+from rewriter.timeline.calendars import Calendar
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timeline import OrdinalRange
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The partitions of one period in one storage table. With ``null_time`` and no ranges: those whose time is NULL.
+
+    ``others`` select among them by other time dimensions. ``extents`` map the needed dimensions, in lower case, to the
+    periods that the rows may have; they are set only where a plan needs them, as in a zone.
+    """
+
+    table: Table
+    storage_table: StorageTable
+    layout: TimeLayout
+    ranges: tuple[OrdinalRange, ...]
+    null_time: bool = False
+    others: tuple[Selection, ...] = ()
+    extents: Mapping[str, tuple[OrdinalRange, ...]] = field(default_factory=dict)
+
+    def ordinals(self, time: str) -> tuple[OrdinalRange, ...]:
+        """The periods of a time dimension that the arm's rows may have. The dimension is the leading one or one with an
+        extent.
+        """
+        return self.ranges if time.lower() == self.storage_table.time.lower() else self.extents[time.lower()]
+
+    def within(self, time: str, calendar: Calendar) -> RangeSet:
+        """The time of these periods."""
+        period = calendar.of(self.layout.period)
+        return RangeSet(
+            TimeRange(period.start(ordinals.start), period.start(ordinals.end)) for ordinals in self.ordinals(time)
+        )
+
+
+def key_ranges(arm: Arm) -> tuple[KeyRange, ...]:
+    """The ranges of partition keys that contain the arm's partitions. Other partitions may lie there, too."""
+    if arm.null_time:
+        return (null_time(arm.table, arm.layout),)
+    return time_ranges(arm.table, arm.layout, arm.ranges)
+
+
+def within(arms: Sequence[Arm], times: Iterable[str], calendar: Calendar) -> dict[str, RangeSet]:
+    """By time dimension, in lower case: ranges that contain every value of it in the arms' rows."""
+    return {
+        time.lower(): RangeSet(time_range for arm in arms for time_range in arm.within(time, calendar))
+        for time in times
+    }

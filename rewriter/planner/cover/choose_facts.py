@@ -1,0 +1,397 @@
+"""Chooses the facts and periods that serve a block, from its time range and its rules, and computes their cover.
+
+Facts are judged in groups: all facts are one group if the block is additive; otherwise each fact is a group. The base
+period is the finest base period of the facts that carry the columns. All facts of a cube describe the same events, so
+a fact that begins coarser is a rollup and never makes a result less exact. The best group is the one that lacks the
+least time, then costs the fewest partitions, then has the lowest weight, then is first by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rewriter.catalog.model.objects import Fact, StorageTable, Table
+from rewriter.errors import NotSupportedError
+from rewriter.planner.cover.arms import Arm, key_ranges
+from rewriter.planner.cover.costs import Costs, costs
+from rewriter.planner.cover.cover import Candidate, Cover, cover
+from rewriter.planner.cover.open_ends import Closed, closed, extent, is_open, promised, widened
+from rewriter.planner.cover.prune_causes import fitting, instants, left_to_finer, nearest_misses, times
+from rewriter.planner.cover.remedies import remedies
+from rewriter.planner.cover.secondary_times import OtherUse, cut_by, undeclared
+from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines
+from rewriter.planner.cover.unused_rollups import DoubtReader
+from rewriter.planner.cover.validity import cut, is_bounded, window
+from rewriter.planner.model.plan import Cause, OpenEnd, PruneCause, Settings
+from rewriter.planner.scope.blocks import CatalogReader
+from rewriter.timeline.calendars import Calendar, Period
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.timeline import PartitionTimeline
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The requirements of a block on a cube.
+
+    ``wanted`` are the instants that its predicates let through. ``exact`` are the ranges that ``time_range_in`` named,
+    which must be whole base periods. ``units`` are the calendar units in which time is used; ``raw`` says that it is
+    used as it is. ``columns`` are needed; ``rounded`` are the tables that round sums of them. All but ``wanted`` and
+    ``bounded`` refer to all time dimensions; ``others`` are the requirements on those beside the leading one.
+    ``from_now`` says that a bound of ``wanted`` is computed from the present.
+    """
+
+    wanted: RangeSet
+    exact: tuple[TimeRange, ...]
+    columns: tuple[str, ...]
+    units: frozenset[UpdatePeriod]
+    additive: bool
+    raw: bool
+    bounded: bool
+    others: tuple[OtherUse, ...] = ()
+    rounded: frozenset[str] = frozenset()
+    from_now: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen group: its cover, the range that it should cover, and why others were excluded.
+
+    Partitions were searched in ``target``. ``beyond`` lies behind open ends and is missing, too. ``newest`` is the end
+    of all existing partitions of all candidates, if an end was open. ``remedies`` say how existing rollups can be made
+    to serve where time is missing.
+    """
+
+    base: Period
+    target: RangeSet
+    cover: Cover
+    outdated: RangeSet
+    facts: tuple[Fact, ...]
+    periods: tuple[Period, ...]
+    causes: tuple[Cause, ...]
+    cost: str
+    others: tuple[OtherUse, ...] = ()
+    beyond: RangeSet = RangeSet.EMPTY
+    begin: OpenEnd | None = None
+    end: OpenEnd | None = None
+    newest: int | None = None
+    remedies: tuple[str, ...] = ()
+
+
+def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, settings: Settings) -> Choice | None:
+    """The best group's cover; ``None`` if no fact carries the needed columns, or if ``time_range_in`` cuts periods."""
+    carrying = [fact for fact in facts if not missing_columns(fact, demand)]
+    lacking = tuple(_lacks_columns(fact, demand) for fact in facts if fact not in carrying)
+    if not carrying:
+        return None
+    base = min(fact.base_period for fact in carrying)
+    if any(not (base.is_aligned(r.start) and base.is_aligned(r.end)) for r in demand.exact if _closed_range(r)):
+        return None
+    secondary_uses = tuple(replace(o, asked=None if o.asked is None else snapped(o.asked, base)) for o in demand.others)
+    demand = replace(demand, others=secondary_uses)
+    groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
+    coarser = [fact for fact in carrying if not any(fact in group for group in groups)]
+    sources = [
+        Source(fact, storage, table, period)
+        for fact in carrying
+        for storage in fact.storages
+        for table in storage.tables
+        for period in sorted(table.layouts)
+    ]
+    now = settings.now
+    valid = {source: window(source.storage, source.storage_table, now, source.fact.calendar) for source in sources}
+    lines = {
+        source: SourceTimelines(*(cut(line, source.period, valid[source]) for line in _timelines(reader, source)))
+        for source in sources
+    }
+    closing, newest = _closed(snapped(demand.wanted, base), carrying, lines, valid, reader, now, demand)
+    target = closing.within
+    check_certain(target, carrying)
+    priced = costs(
+        (
+            (source.storage_table.table, source.period)
+            for source, timelines in lines.items()
+            if not timelines.fresh.is_empty and _excluded(source, base, demand, settings) is None
+        ),
+        reader,
+        by_bytes=settings.cost_in_bytes,
+    )
+    doubts = DoubtReader(reader, lines, base)
+    choices = [_judge(group, base, target, demand, lines, valid, priced, settings, doubts) for group in groups]
+    # Rows without a time belong to the result, too: a fact that does not have them is incomplete.
+    timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
+    best, best_sources = min(choices, key=lambda pair: (_lacks_timeless(pair[0], timeless), *_badness(pair[0])))
+    left = tuple(
+        Cause(PruneCause.OTHER_FACT, str(source), "another fact has fewer missing partitions or a lower cost")
+        for choice, sources in choices
+        if choice is not best
+        for source in sources
+        if source not in best_sources
+    )
+    left += tuple(
+        Cause(
+            PruneCause.PERIOD_TOO_COARSE,
+            fact.name,
+            f"begins with {fact.base_period.name}, another fact with {base.name}",
+        )
+        for fact in coarser
+    )
+    left += tuple(
+        Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {source.fact.calendar.shown(closing.beyond)}")
+        for source in (best_sources if closing.beyond else ())
+    )
+    causes = tuple(sorted((*lacking, *best.causes, *left), key=lambda cause: (cause.kind, cause.candidate)))
+    return replace(
+        best,
+        causes=causes,
+        others=demand.others,
+        beyond=closing.beyond,
+        begin=closing.begin,
+        end=closing.end,
+        newest=newest,
+    )
+
+
+def missing_columns(fact: Fact, demand: Demand) -> list[str]:
+    """The needed columns that a fact does not carry."""
+    if fact.columns is None:
+        return [use.time for use in demand.others if use.time not in fact.times]
+    carried = {name.lower() for name in (*fact.columns, *fact.times)}
+    return [name for name in demand.columns if name.lower() not in carried]
+
+
+def snapped(wanted: RangeSet, base: Period) -> RangeSet:
+    """The base periods that start inside ``wanted``, as ranges: a row's time is the start of its base period."""
+    snapped_ranges = []
+    for time_range in wanted:
+        start = time_range.start if time_range.start <= MIN_INSTANT else base.ceil(time_range.start)
+        end = time_range.end if time_range.end >= MAX_INSTANT else base.ceil(time_range.end)
+        if start < end:
+            snapped_ranges.append(TimeRange(start, end))
+    return RangeSet.of(*snapped_ranges)
+
+
+def _lacks_columns(fact: Fact, demand: Demand) -> Cause:
+    return Cause(PruneCause.COLUMN_MISSING, fact.name, f"lacks {', '.join(missing_columns(fact, demand))}")
+
+
+def _groups(facts: Sequence[Fact], base: Period, *, additive: bool) -> list[list[Fact]]:
+    """All facts together if partitions of several may be mixed. Otherwise each fact alone, and only facts whose base
+    period is the finest: coarser facts are rollups of the same events.
+    """
+    if additive:
+        return [list(facts)]
+    return [[fact] for fact in facts if fact.base_period is base]
+
+
+def _judge(
+    facts: list[Fact],
+    base: Period,
+    target: RangeSet,
+    demand: Demand,
+    lines: Timelines,
+    valid: Mapping[Source, RangeSet],
+    priced: Costs,
+    settings: Settings,
+    doubts: DoubtReader,
+) -> tuple[Choice, tuple[Source, ...]]:
+    """One group's choice, and its candidates; ``lines`` are the timelines of all of them, ``valid`` their windows."""
+    causes: list[Cause] = []
+    sources: list[Source] = []
+    for source in lines:
+        if source.fact not in facts:
+            continue
+        cause = _excluded(source, base, demand, settings)
+        if cause is None:
+            sources.append(source)
+        else:
+            causes.append(cause)
+    straddling = [source for source in sources if any(_straddles(source, other, base) for other in sources)]
+    sources = [source for source in sources if source not in straddling]
+    causes += [_straddling(source) for source in straddling]
+    best = cover(target, [_candidate(source, lines[source].fresh, priced) for source in sources])
+    outdated = RangeSet.EMPTY
+    for source in sources:
+        timelines = lines[source]
+        outdated = outdated | instants(source.period, timelines.outdated, fitting(source.period, best.missing, target))
+        causes += nearest_misses(source, timelines, best.missing, target, valid[source], doubts.shown)
+        if settings.explain and source.period is not base:
+            finer = RangeSet.of(
+                *(time_range for part in best.parts if part.period < source.period for time_range in times(part))
+            )
+            causes += left_to_finer(source, timelines, finer & valid[source], doubts.shown)
+    outdated = outdated & best.missing
+    periods = tuple(sorted({source.period for source in sources}, reverse=True))
+    cost = priced.described(best.cost)
+    helping = remedies(sources, lines, best.missing, target)
+    choice = Choice(base, target, best, outdated, tuple(facts), periods, tuple(causes), cost, remedies=helping)
+    return choice, tuple(sources)
+
+
+def _excluded(source: Source, base: Period, demand: Demand, settings: Settings) -> Cause | None:
+    period, unnamed = source.period, undeclared(demand.others, source.storage_table)
+    if unnamed:
+        return Cause(PruneCause.COLUMN_MISSING, str(source), f"is not partitioned by {', '.join(unnamed)}")
+    if period is not base:
+        # The base period always serves: its rows are the reference, however their time is used.
+        if demand.raw:
+            return Cause(
+                PruneCause.PERIOD_TOO_COARSE, str(source), "time is used directly, which needs the base period"
+            )
+        if source.storage_table.table in demand.rounded:
+            return Cause(PruneCause.COLUMN_MISSING, str(source), "holds sums of FLOAT as FLOAT, which rounds them")
+        if not demand.additive:
+            return Cause(PruneCause.NOT_ADDITIVE, str(source), "the block is not additive, which needs the base period")
+        calendar = source.fact.calendar
+        coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(calendar.of(unit))]
+        if coarse:
+            return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
+        inside = next((use for use in demand.others if cut_by(use, period)), None)
+        if inside is not None:
+            requested = calendar.shown(inside.asked or RangeSet.ALL)
+            detail = f"{inside.time} is restricted to {requested}, which cuts {period.name} periods"
+            return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
+        uses_time = bool(demand.units or demand.others)
+        if not base.nests_in(period) and (uses_time or _loses_starts(period, base, demand.wanted)):
+            # A base row counts as of the start of its week, and so does its month; the rollup's rows lie in their own.
+            used = "time is used" if uses_time else f"the range cuts {base.name} periods"
+            detail = f"{used}, and {base.name} does not nest in it"
+            return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
+    if settings.periods is not None and period.kind not in settings.periods:
+        return Cause(PruneCause.EXCLUDED_BY_SETTING, str(source), "SET rewriter.periods excludes this period")
+    return None
+
+
+def _straddles(source: Source, other: Source, base: Period) -> bool:
+    """True if a source's periods do not nest with another's, as UTC hours in the days of Kolkata. The
+    source that is the base serves, or the one in which the base nests.
+    """
+    finer, coarser = sorted((source.period, other.period), key=int)
+    if isinstance(coarser, UpdatePeriod) or not isinstance(finer, UpdatePeriod) or finer.nests_in(coarser):
+        return False
+    return source.period is (coarser if finer is base else finer)
+
+
+def _straddling(source: Source) -> Cause:
+    zone = source.fact.zone
+    return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"UTC hours do not nest in the days of {zone}")
+
+
+def check_certain(target: RangeSet, facts: Sequence[Fact], time: str | None = None) -> None:
+    """Raises ``NotSupportedError`` if part of the time lies before the zone's days consisted of whole hours and minutes
+    (as far as the facts have them) and followed each other. ``time`` is a dimension beside the leading one.
+    """
+    calendar = facts[0].calendar
+    finest = (UpdatePeriod.DAILY, UpdatePeriod.HOURLY, UpdatePeriod.MINUTELY)
+    kinds = {*finest, *(period.kind for fact in facts for table in fact.tables for period in table.layouts)}
+    since = max(
+        (first_certain for kind in kinds if (first_certain := calendar.since(kind)) is not None), default=MIN_INSTANT
+    )
+    if target and target.ranges[0].start < since:
+        first = format_instant(target.ranges[0].start)
+        raise NotSupportedError(
+            f"The calendar of {calendar.zone} before {format_instant(since)}Z is not supported: its "
+            "days do not consist of whole hours there, or a clock went back over midnight; "
+            f"{time or 'the range'} begins at {first}Z.",
+            condition="UNCERTAIN_TIME_ZONE",
+            object=calendar.zone,
+            hint=f"Restrict {time or 'time'} to '{format_instant(since)}Z' or later.",
+        )
+
+
+def _loses_starts(period: Period, base: Period, wanted: RangeSet) -> bool:
+    """True if a candidate period begins in a gap of ``wanted`` inside a longer base period. The predicate would drop
+    its rows.
+    """
+    target = snapped(wanted, base)
+    for gap in target - wanted:
+        start = period.ceil(gap.start)
+        if start < gap.end and not RangeSet.of(TimeRange(start, period.end(period.ordinal(start)))) - target:
+            return True
+    return False
+
+
+def _closed_range(time_range: TimeRange) -> bool:
+    return time_range.start > MIN_INSTANT or time_range.end < MAX_INSTANT
+
+
+def null_time_arm(reader: CatalogReader, fact: Fact) -> Arm | None:
+    """The base partition of a fact whose time is NULL, if it exists. No window contains NULL."""
+    return next(_null_time_arms(reader, fact, bounded=False), None)
+
+
+def timeless_outside(reader: CatalogReader, facts: Sequence[Fact]) -> Iterator[str]:
+    """The tables with a base partition whose time is NULL and which therefore lies outside their storage's window."""
+    for fact in facts:
+        yield from (arm.table.name for arm in _null_time_arms(reader, fact, bounded=True))
+
+
+def _null_time_arms(reader: CatalogReader, fact: Fact, *, bounded: bool) -> Iterator[Arm]:
+    for storage in fact.storages:
+        for storage_table in storage.tables:
+            layout = storage_table.layouts.get(fact.base_period)
+            if layout is not None and is_bounded(storage, storage_table) is bounded:
+                arm = Arm(table_of(reader, storage_table), storage_table, layout, (), null_time=True)
+                if reader.partitions(arm.table, key_ranges(arm)):
+                    yield arm
+
+
+def _lacks_timeless(choice: Choice, timeless: set[str]) -> bool:
+    return bool(timeless) and not any(fact.name in timeless for fact in choice.facts)
+
+
+def _badness(choice: Choice) -> tuple[int, int, int, int, tuple[str, ...]]:
+    missing, cost, partitions, _ = choice.cover.badness
+    weight = min(fact.weight for fact in choice.facts)
+    return missing, cost, partitions, weight, tuple(fact.name.lower() for fact in choice.facts)
+
+
+def _candidate(source: Source, timeline: PartitionTimeline, priced: Costs) -> Candidate:
+    table, period = source.storage_table.table, source.period
+    cost = priced.of(table, period)
+    return Candidate(source.fact.name, source.storage.name, table, period, timeline, source.fact.weight, cost)
+
+
+def _timelines(reader: CatalogReader, source: Source) -> Iterator[PartitionTimeline]:
+    timeline_key = (source.storage_table.table, source.period, source.storage_table.time)
+    for line in (reader.timeline, reader.outdated, reader.unproven, reader.incomplete):
+        yield line(*timeline_key)
+
+
+def _closed(
+    wanted: RangeSet,
+    facts: Sequence[Fact],
+    lines: Timelines,
+    valid: Mapping[Source, RangeSet],
+    reader: CatalogReader,
+    now: int,
+    demand: Demand,
+) -> tuple[Closed, int | None]:
+    """Returns ``wanted`` with open ends closed at the extent of all candidates, not only of the group that will serve,
+    and the end of that extent if an end is open.
+    """
+    if not is_open(wanted):
+        return Closed(wanted), None
+    existing = extent((source.period, line) for source, both in lines.items() for line in both)
+    windows = {source.storage_table.table: (source, window) for source, window in valid.items()}
+    existing = widened(existing, ((s.fact, s.storage_table, window) for s, window in windows.values()), reader)
+    promise = promised(facts, ((source.fact, window) for source, window in valid.items()), now)
+    closing = closed(wanted, existing, promise, ignored_from=now if demand.from_now else None)
+    return closing, None if existing is None else existing.end
+
+
+def storage_table_of(facts: Sequence[Fact], fact: str, table: str) -> StorageTable:
+    """The storage table of that name in that fact."""
+    return next(t for f in facts if f.name == fact for t in f.tables if t.table == table)
+
+
+def table_of(reader: CatalogReader, storage_table: StorageTable) -> Table:
+    """The table behind a storage table."""
+    return reader.table(storage_table.table)
+
+
+def nearest_aligned(time_range: TimeRange, base: Period, calendar: Calendar) -> str:
+    """The aligned range nearest to ``time_range`` (outward), as text for a hint."""
+    return calendar.shown(TimeRange(base.floor(time_range.start), base.ceil(time_range.end)))

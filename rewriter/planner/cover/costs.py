@@ -1,0 +1,52 @@
+"""The cost of a partition in a cover: one, or the mean bytes of its table and period (``semantics.md``, Covering)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rewriter.planner.scope.blocks import CatalogReader
+from rewriter.timeline.calendars import Period
+
+#: The name of a storage table, and one of its periods.
+TablePeriod = tuple[str, Period]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The cost of a partition of each (storage table, period): all in bytes, or all one.
+
+    ``by_bytes`` says that bytes were requested. ``unknown`` names the (table, period) pairs whose bytes are unknown. If
+    there are any, each partition costs one.
+
+    >>> from rewriter.timeline.periods import UpdatePeriod
+    >>> bytes_of = Costs(by_bytes=True, known={("sales_daily", UpdatePeriod.DAILY): 4096})
+    >>> bytes_of.of("sales_daily", UpdatePeriod.DAILY), Costs().of("sales_daily", UpdatePeriod.DAILY)
+    (4096, 1)
+    >>> bytes_of.described(8192)
+    'about 8,192 bytes'
+    """
+
+    by_bytes: bool = False
+    known: Mapping[TablePeriod, int] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+
+    def of(self, table: str, period: Period) -> int:
+        """The cost of one partition, at least 1."""
+        return max(1, self.known.get((table, period), 1))
+
+    def described(self, cost: int) -> str:
+        """A cover's cost in words; '' if partitions are counted, which is the default."""
+        if self.unknown:
+            return f"partitions, because the bytes of {', '.join(self.unknown)} are unknown"
+        return f"about {cost:,} bytes" if self.by_bytes else ""
+
+
+def costs(candidates: Iterable[TablePeriod], reader: CatalogReader, *, by_bytes: bool) -> Costs:
+    """The costs of the candidates' partitions. Candidates without partitions can be omitted."""
+    if not by_bytes:
+        return Costs()
+    sizes = {(table, period): reader.mean_bytes(table, period) for table, period in candidates}
+    unknown = tuple(f"{table} {period.name}" for (table, period), size in sizes.items() if size is None)
+    counted = {pair: size for pair, size in sizes.items() if size is not None}
+    return Costs(by_bytes, {} if unknown else counted, unknown)

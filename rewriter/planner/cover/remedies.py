@@ -1,0 +1,75 @@
+"""Statements that make existing but unused rollup partitions serve, suggested where a query misses their time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rewriter.planner.cover.prune_causes import fitting, instants
+from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+
+def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, target: RangeSet) -> tuple[str, ...]:
+    """One sentence for each fact or table whose rollups would serve time that is missing from the target.
+
+    CHECK FACT … ACCEPT and REFRESH FACT need all base periods of a rollup. If some no longer exist, only loading them
+    or a statement of the owner helps. No statement makes an outdated rollup right.
+    """
+    sentences: list[str] = []
+    for source in sources:
+        if missing and source.period is not source.fact.base_period:
+            requested = fitting(source.period, missing, target)
+            sentences += _of(source, lines[source], _base(source, lines), requested)
+    return tuple(dict.fromkeys(sentences))
+
+
+def _of(source: Source, there: SourceTimelines, base: RangeSet, requested: RangeSet) -> Iterator[str]:
+    period, fact, table = source.period, source.fact.name, source.storage_table.table
+    unproven, incomplete, outdated = (
+        instants(period, line, requested) & requested for line in (there.unproven, there.incomplete, there.outdated)
+    )
+    complete_base = RangeSet(
+        TimeRange(start, end)
+        for time_range in base
+        if (start := period.ceil(time_range.start)) < (end := period.floor(time_range.end))
+    )
+    if unproven & complete_base:
+        yield (
+            f"CHECK FACT {fact} {_bounds(source, unproven & complete_base)} ACCEPT proves rollups that "
+            "agree with the base"
+        )
+    if (unproven | incomplete | outdated) & complete_base:
+        time = (unproven | incomplete | outdated) & complete_base
+        yield f"REFRESH FACT {fact} {_bounds(source, time)} computes rollups of {table} from the base"
+    if unproven - complete_base:
+        yield (
+            f"{_at(source, unproven - complete_base)} {table} has rollups without a proof, and their base is "
+            f"incomplete: load the base and run CHECK FACT {fact} ACCEPT, or, if you know that they "
+            f"are correct, run ALTER FACT {fact} TABLE {table} SET TRUSTED"
+        )
+    if incomplete - complete_base:
+        yield (
+            f"{_at(source, incomplete - complete_base)} {table} has rollups whose base was incomplete: load "
+            f"the base and run REFRESH FACT {fact}, or, if nothing happened in the missing periods, "
+            f"run ALTER FACT {fact} MARK COMPLETE {_bounds(source, incomplete - complete_base)}, or, if you "
+            f"know that they are correct, run ALTER FACT {fact} TABLE {table} SET TRUSTED"
+        )
+
+
+def _base(source: Source, lines: Timelines) -> RangeSet:
+    """The time of the existing base periods of a source's fact."""
+    return RangeSet(
+        TimeRange(other.period.start(ordinals.start), other.period.start(ordinals.end))
+        for other, timelines in lines.items()
+        if other.fact is source.fact and other.period is source.fact.base_period
+        for ordinals in timelines.fresh.ranges()
+    )
+
+
+def _at(source: Source, time: RangeSet) -> str:
+    return f"At {source.fact.calendar.shown(time)}"
+
+
+def _bounds(source: Source, time: RangeSet) -> str:
+    text = source.fact.calendar.text
+    return f"FROM '{text(time.ranges[0].start)}' TO '{text(time.ranges[-1].end)}'"

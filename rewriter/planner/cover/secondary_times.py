@@ -1,0 +1,91 @@
+"""Time dimensions other than the leading one: which partitions can cover them, and which of those are needed.
+
+The cover is computed on the leading time alone. A condition on another time stays a predicate on the rows, whose value
+an arm computes from the partition. So a period serves only if no end of the requested ranges of that time lies inside
+one of its partitions' periods, either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rewriter.catalog.model.objects import StorageTable
+from rewriter.planner.model.plan import Selection
+from rewriter.planner.scope.blocks import CatalogReader
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+
+@dataclass(frozen=True)
+class OtherUse:
+    """A time dimension beside the leading one that a block needs. ``asked`` are the instants that its predicates let
+    through; ``None`` if nothing bounds it and rows without a value belong to the result.
+    """
+
+    time: str
+    asked: RangeSet | None
+
+
+def undeclared(uses: Sequence[OtherUse], storage_table: StorageTable) -> list[str]:
+    """The dimensions that the partitions of a table do not name."""
+    return [use.time for use in uses if use.time not in storage_table.times]
+
+
+def cut_by(use: OtherUse, period: Period) -> bool:
+    """True if an end of the requested ranges lies inside one of the periods."""
+    edges = {edge for time_range in use.asked or () for edge in (time_range.start, time_range.end)} - {
+        MIN_INSTANT,
+        MAX_INSTANT,
+    }
+    return not all(period.is_aligned(edge) for edge in edges)
+
+
+def layout_of(storage_table: StorageTable, time: str, period: Period) -> TimeLayout:
+    """The layout in which the partitions of a period name a dimension beside the leading one."""
+    return next(other.layouts[period] for other in storage_table.others if other.time.lower() == time.lower())
+
+
+def selections(
+    uses: Sequence[OtherUse], storage_table: StorageTable, period: Period, reader: CatalogReader
+) -> tuple[Selection, ...]:
+    """For each bounded dimension, its periods in the requested ranges, from the first to the last that any partition
+    has.
+    """
+    return tuple(
+        Selection(
+            layout_of(storage_table, use.time, period),
+            _ordinals(use.asked, period, reader.timeline(storage_table.table, period, use.time)),
+        )
+        for use in uses
+        if use.asked is not None
+    )
+
+
+def extents(
+    uses: Sequence[OtherUse], storage_table: StorageTable, period: Period, reader: CatalogReader
+) -> Mapping[str, tuple[OrdinalRange, ...]]:
+    """By dimension, in lower case: the periods of it that rows of partitions of ``period`` may have; none if no
+    partition has any. The result holds all of them, and may hold more.
+    """
+    return {
+        use.time.lower(): _ordinals(
+            RangeSet.ALL if use.asked is None else use.asked,
+            period,
+            reader.timeline(storage_table.table, period, use.time),
+        )
+        for use in uses
+    }
+
+
+def _ordinals(requested: RangeSet, period: Period, line: PartitionTimeline) -> tuple[OrdinalRange, ...]:
+    if line.first is None or line.latest is None:
+        return ()
+    extent = RangeSet.of(TimeRange(period.start(line.first), period.end(line.latest)))
+    return tuple(
+        OrdinalRange(period.ordinal(time_range.start), period.ordinal(time_range.end - 1) + 1)
+        for time_range in requested & extent
+    )

@@ -1,0 +1,36 @@
+"""One candidate that may serve a block: a period in a storage table of a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rewriter.catalog.model.objects import Fact, Storage, StorageTable
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.timeline import PartitionTimeline
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One (storage table, period) that may serve. Compared by identity."""
+
+    fact: Fact
+    storage: Storage
+    storage_table: StorageTable
+    period: Period
+
+    def __str__(self) -> str:
+        return f"{self.fact.name}.{self.storage_table.table} {self.period.name}"
+
+
+class SourceTimelines(NamedTuple):
+    """The existing periods of one candidate: fresh ones, and those that do not serve, separated by the reason."""
+
+    fresh: PartitionTimeline
+    outdated: PartitionTimeline
+    unproven: PartitionTimeline
+    incomplete: PartitionTimeline
+
+
+Timelines = Mapping[Source, SourceTimelines]

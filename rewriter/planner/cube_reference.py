@@ -1,0 +1,440 @@
+"""Plans one reference to a cube in its SELECT block: its demand, its cover, and the edits of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Cube, Table
+from rewriter.errors import AnalysisError, NotSupportedError
+from rewriter.planner.cover.arms import Arm, key_ranges, within
+from rewriter.planner.cover.choose_facts import (
+    Choice,
+    Demand,
+    check_certain,
+    choose,
+    null_time_arm,
+    storage_table_of,
+    table_of,
+)
+from rewriter.planner.cover.secondary_times import OtherUse, extents, selections
+from rewriter.planner.cube_messages import lag_warnings, no_candidate, timeless_warnings, words
+from rewriter.planner.model.plan import Reason, ReasonKind, ReferencePlan, Selection, Settings, quote_identifier
+from rewriter.planner.rewrite import union_arms as arms_module
+from rewriter.planner.rewrite.additivity import Additivity, Objection, Subject, is_aggregate, judge
+from rewriter.planner.rewrite.count_columns import Counters
+from rewriter.planner.rewrite.count_rewrites import aggregate_edits
+from rewriter.planner.rewrite.merged_dimensions import merged_uses
+from rewriter.planner.rewrite.unsupported_shapes import refuse_shapes
+from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource
+from rewriter.planner.scope.column_use import Columns
+from rewriter.planner.scope.deterministic import is_scalar
+from rewriter.planner.scope.inlining import of_source
+from rewriter.planner.scope.joins import contributes, filters, nullable
+from rewriter.planner.scope.projections import descend, own_nodes
+from rewriter.planner.text.edits import Edit, Part
+from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.time.constant_folding import Constants
+from rewriter.planner.time.exactness import inexact, inside_warnings, instants_inside
+from rewriter.planner.time.time_usage import TimeUse, range_edits, time_use
+from rewriter.planner.zones.zone_rewrites import ZoneEdits
+from rewriter.timeline.calendars import Calendar
+from rewriter.timeline.ranges import RangeSet
+
+
+@dataclass(frozen=True)
+class PlannedReference:
+    """A reference's plan, the edits of the text that carry it out, and the partitions it reads."""
+
+    reference: ReferencePlan
+    edits: tuple[Edit, ...]
+    uses: tuple[tuple[Table, tuple[KeyRange, ...], tuple[Selection, ...]], ...]
+
+
+@dataclass
+class CubeQuery:
+    """One reference to a cube. The caller gives the first fields; each other field is set by the pass named in its
+    comment.
+    """
+
+    text: QueryText
+    block: Block
+    source: CubeSource
+    blocks: dict[int, Block]
+    reader: CatalogReader
+    settings: Settings
+    constants: Constants
+    #: resolve_columns: the columns of the cube in the block, the nodes that may use them, and what joins on them.
+    columns: Columns = field(init=False)
+    nodes: list[exp.Expr] = field(init=False)
+    inlined: list[exp.Expr] = field(init=False)
+    #: resolve_columns: whether rows of the cube reach the block's rows; its columns that a NATURAL JOIN compares.
+    visible: bool = field(init=False)
+    shared: list[str] = field(init=False)
+    #: read_time: the ranges, the units and the raw uses of time.
+    time: TimeUse = field(init=False)
+    #: judge_additivity: which aggregates roll up, and why some uses need the base period.
+    additivity: Additivity = field(init=False)
+    correlated: list[tuple[exp.Column, exp.Expr]] = field(init=False)
+    objections: list[Objection] = field(init=False)
+    #: rewrite_counts and later passes: the edits of the text.
+    counters: Counters = field(init=False)
+    edits: list[Edit] = field(init=False)
+    #: find_demand: the needed columns, and the requirements on partitions.
+    needed: tuple[str, ...] = field(init=False)
+    demand: Demand = field(init=False)
+    #: choose_cover, build_arms, check_bounds.
+    choice: Choice = field(init=False)
+    arms: list[Arm] = field(init=False)
+    inside: tuple[int, ...] = field(init=False)
+
+    @property
+    def select(self) -> exp.Select:
+        """The block as it is planned: subqueries that only project and filter are looked through."""
+        return self.block.effective
+
+    @property
+    def cube(self) -> Cube:
+        return self.source.cube
+
+
+def plan_reference(
+    text: QueryText,
+    block: Block,
+    source: CubeSource,
+    blocks: dict[int, Block],
+    reader: CatalogReader,
+    settings: Settings,
+    constants: Constants,
+) -> PlannedReference:
+    """Plans one cube of a block: runs ``PASSES`` in order. A pass refuses a query that it does not understand."""
+    query = CubeQuery(text, block, source, blocks, reader, settings, constants)
+    for run in PASSES:
+        run(query)
+    return planned(query)
+
+
+def check_shapes(query: CubeQuery) -> None:
+    """Refuses shapes of blocks that are not understood, and cubes without storage."""
+    refuse_shapes(query.text, query.block)
+    if not query.source.facts:
+        raise AnalysisError(
+            f"The cube {query.cube.name} has no fact.",
+            condition="NO_CANDIDATE_FACT",
+            object=query.cube.name,
+            hint=f"CREATE FACT … OF CUBE {query.cube.name} declares where its partitions are.",
+        )
+
+
+def resolve_columns(query: CubeQuery) -> None:
+    """Finds the columns of the cube that the block uses, and where."""
+    block, source, select = query.block, query.source, query.select
+    query.columns = Columns(query.text, block, source, query.blocks)
+    query.inlined = [of_source(node, source.index) for level in source.levels for node in level.filters()]
+    query.nodes = [*block.nodes, *(inner for node in query.inlined for inner in (node, *descend(node)))]
+    query.columns.check(query.nodes)
+    # EXISTS returns none of the columns of its subquery.
+    query.visible = contributes(select, source.index) and not isinstance(block.select.parent, exp.Exists)
+    query.shared = [name for name in block.joined_names if _is_natural(select) and name in source.columns]
+
+
+def read_time(query: CubeQuery) -> None:
+    """Reads the requested time from the conditions, and the units in which time is used."""
+    source, select, columns = query.source, query.select, query.columns
+    conditions = [*query.inlined, *filters(select, source.index)]
+    query.time = time_use(query.text, source, conditions, query.nodes, columns, query.constants)
+    stars = any(_is_star(node, columns) for node in query.nodes) and query.visible
+    if stars and any(columns.times_in(value) for value in source.columns.values()):
+        query.time.raw.append(select)
+    query.time.raw += [select for name in query.shared if columns.times_in(source.columns[name])]
+
+
+def judge_additivity(query: CubeQuery) -> None:
+    """Decides whether rollups give the same result as base rows; each objection is a use that needs the base period."""
+    select, source, columns = query.select, query.source, query.columns
+    subject = _subject(query.block, source, columns, query.blocks, query.text, shown=query.visible)
+    query.additivity = judge(select, query.nodes, subject)
+    query.correlated = columns.correlated()
+    query.objections = [*query.additivity.reasons, *_correlated(query.correlated, columns, query.time)]
+    query.objections += merged_uses(query.block, source, columns, query.nodes, query.correlated)
+    query.objections += [
+        Objection(ReasonKind.MEASURE_OUTSIDE_AGGREGATE, f"the measure {name} is joined by NATURAL JOIN", select)
+        for name in query.shared
+        if columns.measures_in(source.columns[name])
+    ]
+
+
+def rewrite_counts(query: CubeQuery) -> None:
+    """Rewrites COUNT and AVG as sums of measures, and ``time_range_in`` as a comparison."""
+    query.counters = Counters(query.text, query.block, query.source, absent=nullable(query.select, query.source.index))
+    query.edits = [
+        *aggregate_edits(query.text, query.select, query.cube, query.additivity, query.counters),
+        *range_edits(query.text, query.time),
+        *query.counters.edits,
+    ]
+
+
+def find_demand(query: CubeQuery) -> None:
+    """Collects the requirements on partitions: time, columns, granularity."""
+    time, columns, used = query.time, query.columns, query.counters.used
+    shown = query.nodes if query.visible else [node for node in query.nodes if not _is_star(node, columns)]
+    natural = query.cube.column_order if _is_natural(query.select) else ()
+    values = (value for _, value in query.correlated)
+    query.needed = tuple(columns.needed(shown, values, (*query.counters.named, *natural)))
+    offered = tuple(dict.fromkeys((*query.needed, *used)))
+    # If no value of another time can match, no partition is read.
+    nothing = any(not asked for asked in time.others.values())
+    query.demand = Demand(
+        RangeSet.EMPTY if nothing else time.wanted,
+        tuple(time.exact),
+        offered,
+        frozenset(time.units),
+        additive=not query.objections,
+        raw=bool(time.raw),
+        bounded=time.bounded or nothing,
+        others=tuple(OtherUse(name, time.others.get(name)) for name in query.cube.times[1:] if name in offered),
+        rounded=frozenset(_rounded(query.source, query.reader, offered)),
+        from_now=time.from_now,
+    )
+
+
+def choose_cover(query: CubeQuery) -> None:
+    """Chooses facts and periods, and the cheapest exact cover of the time."""
+    choice = choose(query.demand, query.source.facts, query.reader, query.settings)
+    if choice is None:
+        raise no_candidate(query.text, query.source, query.demand, query.time)
+    query.choice = choice
+
+
+def build_arms(query: CubeQuery) -> None:
+    """Replaces the cube's name by the union of its arms."""
+    source = query.source
+    query.arms = _arms(query.choice, query.reader, query.demand, query.cube.calendar)
+    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, query.needed, query.counters.extras)]
+    if not source.node.alias:
+        parts.append(f" AS {quote_identifier(source.node.name)}")
+    query.edits.insert(0, Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(len(query.arms))}"))
+
+
+def shift_to_zone(query: CubeQuery) -> None:
+    """Rewrites uses of time in a cube with a time zone, for the time ranges that the arms may contain."""
+    calendar = query.cube.calendar
+    if calendar.is_utc:
+        return
+    held = within(query.arms, [use.time for use in query.demand.others], calendar)
+    for name, ranges in held.items():
+        check_certain(ranges, query.choice.facts, name)
+    held[query.cube.times[0].lower()] = query.choice.target
+    zone = ZoneEdits(query.text, query.block, query.source, query.columns, query.constants, held)
+    query.edits += zone.edits(query.edits[1:])
+
+
+def check_bounds(query: CubeQuery) -> None:
+    """Finds bounds inside a base period; an error where the settings are strict."""
+    time, base = query.time, query.choice.base
+    query.inside = tuple(instants_inside((time.wanted, *time.others.values(), *time.compared), base))
+    if query.inside and query.settings.strict_bounds:
+        raise inexact(query.cube, base, query.inside)
+
+
+#: How a reference to a cube is planned, in order.
+PASSES: tuple[Callable[[CubeQuery], None], ...] = (
+    check_shapes,
+    resolve_columns,
+    read_time,
+    judge_additivity,
+    rewrite_counts,
+    find_demand,
+    choose_cover,
+    build_arms,
+    shift_to_zone,
+    check_bounds,
+)
+
+
+def planned(query: CubeQuery) -> PlannedReference:
+    """Returns the plan of a reference after all passes have run."""
+    text, source, time, choice = query.text, query.source, query.time, query.choice
+    reasons = [
+        Reason(objection.kind, f"{objection.text}: {words(text, objection.node)}") for objection in query.objections
+    ]
+    reasons += [Reason(ReasonKind.RAW_TIME, f"time is used directly: {words(text, node)}") for node in time.raw]
+    reference = ReferencePlan(
+        cube=query.cube.name,
+        alias=source.alias or source.node.alias_or_name,
+        wanted=choice.target | choice.beyond,
+        parts=choice.cover.parts,
+        missing=choice.cover.missing | choice.beyond,
+        outdated=choice.outdated,
+        periods=choice.periods,
+        causes=choice.causes,
+        reasons=tuple(dict.fromkeys(reasons)),
+        units=tuple((unit, words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
+        warnings=(
+            *inside_warnings(query.inside, choice.base, query.cube),
+            *lag_warnings(choice, query.demand, query.settings.now, query.cube),
+            *(() if query.demand.bounded else timeless_warnings(choice, query.reader)),
+        ),
+        edits=tuple(edit.what for edit in query.edits if edit.what),
+        position=text.place(source.span),
+        cost=choice.cost,
+        others=tuple((use.time, use.asked) for use in choice.others if use.asked is not None),
+        calendar=query.cube.calendar,
+        open_begin=choice.begin,
+        open_end=choice.end,
+        inexact=tuple(map(query.cube.calendar.text, query.inside)),
+        remedies=choice.remedies,
+    )
+    uses = tuple(
+        (arm.table, key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time, arm.others),))
+        for arm in query.arms
+    )
+    return PlannedReference(reference, tuple(query.edits), uses)
+
+
+def _rounded(source: CubeSource, reader: CatalogReader, columns: Collection[str]) -> Iterator[str]:
+    """Yields the storage tables that store some of the columns in a type that rounds their sums."""
+    if any(m.rollup_type != m.type and m.name in columns for m in source.cube.measures):
+        for fact in source.facts:
+            for storage_table in fact.tables:
+                if not set(columns).isdisjoint(source.cube.rounded_sums(table_of(reader, storage_table))):
+                    yield storage_table.table
+
+
+def _subject(
+    block: Block, source: CubeSource, columns: Columns, blocks: dict[int, Block], text: QueryText, *, shown: bool
+) -> Subject:
+    select = block.effective
+    all_columns = [
+        columns if cube_source is source else Columns(text, block, cube_source, blocks) for cube_source in block.cubes
+    ]
+    counted = [cube_source for cube_source in block.cubes if contributes(select, cube_source.index)]
+    tested = not contributes(select, source.index) or _only_tested(block.select)
+    if len(counted) > 1 and not tested:
+        _refuse_counts(text, select, counted)
+    return Subject(
+        cube=source.cube,
+        measure_of=columns.measure,
+        any_measure=lambda column: any(other_columns.measure(column) is not None for other_columns in all_columns),
+        type_of=columns.type_of,
+        joined=lambda name: (value := columns.joined(name)) is not None and columns.measures_in(value),
+        shown=shown and any(columns.measures_in(value) for value in source.columns.values()),
+        tested=tested,
+        alone=not tested and len(counted) == 1,
+    )
+
+
+def _only_tested(select: exp.Select) -> bool:
+    """Tests whether a query uses only the existence of a block's rows: EXISTS (…), x IN (…)."""
+    grouped = any(select.args.get(key) for key in ("group", "having", "qualify", "offset"))
+    if grouped or any(is_aggregate(node) or isinstance(node, exp.Window) for node in own_nodes(select)):
+        return False
+    if isinstance(select.parent, exp.Exists):
+        return True
+    inside = isinstance(select.parent, exp.Subquery) and isinstance(select.parent.parent, exp.In)
+    return inside and not select.args.get("limit")
+
+
+def _refuse_counts(text: QueryText, select: exp.Select, counted: list[CubeSource]) -> None:
+    """Refuses COUNT over two cubes: it does not say whose events it counts."""
+    counting = next((cube_source for cube_source in counted if cube_source.cube.counters), None)
+    if counting is None:
+        return
+    for node in own_nodes(select):
+        if isinstance(node, exp.Count | exp.CountIf) and not isinstance(node.this, exp.Distinct):
+            raise NotSupportedError(
+                "COUNT over two cubes in one FROM clause is ambiguous: either cube's events could be counted.",
+                condition="AMBIGUOUS_COUNT",
+                position=text.place(text.call(node)[0]),
+                object=counting.cube.name,
+                hint="Aggregate one of them in a separate subquery, or write SUM of the COUNT measure.",
+            )
+
+
+def _correlated(
+    correlated_columns: list[tuple[exp.Column, exp.Expr]], columns: Columns, time: TimeUse
+) -> Iterator[Objection]:
+    """Yields the objections of subqueries that read columns of the cube; functions of dimensions need none."""
+    for column, value in correlated_columns:
+        if columns.measures_in(value):
+            yield Objection(ReasonKind.CORRELATED, "a correlated subquery reads a measure", column)
+        elif columns.times_in(value):
+            if isinstance(value, exp.Column):
+                time.used(column)
+            else:
+                time.raw.append(column)
+        if not _is_function(column):
+            yield Objection(ReasonKind.CORRELATED, "a correlated subquery is not known to be deterministic", column)
+
+
+def _is_function(column: exp.Column) -> bool:
+    """Tests whether the subqueries around a column return the same result for the same outer row."""
+    select = column.parent_select
+    while select is not None:
+        if any(select.args.get(key) for key in ("limit", "offset", "qualify", "laterals", "windows")):
+            return False
+        for node in own_nodes(select):
+            is_allowed = is_scalar(node) or isinstance(node, exp.Sum | exp.Count | exp.Min | exp.Max | exp.Avg)
+            if isinstance(node, exp.Window | exp.TableSample) or (isinstance(node, exp.Func) and not is_allowed):
+                return False
+        parent = select.parent
+        if isinstance(parent, exp.Exists) or (
+            isinstance(parent, exp.Subquery) and not isinstance(parent.parent, exp.From | exp.Join)
+        ):
+            return True
+        select = select.parent_select
+    return False
+
+
+def _is_star(node: exp.Expr, columns: Columns) -> bool:
+    """Tests whether a node is ``*`` or ``alias.*`` of the source."""
+    if isinstance(node, exp.Column):
+        return isinstance(node.this, exp.Star) and columns.owned(node)
+    return isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Column)
+
+
+def _is_natural(select: exp.Select) -> bool:
+    return any(str(join.args.get("method") or "").upper() == "NATURAL" for join in select.args.get("joins") or ())
+
+
+def _arms(choice: Choice, reader: CatalogReader, demand: Demand, calendar: Calendar) -> list[Arm]:
+    arms = []
+    for part in choice.cover.parts:
+        storage_table = storage_table_of(choice.facts, part.fact, part.table)
+        arms.append(
+            Arm(table_of(reader, storage_table), storage_table, storage_table.layouts[part.period], part.ranges)
+        )
+    if not demand.bounded:
+        arms += _null_arms(choice, reader)
+    picked = (_picked(arm, choice, reader, calendar) for arm in arms)
+    # If no partition has a requested value, the arm is not read either.
+    return [arm for arm in picked if all(other.ranges for other in arm.others)]
+
+
+def _picked(arm: Arm, choice: Choice, reader: CatalogReader, calendar: Calendar) -> Arm:
+    """Returns the arm with the requested ranges of other times and, in a zone, the ranges that its rows may have."""
+    selection_arguments = (choice.others, arm.storage_table, calendar.of(arm.layout.period), reader)
+    return replace(
+        arm, others=selections(*selection_arguments), extents={} if calendar.is_utc else extents(*selection_arguments)
+    )
+
+
+def _null_arms(choice: Choice, reader: CatalogReader) -> list[Arm]:
+    """Returns the base partition whose time is NULL, which no range excludes, from the first fact that has one.
+
+    If another time matters, a fact that begins at a coarser period serves only if its periods are allowed.
+    """
+    serving = {choice.base, *choice.periods}
+    candidates = (fact for fact in choice.facts if not choice.others or fact.base_period in serving)
+    for fact in sorted(candidates, key=lambda f: (f.weight, f.name)):
+        arm = null_time_arm(reader, fact)
+        if arm is not None:
+            return [arm]
+    return []
+
+
+def _counted(arms: int) -> str:
+    return {0: "an empty relation", 1: "one arm"}.get(arms, f"a union of {arms} arms")

@@ -1,0 +1,109 @@
+"""The derivation of a query's rows, for the proof of a rollup that an INSERT writes.
+
+A row is derived from a reading if every condition on the way selects whole partitions. Then the query's rows come from
+all rows of the partitions read, and from no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from rewriter.planner.cube_reference import PlannedReference
+from rewriter.planner.model.plan import Derivation, DerivedRows, ReasonKind
+from rewriter.planner.scope.blocks import Block, CubeSource, Resolved
+from rewriter.planner.scope.column_lineage import Condition, Lineage, NotFollowed, columns_in, lineages, unwrapped
+from rewriter.planner.scope.cte_references import CteReferences
+from rewriter.planner.table_pruning import Pruning
+from rewriter.planner.text.query_text import QueryText
+
+_LONGEST_SHOWN = 80
+
+#: The parts of conditions on dimensions that have the same value for a partition as for each of its rows.
+_PLAIN = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ,
+    exp.NEQ, exp.NullSafeEQ, exp.In, exp.Is,
+)  # fmt: skip
+
+
+def derive(
+    text: QueryText, resolved: Resolved, prunings: Sequence[Pruning], planned: Sequence[PlannedReference]
+) -> Derivation:
+    """Returns the derivation of a planned query. ``prunings`` are those of the tables, ``planned`` those of the cubes.
+    The readings of the plan are in the same order, tables first.
+    """
+    cubes = [(block, source) for block in resolved.blocks for source in block.cubes]
+    tables = {id(reference.node): number for number, reference in enumerate(resolved.tables)}
+
+    def columns_of(node: exp.Table) -> Sequence[str]:
+        if id(node) in tables:
+            return [column.name for column in resolved.tables[tables[id(node)]].table.all_columns]
+        source = next((source for _, source in cubes if source.node is node), None)
+        if source is None:
+            raise NotFollowed("a cube that is read as rows")
+        return source.cube.column_order
+
+    try:
+        query_lineages = lineages(text.tree, CteReferences(text.nodes), columns_of)
+        rows = []
+        for lineage in query_lineages:
+            number = tables.get(id(lineage.node))
+            if number is not None:
+                rows.append(_of_table(lineage, number, prunings[number]))
+            else:
+                at = next(at for at, (_, source) in enumerate(cubes) if source.node is lineage.node)
+                rows.append(_of_cube(lineage, len(tables) + at, *cubes[at], planned[at]))
+        return Derivation(tuple(rows))
+    except NotFollowed as reason:
+        return Derivation(doubt=f"its query has {reason}")
+
+
+def _of_table(lineage: Lineage, reading: int, pruning: Pruning) -> DerivedRows:
+    for condition in lineage.conditions:
+        if id(condition.typed) not in pruning.exact | pruning.computed and not _always_true(condition.value):
+            raise NotFollowed(f"a condition that does not select whole partitions: {_shown(condition)}")
+    computed = any(id(condition.typed) in pruning.computed for condition in lineage.conditions)
+    return _rows(lineage, reading, None, computed)
+
+
+def _of_cube(
+    lineage: Lineage, reading: int, block: Block, source: CubeSource, planned: PlannedReference
+) -> DerivedRows:
+    """Derives rows of a cube; raises ``NotFollowed`` for a condition that does not select whole partitions.
+
+    The cover was made for a range on the leading time in the block that the cube is planned in. A plain condition on
+    dimensions chooses whole partitions where tables are partitioned by them.
+    """
+    inside = {id(block.select), *(id(level.select) for level in source.levels)}
+    time = source.cube.times[0].lower()
+    raw = any(reason.kind is ReasonKind.RAW_TIME for reason in planned.reference.reasons)
+    dimensions = {column.name.lower() for column in source.cube.dimensions}
+    chosen = []
+    for condition in lineage.conditions:
+        named = set(columns_in(condition.value))
+        if named and named <= dimensions and all(isinstance(node, _PLAIN) for node in condition.value.walk()):
+            chosen.append(condition.value)
+        elif id(condition.block) not in inside or named != {time} or raw:
+            raise NotFollowed(f"a condition that does not select whole partitions: {_shown(condition)}")
+    return _rows(lineage, reading, source.cube.name, computed=False, chosen=chosen)
+
+
+def _always_true(value: exp.Expr) -> bool:
+    """Tests whether a condition is TRUE, or compares a number or a text with itself: ``1 = 1``."""
+    value = unwrapped(value)
+    if isinstance(value, exp.EQ):
+        return isinstance(value.this, exp.Literal) and value.this == value.expression
+    return isinstance(value, exp.Boolean) and bool(value.this)
+
+
+def _rows(
+    lineage: Lineage, reading: int, cube: str | None, computed: bool, chosen: Sequence[exp.Expr] = ()
+) -> DerivedRows:
+    outputs = tuple(value for _, value in lineage.outputs)
+    return DerivedRows(reading, outputs, cube, computed, lineage.aggregated, lineage.grouped, tuple(chosen))
+
+
+def _shown(condition: Condition) -> str:
+    words = " ".join(condition.typed.sql(dialect="spark").split())
+    return words if len(words) <= _LONGEST_SHOWN else f"{words[:_LONGEST_SHOWN]}…"

@@ -1,0 +1,400 @@
+"""The result of planning a query: rewritten SQL, the scan it needs, the covered ranges and the missing ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rewriter.catalog.filters.predicates import AnyOf, ScanFilter
+from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.errors import DataError, Span
+from rewriter.timeline.calendars import UTC, Calendar, Period
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet
+from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The planner's settings in a session. ``now`` is in microseconds UTC, read once per statement.
+
+    ``explain`` asks for causes, too, why coarser periods serve only a part of what could be read from them;
+    ``cost_in_bytes`` for the cover of the fewest bytes instead of the fewest partitions; ``derive`` for what the output
+    columns are computed from, which an INSERT into a rollup table needs; ``strict_bounds`` makes a bound inside a base
+    period an error.
+    """
+
+    now: int
+    partial_data: bool = False
+    periods: frozenset[UpdatePeriod] | None = None
+    explain: bool = False
+    cost_in_bytes: bool = False
+    derive: bool = False
+    strict_bounds: bool = False
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The partitions of one period in a table: ordinal ranges under a layout, or those whose time is NULL.
+
+    ``others`` select among them by further time dimensions.
+    """
+
+    layout: TimeLayout
+    ranges: tuple[OrdinalRange, ...]
+    null_time: bool = False
+    others: tuple[Selection, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """A table that the query reads, and the partitions to read.
+
+    These are the partitions of covers in key ranges (``None`` for the whole table), and those that satisfy ``wanted``,
+    the filter of references to the table itself. Where periods share a table, other periods' keys lie inside the
+    ranges, too: ``selections`` name the chosen ones.
+    """
+
+    table: Table
+    ranges: tuple[KeyRange, ...] | None
+    selections: tuple[Selection, ...] = ()
+    wanted: ScanFilter | None = None
+
+    def keeps(self, values: PartitionValues) -> bool:
+        """Tests whether the plan reads a partition found in the ranges."""
+        return not self._tests or any(test(values) for test in self._tests)
+
+    @cached_property
+    def _tests(self) -> tuple[Callable[[PartitionValues], bool], ...]:
+        places = {column.name.lower(): place for place, column in enumerate(self.table.partition_columns)}
+        return tuple(_test_of(selection, places) for selection in self.selections)
+
+    def or_(self, other: TableUse) -> TableUse:
+        """Returns the union of both uses; a table that one of them reads whole is read whole."""
+        if self.ranges is None or other.ranges is None:
+            return TableUse(self.table, None)
+        covers = [use for use in (self, other) if use.ranges]
+        # A use without a selection reads all of its ranges.
+        selected = all(use.selections for use in covers)
+        filters = tuple(use.wanted for use in (self, other) if use.wanted is not None)
+        return TableUse(
+            self.table,
+            merged(key_range for use in covers for key_range in use.ranges or ()),
+            tuple(selection for use in covers for selection in use.selections) if selected else (),
+            AnyOf(filters) if len(filters) > 1 else filters[0] if filters else None,
+        )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The tables and partitions that one reference to a cube or a table reads.
+
+    ``branch`` is the number of the branch of the query's outermost UNION ALL that contains it; ``None`` where there is
+    no such union, or the reference stands outside of its branches. ``unread`` are the tables of the facts of a cube of
+    which nothing is needed, because no time satisfies the query. ``alias`` is what the query calls a table; ``notes``
+    say what became of conditions about its partition columns that are not looked up as they are.
+    """
+
+    uses: tuple[TableUse, ...]
+    branch: int | None = None
+    unread: tuple[Table, ...] = ()
+    alias: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def _test_of(selection: Selection, places: Mapping[str, int]) -> Callable[[PartitionValues], bool]:
+    """Returns a test whether a selection holds a partition. ``places`` are those of the columns among the values."""
+    time_places = [places[column.lower()] for column in selection.layout.columns]
+    others = [_test_of(other, places) for other in selection.others]
+    decode, ranges, null_time = selection.layout.ordinal, selection.ranges, selection.null_time
+
+    def is_selected(values: PartitionValues) -> bool:
+        times = [values[place] for place in time_places]
+        for is_selected_by_other in others:
+            if not is_selected_by_other(values):
+                return False
+        if null_time or None in times:
+            return null_time and times[0] is None
+        try:
+            ordinal = decode(times)
+        except DataError:
+            return False
+        return any(ordinals.start <= ordinal < ordinals.end for ordinals in ranges)
+
+    return is_selected
+
+
+@dataclass(frozen=True)
+class TableToken:
+    """The place of a table's name in a ``SqlTemplate``. ``alias`` is added where the user gave none."""
+
+    table: Table
+    alias: str | None = None
+
+
+@dataclass(frozen=True)
+class SqlTemplate:
+    """SQL text in which the names of tables are still open."""
+
+    parts: tuple[str | TableToken, ...]
+
+    def render(self, name: Callable[[Table], str]) -> str:
+        """The text with every table named by ``name`` (already quoted where it needs to be)."""
+        out: list[str] = []
+        for part in self.parts:
+            if isinstance(part, str):
+                out.append(part)
+            elif part.alias is not None:
+                out.append(f"{name(part.table)} AS {part.alias}")
+            else:
+                out.append(name(part.table))
+        return "".join(out)
+
+
+@dataclass(frozen=True)
+class CoverPart:
+    """The contribution of one (storage table, period) to a cover: ordinal ranges of that period."""
+
+    fact: str
+    storage: str
+    table: str
+    period: Period
+    ranges: tuple[OrdinalRange, ...]
+
+    @property
+    def partitions(self) -> int:
+        return sum(r.end - r.start for r in self.ranges)
+
+
+class PruneCause(IntEnum):
+    """The cause why a candidate does not serve, from the farthest miss to the nearest."""
+
+    COLUMN_MISSING = 1
+    NOT_ADDITIVE = 2
+    PERIOD_TOO_COARSE = 3
+    OUTSIDE_VALIDITY = 4
+    EXCLUDED_BY_SETTING = 5
+    OTHER_FACT = 6
+    REACHES_BEYOND = 7
+    PARTITIONS_MISSING = 8
+    PARTITIONS_OUTDATED = 9
+    PARTITIONS_INCOMPLETE = 10
+    PARTITIONS_UNPROVEN = 11
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The cause why a candidate (``fact.table PERIOD``) was rejected or lacks a part of the range."""
+
+    kind: PruneCause
+    candidate: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.candidate}: {self.detail} [{self.kind.name}]"
+
+
+class ReasonKind(Enum):
+    """The kinds of reasons why a reference reads the base period of one fact."""
+
+    ROWS = "the query returns rows, not aggregates"
+    MEASURE_OUTSIDE_AGGREGATE = "a measure is used outside an aggregate"
+    AGGREGATE = "an aggregate is not additive"
+    WINDOW = "a window function reads single rows"
+    NOT_DETERMINISTIC = "a function is not known to be deterministic"
+    RAW_TIME = "time is used directly"
+    CORRELATED = "a subquery depends on single rows"
+    MERGED_VALUES = "equal values of a dimension can be distinguished"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The reason why a reference reads the base period of one fact: the rule, and the words of the query that
+    broke it.
+    """
+
+    kind: ReasonKind
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class OpenEnd:
+    """The instant where an open begin or end of a range was closed, in microseconds UTC, and the reason."""
+
+    at: int
+    why: str
+
+
+@dataclass(frozen=True)
+class ReferencePlan:
+    """The plan of one reference to a cube in the query.
+
+    ``wanted`` is the time range asked for (snapped to the base period), ``parts`` the cover coarse to fine,
+    ``missing`` what no partition covers, ``outdated`` the share of it that exists only outdated. ``reasons`` say why
+    only the base period of one fact is allowed, ``units`` in which calendar units time is used, and by which words.
+    ``cost`` is what the cover costs, in words; '' where partitions were counted.
+    All this is the leading time; ``others`` are the ranges asked for on other time dimensions, snapped alike.
+    ``open_begin`` and ``open_end`` say where open ends of the range were closed; ``None`` where none was open, or
+    nothing is there. ``inexact`` are the bounds, as text, that lie inside a base period, which is read whole or not at
+    all. ``remedies`` say what makes rollups serve that exist where something is missing.
+    """
+
+    cube: str
+    alias: str
+    wanted: RangeSet
+    parts: tuple[CoverPart, ...]
+    missing: RangeSet
+    outdated: RangeSet
+    periods: tuple[Period, ...]
+    causes: tuple[Cause, ...]
+    reasons: tuple[Reason, ...]
+    units: tuple[tuple[UpdatePeriod, str], ...]
+    warnings: tuple[str, ...]
+    edits: tuple[str, ...]
+    position: Span
+    cost: str = ""
+    others: tuple[tuple[str, RangeSet], ...] = ()
+    calendar: Calendar = UTC
+    open_begin: OpenEnd | None = None
+    open_end: OpenEnd | None = None
+    inexact: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The covers of all references of a query. ``complete`` says that nothing is missing, ``exact`` that no bound lies
+    inside a base period.
+    """
+
+    references: tuple[ReferencePlan, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        return not any(reference.inexact for reference in self.references)
+
+    @property
+    def open_begins(self) -> tuple[str, ...]:
+        """The instants where open begins were closed, one text for each reference that has one, in order."""
+        return tuple(r.calendar.text(r.open_begin.at) for r in self.references if r.open_begin is not None)
+
+    @property
+    def open_ends(self) -> tuple[str, ...]:
+        """The instants where open ends were closed, one text for each reference that has one, in order."""
+        return tuple(r.calendar.text(r.open_end.at) for r in self.references if r.open_end is not None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The ends of the result, in words, for each reference whose range has an open begin or end."""
+        return tuple(dict.fromkeys(filter(None, map(_reach, self.references))))
+
+    @property
+    def complete(self) -> bool:
+        return not any(reference.missing for reference in self.references)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The exact missing ranges, compact, in order."""
+        return tuple(reference.calendar.shown(r) for reference in self.references for r in reference.missing)
+
+
+def _reach(reference: ReferencePlan) -> str:
+    ends = (("begins at", reference.open_begin), ("ends at", reference.open_end))
+    words = [
+        f"{verb} {reference.calendar.text(open_end.at)}, {open_end.why}"
+        for verb, open_end in ends
+        if open_end is not None
+    ]
+    return f"the range of {reference.cube} {'; it '.join(words)}" if words else ""
+
+
+@dataclass(frozen=True)
+class DerivedRows:
+    """The rows of a query that come from one of its readings, selected by nothing but its partitions.
+
+    ``outputs`` are the values of the output columns, in order, over the columns of the table or cube: ``exp.Expr``.
+    ``computed`` says that a condition is left to be computed on the values of partitions, ``aggregated`` that rows are
+    aggregated on the way; ``grouped`` are the columns, in lower case, that they are then grouped by. ``chosen`` are the
+    conditions on dimensions of a cube that choose among the partitions that are read.
+    """
+
+    reading: int
+    outputs: tuple[exp.Expr, ...]
+    cube: str | None = None
+    computed: bool = False
+    aggregated: bool = False
+    grouped: frozenset[str] = frozenset()
+    chosen: tuple[exp.Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The rows that the query's rows are derived from; or ``doubt``, the part of the query that prevents a
+    derivation.
+    """
+
+    rows: tuple[DerivedRows, ...] = ()
+    doubt: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables.
+
+    ``edits`` are those of the text that belong to no reference. ``derivation`` is there where ``Settings.derive`` asks.
+    """
+
+    template: SqlTemplate
+    readings: tuple[Reading, ...]
+    coverage: Coverage
+    warnings: tuple[str, ...] = ()
+    edits: tuple[str, ...] = ()
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    derivation: Derivation | None = None
+
+    @cached_property
+    def uses(self) -> tuple[TableUse, ...]:
+        """The combined reads of all references: one use for each table."""
+        by_table: dict[int, TableUse] = {}
+        for use in (use for reading in self.readings for use in reading.uses):
+            earlier = by_table.get(use.table.id)
+            by_table[use.table.id] = use if earlier is None else earlier.or_(use)
+        return tuple(by_table.values())
+
+    @property
+    def sql(self) -> str:
+        """The rewritten SQL over the storage tables' own names; those without a database are of ``default``."""
+        return self.template.render(lambda table: table.name if table.id < 0 else quoted(table.name))
+
+
+def quoted(name: str) -> str:
+    """Quotes a catalog's name for Spark SQL."""
+    return ".".join(map(quote_identifier, name.split(".")))
+
+
+def quote_identifier(name: str) -> str:
+    """Quotes ``name`` for Spark SQL: bare where it is plain, otherwise in backquotes."""
+    plain = name.isascii() and name.isidentifier() and name.upper() not in _RESERVED
+    return name if plain else "`" + name.replace("`", "``") + "`"
+
+
+_RESERVED = frozenset(
+    """
+    ALL AND ANTI ANY AS AUTHORIZATION BOTH CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS CURRENT_DATE
+    CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DISTINCT ELSE END ESCAPE EXCEPT FALSE FETCH FILTER FOR FOREIGN FROM
+    FULL GRANT GROUP HAVING IN INNER INTERSECT INTO IS JOIN LATERAL LEADING LEFT MINUS NATURAL NOT NULL OFFSET ON ONLY
+    OR ORDER OUTER OVERLAPS PRIMARY REFERENCES RIGHT SELECT SEMI SESSION_USER SOME TABLE THEN TO TRAILING UNION UNIQUE
+    UNKNOWN USER USING WHEN WHERE WITH WITHIN
+    """.split()
+)

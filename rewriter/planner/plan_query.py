@@ -1,0 +1,382 @@
+"""Planning: a query and a snapshot of the catalog to rewritten SQL, the partitions it reads and what it covers.
+
+``PASSES`` lists the steps in order; each fills in its part of one record, ``QueryPlanning``. Names are resolved, each
+reference to a cube is planned in its own SELECT block, and all edits of the user's text are made at once. Planning
+reads timelines only; no partition is enumerated and nothing is written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+
+from sqlglot import exp
+
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.temporary_names import session_of
+from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
+from rewriter.grammar.literal_rows import is_literal_rows
+from rewriter.grammar.terms import Query
+from rewriter.planner.cube_reference import PlannedReference, plan_reference
+from rewriter.planner.derivation import derive
+from rewriter.planner.model.plan import (
+    Coverage,
+    Derivation,
+    Plan,
+    Reading,
+    ReferencePlan,
+    Settings,
+    SqlTemplate,
+    TableToken,
+    TableUse,
+    quote_identifier,
+)
+from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, resolve
+from rewriter.planner.scope.column_lineage import NO_TABLE
+from rewriter.planner.scope.disambiguate import disambiguated
+from rewriter.planner.scope.expand_views import expand
+from rewriter.planner.scope.item_names import item_name_edits
+from rewriter.planner.scope.pushdown import Pushdown
+from rewriter.planner.scope.table_names import current_edits, databases, is_item, key_of
+from rewriter.planner.scope.unparsed_query import plan_verbatim
+from rewriter.planner.table_pruning import Pruner, Pruning
+from rewriter.planner.text.derived_text import in_view
+from rewriter.planner.text.edits import Edit
+from rewriter.planner.text.literals import date_literal, timestamp_literal
+from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.quoted_names import quoted_name_warnings
+from rewriter.planner.text.sqlglot_trees import walk
+from rewriter.planner.time.constant_folding import Constants
+from rewriter.planner.time.time_usage import bad_call
+from rewriter.planner.zones.clock_functions import calendar_of_today, check_clocks, check_seconds
+from rewriter.timeline.calendars import Calendar
+
+#: How many remedies the hint of an error names.
+MOST_REMEDIES = 4
+_ADVICE = (
+    "Load the missing partitions, or SET rewriter.partial_data = true to compute the result from the "
+    "existing partitions.",
+    "EXPLAIN COVER shows every candidate.",
+)
+
+
+def plan_query(query: Query, reader: CatalogReader, settings: Settings, parameters: Mapping[str, object]) -> Plan:
+    """Plans one query. ``parameters`` are the values of its named parameters (``:name``).
+
+    A query that names no cube keeps its text; only table names become tokens. Raises ``ParseError``,
+    ``AnalysisError``, ``NotSupportedError``, and ``MissingDataError`` where partitions are missing and
+    ``settings.partial_data`` is off. Positions are those of the statement.
+    """
+    text = QueryText(query.text, query.span.start, query.tokens)
+    if is_literal_rows(text.text, text.tokens):
+        return _plan_of_literals(text, settings, parameters)
+    try:
+        unread = text.unread()
+        if unread is not None:
+            if text.nests_too_deeply:
+                raise unread  # which no engine reads, either
+            return plan_verbatim(text, reader, unread, dict(parameters))
+        text = expand(disambiguated(text, reader.current, lambda name: reader.temporary(name) is not None), reader)
+        return _plan(text, reader, settings, parameters)
+    except Error as error:
+        in_view(error, text)
+        raise
+    except RecursionError:
+        raise NotSupportedError("This query is nested too deeply.", hint="Split it with CTEs.") from None
+
+
+def _plan_of_literals(text: QueryText, settings: Settings, parameters: Mapping[str, object]) -> Plan:
+    """The plan of rows of literals, which read nothing."""
+    derivation = Derivation(doubt=f"its query has {NO_TABLE}") if settings.derive else None
+    return Plan(SqlTemplate((text.text,)), (), Coverage(), parameters=dict(parameters), derivation=derivation)
+
+
+@dataclass
+class QueryPlanning:
+    """A query on its way to a plan. The first fields are given; each of the others is set by the pass that it names."""
+
+    text: QueryText
+    reader: CatalogReader
+    settings: Settings
+    parameters: Mapping[str, object]
+    #: resolve_names: the SELECT blocks with their cubes and tables; the branch of the outermost UNION ALL of each node.
+    resolved: Resolved = field(init=False)
+    branches: dict[int, int] = field(init=False)
+    constants: Constants = field(init=False)
+    #: plan_cubes: a plan for each reference to a cube; the edits of the text, to which later passes add.
+    planned: list[PlannedReference] = field(init=False)
+    edits: list[Edit] = field(init=False)
+    cube_readings: list[Reading] = field(init=False)
+    #: prune_tables: the partitions of plain tables that may hold rows.
+    prunings: list[Pruning] = field(init=False)
+    clock_edits: Callable[[], list[Edit]] = field(init=False)
+    #: derive_rows: what the rows are derived from, and what each branch reads.
+    derivation: Derivation | None = field(init=False)
+    readings: list[Reading] = field(init=False)
+    #: settle_words: what changed in the text beside the cubes.
+    notes: tuple[str, ...] = field(init=False)
+    #: check_coverage.
+    coverage: Coverage = field(init=False)
+    warnings: list[str] = field(init=False)
+
+
+def resolve_names(query: QueryPlanning) -> None:
+    """Finds the relation that each name means, block by block."""
+    query.resolved = resolve(query.text, query.reader)
+    query.branches = _branches(query.text.tree)
+    query.constants = Constants(query.settings.now, query.parameters)
+
+
+def plan_cubes(query: QueryPlanning) -> None:
+    """Plans each reference to a cube by itself (``cube_reference.PASSES``)."""
+    resolved = query.resolved
+    blocks = {id(block.select): block for block in resolved.blocks}
+    query.planned, query.cube_readings = [], []
+    query.edits = [Edit(table.span, (TableToken(table.table, table.alias),)) for table in resolved.tables]
+    for block in resolved.blocks:
+        for source in block.cubes:
+            reference = _placed(query, block, source, blocks)
+            query.planned.append(reference)
+            query.edits += reference.edits
+            uses = tuple(TableUse(*use) for use in reference.uses)
+            unread = () if uses else _tables(source, query.reader)
+            query.cube_readings.append(Reading(uses, query.branches.get(id(source.node)), unread))
+
+
+def check_calls(query: QueryPlanning) -> None:
+    """Refuses functions of ours outside of cubes, and clocks that do not follow a cube's time zone."""
+    _check_calls(query.text, query.edits)
+    for calendar in {reference.reference.calendar for reference in query.planned}:
+        if not calendar.is_utc:
+            check_clocks(query.text, query.constants, calendar)
+            check_seconds(query.text, [(table.node, table.table) for table in query.resolved.tables], calendar)
+
+
+def prune_tables(query: QueryPlanning) -> None:
+    """Finds the partitions of plain tables that the conditions may leave."""
+    text, resolved, planned = query.text, query.resolved, query.planned
+    calendar = calendar_of_today(text, {reference.reference.calendar for reference in planned})
+    names = _columns(text, resolved)
+    query.clock_edits = cache(partial(_now_edits, text, query.constants, calendar, names, bool(planned)))
+    pushdown = Pushdown(text.nodes)
+    pruner = Pruner(text, resolved.blocks, query.parameters, query.clock_edits, pushdown, query.settings.explain)
+    query.prunings = [pruner.pruned(table) for table in resolved.tables]
+
+
+def derive_rows(query: QueryPlanning) -> None:
+    """Follows the rows down to the tables, where an INSERT asks for it, and lists what is read."""
+    text, tables = query.text, query.resolved.tables
+    query.derivation = derive(text, query.resolved, query.prunings, query.planned) if query.settings.derive else None
+    pruned = zip(tables, query.prunings, strict=True)
+    query.readings = [_reading(table, pruning, query.branches.get(id(table.node))) for table, pruning in pruned]
+    query.readings += query.cube_readings
+    if query.derivation is not None and query.derivation.doubt is None:
+        # All rows of every reading went into the query's, so what they have read adds up.
+        query.readings = [replace(reading, branch=number) for number, reading in enumerate(query.readings)]
+
+
+def settle_words(query: QueryPlanning) -> None:
+    """Replaces clocks, the current database and qualifiers by their values, and keeps the names of items."""
+    text, current = query.text, query.reader.current
+    edited = {edit.span for edit in query.edits}
+    # The engine has to ask for what the partitions were chosen by.
+    now = query.clock_edits() if query.planned or any(pruning.timed for pruning in query.prunings) else []
+    values = [*current_edits(text, current), *(edit for edit in now if edit.span not in edited)]
+    other_edits = [*_qualifier_edits(text, query.resolved, current), *values]
+    query.edits += other_edits
+    query.edits += _names_kept(text, query.edits, {edit.span for edit in values})
+    query.notes = tuple(dict.fromkeys(edit.what for edit in other_edits))
+
+
+def check_coverage(query: QueryPlanning) -> None:
+    """Raises ``MissingDataError`` for time without partitions, or warns where partial data is allowed."""
+    query.coverage = Coverage(tuple(reference.reference for reference in query.planned))
+    query.warnings = [warning for reference in query.planned for warning in reference.reference.warnings]
+    query.warnings += quoted_name_warnings(query.text, _column_names(query.resolved))
+    for reference in query.coverage.references:
+        if reference.missing:
+            if not query.settings.partial_data:
+                raise _missing(reference)
+            shown = reference.calendar.shown(reference.missing)
+            query.warnings.append(f"partial data: {reference.cube} lacks {shown}")
+
+
+#: How a query is planned, in order; EXPLAIN shows what they find.
+PASSES: tuple[Callable[[QueryPlanning], None], ...] = (
+    resolve_names,
+    plan_cubes,
+    check_calls,
+    prune_tables,
+    derive_rows,
+    settle_words,
+    check_coverage,
+)
+
+
+def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters: Mapping[str, object]) -> Plan:
+    query = QueryPlanning(text, reader, settings, parameters)
+    for run in PASSES:
+        run(query)
+    return Plan(
+        text.apply(query.edits),
+        tuple(query.readings),
+        query.coverage,
+        tuple(query.warnings),
+        query.notes,
+        dict(parameters),
+        query.derivation,
+    )
+
+
+def _placed(query: QueryPlanning, block: Block, source: CubeSource, blocks: dict[int, Block]) -> PlannedReference:
+    """Plans a reference; an error without a place gets that of the cube's name."""
+    try:
+        zoned = replace(query.constants, calendar=source.cube.calendar)
+        return plan_reference(query.text, block, source, blocks, query.reader, query.settings, zoned)
+    except Error as error:
+        raise error.at(query.text.place(source.span)) from None
+
+
+def _check_calls(text: QueryText, edits: Sequence[Edit]) -> None:
+    """Refuses a ``time_range_in`` that belongs to no cube: engines do not have this function."""
+    edited = {edit.span for edit in edits}
+    for call in text.find_all(exp.Anonymous):
+        if call.name.upper() == "TIME_RANGE_IN" and text.call(call)[0] not in edited:
+            raise bad_call(text, call)
+
+
+def _qualifier_edits(text: QueryText, resolved: Resolved, current: str) -> list[Edit]:
+    """``sales.flights.carrier`` becomes ``flights.carrier``: what takes a table's place has no database."""
+    named = [
+        reference.node
+        for reference in resolved.tables
+        if reference.table.id >= 0 and session_of(reference.table.name) is None
+    ]
+    named += [source.node for block in resolved.blocks for source in block.cubes]
+    keys = {key for node in named if not node.alias and (key := key_of(node, current)) is not None}
+    return [
+        Edit(span, ("",), f"{column.db}.{column.table} becomes {column.table}")
+        for span, column in databases(text, keys)
+    ]
+
+
+def _columns(text: QueryText, resolved: Resolved) -> Collection[str]:
+    """The names, in lower case, that columns of a query's relations have, as far as is known; over tables alone also
+    those that columns of derived tables may have.
+    """
+    over_cubes = any(block.cubes for block in resolved.blocks)
+    names = _column_names(resolved)
+    return names if over_cubes else names | {one.alias.lower() for one in text.find_all(exp.Alias)}
+
+
+def _column_names(resolved: Resolved) -> set[str]:
+    """The names, in lower case, that columns of a query's relations have, as far as is known."""
+    names: set[str] = set()
+    for block in resolved.blocks:
+        names.update(*(cube.columns for cube in block.cubes), *(other.columns or () for other in block.others))
+    return {name.lower() for name in names}
+
+
+def _names_kept(text: QueryText, edits: Sequence[Edit], changed: Collection[Span]) -> list[Edit]:
+    """The names of items that the edits of ``changed`` stretches change, where other edits do not name them."""
+    if not changed:
+        return []
+    named = [edit.span.end for edit in edits if edit.span.start == edit.span.end]
+    starts = sorted(span.start for span in changed)
+
+    def is_changed(_: exp.Expr, span_of_node: Span) -> bool:
+        return (
+            bisect_left(starts, span_of_node.start) < bisect_left(starts, span_of_node.end)
+            and span_of_node not in changed
+        )
+
+    blocks = text.find_all(exp.Select)
+    return [edit for block in blocks for edit in item_name_edits(text, block, is_changed, named)]
+
+
+def _now_edits(
+    text: QueryText, constants: Constants, calendar: Calendar, columns: Collection[str], over_cubes: bool
+) -> list[Edit]:
+    """``current_timestamp``, ``now()`` and ``current_date`` as the statement's own instant and the calendar's date of
+    it, so that text and cover agree.
+
+    An item of a SELECT list keeps its name. Where one of ``columns`` is called so, the word alone means that, as in
+    Spark; over cubes that is refused.
+    """
+    edits = []
+    for index, token in enumerate(text.tokens):
+        if not token.is_word("CURRENT_TIMESTAMP", "CURRENT_DATE", "NOW", "CURDATE"):
+            continue
+        following = text.tokens[index + 1 : index + 3]
+        called = len(following) == 2 and following[0].is_operator("(") and following[1].is_operator(")")
+        before = text.tokens[index - 1] if index else token
+        if before.is_operator(".", ")") or before.is_word("AS") or (following and following[0].is_operator(".")):
+            continue  # a name
+        if token.is_word("NOW", "CURDATE") and not called:
+            continue
+        if not called and token.text.lower() in columns:
+            if not over_cubes:
+                continue
+            raise AnalysisError(
+                f"{token.text} is the name of both a column and a function.",
+                condition="AMBIGUOUS_REFERENCE",
+                sqlstate="42704",
+                position=text.place(token.span),
+                object=token.text,
+                hint=f"Write {token.text}() for the current time, or qualify the column with its relation.",
+            )
+        today = token.is_word("CURRENT_DATE", "CURDATE")
+        now = constants.now
+        value = date_literal(calendar.wall(now)) if today else timestamp_literal(now)
+        name = "current_date()" if today else f"{token.text.lower()}()"
+        shown = f"{value} AS {quote_identifier(name)}" if is_item(text, index, 3 if called else 1) else value
+        span = Span(token.start, following[1].end if called else token.end)
+        edits.append(Edit(span, (shown,), f"{token.text} becomes {value}"))
+    return edits
+
+
+def _reading(reference: TableReference, pruning: Pruning, branch: int | None) -> Reading:
+    """Returns the partitions that a reference to a table itself reads."""
+    table = reference.table
+    use = TableUse(table, None) if pruning.wanted is None else TableUse(table, (), wanted=pruning.wanted)
+    notes = tuple(f"not used: {one}" for one in pruning.unused)
+    return Reading((use,), branch, alias=reference.node.alias_or_name, notes=notes)
+
+
+def _tables(source: CubeSource, reader: CatalogReader) -> tuple[Table, ...]:
+    """All tables of the facts that a reference may read."""
+    names = {one.table.lower(): one.table for fact in source.facts for place in fact.storages for one in place.tables}
+    return tuple(map(reader.table, names.values()))
+
+
+def _branches(tree: exp.Expr) -> dict[int, int]:
+    """The number of the branch of the outermost UNION ALL that contains each node, by the identity of the node; empty
+    where there is none.
+    """
+    left, branches = [tree], []
+    while left:
+        node = left.pop()
+        if isinstance(node, exp.Union) and not node.args.get("distinct"):
+            left += (node.expression, node.this)
+        else:
+            branches.append(node)
+    if len(branches) == 1:
+        return {}
+    return {id(node): number for number, branch in enumerate(branches) for node in walk(branch)}
+
+
+def _missing(reference: ReferencePlan) -> MissingDataError:
+    shown_in = reference.calendar.shown
+    ranges = tuple(shown_in(item) for item in reference.missing)
+    shown = ", ".join(ranges[:20]) + (f" and {len(ranges) - 20} more ranges" if len(ranges) > 20 else "")
+    outdated = f" (of these outdated: {shown_in(reference.outdated)})" if reference.outdated else ""
+    return MissingDataError(
+        f"The cube {reference.cube} has no partitions for {shown}{outdated}.",
+        missing=ranges,
+        causes=tuple(str(cause) for cause in reference.causes),
+        position=reference.position,
+        object=reference.cube,
+        hint=" ".join([*_ADVICE, *(f"{item}." for item in reference.remedies[:MOST_REMEDIES])]),
+    )

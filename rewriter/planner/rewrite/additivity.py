@@ -1,0 +1,373 @@
+"""Additivity: decides whether a block has the same result over rollups as over base rows (rule 1 of ``semantics.md``).
+
+The check is an allow-list. A measure may stand only inside an aggregate that is known to be additive for it. Any other
+node is a reason, and with a reason the block reads the base period of one fact. COUNT and AVG become sums of the
+counting measure, on every period, including the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.catalog.model.objects import Aggregate, Cube, Measure
+from rewriter.errors import NotSupportedError
+from rewriter.planner.model.plan import ReasonKind
+from rewriter.planner.scope.deterministic import is_scalar
+from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
+
+#: Types whose rows may be added before or after they are summed: decimals and FLOAT would round, INT overflow.
+_ADDED = ("bigint", "double")
+_DECIMALS = ("decimal", "bigdecimal")
+MeasureOf = Callable[[exp.Column], Measure | None]
+TypeOf = Callable[[exp.Column], str | None]
+
+_folds, _names_groups = one_of(exp.AggFunc), one_of(exp.Grouping, exp.GroupingId)
+#: What may stand between a function and its window.
+_WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+#: Nodes that organize a block without computing anything.
+_is_structure = one_of(
+    exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Grouping, exp.GroupingId, exp.Having, exp.Order, exp.Limit,
+    exp.Offset, exp.Where, exp.Join, exp.Filter, exp.Subquery, exp.TableAlias, exp.Lateral, exp.Qualify, exp.WindowSpec,
+    exp.IgnoreNulls, exp.RespectNulls, exp.AggFunc, exp.Window,
+)  # fmt: skip
+
+
+#: Functions that expand one row into several: allowed in LATERAL VIEW, where they depend on single values.
+_GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
+
+
+@dataclass(frozen=True)
+class Objection:
+    """The reason why a reference is not additive, and the node that causes it."""
+
+    kind: ReasonKind
+    text: str
+    node: exp.Expr
+
+
+@dataclass(frozen=True)
+class CountCall:
+    """A COUNT(*) (``argument`` is ``None``), COUNT(expression) or COUNT_IF(condition) that becomes a sum of the COUNT
+    measure.
+    """
+
+    node: exp.Count | exp.CountIf
+    argument: exp.Expr | None
+
+
+@dataclass(frozen=True)
+class AvgCall:
+    """An AVG of a measure that is declared ``COUNTED BY``."""
+
+    node: exp.Avg
+    measure: Measure
+
+
+@dataclass(frozen=True)
+class Additivity:
+    """The result of judging the aggregates of a block: the objections, and the COUNT and AVG calls to rewrite."""
+
+    reasons: tuple[Objection, ...]
+    counts: tuple[CountCall, ...]
+    averages: tuple[AvgCall, ...]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The reference that is judged: one cube in a block.
+
+    ``measure_of`` returns the measure that a column denotes. ``any_measure`` tests for measures of any cube in the
+    block. ``type_of`` returns the types of columns where they are known. ``joined`` tests whether a name in USING
+    denotes a measure. ``shown`` says that ``*`` shows a measure of it. ``tested`` says that only the existence of its
+    rows matters (EXISTS, IN, the right side of a semi join), and ``alone`` that it is the only cube whose rows the
+    block counts.
+    """
+
+    cube: Cube
+    measure_of: MeasureOf
+    any_measure: Callable[[exp.Column], bool]
+    type_of: TypeOf
+    joined: Callable[[exp.Identifier], bool]
+    shown: bool
+    tested: bool
+    alone: bool
+
+
+def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Additivity:
+    """Judges one reference. ``nodes`` are the block's own nodes and the conditions inlined with the reference."""
+    verdict = _Verdict(subject)
+    over_rows, in_groups = windows(select, nodes)
+    for node in over_rows:
+        verdict.over_rows(node)
+    functions = {id(node) for node in (*over_rows, *in_groups)}
+    aggregates = [node for node in nodes if is_aggregate(node)]
+    for node in aggregates:
+        if id(node) not in functions:
+            verdict.aggregate(node)
+    if not is_aggregated(select, aggregates) and not subject.tested:
+        verdict.reason(ReasonKind.ROWS, "the query returns rows, not aggregates", select)
+    for node in nodes:
+        verdict.other(node)
+    return Additivity(tuple(verdict.reasons), tuple(verdict.counts), tuple(verdict.averages))
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Tests whether a node folds several rows into one value."""
+    return _folds(type(node)) and not _names_groups(type(node))
+
+
+def is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
+    """Tests whether a block returns groups (or distinct rows), not the rows that it reads."""
+    if select.args.get("group") is not None or select.args.get("distinct") is not None:
+        return True
+    return any(is_aggregate(node) and not _in_window(node) for node in nodes)
+
+
+def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The functions of windows over single rows, and of those over groups, which are free.
+
+    ``SUM(SUM(distance)) OVER (…)`` in a grouped block sees one row per group, after aggregation.
+    """
+    functions = [function for node in nodes if isinstance(node, exp.Window) and (function := _function(node))]
+    inner = {
+        id(aggregate)
+        for function in functions
+        for aggregate in function.find_all(exp.AggFunc)
+        if aggregate is not function
+    }
+    grouped = (
+        select.args.get("group") is not None
+        or bool(inner)
+        or any(is_aggregate(node) and not _in_window(node) for node in nodes)
+    )
+    return ([], functions) if grouped else (functions, [])
+
+
+def _function(window: exp.Window) -> exp.Expr | None:
+    """The function of a window; ``None`` for a definition in WINDOW."""
+    node = window.this
+    while isinstance(node, _WRAPPERS):
+        node = node.this
+    return node if isinstance(node, exp.Func) else None
+
+
+def _in_window(node: exp.Expr) -> bool:
+    parent = node.parent
+    while isinstance(parent, _WRAPPERS):
+        parent = parent.parent
+    return isinstance(parent, exp.Window)
+
+
+class _Verdict:
+    """Collects what the aggregates and the other nodes of a block say about one reference."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self.reasons: list[Objection] = []
+        self.counts: list[CountCall] = []
+        self.averages: list[AvgCall] = []
+        self._inside: set[int] = set()
+
+    def reason(self, kind: ReasonKind, text: str, node: exp.Expr) -> None:
+        self.reasons.append(Objection(kind, text, node))
+
+    def aggregate(self, node: exp.Expr) -> None:
+        """Judges one aggregate; measures that it makes additive are noted."""
+        argument, distinct = node.this, isinstance(node.this, exp.Distinct)
+        if any(is_aggregate(inner) for inner in walk(node) if inner is not node):
+            self._not_additive("an aggregate is nested in another", node)
+        elif isinstance(node, exp.Count | exp.CountIf) and not distinct:
+            self._count(node)
+        elif isinstance(node, exp.Sum) and not distinct:
+            self._sum(node)
+        elif isinstance(node, exp.Avg) and not distinct:
+            self._average(node)
+        elif isinstance(node, exp.Min | exp.Max):
+            self._extreme(node, argument)
+        elif isinstance(node, exp.Count | exp.LogicalOr | exp.LogicalAnd):
+            if self._measures(node):
+                self._not_additive(f"{_named(node)} of a measure depends on single rows", node)
+        else:
+            self._not_additive("this aggregate is not known to be additive", node)
+
+    def over_rows(self, node: exp.Expr) -> None:
+        """Judges the function of a window over rows: it needs the base period, and COUNT counts events there, too."""
+        self.reason(ReasonKind.WINDOW, "a window function reads single rows", node)
+        if isinstance(node, exp.Count | exp.CountIf) and not isinstance(node.this, exp.Distinct):
+            self._count(node)
+        elif isinstance(node, exp.Avg) and not isinstance(node.this, exp.Distinct):
+            self._average(node)
+
+    def _not_additive(self, text: str, node: exp.Expr) -> None:
+        self._inside |= {id(column) for column in self._measures(node)}
+        if not self._subject.tested:
+            self.reason(ReasonKind.AGGREGATE, text, node)
+
+    def _measures(self, node: exp.Expr) -> list[exp.Column]:
+        return [column for column in find_all(node, exp.Column) if self._subject.measure_of(column) is not None]
+
+    def _count(self, node: exp.Count | exp.CountIf) -> None:
+        argument, cube = node.this, self._subject.cube
+        if self._measures(node):
+            self._not_additive("COUNT of a measure counts single rows", node)
+        elif not cube.counters or not self._subject.alone:
+            self._not_additive(f"the cube {cube.name} declares no COUNT measure, so COUNT counts base rows", node)
+        elif isinstance(argument, exp.Star) or (
+            isinstance(node, exp.Count) and isinstance(argument, exp.Literal) and not node.expressions
+        ):
+            self.counts.append(CountCall(node, None))
+        elif node.expressions or argument is None or argument.find(exp.Star):
+            raise NotSupportedError(
+                f"COUNT of several columns of the cube {cube.name} would count rows, not events.",
+                condition="AMBIGUOUS_COUNT",
+                object=cube.name,
+                hint="Write COUNT(*) FILTER (WHERE a IS NOT NULL AND b IS NOT NULL).",
+            )
+        else:
+            self.counts.append(CountCall(node, argument))
+
+    def _sum(self, node: exp.Sum) -> None:
+        columns = _combined(node.this, self._subject)
+        measures = [measure for column in columns or () if (measure := self._subject.measure_of(column)) is not None]
+        additive = all(measure.aggregate in (Aggregate.SUM, Aggregate.COUNT) for measure in measures)
+        if (
+            columns is None
+            and any(self._subject.any_measure(c) for c in node.find_all(exp.Column))
+            and not self._measures(node)
+        ):
+            self._not_additive("a measure of another cube is summed over the joined rows", node)
+        elif columns is None or not additive:
+            self._not_additive("this SUM is not a SUM measure times a coefficient without measures", node)
+        elif len(measures) > 1 and not all(measure.not_null and measure.type in _ADDED for measure in measures):
+            # NULL + 1 is NULL in a row; in a rollup, the NULL may have been summed away.
+            self._not_additive("a SUM of several measures is additive only where all are declared NOT NULL", node)
+        else:
+            self._inside |= {id(column) for column in columns}
+
+    def _average(self, node: exp.Avg) -> None:
+        argument = node.this
+        measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) else None
+        if measure is not None and measure.counted_by and measure.aggregate is Aggregate.SUM:
+            self.averages.append(AvgCall(node, measure))
+            self._inside.add(id(argument))
+        else:
+            self._not_additive("AVG is additive only for a measure declared MEASURE SUM COUNTED BY", node)
+
+    def _extreme(self, node: exp.Expr, argument: exp.Expr) -> None:
+        aggregate = Aggregate.MIN if isinstance(node, exp.Min) else Aggregate.MAX
+        plain = isinstance(argument, exp.Column) and not node.expressions
+        measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) and plain else None
+        if measure is not None and measure.aggregate is aggregate:
+            self._inside.add(id(argument))
+        elif self._measures(node):
+            self._not_additive(f"{aggregate.value} is additive only for a measure declared {aggregate.value}", node)
+        elif node.expressions:
+            self._not_additive(f"{aggregate.value} of several values is not known to be additive", node)
+
+    def other(self, node: exp.Expr) -> None:
+        """Judges a node that is not an aggregate."""
+        outside, subject = ReasonKind.MEASURE_OUTSIDE_AGGREGATE, self._subject
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            if id(node) not in self._inside and subject.measure_of(node) is not None:
+                self.reason(outside, f"the measure {node.name} is used outside an aggregate", node)
+        elif isinstance(node, exp.Column | exp.Star):
+            if subject.shown and not isinstance(node.parent, exp.Column | exp.Count):
+                self.reason(outside, "* returns the measures of single rows", node)
+        elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
+            if subject.joined(node):
+                self.reason(outside, f"the measure {node.name} is used in USING", node)
+        elif isinstance(node, _GENERATORS):
+            if not isinstance(node.parent, exp.Lateral):
+                self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_named(node)} generates rows", node)
+        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or _in_window(node)):
+            text = "this is not known to be a deterministic function of single values"
+            self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
+
+
+def _combined(node: exp.Expr, subject: Subject) -> list[exp.Column] | None:
+    """The measure columns of ``a``, ``a + 2 * b``, ``a - b``, one for each term; ``None`` for anything else."""
+    if isinstance(node, exp.Paren):
+        return _combined(node.this, subject)
+    if isinstance(node, exp.Add | exp.Sub):
+        left, right = _combined(node.this, subject), _combined(node.expression, subject)
+        return None if left is None or right is None else left + right
+    column = _linear(node, subject)
+    return None if column is None else [column]
+
+
+def _linear(node: exp.Expr | None, subject: Subject) -> exp.Column | None:
+    """The one measure column of ``measure``, ``measure * coefficient``, ``-measure``, ``CASE … THEN measure [ELSE 0]
+    END``; else ``None``.
+    """
+    match node:
+        case exp.Paren() | exp.Neg():
+            return _linear(node.this, subject)
+        case exp.Column():
+            return node if subject.measure_of(node) is not None else None
+        case exp.Mul():
+            for factor, other in ((node.this, node.expression), (node.expression, node.this)):
+                column = _linear(factor, subject)
+                measure = subject.measure_of(column) if column is not None else None
+                if measure is not None and not _has_measure(other, subject):
+                    return column if _distributes(measure.type, node, subject.type_of) else None
+            return None
+        case exp.Case() if not (node.this and _has_measure(node.this, subject)):
+            branches = [branch.args["true"] for branch in node.args["ifs"]]
+            if any(_has_measure(branch.this, subject) for branch in node.args["ifs"]):
+                return None
+            return _one_branch([*branches, node.args.get("default")], subject)
+        case exp.If() if not _has_measure(node.this, subject):
+            return _one_branch([node.args["true"], node.args.get("false")], subject)
+    return None
+
+
+def _distributes(measure: str, product: exp.Expr, type_of: TypeOf) -> bool:
+    """Tests whether a product with a measure of that type has the same sum over rollups as over base rows.
+
+    A decimal product may round each row by itself; so may one of FLOAT, whose sum is DOUBLE. A product of INT may
+    overflow for the sum alone. BIGINT times short decimal literals (BIGINT has 20 digits, a decimal 38) is exact;
+    DOUBLE has the same accuracy either way.
+    """
+    if measure == "double":
+        return True
+    if measure != "bigint":
+        return False
+    digits = 0
+    for node in product.walk():
+        if isinstance(node, exp.Column):
+            kind = type_of(node)
+            if kind is None or kind.startswith("decimal"):
+                return False
+        elif isinstance(node, exp.Placeholder) or (isinstance(node, exp.DataType) and node.is_type(*_DECIMALS)):
+            return False
+        elif isinstance(node, exp.Literal) and not node.is_string and "." in node.name and "e" not in node.name.lower():
+            digits += len(node.name) + 1
+    return digits == 0 or (digits <= 17 and product.find(exp.Div) is None)
+
+
+def _one_branch(branches: list[exp.Expr | None], subject: Subject) -> exp.Column | None:
+    measure_column: exp.Column | None = None
+    for branch in branches:
+        if branch is None or isinstance(branch, exp.Null) or (branch.is_number and branch.name == "0"):
+            continue
+        column = _linear(branch, subject)
+        if column is None or measure_column is not None:
+            return None
+        measure_column = column
+    return measure_column
+
+
+def _has_measure(node: exp.Expr, subject: Subject) -> bool:
+    return any(subject.any_measure(column) for column in find_all(node, exp.Column))
+
+
+def _is_ours(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() in ("TIME_RANGE_IN", "NOW")
+
+
+def _named(node: exp.Expr) -> str:
+    name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else node.key
+    return name.upper()

@@ -1,0 +1,105 @@
+"""COUNT and AVG over a cube as sums of the measure that counts, written into the user's text."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewriter.catalog.model.objects import Cube
+from rewriter.errors import NotSupportedError, Span
+from rewriter.planner.rewrite.additivity import Additivity, AvgCall, CountCall
+from rewriter.planner.rewrite.count_columns import Counters
+from rewriter.planner.rewrite.event_counters import ambiguity, declaration_hint
+from rewriter.planner.scope.item_names import item_name_edits
+from rewriter.planner.scope.projections import descend
+from rewriter.planner.text.edits import Copied, Edit
+from rewriter.planner.text.query_text import QueryText
+
+
+def aggregate_edits(
+    text: QueryText, select: exp.Select, cube: Cube, additivity: Additivity, counters: Counters
+) -> list[Edit]:
+    """The edits of all COUNT and AVG calls of a block; an unaliased item of the select list that they change keeps its
+    name. Raises ``NotSupportedError`` AMBIGUOUS_COUNT where the cube does not say which measure counts events.
+    """
+    edits: list[Edit] = []
+    for count in additivity.counts:
+        if cube.count_is_ambiguous:
+            raise _ambiguous(text, count, cube)
+        edits += _count_edits(text, count, counters.of_events())
+    for average in additivity.averages:
+        edits.append(_average_edit(text, average, counters))
+    changed = {id(count.node) for count in additivity.counts} | {id(call.node) for call in additivity.averages}
+    edits += item_name_edits(text, select, lambda item, _: any(id(node) in changed for node in (item, *descend(item))))
+    return edits
+
+
+def _ambiguous(text: QueryText, call: CountCall, cube: Cube) -> NotSupportedError:
+    return NotSupportedError(
+        ambiguity(cube),
+        condition="AMBIGUOUS_COUNT",
+        position=text.place(text.call(call.node)[0]),
+        object=cube.name,
+        hint=f"{declaration_hint(cube)} Otherwise, sum the intended measure.",
+    )
+
+
+def _count_edits(text: QueryText, call: CountCall, events: str) -> list[Edit]:
+    span, inside = text.call(call.node)
+    end = _end_of_call(text, span)
+    closing: list[Edit] = []
+    if end > span.end:
+        closing.append(Edit(Span(end, end), (", 0)",)))
+        tail = ""
+    else:
+        tail = ", 0)"
+    if call.argument is None:
+        description = f"{text.text[span.start : span.end]} becomes the sum of {events}"
+        return [Edit(span, (f"COALESCE(SUM({events}){tail}",), description), *closing]
+    start = inside.start
+    first = text.tokens[text.index_at(call.node.meta["start"]) + 2]
+    if first.is_word("ALL"):
+        start = first.end
+    test = "" if isinstance(call.node, exp.CountIf) else " IS NOT NULL"
+    description = (
+        f"{text.text[span.start : span.end]} becomes the sum of {events} where it is {'not NULL' if test else 'true'}"
+    )
+    return [
+        Edit(Span(span.start, start), ("COALESCE(SUM(CASE WHEN (",), description),
+        Edit(Span(inside.end, span.end), (f"){test} THEN {events} END){tail}",)),
+        *closing,
+    ]
+
+
+def _average_edit(text: QueryText, call: AvgCall, counters: Counters) -> Edit:
+    span, inside = text.call(call.node)
+    if call.measure.type.startswith("decimal"):
+        raise NotSupportedError(
+            f"AVG of the DECIMAL measure {call.measure.name} is not supported yet.",
+            position=text.place(span),
+            object=call.measure.name,
+            hint=f"Write SUM({call.measure.name}) / SUM({call.measure.counted_by}).",
+        )
+    end = _end_of_call(text, span)
+    # A FILTER and an OVER belong to both sums.
+    suffix = (Copied(Span(span.end, end)),) if end > span.end else ()
+    counter = counters.column(str(call.measure.counted_by))
+    within = [token for token in text.within(inside) if not token.is_word("ALL")]
+    argument = Span(within[0].start, within[-1].end)
+    description = (
+        f"{text.text[span.start : span.end]} becomes SUM({text.text[argument.start : argument.end]}) / SUM({counter})"
+    )
+    # Spark's AVG of BIGINT has no overflow: it sums doubles. Decimals are exact whatever the order of the rows.
+    exact = call.measure.type == "bigint"
+    opened, closed = ("CAST(SUM(CAST(", " AS DECIMAL(20,0)))") if exact else ("SUM(", ")")
+    total = (opened, Copied(argument), closed, *suffix, *((" AS DOUBLE)",) if exact else ()))
+    parts = ("(", *total, f" / NULLIF(SUM({counter})", *suffix, ", 0))")
+    return Edit(Span(span.start, end), parts, description)
+
+
+def _end_of_call(text: QueryText, span: Span) -> int:
+    """Returns the end of a call, including its FILTER and OVER clauses."""
+    index = text.index_at(text.within(span)[-1].start)
+    while index + 2 < len(text.tokens) and text.tokens[index + 1].is_word("FILTER", "OVER"):
+        opened = text.tokens[index + 2].is_operator("(")
+        index = text.closing(index + 2) if opened else index + 2
+    return text.tokens[index].end

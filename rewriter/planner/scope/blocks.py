@@ -1,0 +1,383 @@
+"""The SELECT blocks of a query and the relations in their FROM: cubes, tables, files, CTEs and derived tables."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from sqlglot import exp
+
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Cube, Fact, Partition, Table, View
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
+from rewriter.catalog.model.temporary_names import shown
+from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.planner.scope.cte_references import CteReferences
+from rewriter.planner.scope.inlining import Inlining, Level, OutputNames, identity, of_source
+from rewriter.planner.scope.joins import nullable, relations
+from rewriter.planner.scope.projections import own_nodes, substituted
+from rewriter.planner.scope.table_names import catalog_name
+from rewriter.planner.text.query_text import QueryText, has_place
+from rewriter.planner.text.sqlglot_trees import children
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.timeline import PartitionTimeline
+
+#: The formats that can precede a path: SELECT … FROM parquet.`path`.
+FILE_FORMATS = ("parquet", "csv", "json", "orc")
+
+
+class CatalogReader(Protocol):
+    """The part of the catalog that planning reads. A ``Snapshot`` of the catalog implements it. Planning never writes.
+
+    Names are the catalog's (``catalog.model.qualified_names``). ``current`` is the database of names that are typed
+    without one.
+    """
+
+    current: str
+
+    def find(self, name: str) -> Table | Cube | Fact | None: ...
+    def temporary(self, name: str) -> Table | None: ...
+    def table(self, name: str) -> Table: ...
+    def cube(self, name: str) -> Cube: ...
+    def facts_of(self, cube_name: str) -> tuple[Fact, ...]: ...
+    def tables(self) -> tuple[Table, ...]: ...
+    def cubes(self) -> tuple[Cube, ...]: ...
+    def facts(self) -> tuple[Fact, ...]: ...
+    def find_view(self, name: str) -> View | None: ...
+    def views(self) -> tuple[View, ...]: ...
+    def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline: ...
+    def outdated(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline: ...
+    def unproven(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline: ...
+    def incomplete(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline: ...
+    def doubts(self, table: Table, ranges: Sequence[KeyRange]) -> tuple[str, ...]: ...
+    def mean_bytes(self, table_name: str, period: Period) -> int | None: ...
+    def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class CubeSource:
+    """A cube, or one fact of it, in a block's FROM, directly or through subqueries that only project and filter.
+
+    ``node`` and ``span`` are the cube's name in the text. ``alias`` is the block's name for the relation ('' where it
+    has no name). ``index`` is its position among the block's relations. ``levels`` are the inlined subqueries,
+    innermost first.
+    """
+
+    node: exp.Table
+    alias: str
+    cube: Cube
+    facts: tuple[Fact, ...]
+    span: Span
+    index: int = 0
+    levels: tuple[Level, ...] = ()
+
+    @cached_property
+    def columns(self) -> Mapping[str, exp.Expr]:
+        """The columns that the block sees: values over the cube's columns, by name in lower case."""
+        return self.levels[-1].offers if self.levels else identity(self.cube)
+
+
+@dataclass(frozen=True)
+class OtherSource:
+    """A table, file, CTE or derived table in a block's FROM.
+
+    ``columns`` are its columns' types by name in lower case, ``None`` where the columns are unknown.
+    """
+
+    alias: str
+    columns: Mapping[str, str] | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """One SELECT and its sources, in order.
+
+    ``effective`` is the SELECT as planning reads it. Where subqueries are inlined, it is a copy in which the
+    subqueries' columns are replaced by their values. Its nodes keep their places in the text.
+    """
+
+    select: exp.Select
+    effective: exp.Select
+    cubes: tuple[CubeSource, ...]
+    others: tuple[OtherSource, ...]
+
+    @cached_property
+    def typed(self) -> tuple[exp.Expr, ...]:
+        """The block's own nodes, as typed."""
+        return tuple(own_nodes(self.select))
+
+    @cached_property
+    def nodes(self) -> tuple[exp.Expr, ...]:
+        """The block's own nodes, as planning reads them."""
+        return self.typed if self.effective is self.select else tuple(own_nodes(self.effective))
+
+    @cached_property
+    def joined_names(self) -> frozenset[str]:
+        """The names, in lower case, that USING or NATURAL join by. Unqualified, they may be columns of another
+        relation.
+        """
+        return joined_names(self.select, self.cubes, self.others)
+
+
+@dataclass(frozen=True)
+class TableReference:
+    """A table or a file that the query names; the planner adds ``alias`` where the user gave none."""
+
+    node: exp.Table
+    table: Table
+    span: Span
+    alias: str | None
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The meaning of all names in FROM."""
+
+    blocks: tuple[Block, ...]
+    tables: tuple[TableReference, ...]
+
+
+def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
+    """Resolves every name in the position of a table.
+
+    Raises ``AnalysisError``, with position, for an unknown name.
+    """
+    cubes: dict[int, CubeSource] = {}
+    tables: dict[int, TableReference] = {}
+    files = 0
+    ctes = CteReferences(query.nodes)
+    for node in query.find_all(exp.Table):
+        if not isinstance(node.this, exp.Identifier) or ctes.of(node) is not None or query.in_hint(node):
+            continue
+        span = _name_span(query, node)
+        if is_file(node):
+            files += 1
+            tables[id(node)] = TableReference(node, _file(node, -files), span, None)
+            continue
+        resolved = _find(query, node, span, reader)
+        if isinstance(resolved, Table):
+            alias = None if node.alias or node.args.get("sample") else node.name
+            tables[id(node)] = TableReference(node, resolved, span, alias)
+        else:
+            cube = reader.cube(resolved.cube) if isinstance(resolved, Fact) else resolved
+            facts = (resolved,) if isinstance(resolved, Fact) else reader.facts_of(cube.name)
+            cubes[id(node)] = CubeSource(node, node.alias or node.name, cube, facts, span)
+    blocks = _blocks(query, cubes, tables, ctes)
+    placed = {id(source.node) for block in blocks for source in block.cubes}
+    for key, source in cubes.items():
+        if key not in placed:
+            raise NotSupportedError(
+                f"The cube {source.cube.name} is used where only a table is allowed.",
+                position=query.place(source.span),
+                object=source.cube.name,
+                hint="Name a cube in the FROM clause of a SELECT.",
+            )
+    return Resolved(blocks, tuple(tables.values()))
+
+
+def inner_queries(select: exp.Select, own: Iterable[exp.Expr] | None = None) -> Iterator[exp.Query]:
+    """The subqueries among a block's expressions (which may be correlated with it), outermost only.
+
+    ``own`` are the block's own nodes, where the caller has them already.
+    """
+    for node in (select, *(own_nodes(select) if own is None else own)):
+        # The joined side is a relation of its own; the ON condition belongs to the block.
+        for child in [node.args.get("on")] if isinstance(node, exp.Join) else children(node):
+            if isinstance(child, exp.Query):
+                yield child
+
+
+def did_you_mean(name: str, names: list[str]) -> str | None:
+    """Returns a hint with the nearest of ``names``, or ``None``."""
+    lowered = {candidate.lower(): candidate for candidate in names}
+    close = difflib.get_close_matches(name.lower(), list(lowered), n=1)
+    return f"Did you mean {lowered[close[0]]}?" if close else None
+
+
+def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) -> Table | Cube | Fact:
+    resolved = meaning(node, reader)
+    if resolved is None:
+        kinds = (reader.tables(), reader.cubes(), reader.facts(), reader.views())
+        names = [shown(seen_from(reader.current, entry.name)) for kind in kinds for entry in kind]
+        name = catalog_name(node, reader.current)
+        typed = node.name if name is None else seen_from(reader.current, name)
+        raise AnalysisError(
+            f"The table, cube or fact {node.sql(dialect='spark', comments=False)} cannot be found.",
+            condition="TABLE_OR_VIEW_NOT_FOUND",
+            sqlstate="42P01",
+            position=query.place(span),
+            object=node.name,
+            hint=did_you_mean(typed, names) or _where_to_look(node, reader),
+        )
+    return resolved
+
+
+def _where_to_look(node: exp.Table, reader: CatalogReader) -> str:
+    if node.db:
+        return (
+            "SHOW DATABASES lists the databases; SHOW TABLES, SHOW CUBES and SHOW FACTS IN a database list its objects."
+        )
+    return "SHOW TABLES, SHOW CUBES and SHOW FACTS list all objects" + (
+        "." if reader.current == DEFAULT_DATABASE else f" in {reader.current}, the current database."
+    )
+
+
+def _blocks(
+    query: QueryText, cubes: dict[int, CubeSource], tables: dict[int, TableReference], ctes: CteReferences
+) -> tuple[Block, ...]:
+    """The blocks; a block that is inlined into another has no cubes of its own."""
+    sources: dict[int, tuple[CubeSource, ...]] = {}
+    inlined: set[int] = set()
+    selects = list(query.find_all(exp.Select))
+    inlining = Inlining({key: cube_source.cube for key, cube_source in cubes.items()}, ctes, len(query.nodes))
+    for select in selects:
+        own = []
+        for index, relation in enumerate(relations(select)):
+            source = cubes.get(id(relation))
+            if source is not None:
+                own.append(replace(source, index=index))
+                continue
+            try:
+                table, levels = inlining.levels(relation)
+                if table is None:
+                    inlining.refuse_counting(select, relation)
+            except NotSupportedError as error:
+                raise error.at(query.place(query.span_of(relation) or Span(0, len(query.text)))) from None
+            if table is not None:
+                alias = relation.alias_or_name
+                own.append(replace(cubes[id(table)], index=index, alias=alias, levels=levels))
+                for level in reversed(levels):
+                    if id(level.select) in inlined:
+                        break  # and all below it
+                    inlined.add(id(level.select))
+        sources[id(select)] = tuple(own)
+    return tuple(_block(select, () if id(select) in inlined else sources[id(select)], tables) for select in selects)
+
+
+def _block(select: exp.Select, cubes: tuple[CubeSource, ...], tables: dict[int, TableReference]) -> Block:
+    others: list[OtherSource] = []
+    taken = {source.index for source in cubes}
+    for index, relation in enumerate(relations(select)):
+        if index in taken:
+            continue
+        if id(relation) in tables and (columns := tables[id(relation)].table.all_columns) and not renames(relation):
+            types = {column.name.lower(): column.type for column in columns}
+            others.append(OtherSource(relation.alias or relation.name, types))
+        else:
+            others.append(OtherSource(relation.alias or relation.name, None))
+    others += [OtherSource(view.alias, None) for view in select.args.get("laterals") or ()]
+    through = [source for source in cubes if source.levels]
+    read = effective(select, through, joined_names(select, cubes, others)) if through else select
+    return Block(select, read, cubes, tuple(others))
+
+
+def joined_names(select: exp.Select, cubes: Sequence[CubeSource], others: Sequence[OtherSource]) -> frozenset[str]:
+    """The names that USING and NATURAL join by, in lower case."""
+    joins = select.args.get("joins") or ()
+    names = {name.name.lower() for join in joins for name in join.args.get("using") or ()}
+    if any(str(join.args.get("method") or "").upper() == "NATURAL" for join in joins):
+        offered = [set(cube.columns) for cube in cubes] + [set(other.columns or ()) for other in others]
+        names |= {name for columns in offered for name in columns if sum(name in other for other in offered) > 1}
+    return frozenset(names)
+
+
+def effective(select: exp.Select, sources: Sequence[CubeSource], joined: frozenset[str]) -> exp.Select:
+    """Returns a copy of a block in which the columns of inlined sources are replaced by their values.
+
+    Names in ``joined`` stay, because they may be columns of another relation.
+    """
+
+    output = OutputNames()
+
+    def value_of(column: exp.Column) -> exp.Expr | None:
+        if isinstance(column.this, exp.Star) or output.shadow(column):
+            return None
+        if not column.table and column.name.lower() in joined:
+            return None
+        for source in sources:
+            if column.table.lower() in ("", source.alias.lower()) and (not column.table or source.alias):
+                value = source.columns.get(column.name.lower())
+                if value is not None:
+                    return of_source(_kept_apart(value, select, source), source.index)
+        return None
+
+    copied = substituted(select, value_of)
+    assert isinstance(copied, exp.Select)
+    return copied
+
+
+def _kept_apart(value: exp.Expr, select: exp.Select, source: CubeSource) -> exp.Expr:
+    """Returns the value of a source that an outer join may leave absent, in which case the value is NULL.
+
+    ``TRUE AS seen`` must not be folded in ``seen IS NULL``, so the value is hidden from folding. Measures and functions
+    of time are NULL for NULL anyway, or are not understood.
+    """
+    if isinstance(value, exp.Column) or not nullable(select, source.index):
+        return value
+    names = {measure.name.lower() for measure in source.cube.measures} | {time.lower() for time in source.cube.times}
+    if any(column.name.lower() in names for column in value.find_all(exp.Column)):
+        return value
+    return exp.Coalesce(this=value.copy(), expressions=[])
+
+
+def meaning(node: exp.Table, reader: CatalogReader) -> Table | Cube | Fact | None:
+    """Resolves a name behind FROM that is not a CTE: a temporary table of the session first, then the catalog.
+
+    Returns ``None`` for files, views and unknown names.
+    """
+    if is_file(node):
+        return None
+    temporary = None if node.db else reader.temporary(node.name)
+    name = catalog_name(node, reader.current)
+    return temporary or (None if name is None else reader.find(name))
+
+
+def is_file(node: exp.Table) -> bool:
+    """Tests whether a name behind FROM is a path: ``parquet.`path```. No database has the name of a format."""
+    return node.args.get("db") is not None and node.db.lower() in FILE_FORMATS and not node.catalog
+
+
+def renames(relation: exp.Expr) -> bool:
+    """Tests whether a relation's columns differ from those of its table: ``t AS x (a, b)``, PIVOT, UNPIVOT."""
+    alias = relation.args.get("alias")
+    return bool(relation.args.get("pivots") or (alias is not None and alias.args.get("columns")))
+
+
+def modifiers(select: exp.Select) -> set[str]:
+    """The modifiers that a block applies to its relations besides joining them: ``pivots``, ``sample``, ``laterals``,
+    ``version`` …
+
+    sqlglot attaches the same clause to the SELECT, the join or the relation, depending on what precedes it.
+    """
+    keys = {key for key, value in select.args.items() if value and key not in _CLAUSES}
+    for join in select.args.get("joins") or ():
+        keys |= {key for key, value in join.args.items() if value and key not in _JOIN_PARTS}
+    for relation in relations(select):
+        if isinstance(relation, exp.Table | exp.Subquery):
+            keys |= {key for key, value in relation.args.items() if value and key not in _RELATION_PARTS}
+        elif isinstance(relation, exp.Lateral):
+            keys.add("laterals")
+    return keys
+
+
+_CLAUSES = (
+    "with_", "kind", "expressions", "hint", "distinct", "from_", "joins", "where", "group", "having", "windows",
+    "order", "sort", "cluster", "distribute", "limit", "offset", "qualify", "operation_modifiers",
+)  # fmt: skip
+_JOIN_PARTS = ("this", "on", "using", "side", "kind", "method")
+_RELATION_PARTS = ("this", "alias", "db", "catalog", "joins", "with_", "order", "limit", "offset")
+
+
+def _name_span(query: QueryText, node: exp.Table) -> Span:
+    parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
+    if not all(has_place(part) for part in parts):
+        raise ParseError("A name after FROM cannot be parsed.", position=query.place(Span(0, len(query.text))))
+    return Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)
+
+
+def _file(node: exp.Table, number: int) -> Table:
+    name = f"{node.db}.`{node.name.replace('`', '``')}`"
+    return Table(number, name, (), (), format=node.db.lower(), location=node.name, external=True)

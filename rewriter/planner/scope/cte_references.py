@@ -1,0 +1,118 @@
+"""Resolves names behind FROM to CTEs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+
+from rewriter.planner.text.sqlglot_trees import children
+
+
+class CteReferences:
+    """The names behind FROM that are CTEs, and the number of references to each CTE."""
+
+    def __init__(self, nodes: Collection[exp.Expr]) -> None:
+        """``nodes`` are all those of a tree, its root first. Linear in their number."""
+        self._cte_of: dict[int, exp.CTE] = {}
+        self._counts: dict[int, int] = {}
+        self._root: exp.Expr | None = next((node for node in nodes if isinstance(node, exp.CTE)), None)
+        if self._root is None:
+            return
+        self._root = next(iter(nodes))
+        sights = _Sights()
+        for node in nodes:
+            cte = sights.meant(node) if isinstance(node, exp.Table) else None
+            if cte is not None:
+                self._cte_of[id(node)] = cte
+                self._counts[id(cte)] = self._counts.get(id(cte), 0) + 1
+
+    def of(self, node: exp.Table) -> exp.CTE | None:
+        """Returns the CTE that a name denotes, or ``None``."""
+        return self._cte_of.get(id(node))
+
+    def single(self, node: exp.Table) -> exp.CTE | None:
+        """Returns the CTE that a name denotes if this is its only reference and the CTE is not recursive."""
+        cte = self.of(node)
+        if cte is None or self._counts[id(cte)] != 1 or (cte.parent and cte.parent.args.get("recursive")):
+            return None
+        return cte
+
+    @cached_property
+    def in_order(self) -> tuple[exp.CTE, ...]:
+        """The CTEs, each after the CTEs that it names (except itself).
+
+        A caller that processes them in this order and keeps the results needs no deeper stack for a longer chain.
+        """
+        ctes: list[exp.CTE] = []
+        stack = [] if self._root is None else [self._root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, exp.CTE):
+                ctes.append(node)
+            # The list is reversed at the end: the last node taken off the stack comes first.
+            with_ = node.args.get("with_")
+            stack += [] if with_ is None else [with_]
+            stack += [child for child in children(node) if child is not with_]
+        return tuple(reversed(ctes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sight:
+    """The CTEs of one WITH that are in scope at a place: the first ``count``. ``above`` are those of the enclosing
+    WITHs.
+    """
+
+    with_: exp.With
+    first: Mapping[str, int]
+    count: int
+    above: _Sight | None
+
+
+class _Sights:
+    """The CTEs in scope at each place, cached for every requested place and the places around it."""
+
+    def __init__(self) -> None:
+        self._sights: dict[int, _Sight | None] = {}
+
+    def meant(self, node: exp.Table) -> exp.CTE | None:
+        """Returns the CTE in scope that an unqualified name denotes."""
+        if node.args.get("db") is not None:
+            return None
+        name, sight = node.name.lower(), self._at(node)
+        while sight is not None:
+            index = sight.first.get(name)
+            if index is not None and index < sight.count:
+                return sight.with_.expressions[index]  # type: ignore[no-any-return]
+            sight = sight.above
+        return None
+
+    def _at(self, position_node: exp.Expr) -> _Sight | None:
+        path: list[exp.Expr] = []
+        node: exp.Expr | None = position_node
+        while node is not None and id(node) not in self._sights:
+            path.append(node)
+            node = node.parent
+        sight = None if node is None else self._sights[id(node)]
+        for node in reversed(path):
+            with_ = node.args.get("with_")
+            if isinstance(with_, exp.With):
+                first: dict[str, int] = {}
+                for index, cte in enumerate(with_.expressions):
+                    first.setdefault(cte.alias.lower(), index)
+                sight = _Sight(with_, first, len(with_.expressions), sight)
+            elif isinstance(node, exp.CTE) and sight is not None and node.parent is sight.with_:
+                # A CTE sees those before it, and itself only where it is recursive.
+                count = _index(node) + bool(sight.with_.args.get("recursive"))
+                sight = _Sight(sight.with_, sight.first, count, sight.above)
+            self._sights[id(node)] = sight
+        return sight
+
+
+def _index(cte: exp.CTE) -> int:
+    """Returns the position of a CTE in its WITH."""
+    index = cte.index
+    assert index is not None
+    return index

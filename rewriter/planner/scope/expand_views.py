@@ -1,0 +1,231 @@
+"""Expands views to derived tables, and shared CTEs over cubes to one derived table for each reference.
+
+This happens in the text, before planning. The planner then sees a query without views, in which every reference has a
+scope of its own. A view's body is read by itself: no CTE and no column of the surrounding query is visible in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from sqlglot import exp
+
+from rewriter.catalog.model.objects import View
+from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value
+from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.scope.blocks import CatalogReader, is_file
+from rewriter.planner.scope.correlation import escaping, is_correlatable
+from rewriter.planner.scope.cte_references import CteReferences
+from rewriter.planner.scope.disambiguate import disambiguated
+from rewriter.planner.scope.expand_ctes import LONGEST, expand_ctes
+from rewriter.planner.scope.output_columns import Offers
+from rewriter.planner.scope.table_names import Key, catalog_name, databases, key_of, prefix_of
+from rewriter.planner.text.derived_text import DerivedText, Piece, Replacement, alias_text, replaced
+from rewriter.planner.text.query_text import QueryText, has_place
+
+#: Spark's functions that call a method of any Java class by its name.
+_RUN_CODE = frozenset(("java_method", "reflect", "try_reflect"))
+
+#: The maximum nesting depth of views, as in Spark.
+DEEPEST = 100
+
+#: The parts that the name of a view may have; any other (TABLESAMPLE, PIVOT …) would change its meaning elsewhere.
+_PARTS = ("this", "db", "catalog", "alias", "joins", "laterals")
+
+
+def expand(text: QueryText, reader: CatalogReader, within: str | None = None) -> QueryText:
+    """Returns the query without views and without shared CTEs over cubes; ``text`` itself where it names none of them.
+
+    Places in the result are those of the statement: a view's body has the place of the view's name, a CTE's copy that
+    of the CTE. ``within`` is the view that is being created from the query; the query must not read it.
+
+    Raises ``AnalysisError``: RECURSIVE_VIEW, and TABLE_OR_VIEW_NOT_FOUND for a table that a view reads;
+    ``NotSupportedError``. Costs a walk over the names of a query that names no view; each view costs in addition the
+    parsing of its body.
+    """
+    views, made = _Views(reader), text
+    replacements = views.replacements(text, () if within is None else (within,))
+    if replacements:
+        pieces = replaced(text, Span(0, len(text.text)), replacements)
+        made = DerivedText(text, pieces, {text.place(span): name for span, name in views.named.items()})
+    made = expand_ctes(made, reader)
+    unread = made.unread() if made is not text else None
+    if unread is not None:
+        raise unread
+    return made
+
+
+class _Views:
+    """The views of one query: their expanded bodies by name, and the places where the query names them."""
+
+    def __init__(self, reader: CatalogReader) -> None:
+        self._reader = reader
+        self._bodies: dict[str, str] = {}
+        self.named: dict[Span, str] = {}
+
+    def replacements(self, text: QueryText, chain: tuple[str, ...]) -> list[Replacement]:
+        """Returns the replacements that put derived tables in place of the views that the user's query names."""
+        replacements: list[Replacement] = []
+        keys: set[Key | None] = set()
+        current = self._reader.current
+        for node, span in names_in(text):
+            view = self._view(node, current)
+            if view is None or (not node.db and self._reader.temporary(node.name) is not None):
+                continue
+            try:
+                replacements += self._replacing(text, node, span, view, chain)
+            except (AnalysisError, NotSupportedError, ParseError) as error:
+                raise error.at(text.place(span)) from None
+            self.named[span] = view.name
+            keys |= set() if node.alias else {key_of(node, current)}
+        return replacements + [Replacement(span, ()) for span, _ in databases(text, keys)]
+
+    def _view(self, node: exp.Table, current: str) -> View | None:
+        name = None if is_file(node) else catalog_name(node, current)
+        return None if name is None else self._reader.find_view(name)
+
+    def _seen(self, view: View) -> str:
+        """The view's name as the query would type it."""
+        return seen_from(self._reader.current, view.name)
+
+    def _replacing(
+        self, text: QueryText, node: exp.Table, span: Span, view: View, chain: tuple[str, ...]
+    ) -> Iterator[Replacement]:
+        alias = node.args.get("alias")
+        has_alias_place = alias is None or has_place(alias.this)
+        if not has_alias_place or any(value and key not in _PARTS for key, value in node.args.items()):
+            raise NotSupportedError(
+                f"Only an alias can follow the view {view.name}; TABLESAMPLE, PIVOT and time travel are not supported.",
+                object=view.name,
+                hint=f"Put it into a subquery: (SELECT * FROM {self._seen(view)}).",
+            )
+        body = self._body(view, chain)
+        if is_correlatable(node):
+            self._check_closed(view, body)
+        columns = [quote_identifier(name) for name, _ in view.columns]
+        renamed = alias.args.get("columns") if alias is not None else None
+        if renamed and columns and len(renamed) != len(columns):
+            raise AnalysisError(
+                f"The view {view.name} has {len(columns)} columns, but {len(renamed)} names are given here.",
+                condition="ASSIGNMENT_ARITY_MISMATCH",
+                sqlstate="42802",
+                object=view.name,
+                hint=f"Its columns are {', '.join(columns)}.",
+            )
+        listed = f"({', '.join(columns)})" if columns and not renamed else ""
+        if alias is None:
+            yield Replacement(span, (Piece(f"({body}){alias_text(text, span.end, node.name, listed)}", span),))
+        else:
+            yield Replacement(span, (Piece(f"({body})", span),))
+            end = alias.this.meta["end"] + 1
+            yield Replacement(Span(end, end), (Piece(listed, span),))
+
+    def _body(self, view: View, chain: tuple[str, ...]) -> str:
+        """Returns the body of a view as a query that has the same meaning in any place."""
+        key = view.name.lower()
+        if key in (name.lower() for name in chain):
+            raise AnalysisError(
+                f"Recursive view {view.name} detected (cycle: {' -> '.join((*chain, view.name))}).",
+                condition="RECURSIVE_VIEW",
+                sqlstate="42K0H",
+                object=view.name,
+                hint="A view cannot read itself; CREATE OR REPLACE VIEW one of them with another query.",
+            )
+        if len(chain) >= DEEPEST:
+            raise AnalysisError(
+                f"The depth of view {view.name} exceeds the maximum view resolution depth ({DEEPEST}).",
+                condition="VIEW_EXCEED_MAX_NESTED_DEPTH",
+                sqlstate="54K00",
+                object=view.name,
+                hint="Store the rows that one of the views reads in a table.",
+            )
+        if key not in self._bodies:
+            self._bodies[key] = self._expanded(view, (*chain, view.name))
+        return self._bodies[key]
+
+    def _expanded(self, view: View, chain: tuple[str, ...]) -> str:
+        text = QueryText(view.query)
+        unread = text.unread()
+        if unread is not None:
+            raise ParseError(f"The query of the view {view.name} cannot be parsed: {unread.message}", object=view.name)
+        called = called_code(text)
+        if called is not None:
+            raise brings_code(view.name, called)
+        text = disambiguated(text, view.database)
+        prefix = prefix_of(view.database)
+        replacements: list[Replacement] = []
+        keys: set[Key | None] = set()
+        for node, span in names_in(text):
+            inner = self._view(node, view.database)
+            if inner is not None:
+                replacements += self._replacing(text, node, span, inner, chain)
+                keys |= set() if node.alias else {key_of(node, view.database)}
+            elif not is_file(node):
+                self._check_there(view, node)
+                # A name with its database means the same where another one is current, and is never that of a CTE.
+                replacements += [] if node.db else [Replacement(Span(span.start, span.start), (Piece(prefix, span),))]
+        replacements += [Replacement(span, ()) for span, _ in databases(text, keys)]
+        full_span = Span(text.tokens[0].start, text.tokens[-1].end)  # a comment at the end would hide what follows
+        body = "".join(piece.text for piece in replaced(text, full_span, replacements))
+        if len(body) > LONGEST:
+            raise NotSupportedError(
+                f"The view {view.name} expands to more than {LONGEST:,} characters.",
+                object=view.name,
+                hint="Store the rows that it reads in a table.",
+            )
+        return body
+
+    def _check_there(self, view: View, node: exp.Table) -> None:
+        full_name = catalog_name(node, view.database)
+        if full_name is None or self._reader.find(full_name) is None:
+            name = (
+                seen_from(self._reader.current, full_name) if full_name else node.sql(dialect="spark", comments=False)
+            )
+            raise AnalysisError(
+                f"The view {view.name} reads {name}, which cannot be found.",
+                condition="TABLE_OR_VIEW_NOT_FOUND",
+                sqlstate="42P01",
+                object=node.name,
+                hint=f"Create it again, or replace the view: CREATE OR REPLACE VIEW {self._seen(view)} AS SELECT …",
+            )
+
+    def _check_closed(self, view: View, body: str) -> None:
+        tree = QueryText(body).tree
+        column = escaping(tree, Offers(tree, self._reader))
+        if column is not None:
+            raise NotSupportedError(
+                f"The view {view.name} cannot be used in a subquery: the origin of its column {column} is ambiguous.",
+                object=view.name,
+                hint=f"Name the view before the query: WITH x AS (SELECT * FROM {self._seen(view)}) SELECT …",
+            )
+
+
+def called_code(text: QueryText) -> Token | None:
+    """Returns the name token of the first call of a query that runs a Java method by its name, or ``None``."""
+    named = (TokenKind.WORD, TokenKind.IDENTIFIER)
+    calls = (token for token, after in pairwise(text.tokens) if token.kind in named and after.is_operator("("))
+    return next((name for name in calls if identifier_value(name).lower() in _RUN_CODE), None)
+
+
+def brings_code(view: str, called: Token) -> NotSupportedError:
+    """The error for a view whose query runs code by its name: its readers would run code that its author named."""
+    return NotSupportedError(
+        f"The view {view} calls {identifier_value(called)}, which runs code by name; this is not allowed in a view.",
+        condition="CODE_IN_VIEW",
+        object=view,
+        hint="Call it in the query that reads the view.",
+    )
+
+
+def names_in(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
+    """Yields the names behind FROM and JOIN that are not CTEs, with their places."""
+    ctes = CteReferences(text.nodes)
+    for node in text.find_all(exp.Table):
+        if isinstance(node.this, exp.Identifier) and ctes.of(node) is None and not text.in_hint(node):
+            parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
+            # A name without a place is looked up, and refused, with all others.
+            if all(has_place(part) for part in parts):
+                yield node, Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)

@@ -1,0 +1,346 @@
+"""Inlining: how a block sees a cube through subqueries and CTEs that only project and filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlglot import exp
+
+from rewriter.catalog.model.objects import Cube
+from rewriter.errors import NotSupportedError
+from rewriter.planner.scope.cte_references import CteReferences
+from rewriter.planner.scope.joins import conjuncts, contributes, relations
+from rewriter.planner.scope.projections import descend, own_nodes, projection_of, substituted
+from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
+
+#: The key under which a column of a tree keeps the source of its block that it belongs to.
+_MARK = "rewriter_source"
+
+#: The maximum number of nodes in the columns that subqueries offer, besides the nodes of the query itself.
+_MOST_NODES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One inlined subquery.
+
+    ``alias`` is the name of its one relation inside it. ``sees`` are the values that the relation offers, ``offers``
+    the values that the subquery offers itself. Both are over the cube's columns, by name in lower case. ``renamed``
+    says that a list of columns follows its alias.
+    """
+
+    select: exp.Select
+    alias: str
+    sees: Mapping[str, exp.Expr]
+    offers: Mapping[str, exp.Expr]
+    renamed: bool
+
+    @property
+    def passes_all(self) -> bool:
+        """Returns True if ``*`` passes on all columns of its relation."""
+        return any(_is_star(item, self.alias) for item in self.select.expressions)
+
+    def value_of(self, column: exp.Column) -> exp.Expr | None:
+        """Returns the value of a column in this subquery."""
+        if isinstance(column.this, exp.Star) or column.table.lower() not in ("", self.alias.lower()):
+            return None
+        return self.sees.get(column.name.lower())
+
+    def filters(self) -> Iterator[exp.Expr]:
+        """The subquery's own conditions, over the cube's columns."""
+        where = self.select.args.get("where")
+        if where is not None:
+            yield from conjuncts(substituted(where.this, self.value_of))
+
+    def mentioned(self) -> Iterator[exp.Column]:
+        """The cube's columns that the subquery's text names."""
+        for node in (*self.select.expressions, self.select.args.get("where")):
+            for column in () if node is None else (node, *descend(node)):
+                value = self.value_of(column) if isinstance(column, exp.Column) else None
+                if value is not None:
+                    yield from (inner for inner in find_all(value, exp.Column) if belongs(inner, None))
+
+
+@lru_cache(maxsize=256)
+def identity(cube: Cube) -> Mapping[str, exp.Expr]:
+    """The columns that a cube offers under its own name. A caller that puts one of them into a tree must copy it."""
+    return {name.lower(): _marked(exp.Column(this=exp.to_identifier(name)), True) for name in cube.column_order}
+
+
+def of_source(value: exp.Expr, index: int) -> exp.Expr:
+    """Returns a copy of a value whose columns are marked as belonging to the source ``index`` of a block."""
+    copied = value.copy()
+    for column in copied.find_all(exp.Column):
+        if belongs(column, None):
+            _marked(column, index)
+    return copied
+
+
+def belongs(column: exp.Column, index: int | None) -> bool:
+    """Tests whether a column is marked as a cube's (of the source ``index`` where one is given)."""
+    mark = column._meta.get(_MARK) if column._meta else None
+    return mark is not None if index is None else mark is not True and mark == index
+
+
+def is_marked(column: exp.Column) -> bool:
+    """Tests whether inlining has inserted a column."""
+    return belongs(column, None)
+
+
+def _counting(select: exp.Select) -> list[exp.Expr]:
+    """The calls of COUNT and AVG in a block that depend on the number of rows."""
+    kinds = (exp.Count, exp.CountIf, exp.Avg)
+    return [node for node in own_nodes(select) if isinstance(node, kinds) and not isinstance(node.this, exp.Distinct)]
+
+
+def _folds(select: exp.Select) -> bool:
+    """Tests whether a SELECT returns something other than the single rows that it reads."""
+    if any(select.args.get(key) for key in ("group", "distinct", "limit", "offset", "having")):
+        return True
+    return any(isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window) for node in own_nodes(select))
+
+
+class Inlining:
+    """The view that the blocks of one query have of its cubes. Each relation is examined once, however often it is
+    named.
+    """
+
+    def __init__(self, cubes: Mapping[int, Cube], ctes: CteReferences, size: int) -> None:
+        """``cubes`` are those of the query, by the identity of their nodes; ``size`` is the number of its nodes."""
+        self._cubes, self._ctes = cubes, ctes
+        self._left = _MOST_NODES + size
+        self._levels: dict[int, tuple[exp.Table | None, tuple[Level, ...]] | NotSupportedError] = {}
+        self._rows: dict[int, tuple[Cube, ...]] = {}
+        #: The number of nodes of each computed value, by its identity; the value is kept, so its identity is unique.
+        self._sizes: dict[int, tuple[int, exp.Expr]] = {}
+        if not cubes:
+            return
+        bodies = {id(cte): cte for cte in ctes.in_order}
+        for cte in bodies.values():
+            self._rows_of(cte.this)
+            if isinstance(select := projection_of(cte.this), exp.Select):
+                with suppress(NotSupportedError):  # raised where a block reads it
+                    self.levels(relations(select)[0])
+
+    def refuse_counting(self, select: exp.Select, relation: exp.Expr) -> None:
+        """Refuses COUNT and AVG in a block over a relation that returns single rows of a cube and is not inlined.
+
+        They would count base rows there, but events everywhere else. LIMIT and DISTINCT return rows that are counted as
+        such.
+        """
+        counted_over = self._rows_of(relation) if self._cubes else ()
+        for node in _counting(select) if counted_over else ():
+            for cube in counted_over:
+                if any(m.counted_by for m in cube.measures) if isinstance(node, exp.Avg) else cube.counters:
+                    raise NotSupportedError(
+                        f"{node.key.upper()} over a subquery of the cube {cube.name} that does more "
+                        "than project and filter it, or is a CTE referenced more than once, would "
+                        "count rows, not events.",
+                        condition="AMBIGUOUS_COUNT",
+                        object=cube.name,
+                        hint="Aggregate inside the subquery, or write SUM of the COUNT measure; repeat a "
+                        "shared CTE at each reference.",
+                    )
+
+    def _rows_of(self, node: exp.Expr | None) -> tuple[Cube, ...]:
+        """Returns the cubes whose single rows a relation returns, each once."""
+        if node is None:
+            return ()
+        if id(node) not in self._rows:
+            self._rows[id(node)] = ()  # a recursive CTE names itself
+            self._rows[id(node)] = tuple(dict.fromkeys(self._below(node)))
+        return self._rows[id(node)]
+
+    def _below(self, node: exp.Expr) -> Iterator[Cube]:
+        if isinstance(node, exp.Table):
+            if id(node) in self._cubes:
+                yield self._cubes[id(node)]
+            elif (cte := self._ctes.of(node)) is not None and not (cte.parent and cte.parent.args.get("recursive")):
+                yield from self._rows_of(cte.this)
+        elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Table):
+            yield from self._rows_of(node.this)
+        elif isinstance(node, exp.Union) and not node.args.get("distinct"):
+            yield from self._rows_of(node.this)
+            yield from self._rows_of(node.expression)
+        elif isinstance(node, exp.Select) and not _folds(node):
+            for index, inner in enumerate(relations(node)):
+                if contributes(node, index):
+                    yield from self._rows_of(inner)
+
+    def levels(self, relation: exp.Expr) -> tuple[exp.Table | None, tuple[Level, ...]]:
+        """Returns the cube's name below a derived table or a CTE that only projects and filters it, and the levels
+        between.
+
+        Returns ``(None, ())`` for any other relation.
+        """
+        if not self._cubes:
+            return None, ()
+        if id(relation) not in self._levels:
+            try:
+                self._levels[id(relation)] = self._inlined(relation)
+            except NotSupportedError as error:
+                self._levels[id(relation)] = error
+        result = self._levels[id(relation)]
+        if isinstance(result, NotSupportedError):
+            raise result
+        return result
+
+    def _inlined(self, relation: exp.Expr) -> tuple[exp.Table | None, tuple[Level, ...]]:
+        if isinstance(relation, exp.Table):
+            cte = self._ctes.single(relation)
+            if cte is None or any(value and key not in ("this", "alias") for key, value in relation.args.items()):
+                return None, ()
+            select, lists = projection_of(cte.this), (cte.args.get("alias"), relation.args.get("alias"))
+        elif isinstance(relation, exp.Subquery):
+            select, lists = projection_of(relation), (relation.args.get("alias"), None)
+        else:
+            return None, ()
+        if select is None:
+            return None, ()
+        inner = relations(select)[0]
+        below: tuple[Level, ...] = ()
+        table: exp.Table | None
+        if id(inner) in self._cubes:
+            assert isinstance(inner, exp.Table)
+            alias = inner.args.get("alias")
+            if alias is not None and alias.args.get("columns"):
+                return None, ()
+            table, sees = inner, identity(self._cubes[id(inner)])
+        else:
+            table, below = self.levels(inner)
+            if table is None:
+                return None, ()
+            sees = dict(below[-1].offers)
+        named = [
+            column_list.args["columns"]
+            for column_list in lists
+            if column_list is not None and column_list.args.get("columns")
+        ]
+        level = Level(select, inner.alias_or_name, sees, {}, bool(named))
+        if named and level.passes_all:
+            raise NotSupportedError(
+                "A column list after a subquery that selects * from a cube is not supported yet.",
+                hint="Name the columns in the subquery.",
+            )
+        offers = dict(self._offers(level, [identifier.name for identifier in named[-1]] if named else []))
+        return table, (*below, Level(select, level.alias, sees, offers, level.renamed))
+
+    def _offers(self, level: Level, names: list[str]) -> Iterator[tuple[str, exp.Expr]]:
+        """Yields each output column's name and value. It yields neither of two columns with the same name, because
+        Spark refuses the name as ambiguous.
+        """
+        values: dict[str, exp.Expr | None] = {}
+        for index, item in enumerate(level.select.expressions):
+            if _is_star(item, level.alias):
+                for name, value in level.sees.items():
+                    values[name] = None if name in values else value
+                continue
+            plain = isinstance(item, exp.Alias | exp.Column)
+            name = names[index].lower() if index < len(names) else item.alias_or_name.lower() if plain else ""
+            if name:
+                values[name] = None if name in values else self._value(item.unalias(), level, name)
+        yield from ((name, value) for name, value in values.items() if value is not None)
+
+    def _value(self, item: exp.Expr, level: Level, name: str) -> exp.Expr:
+        """Returns the value of an item, over the cube's columns."""
+        passed = level.value_of(item) if isinstance(item, exp.Column) else None
+        if isinstance(passed, exp.Paren):
+            return passed
+        nodes = walk(item)
+        size = len(nodes) + sum(self._size(node, level) for node in nodes if isinstance(node, exp.Column))
+        if passed is None:
+            # x + x over x + x over x + x: each step may double it.
+            self._left -= size
+            if self._left < 0:
+                raise NotSupportedError(
+                    f"The column {name} is computed in too many steps from other computed columns: the "
+                    "expanded columns of this query are too long.",
+                    hint="Aggregate the cube first, then compute from the result.",
+                )
+        value = substituted(item, level.value_of)
+        self._sizes[id(value)] = size, value
+        return value
+
+    def _size(self, column: exp.Column, level: Level) -> int:
+        """Returns the number of nodes that replace a column."""
+        value = level.value_of(column)
+        return self._sizes[id(value)][0] if id(value) in self._sizes else 0
+
+
+_folds_rows = one_of(exp.AggFunc, exp.Window)
+_sees_output = one_of(exp.Order, exp.Having)
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """What stands above a node: the SELECT around it, unless an aggregate or a window stands between, and whether the
+    node is part of that SELECT's ORDER BY or HAVING. The node is kept, so its identity is unique.
+    """
+
+    node: exp.Expr | None
+    select: exp.Select | None
+    sees_output: bool
+
+
+_NOWHERE = _Place(None, None, False)
+
+
+class OutputNames:
+    """The output columns that unqualified names in ORDER BY and HAVING denote, in trees whose nodes keep their parents.
+
+    What stands above each node is found once: a chain of operators is a tree as deep as the chain is long.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[int, _Place] = {}
+        self._aliases: dict[int, frozenset[str]] = {}
+
+    def shadow(self, column: exp.Column) -> bool:
+        """Tests whether an unqualified name in ORDER BY or HAVING denotes an output column of its SELECT."""
+        if column.table:
+            return False
+        place = self._above(column)
+        if place.select is None or not place.sees_output:
+            return False
+        aliases = self._aliases.get(id(place.select))
+        if aliases is None:
+            items = place.select.expressions
+            aliases = frozenset(item.alias.lower() for item in items if isinstance(item, exp.Alias))
+            self._aliases[id(place.select)] = aliases
+        return column.name.lower() in aliases
+
+    def _above(self, column: exp.Column) -> _Place:
+        path: list[exp.Expr] = []
+        place, node = _NOWHERE, column.parent
+        while node is not None:
+            if id(node) in self._places:
+                place = self._places[id(node)]
+                break
+            path.append(node)
+            if isinstance(node, exp.Select) or _folds_rows(type(node)):
+                break
+            node = node.parent
+        for node in reversed(path):
+            if isinstance(node, exp.Select):
+                place = _Place(node, node, False)
+            elif _folds_rows(type(node)):
+                place = _Place(node, None, False)
+            else:
+                in_clause = _sees_output(type(node)) and isinstance(node.parent, exp.Select)
+                place = _Place(node, place.select, place.sees_output or in_clause)
+            self._places[id(node)] = place
+        return place
+
+
+def _is_star(item: exp.Expr, alias: str) -> bool:
+    if isinstance(item, exp.Column):
+        return isinstance(item.this, exp.Star) and item.table.lower() == alias.lower()
+    return isinstance(item, exp.Star)
+
+
+def _marked(column: exp.Column, mark: int | bool) -> exp.Column:
+    column.meta[_MARK] = mark
+    return column

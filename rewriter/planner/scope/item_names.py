@@ -1,0 +1,414 @@
+"""The names that Spark gives to unaliased items of a SELECT list, for items whose name an edit would change.
+
+Spark prints the resolved expression: ``COUNT(*) + 1`` is named ``(count(1) + 1)``. The rules here use the syntax alone;
+``tests/contract/test_item_names.py`` compares them with Spark's names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from rewriter.errors import Span
+from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
+from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.scope.projections import descend
+from rewriter.planner.text.call_trees import CALL, called, read_with_calls
+from rewriter.planner.text.edits import Edit
+from rewriter.planner.text.query_text import QueryText
+
+_PREFIX = "SELECT "
+
+
+def item_name(typed: str) -> str:
+    """Returns the name of a column whose item is ``typed``; the item as typed where the rules do not cover it."""
+    try:
+        name = _Namer(typed).name()
+    except (_UnknownError, SqlglotError, RecursionError):
+        name = None
+    return " ".join(typed.split()) if name is None else name
+
+
+def item_name_edits(
+    text: QueryText, select: exp.Select, is_changed: Callable[[exp.Expr, Span], bool], named: Iterable[int] = ()
+) -> Iterator[Edit]:
+    """Yields the edits that put ``AS name`` behind the unaliased items of a block that other edits change.
+
+    ``is_changed`` receives an item and its span. Items that end at an offset of ``named`` are skipped: they already
+    have their name.
+    """
+    ends = set(named)
+    for item in select.expressions:
+        if isinstance(item, exp.Alias | exp.Star):
+            continue
+        # Nodes of a subquery are skipped: it has a select list of its own.
+        item_node = next(
+            (node.meta["start"] for node in (item, *descend(item)) if node._meta and "start" in node.meta), None
+        )
+        if item_node is None:
+            continue
+        item_span = text.select_item(item_node)
+        if item_span.end not in ends and is_changed(item, item_span):
+            name = item_name(text.text[item_span.start : item_span.end])
+            end = Span(item_span.end, item_span.end)
+            yield Edit(end, (f" AS {quote_identifier(name)}",), f"the column keeps its name {name}")
+
+
+class _UnknownError(Exception):
+    """An expression has no rule."""
+
+
+#: Functions that Spark prints in upper case.
+_CAPITAL = frozenset(
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot csc degrees dense_rank exp expm1 floor hypot log "
+    "log10 log1p log2 percent_rank power radians rank regexp regexp_like rlike sec signum sin sinh sqrt tan "
+    "tanh".split()
+)
+#: The text that Spark prints for omitted arguments, by the function and the number of arguments given.
+_DEFAULTS: dict[tuple[str, int], str] = {
+    ("approx_percentile", 2): "10000",
+    ("bround", 1): "0",
+    ("from_unixtime", 1): "yyyy-MM-dd HH:mm:ss",
+    ("locate", 2): "1",
+    ("lpad", 2): " ",
+    ("months_between", 2): "true",
+    ("percentile", 2): "1",
+    ("percentile_approx", 2): "10000",
+    ("position", 2): "1",
+    ("regexp_extract", 2): "1",
+    ("regexp_extract_all", 2): "1",
+    ("regexp_replace", 3): "1",
+    ("replace", 2): "",
+    ("round", 1): "0",
+    ("rpad", 2): " ",
+    ("sort_array", 1): "true",
+    ("split", 2): "-1",
+    ("substr", 2): "2147483647",
+    ("substring", 2): "2147483647",
+    ("to_unix_timestamp", 1): "yyyy-MM-dd HH:mm:ss",
+    ("unix_timestamp", 1): "yyyy-MM-dd HH:mm:ss",
+}
+_OTHER_NAMES = {"dateadd": "date_add", "curdate": "current_date", "array_agg": "collect_list",
+                "current_database": "current_schema"}  # fmt: skip
+#: Casts that are spelled as calls have the name of their operand.
+_CASTS = frozenset("bigint binary boolean date decimal double float int smallint string timestamp tinyint".split())
+#: Functions whose names do not follow from their arguments alone.
+_UNKNOWN = frozenset("explode posexplode inline stack window session_window lag lead array_sort mask div in".split())
+_RANKS = ("rank", "dense_rank", "percent_rank", "row_number", "ntile")
+_INFIX: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.And: "AND",
+    exp.Or: "OR", exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>",
+    exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^",
+}  # fmt: skip
+_TYPES = {"TIMESTAMPTZ": "TIMESTAMP", "TIMESTAMPLTZ": "TIMESTAMP", "DECIMAL": "DECIMAL(10,0)", "INTEGER": "INT"}
+_PLAIN_TYPES = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "DATE", "TIMESTAMP")
+_CANONICAL = {"DATE": re.compile(r"\d{4}-\d\d-\d\d"), "TIMESTAMP": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")}
+
+
+class _Namer:
+    def __init__(self, typed: str) -> None:
+        self._text = _PREFIX + typed
+        self._tokens = tokens(self._text)
+        self._strings = {token.start: token for token in self._tokens if token.kind is TokenKind.STRING}
+        self._fields = _extracted(self._tokens)
+        self._null_tests = _null_tests(self._tokens)
+
+    def name(self) -> str:
+        """Raises ``_UnknownError`` where an expression has no rule."""
+        # sqlglot drops the sign of ``+x``.
+        if any(second.is_operator("+") and _opens(first) for first, second in pairwise(self._tokens)):
+            raise _UnknownError
+        trees = read_with_calls(self._text, self._strings.values())
+        select = trees[0] if len(trees) == 1 else None
+        if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+            raise _UnknownError
+        (item,) = select.expressions
+        while isinstance(item, exp.Paren):
+            item = item.this
+        if isinstance(item, exp.Cast) and isinstance(item.this, exp.Column):
+            return item.this.name
+        return self._of(item)
+
+    def _of(self, node: exp.Expr | None) -> str:
+        if node is None:
+            raise _UnknownError
+        function = called(node)
+        if function is not None:
+            return self._call(function, node.expressions)
+        operator = _INFIX.get(type(node))
+        if operator is not None:
+            return self._infix(operator, node)
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise _UnknownError
+        return rule(self, node)
+
+    def _infix(self, operator: str, node: exp.Expr) -> str:
+        # Recursion would need one frame for each operator of a long chain.
+        parts = [node]
+        while type(parts[-1].this) is type(node):
+            parts.append(parts[-1].this)
+        name = self._of(parts[-1].this)
+        for part in reversed(parts):
+            name = f"({name} {operator} {self._of(part.expression)})"
+        return name
+
+    def _list(self, nodes: Iterable[exp.Expr]) -> str:
+        return ", ".join(map(self._of, nodes))
+
+    def _call(self, function: str, arguments: list[exp.Expr]) -> str:
+        if function in _UNKNOWN or (function in _CASTS and len(arguments) != 1):
+            raise _UnknownError
+        if function in _CASTS:
+            return self._of(arguments[0])
+        if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+            return f"{function}({'1' if function == 'count' else '*'})"
+        if function in ("isnull", "isnotnull"):
+            return f"({self._list(arguments)} {'IS NULL' if function == 'isnull' else 'IS NOT NULL'})"
+        if function == "if":
+            return f"(IF({self._list(arguments)}))"
+        if function == "log" and len(arguments) == 1:
+            return f"LOG(E(), {self._list(arguments)})"
+        shown = [self._list(arguments)] if arguments else []
+        default = _DEFAULTS.get((function, len(arguments)))
+        shown += [] if default is None else [default]
+        name = function.upper() if function in _CAPITAL else _OTHER_NAMES.get(function, function)
+        return f"{name}({', '.join(shown)})"
+
+    # -- rules of nodes -----------------------------------------------------------------------------------------
+
+    def _column(self, node: exp.Expr) -> str:
+        name = node.this
+        if isinstance(name, exp.Star):
+            raise _UnknownError
+        return str(node.name).removeprefix(CALL)
+
+    def _literal(self, node: exp.Expr) -> str:
+        if not node.args.get("is_string"):
+            return _number(str(node.this))
+        token = self._strings.get(node.meta.get("start", -1)) if node._meta else None
+        if token is None:
+            raise _UnknownError
+        return string_value(token)
+
+    def _negative(self, node: exp.Expr) -> str:
+        inner = node.this
+        literal = inner.this if isinstance(inner, exp.Cast) else inner
+        is_number = isinstance(literal, exp.Literal) and not literal.args.get("is_string")
+        if is_number and (inner is literal or self._has_suffix(literal)):
+            return f"-{self._of(inner)}"
+        return f"(- {self._of(inner)})"
+
+    def _not(self, node: exp.Expr) -> str:
+        inner = self._of(node.this)
+        # The trees of ``NOT a IS NULL`` and ``a IS NOT NULL`` are the same.
+        return inner if inner.endswith(" IS NOT NULL)") and isinstance(node.this, exp.Is) else f"(NOT {inner})"
+
+    def _is(self, node: exp.Expr) -> str:
+        value = self._of(node.this)
+        if isinstance(node.expression, exp.Null):
+            return f"({value} IS {next(self._null_tests)})"
+        if isinstance(node.expression, exp.Boolean):
+            return f"({value} <=> {self._of(node.expression)})"
+        raise _UnknownError
+
+    def _in(self, node: exp.Expr) -> str:
+        value = self._of(node.this)
+        if node.args.get("query") is not None:
+            return f"({value} IN (listquery()))"
+        return f"({value} IN ({self._list(node.expressions)}))"
+
+    def _between(self, node: exp.Expr) -> str:
+        return f"between({self._list([node.this, node.args['low'], node.args['high']])})"
+
+    def _case(self, node: exp.Expr) -> str:
+        subject = self._of(node.this) if node.this is not None else None
+        arms = []
+        for branch in node.args["ifs"]:
+            test = self._of(branch.this)
+            test = test if subject is None else f"({subject} = {test})"
+            arms.append(f"WHEN {test} THEN {self._of(branch.args['true'])}")
+        default = node.args.get("default")
+        return " ".join(["CASE", *arms, *([] if default is None else [f"ELSE {self._of(default)}"]), "END"])
+
+    def _cast(self, node: exp.Expr) -> str:
+        word = "TRY_CAST" if node.args.get("safe") else "CAST"
+        target = _type_name(node.args["to"])
+        literal = node.this
+        if isinstance(literal, exp.Literal) and not literal.args.get("is_string") and self._has_suffix(literal):
+            return _floating(str(literal.this)) if target in ("FLOAT", "DOUBLE") else self._of(literal)
+        if isinstance(literal, exp.Literal) and self._is_typed(literal, target):
+            value = self._of(literal)
+            canonical = _CANONICAL[target].fullmatch(value)
+            if canonical is None:
+                raise _UnknownError
+            return f"{target} '{value}'"
+        return f"{word}({self._of(literal)} AS {target})"
+
+    def _has_suffix(self, literal: exp.Expr) -> bool:
+        token = self._token(literal)
+        return token is not None and token.text[-1:].isalpha()
+
+    def _is_typed(self, literal: exp.Expr, target: str) -> bool:
+        """Tests whether a string literal follows the name of its type: ``DATE '2015-01-01'``."""
+        token = self._token(literal)
+        index = 0 if token is None else self._tokens.index(token)
+        return target in _CANONICAL and index > 0 and self._tokens[index - 1].is_word(target)
+
+    def _token(self, node: exp.Expr) -> Token | None:
+        start = node.meta.get("start", -1) if node._meta else -1
+        return next((token for token in self._tokens if token.start == start), None)
+
+    def _filter(self, node: exp.Expr) -> str:
+        return f"{self._of(node.this)} FILTER (WHERE {self._of(node.expression.this)})"
+
+    def _window(self, node: exp.Expr) -> str:
+        if node.args.get("alias") or node.args.get("first") is not None:
+            raise _UnknownError
+        partition, order, frame = (node.args.get(key) for key in ("partition_by", "order", "spec"))
+        parts = [f"PARTITION BY {self._list(partition)}"] if partition else []
+        if order is not None:
+            parts.append(f"ORDER BY {', '.join(map(self._key, order.expressions))}")
+        if frame is not None:
+            parts.append(self._frame(frame))
+        elif order is None:
+            parts.append("ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
+        else:
+            kind = "ROWS" if called(node.this) in _RANKS else "RANGE"
+            parts.append(f"{kind} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")
+        return f"{self._of(node.this)} OVER ({' '.join(parts)})"
+
+    def _key(self, ordered: exp.Expr) -> str:
+        direction = "DESC" if ordered.args.get("desc") else "ASC"
+        return f"{self._of(ordered.this)} {direction} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
+
+    def _frame(self, spec: exp.Expr) -> str:
+        bounds = []
+        for which in ("start", "end"):
+            bound, side = spec.args.get(which), spec.args.get(f"{which}_side")
+            if isinstance(bound, exp.Literal):
+                bound = self._of(bound)
+            elif bound is None and which == "end":
+                bound = "CURRENT ROW"
+            if not isinstance(bound, str):
+                raise _UnknownError
+            bounds.append(f"{bound} {side or ''}".strip().upper())
+        return f"{str(spec.args.get('kind')).upper()} BETWEEN {' AND '.join(bounds)}"
+
+    def _extract(self, node: exp.Expr) -> str:
+        field = next(self._fields, None)
+        if field is None:
+            raise _UnknownError
+        return f"extract({field} FROM {self._of(node.expression)})"
+
+    def _trim(self, node: exp.Expr) -> str:
+        side = str(node.args.get("position") or "").upper()
+        if node.expression is not None:
+            raise _UnknownError
+        return f"{ ({'LEADING': 'ltrim', 'TRAILING': 'rtrim'}.get(side, 'trim')) }({self._of(node.this)})"
+
+    def _pattern(self, function: str, node: exp.Expr) -> str:
+        return f"{function}({self._of(node.this)}, {self._of(node.expression)})"
+
+    def _like(self, node: exp.Expr) -> str:
+        shown = f"{self._of(node.this)} LIKE {self._of(node.expression)}"
+        return f"(NOT {shown})" if node.args.get("negate") else shown
+
+    def _ilike(self, node: exp.Expr) -> str:
+        shown = self._pattern("ilike", node)
+        return f"(NOT {shown})" if node.args.get("negate") else shown
+
+    def _bracket(self, node: exp.Expr) -> str:
+        offset = node.args.get("offset") or 0
+        if offset or len(node.expressions) != 1:
+            raise _UnknownError
+        return f"{self._of(node.this)}[{self._of(node.expressions[0])}]"
+
+    def _distinct(self, node: exp.Expr) -> str:
+        return f"DISTINCT {self._list(node.expressions)}"
+
+
+def _extracted(tokens: tuple[Token, ...]) -> Iterator[str]:
+    """The fields of ``EXTRACT(field FROM …)`` as typed, in the order of the text."""
+    for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if first.is_word("EXTRACT") and second.is_operator("("):
+            yield third.text
+
+
+def _null_tests(tokens: tuple[Token, ...]) -> Iterator[str]:
+    """``NULL`` or ``NOT NULL`` of the tests for NULL, in the order of the text."""
+    for first, second, third in zip(tokens, tokens[1:], (*tokens[2:], None), strict=False):
+        if first.is_word("IS") and second.is_word("NULL", "UNKNOWN"):
+            yield "NULL"
+        if first.is_word("IS") and second.is_word("NOT") and third is not None and third.is_word("NULL", "UNKNOWN"):
+            yield "NOT NULL"
+
+
+def _opens(token: Token) -> bool:
+    """Tests whether an operand begins after a token."""
+    opens = token.kind is TokenKind.OPERATOR and not token.is_operator(")", "]")
+    return opens or token.is_word("SELECT", "WHEN", "THEN", "ELSE")
+
+
+def _type_name(node: exp.Expr) -> str:
+    name = node.sql(dialect="spark").upper().replace(" ", "")
+    if name.startswith(("VARCHAR", "CHAR")):
+        return "STRING"
+    name = _TYPES.get(name, name)
+    if name not in _PLAIN_TYPES and not name.startswith("DECIMAL("):
+        raise _UnknownError
+    return name
+
+
+def _number(digits: str) -> str:
+    return _floating(digits) if "e" in digits.lower() else digits
+
+
+def _floating(digits: str) -> str:
+    """Returns a DOUBLE in Java's notation."""
+    value = float(digits)
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return str(value)
+    shown = Decimal(repr(value)).normalize()
+    _, figures, _ = shown.as_tuple()
+    return f"{figures[0]}.{''.join(map(str, figures[1:])) or '0'}E{shown.adjusted()}"
+
+
+_RULES: dict[type[exp.Expr], Callable[[_Namer, exp.Expr], str]] = {
+    exp.Column: _Namer._column,
+    exp.Literal: _Namer._literal,
+    exp.Boolean: lambda _, node: "true" if node.this else "false",
+    exp.Null: lambda _, node: "NULL",
+    exp.Paren: lambda namer, node: namer._of(node.this),
+    exp.Neg: _Namer._negative,
+    exp.BitwiseNot: lambda namer, node: f"~{namer._of(node.this)}",
+    exp.NEQ: lambda namer, node: f"(NOT ({namer._of(node.this)} = {namer._of(node.expression)}))",
+    exp.NullSafeNEQ: lambda namer, node: f"(NOT ({namer._of(node.this)} <=> {namer._of(node.expression)}))",
+    exp.Not: _Namer._not,
+    exp.Is: _Namer._is,
+    exp.In: _Namer._in,
+    exp.Between: _Namer._between,
+    exp.Case: _Namer._case,
+    exp.Cast: _Namer._cast,
+    exp.TryCast: _Namer._cast,
+    exp.Filter: _Namer._filter,
+    exp.Window: _Namer._window,
+    exp.Extract: _Namer._extract,
+    exp.Trim: _Namer._trim,
+    exp.Like: _Namer._like,
+    exp.RegexpLike: lambda namer, node: namer._pattern("RLIKE", node),
+    exp.ILike: _Namer._ilike,
+    exp.Bracket: _Namer._bracket,
+    exp.Distinct: _Namer._distinct,
+    exp.DPipe: lambda namer, node: namer._pattern("concat", node),
+    exp.First: lambda namer, node: f"first({namer._of(node.this)})",
+    exp.Exists: lambda _, node: "exists()",
+    exp.Subquery: lambda _, node: "scalarsubquery()",
+    exp.CurrentDate: lambda _, node: "current_date()",
+    exp.CurrentTimestamp: lambda _, node: "current_timestamp()",
+}

@@ -1,0 +1,64 @@
+"""Parses a text with sqlglot so that every call keeps its name and its arguments as typed.
+
+sqlglot normalizes known calls: it merges names (``nvl`` and ``coalesce``), swaps arguments and translates
+formats. Here each call arrives as an ``Anonymous``, so sqlglot recognizes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sqlglot
+from sqlglot import TokenType, exp
+
+from rewriter.grammar.lexer import Token, TokenKind
+from rewriter.planner.text.literal_lists import list_parser
+
+#: Goes before the name of each call; names cannot contain a blank, so sqlglot has no such function.
+CALL = "call "
+#: Replaces text that sqlglot could misread. It is never taken for a value.
+_MASK = "!"
+#: Calls with a grammar of their own, which sqlglot reads right.
+_OWN_GRAMMAR = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "GROUP")
+#: The words before a parenthesis that sqlglot has tokens of their own for and Spark has functions of.
+_FUNCTION_WORDS = frozenset(
+    "LEFT RIGHT REPLACE IF DATE TIMESTAMP YEAR BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE STRING ANY SOME "
+    "FORMAT ISNULL".split()
+)
+_COMPARING = (TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.LIKE,
+              TokenType.ILIKE, TokenType.RLIKE)  # fmt: skip
+
+
+def read_with_calls(text: str, strings: Iterable[Token]) -> list[exp.Expr | None]:
+    """Returns the statements of a text, whose string literals are ``strings``. Raises sqlglot's errors, and
+    RecursionError.
+    """
+    masked = _masked(text, strings)
+    dialect = sqlglot.Dialect.get_or_raise("spark")
+    tokens = dialect.tokenize(masked)
+    for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        word = token.text.upper()
+        is_call = token.token_type is TokenType.VAR and word not in _OWN_GRAMMAR
+        # ``= ANY (…)`` and ``LIKE ANY (…)`` are no calls.
+        compared = word in ("ANY", "SOME") and before is not None and before.token_type in _COMPARING
+        if after.token_type is TokenType.L_PAREN and (is_call or (word in _FUNCTION_WORDS and not compared)):
+            token.text = CALL + token.text
+    return list_parser(dialect).parse(tokens, masked)
+
+
+def called(node: exp.Expr) -> str | None:
+    """Returns the name of the function that a node calls, in lower case; ``None`` if it is not a call."""
+    name = str(node.this) if isinstance(node, exp.Anonymous) else ""
+    return name.removeprefix(CALL).lower() if name.startswith(CALL) else None
+
+
+def _masked(text: str, strings: Iterable[Token]) -> str:
+    """The text with strings that sqlglot could misread replaced by plain ones of the same length."""
+    parts: list[str] = []
+    position = 0
+    for token in strings:
+        body = token.text[1:-1]
+        if token.kind is TokenKind.STRING and (token.text[0] in "rR" or "\\" in body or token.text[0] in body):
+            parts += [text[position : token.start], "'", _MASK * (len(token.text) - 2), "'"]
+            position = token.end
+    return "".join([*parts, text[position:]])

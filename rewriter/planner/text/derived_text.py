@@ -1,0 +1,93 @@
+"""A query text assembled from pieces of another one; its places are those of the text that the user typed."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from rewriter.errors import Error, InternalError, Span
+from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.text.query_text import QueryText, in_word
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text that represents ``span`` of another text: character by character where ``exact``, else as a whole."""
+
+    text: str
+    span: Span
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Puts pieces in the place of a stretch of a text (an empty one inserts)."""
+
+    span: Span
+    pieces: tuple[Piece, ...]
+
+
+class DerivedText(QueryText):
+    """The text that ``pieces`` of ``base`` spell. ``views`` are names of views by the place where the user names them.
+
+    Places go through ``base`` to the statement; what lies in two pieces has a place from the one to the other.
+    """
+
+    def __init__(self, base: QueryText, pieces: Sequence[Piece], views: Mapping[Span, str]) -> None:
+        self._base, self._views = base, dict(views)
+        self._pieces = [piece for piece in pieces if piece.text]
+        super().__init__("".join(piece.text for piece in self._pieces), base.origin)
+        self._begins = list(accumulate((len(piece.text) for piece in self._pieces), initial=0))[:-1]
+
+    def place(self, span: Span) -> Span:
+        """The stretch in the statement's text. O(log n) in the pieces."""
+        first, last = self._stands_for(span.start), self._stands_for(max(span.start, span.end - 1))
+        return self._base.place(Span(min(first.start, last.start), max(first.end, last.end)))
+
+    def view_at(self, span: Span) -> str | None:
+        """The view that the statement names at ``span``."""
+        if span in self._views:
+            return self._views[span]
+        return self._base.view_at(span) if isinstance(self._base, DerivedText) else None
+
+    def _stands_for(self, offset: int) -> Span:
+        index = max(0, bisect.bisect_right(self._begins, offset) - 1)
+        piece = self._pieces[index]
+        if not piece.exact:
+            return piece.span
+        start = piece.span.start + offset - self._begins[index]
+        return Span(start, start + 1)
+
+
+def replaced(text: QueryText, span: Span, replacements: Sequence[Replacement]) -> tuple[Piece, ...]:
+    """Returns the pieces that spell ``span`` of a text after the replacements inside it; they must not overlap."""
+    pieces: list[Piece] = []
+    position = span.start
+    for replacement in sorted(replacements, key=lambda r: (r.span.start, r.span.end)):
+        if replacement.span.start < span.start or replacement.span.end > span.end:
+            continue
+        if replacement.span.start < position:
+            raise InternalError(f"two replacements overlap at {replacement.span.start}")
+        pieces += [_copy(text, Span(position, replacement.span.start)), *replacement.pieces]
+        position = replacement.span.end
+    return (*pieces, _copy(text, Span(position, span.end)))
+
+
+def alias_text(text: QueryText, end: int, name: str, columns: str = "") -> str:
+    """`` AS name(columns)`` to stand in a text before ``end``, apart from the word that may follow there."""
+    separator = " " if not columns and in_word(text.text[end : end + 1]) else ""
+    return f" AS {quote_identifier(name)}{columns}{separator}"
+
+
+def _copy(text: QueryText, span: Span) -> Piece:
+    return Piece(text.text[span.start : span.end], span, exact=True)
+
+
+def in_view(error: Error, text: QueryText) -> Error:
+    """Returns the error; where its place is that of a view's name, its message now names the view."""
+    view = text.view_at(error.position) if isinstance(text, DerivedText) and error.position is not None else None
+    if view is not None and f"view {view}" not in error.message:
+        error.message = f"In the view {view}: {error.message}"
+    return error

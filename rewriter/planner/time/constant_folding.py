@@ -1,0 +1,343 @@
+"""Constant expressions of time, folded as Spark 4 would evaluate them in a UTC session.
+
+Only forms whose value in Spark is certain are folded. Other forms fold to ``None``, and a predicate that contains one
+is no range. A string is read as a timestamp or a date, depending on the side it is compared with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import Enum
+
+from sqlglot import exp
+
+from rewriter.planner.time.datetime_fields import unit_named
+from rewriter.planner.time.interval_literals import Interval, interval_literal, unit_interval
+from rewriter.planner.time.timestamp_casts import date_text, has_zone, timestamp_text
+from rewriter.timeline.calendars import UTC as UTC_CALENDAR
+from rewriter.timeline.calendars import Calendar
+from rewriter.timeline.civil import DAY, MAX_INSTANT, MIN_INSTANT, civil_from_days, days_from_civil, month_length
+from rewriter.timeline.periods import UpdatePeriod
+
+
+class Kind(Enum):
+    TIMESTAMP = "timestamp"
+    DATE = "date"
+    STRING = "string"
+    INTEGER = "integer"
+    INTERVAL = "interval"
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A folded value: microseconds for times, a number, a text, or an interval of months and microseconds."""
+
+    kind: Kind
+    number: int = 0
+    text: str = ""
+    months: int = 0
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The context of folding: the statement's ``now`` (microseconds), the values of named parameters, and the calendar
+    in which texts and dates are read.
+    """
+
+    now: int
+    parameters: Mapping[str, object]
+    calendar: Calendar = UTC_CALENDAR
+
+    def fold(self, node: exp.Expr) -> Constant | None:
+        """The value of a constant expression, or ``None`` if it is not constant, NULL, or not certain.
+
+        In the calendar of a zone, a TIMESTAMP is an instant and a DATE a wall time.
+        """
+        value = self._folded(node)
+        return value if self.calendar.is_utc or value is None or self._is_certain(node, value) else None
+
+    def _is_certain(self, node: exp.Expr, value: Constant) -> bool:
+        """True if a value means the same whatever the session's zone is. It does not if a TIMESTAMP is made of an
+        expression without a zone, or moved by calendar days.
+        """
+        if value.kind is not Kind.TIMESTAMP or isinstance(node, exp.Paren | exp.CurrentTimestamp):
+            return True
+        match node:
+            case exp.Anonymous():
+                return node.name.upper() == "NOW"
+            case exp.Placeholder():
+                parameter = self.parameters.get(node.name)
+                return isinstance(parameter, datetime) and parameter.tzinfo is not None
+            case exp.Cast() | exp.TryCast():
+                inner = self.fold(node.this)
+                texts = inner is not None and inner.kind is Kind.STRING and has_zone(inner.text)
+                return node.args["to"].is_type("timestamp", "timestamptz", "timestampltz") and (
+                    texts or (inner is not None and inner.kind is Kind.TIMESTAMP)
+                )
+            case exp.Add() | exp.Sub():
+                left, right = self.fold(node.this), self.fold(node.expression)
+                times = [operand for operand in (left, right) if operand is not None and operand.kind is Kind.TIMESTAMP]
+                steps = [operand for operand in (left, right) if operand is not None and operand.kind is Kind.INTERVAL]
+                return bool(times and steps) and not steps[0].months and abs(steps[0].number) < DAY
+        return False
+
+    def _folded(self, node: exp.Expr) -> Constant | None:
+        match node:
+            case exp.Paren():
+                return self.fold(node.this)
+            case exp.Literal() if node.is_string:
+                return Constant(Kind.STRING, text=node.this)
+            case exp.Literal():
+                return _integer(int(node.this)) if re.fullmatch(r"[0-9]{1,18}", node.this) else None
+            case exp.Neg():
+                return _negative(self.fold(node.this))
+            case exp.Placeholder():
+                return self._parameter(node)
+            case exp.CurrentTimestamp() if not node.this:
+                return Constant(Kind.TIMESTAMP, self.now)
+            case exp.CurrentDate() if not node.this:
+                return _day_of(self.calendar.wall(self.now))
+            case exp.Anonymous():
+                return self._named(node)
+            case exp.Cast() | exp.TryCast():
+                return self._cast(node)
+            case exp.Interval():
+                interval = interval_literal(node)
+                return Constant(Kind.INTERVAL, interval.micros, months=interval.months) if interval else None
+            case exp.Add() | exp.Sub():
+                return self._sum(node)
+            case exp.Mul():
+                return _product(self.fold(node.this), self.fold(node.expression))
+            case exp.TimestampFromParts():
+                parts = [node.args.get(key) for key in ("year", "month", "day", "hour", "min", "sec")]
+                return None if node.args.get("zone") else self._made(Kind.TIMESTAMP, parts)
+        return self._function(node)
+
+    def is_null(self, node: exp.Expr) -> bool:
+        """True if a constant is certainly NULL: the literal, a parameter without a value, a cast of one."""
+        match node:
+            case exp.Null():
+                return True
+            case exp.Paren() | exp.Cast() | exp.TryCast():
+                return self.is_null(node.this)
+            case exp.Placeholder():
+                return node.name in self.parameters and self.parameters[node.name] is None
+        return False
+
+    def truth(self, node: exp.Expr) -> bool | None:
+        """The value of TRUE, FALSE or a bool parameter; ``None`` for all other nodes."""
+        value = node.this if isinstance(node, exp.Boolean) else None
+        if isinstance(node, exp.Placeholder):
+            value = self.parameters.get(node.name)
+        return value if isinstance(value, bool) else None
+
+    def _parameter(self, node: exp.Placeholder) -> Constant | None:
+        value = self.parameters.get(node.name)
+        match value:
+            case bool() | None:
+                return None
+            case int():
+                return _integer(value)
+            case str():
+                return Constant(Kind.STRING, text=value)
+            case datetime():
+                return _within(Constant(Kind.TIMESTAMP, instant_of(value)))
+            case date():
+                return Constant(Kind.DATE, (value.toordinal() - _EPOCH_DAY) * DAY)
+        return None
+
+    def _named(self, node: exp.Anonymous) -> Constant | None:
+        match node.name.upper():
+            case "NOW" if not node.expressions:
+                return Constant(Kind.TIMESTAMP, self.now)
+            case "MAKE_DATE" if len(node.expressions) == 3:
+                return self._made(Kind.DATE, node.expressions)
+        return None
+
+    def _made(self, kind: Kind, parts: list[exp.Expr | None]) -> Constant | None:
+        """make_date and make_timestamp of plain integers. Calls that Spark refuses are not folded."""
+        folded = [self.fold(part) if part is not None else None for part in parts]
+        numbers = [constant.number for constant in folded if constant is not None and constant.kind is Kind.INTEGER]
+        if len(numbers) != len(parts) or not 1 <= numbers[0] <= 9999 or not all(0 <= n <= 99 for n in numbers[1:]):
+            return None
+        year, *further = numbers
+        text = f"{year:04d}-" + ":".join(f"{number:02d}" for number in further).replace(":", "-", 1).replace(
+            ":", " ", 1
+        )
+        instant = timestamp_text(text)
+        return Constant(kind, instant) if instant is not None else None
+
+    def _cast(self, node: exp.Expr) -> Constant | None:
+        value, kind = self.fold(node.this), node.args["to"]
+        if value is None or node.args.get("format"):
+            return None
+        if kind.is_type("date"):
+            return as_date(value, self.calendar)
+        if kind.is_type("timestamp", "timestamptz", "timestampltz"):
+            return as_timestamp(value, self.calendar)
+        if kind.is_type("timestampntz"):
+            # Without a time zone, a zone in the text is ignored; in UTC everything else is the same instant.
+            return None if value.kind is Kind.STRING and has_zone(value.text) else as_timestamp(value)
+        if kind.is_type("int", "bigint"):
+            return value if value.kind is Kind.INTEGER else None
+        return value if kind.is_type("text") and value.kind is Kind.STRING else None
+
+    def _function(self, node: exp.Expr) -> Constant | None:
+        match node:
+            case exp.TsOrDsToDate():
+                return self._to_date(node)
+            case exp.TimestampTrunc() | exp.DateTrunc():
+                return self._truncated(node)
+            case exp.LastDay() if not node.args.get("unit"):
+                value = as_date(self.fold(node.this), self.calendar)
+                month = UpdatePeriod.MONTHLY
+                return Constant(Kind.DATE, month.end(month.ordinal(value.number)) - DAY) if value else None
+            case exp.AddMonths() | exp.TsOrDsAdd() | exp.TimestampAdd():
+                value, step = self.fold(node.this), self.step(node)
+                time = as_timestamp(value) if isinstance(node, exp.TimestampAdd) else as_date(value, self.calendar)
+                return moved(time, step) if time is not None and step is not None else None
+        return None
+
+    def step(self, node: exp.Expr) -> Interval | None:
+        """The interval that ``timestampadd(unit, n, …)``, ``date_add(…, n)`` or ``add_months(…, n)`` adds, or ``None``
+        if it is not constant.
+        """
+        count = self.fold(node.expression)
+        unit = "MONTH" if isinstance(node, exp.AddMonths) else node.text("unit").upper()
+        if count is None or count.kind is not Kind.INTEGER or (isinstance(node, exp.TsOrDsAdd) and unit != "DAY"):
+            return None
+        if unit == "QUARTER":
+            return Interval(months=3 * count.number)
+        return unit_interval(str(count.number), unit)
+
+    def _to_date(self, node: exp.TsOrDsToDate) -> Constant | None:
+        value, pattern = self.fold(node.this), node.args.get("format")
+        if value is not None and value.kind is Kind.STRING and pattern is not None:
+            shape = _DATE_PATTERNS.get(pattern.name)
+            digits = shape.fullmatch(value.text) if shape is not None else None
+            return as_date(Constant(Kind.STRING, text="-".join(digits.groups()))) if digits else None
+        return as_date(value, self.calendar)
+
+    def _truncated(self, node: exp.Expr) -> Constant | None:
+        value, unit = as_timestamp(self.fold(node.this)), node.args.get("unit")
+        period = unit_named(unit.name) if unit is not None else None
+        if value is None or period is None or node.args.get("zone"):
+            return None
+        if not self.calendar.is_utc:
+            value = as_date(self.fold(node.this), self.calendar)
+            if value is None or isinstance(node, exp.TimestampTrunc):
+                return None
+        kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIMESTAMP
+        if kind is Kind.DATE and period < UpdatePeriod.WEEKLY:
+            return None  # TRUNC returns NULL for units finer than a week
+        return _within(Constant(kind, period.floor(value.number)))
+
+    def _sum(self, node: exp.Expr) -> Constant | None:
+        left, right = self.fold(node.this), self.fold(node.expression)
+        if isinstance(node, exp.Sub):
+            right = _negative(right)
+        elif left is not None and right is not None and right.kind in (Kind.DATE, Kind.TIMESTAMP):
+            left, right = right, left
+        if left is None or right is None:
+            return None
+        match left.kind, right.kind:
+            case Kind.INTEGER, Kind.INTEGER:
+                return _integer(left.number + right.number)
+            case Kind.INTERVAL, Kind.INTERVAL:
+                return _interval(left.months + right.months, left.number + right.number)
+            case Kind.DATE, Kind.INTEGER:
+                return moved(left, Interval(micros=right.number * DAY))
+            case ((Kind.DATE | Kind.TIMESTAMP), Kind.INTERVAL):
+                return moved(left, Interval(right.months, right.number))
+        return None
+
+
+def instant_of(value: datetime) -> int:
+    """A Python datetime as microseconds UTC. A datetime without a zone is taken as UTC."""
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // timedelta(microseconds=1)
+
+
+def as_timestamp(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Constant | None:
+    """The result of Spark's cast to TIMESTAMP in a session of the calendar's zone; ``None`` if it is not certain."""
+    if value is None or value.kind is Kind.TIMESTAMP:
+        return value
+    if value.kind is Kind.DATE:
+        return Constant(Kind.TIMESTAMP, calendar.instant(value.number))
+    instant = timestamp_text(value.text) if value.kind is Kind.STRING else None
+    if instant is None:
+        return None
+    return Constant(Kind.TIMESTAMP, instant if has_zone(value.text) else calendar.instant(instant))
+
+
+def as_date(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Constant | None:
+    """The result of Spark's cast to DATE in a session of the calendar's zone; ``None`` if it is not certain."""
+    if value is None or value.kind is Kind.DATE:
+        return value
+    if value.kind is Kind.TIMESTAMP:
+        return _day_of(calendar.wall(value.number))
+    instant = date_text(value.text) if value.kind is Kind.STRING else None
+    return Constant(Kind.DATE, instant) if instant is not None else None
+
+
+def moved(value: Constant, by: Interval) -> Constant | None:
+    """A time moved by some months or microseconds, the day of the month clamped as in Spark; ``None`` outside the years
+    1 to 9999. A DATE stays a DATE if it moves by whole days.
+    """
+    instant = value.number + by.micros
+    if by.months:
+        days, clock = divmod(instant, DAY)
+        year, month, day = civil_from_days(days)
+        year, month = divmod(year * 12 + month - 1 + by.months, 12)
+        if not 1 <= year <= 9999:
+            return None
+        instant = days_from_civil(year, month + 1, min(day, month_length(year, month + 1))) * DAY + clock
+    kind = value.kind if by.micros % DAY == 0 else Kind.TIMESTAMP
+    return _within(Constant(kind, instant))
+
+
+def _day_of(instant: int) -> Constant:
+    return Constant(Kind.DATE, UpdatePeriod.DAILY.floor(instant))
+
+
+def _negative(value: Constant | None) -> Constant | None:
+    if value is None or value.kind not in (Kind.INTEGER, Kind.INTERVAL):
+        return None
+    return Constant(value.kind, -value.number, months=-value.months)
+
+
+def _product(left: Constant | None, right: Constant | None) -> Constant | None:
+    if left is not None and left.kind is Kind.INTEGER:
+        left, right = right, left
+    if left is None or right is None or right.kind is not Kind.INTEGER:
+        return None
+    if left.kind is Kind.INTEGER:
+        return _integer(left.number * right.number)
+    if left.kind is Kind.INTERVAL:
+        return _interval(left.months * right.number, left.number * right.number)
+    return None
+
+
+def _integer(number: int) -> Constant | None:
+    """An INT. Outside its range Spark's arithmetic overflows, or the type differs."""
+    return Constant(Kind.INTEGER, number) if -(2**31) <= number < 2**31 else None
+
+
+def _interval(months: int, micros: int) -> Constant | None:
+    return None if months and micros else Constant(Kind.INTERVAL, micros, months=months)
+
+
+def _within(value: Constant) -> Constant | None:
+    return value if MIN_INSTANT <= value.number < MAX_INSTANT else None
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+#: Patterns of to_date, as sqlglot translated them, with the texts that every spelling of the pattern reads alike.
+_DATE_PATTERNS = {
+    "%Y-%mstrict-%dstrict": re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII),
+    "%Y%mstrict%dstrict": re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})", re.ASCII),
+}

@@ -1,0 +1,184 @@
+"""Instants inside a base period that a query compares a time dimension with.
+
+A base period is read whole or not at all, and the time of its rows is its start. So a comparison with an instant inside
+it gives the same result for all its events, before the instant and after it. That is the result of the rows, and it is
+not *exact*. Bounds of ranges are found in the ranges, all other comparisons in the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from sqlglot import exp
+
+from rewriter.catalog.model.objects import Cube
+from rewriter.errors import AnalysisError
+from rewriter.planner.text.sqlglot_trees import find_all
+from rewriter.planner.time.constant_folding import Constants
+from rewriter.planner.time.monotone_functions import Form, compare, operand_of
+from rewriter.planner.time.time_expressions import climb
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet
+
+#: Expressions that return one of their time arguments.
+_ONE_OF_THEM = (exp.Paren, exp.Max, exp.Min, exp.AnyValue, exp.First, exp.Last, exp.Coalesce, exp.Filter)
+_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
+}  # fmt: skip
+#: A comparison with a time: the operator as seen from the time, and the other side.
+_Comparison = tuple[type[exp.Expr], exp.Expr]
+
+
+def compared_ranges(column: exp.Column, constants: Constants) -> Iterator[RangeSet]:
+    """The ranges for which the comparisons of ``column``, a time dimension, with constants are true.
+
+    If a derived table or a CTE passes ``column`` on, comparisons of it in outer blocks count, too. A constant that
+    cannot be folded is skipped.
+    """
+    _, reached = climb(column, constants)
+    for node in (reached, reached.parent):
+        operand = operand_of(node, column, constants) if node is not None else None
+        if node is None or operand is None:
+            continue
+        # Comparisons with the time itself are all read as ``=``: the bound of ``>`` would be a microsecond later.
+        plain = operand.unit is None and operand.form is Form.TIME
+        for op, other in chain.from_iterable(map(_compared_with, _uses(node))):
+            value = constants.fold(other)
+            ranges = compare(exp.EQ if plain else op, operand, value) if value is not None else None
+            if ranges is not None:
+                yield ranges
+    if reached is column:
+        for outer in _passed_on(column):
+            yield from compared_ranges(outer, constants)
+
+
+def _uses(node: exp.Expr) -> Iterator[exp.Expr]:
+    """A node, and the nodes around it that return its value for some row."""
+    yield node
+    while isinstance(node.parent, _ONE_OF_THEM) or _is_text_of(node.parent, node):
+        assert node.parent is not None
+        node = node.parent
+        yield node
+
+
+def _is_text_of(parent: exp.Expr | None, node: exp.Expr) -> bool:
+    """True for a time as text, ``2014-01-01 15:30:00``, which is compared like the time."""
+    return isinstance(parent, exp.Cast | exp.TryCast) and parent.this is node and parent.args["to"].is_type("text")
+
+
+def _compared_with(node: exp.Expr) -> Iterator[_Comparison]:
+    """The values with which the surrounding node compares a time."""
+    parent = node.parent
+    match parent:
+        case exp.EQ() | exp.NEQ() | exp.NullSafeEQ() | exp.NullSafeNEQ() | exp.Nullif():
+            yield exp.EQ, parent.expression if parent.this is node else parent.this
+        case exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+            left = parent.this is node
+            yield (type(parent), parent.expression) if left else (_FLIPPED[type(parent)], parent.this)
+        case exp.Between():
+            if parent.this is node:
+                yield exp.GTE, parent.args["low"]
+                yield exp.LTE, parent.args["high"]
+            else:
+                yield exp.LTE if parent.args["low"] is node else exp.GTE, parent.this
+        case exp.In():
+            yield from ((exp.EQ, item) for item in (parent.expressions if parent.this is node else [parent.this]))
+        case exp.Case() if parent.this is node:
+            yield from ((exp.EQ, branch.this) for branch in parent.args["ifs"])
+        case exp.DecodeCase() if parent.expressions[0] is node:
+            yield from ((exp.EQ, search) for search in parent.expressions[1:-1:2])
+        case exp.Greatest() | exp.Least():
+            yield from ((exp.GTE, argument) for argument in (parent.this, *parent.expressions) if argument is not node)
+        case exp.Tuple():
+            index = next(i for i, element in enumerate(parent.expressions) if element is node)
+            yield from (
+                (op, other.expressions[index])
+                for op, other in _compared_with(parent)
+                if isinstance(other, exp.Tuple) and len(other.expressions) == len(parent.expressions)
+            )
+
+
+def _passed_on(column: exp.Column) -> Iterator[exp.Column]:
+    """The columns that are ``column``, an item of a select list, under the name that it has there."""
+    item = column.parent if isinstance(column.parent, exp.Alias) else column
+    select = item.parent
+    if not isinstance(select, exp.Select) or item.arg_key != "expressions":
+        return
+    name = item.alias_or_name.lower()
+    if isinstance(column.parent, exp.Alias):
+        for key in ("having", "order", "qualify"):
+            part = select.args.get(key)
+            yield from _named(part, name, {""}) if isinstance(part, exp.Expr) else ()
+    around = select.parent
+    match around:
+        case exp.Subquery():
+            yield from _read_by(around, name)
+        case exp.CTE():
+            query = around.parent.parent if around.parent is not None else None
+            for table in find_all(query, exp.Table) if query is not None else ():
+                if table.name.lower() == around.alias.lower() and not table.db:
+                    yield from _read_by(table, name)
+
+
+def _read_by(relation: exp.Expr, name: str) -> Iterator[exp.Column]:
+    """The columns of that name in the block that has ``relation`` in its FROM clause."""
+    alias = relation.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.columns:
+        return
+    clause = relation.find_ancestor(exp.From, exp.Join, exp.Select)
+    select = clause.parent if isinstance(clause, exp.From | exp.Join) else None
+    if isinstance(select, exp.Select):
+        alone = not select.args.get("joins") and not select.args.get("laterals")
+        yield from _named(select, name, {relation.alias_or_name.lower(), *([""] if alone else [])})
+
+
+def _named(root: exp.Expr, name: str, qualifiers: set[str]) -> Iterator[exp.Column]:
+    """Columns of that name below ``root``, except those of blocks inside it."""
+    for column in find_all(root, exp.Column):
+        own = column.find_ancestor(exp.Select)
+        if (
+            column.name.lower() == name
+            and column.table.lower() in qualifiers
+            and own is (root if isinstance(root, exp.Select) else root.find_ancestor(exp.Select))
+        ):
+            yield column
+
+
+def instants_inside(ranges: Iterable[RangeSet], base: Period) -> Iterator[int]:
+    """The bounds of ranges inside a base period, as they were typed, except those in its last second."""
+    yielded: set[int] = set()
+    for time_range in chain.from_iterable(ranges):
+        for bound in (time_range.start, time_range.end):
+            # An inclusive bound (``<= '05:00'``, ``= '05:30'``) was converted to the next microsecond.
+            typed = bound - 1 if base.is_aligned(bound - 1) or bound - 1 in yielded else bound
+            if MIN_INSTANT < bound < MAX_INSTANT and base.ceil(typed) - typed > 1_000_000 and typed not in yielded:
+                yielded.add(typed)
+                yield typed
+
+
+def inside_warnings(inside: Iterable[int], base: Period, cube: Cube) -> Iterator[str]:
+    """Warnings about bounds inside a base period: plain SQL over the base rows gives the same, surprising result."""
+    for bound in inside:
+        yield (
+            f"{cube.calendar.text(bound)} is inside {_one(base)} of {cube.name}: a row's time is the "
+            "start of its period"
+        )
+
+
+def inexact(cube: Cube, base: Period, inside: Sequence[int]) -> AnalysisError:
+    return AnalysisError(
+        f"{', '.join(map(cube.calendar.text, inside))} is inside {_one(base)} of {cube.name}, which is "
+        "read completely or not at all.",
+        condition="UNALIGNED_TIME_RANGE",
+        object=cube.name,
+        hint=f"Write {cube.calendar.text(base.floor(inside[0]))} or "
+        f"{cube.calendar.text(base.ceil(inside[0]))}, or SET rewriter.strict_bounds = false to get a "
+        "result with a warning.",
+    )
+
+
+def _one(period: Period) -> str:
+    return f"{'an' if period.kind is UpdatePeriod.HOURLY else 'a'} {period.name} period"

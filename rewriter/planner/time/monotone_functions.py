@@ -1,0 +1,200 @@
+"""Monotone functions of the time dimension t, and the ranges of t for which a comparison with a constant holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from sqlglot import exp
+
+from rewriter.planner.time.constant_folding import Constant, Constants, Kind, as_date, as_timestamp
+from rewriter.planner.time.datetime_fields import date_field, unit_of
+from rewriter.planner.time.interval_literals import NO_INTERVAL
+from rewriter.planner.time.time_expressions import Chain, climb
+from rewriter.planner.time.timestamp_casts import timestamp_text
+from rewriter.timeline.calendars import UTC, Calendar, Period
+from rewriter.timeline.civil import DAY, MAX_INSTANT, MIN_INSTANT, civil_from_days, days_from_civil
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+_P = UpdatePeriod
+
+
+class Form(Enum):
+    """The form of the operand's value for a time: the time itself, its year's number, the number of its unit within a
+    longer one (which recurs), or a text of fixed shape.
+    """
+
+    TIME = auto()
+    YEAR = auto()
+    FIELD = auto()
+    TEXT = auto()
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A ``Chain`` of t whose value is the start of ``unit`` (``None``: t itself), in some form."""
+
+    chain: Chain
+    unit: UpdatePeriod | None
+    form: Form = Form.TIME
+    calendar: Calendar = UTC
+
+    @property
+    def is_wall(self) -> bool:
+        """True if the value is read off the zone's clocks: a date, a field or a text, and no instant."""
+        return not self.calendar.is_utc and (self.chain.date or self.form is not Form.TIME)
+
+
+#: Patterns of date_format, as sqlglot translated them, with their units, and the texts that compare to ranges.
+_PATTERNS = {
+    "%Y": _P.YEARLY,
+    "%Y-%mstrict": _P.MONTHLY,
+    "%Y-%mstrict-%dstrict": _P.DAILY,
+    "%Y-%mstrict-%dstrict %Hstrict": _P.HOURLY,
+    "%Y-%mstrict-%dstrict %Hstrict:%Mstrict": _P.MINUTELY,
+}
+_TEXTS: dict[UpdatePeriod | None, str] = {
+    _P.YEARLY: r"[1-9]\d{3}", _P.MONTHLY: r"[1-9]\d{3}-\d{2}", _P.DAILY: r"[1-9]\d{3}-\d{2}-\d{2}",
+    _P.HOURLY: r"[1-9]\d{3}-\d{2}-\d{2} \d{2}", _P.MINUTELY: r"[1-9]\d{3}-\d{2}-\d{2} \d{2}:\d{2}",
+}  # fmt: skip
+#: Times outside the years 1 to 9999 are cut off. A move as long as all of them is useless.
+_LOW, _HIGH = 2 * MIN_INSTANT - MAX_INSTANT, 2 * MAX_INSTANT - MIN_INSTANT
+_YEARS = range(-9_999, 20_000)
+
+
+#: The maximum number of months, quarters or days that are examined to find those that a field selects.
+LONGEST_LOOK = 2_500
+_FIELDS: dict[type[exp.Expr], UpdatePeriod] = {
+    exp.Year: _P.YEARLY, exp.Quarter: _P.QUARTERLY, exp.Month: _P.MONTHLY, exp.Day: _P.DAILY, exp.DayOfMonth: _P.DAILY,
+}  # fmt: skip
+
+
+def _field_of(node: exp.Expr) -> tuple[UpdatePeriod | None, exp.Expr | None]:
+    """The unit that ``year(x)``, ``EXTRACT(MONTH FROM x)`` or ``date_part('day', x)`` counts, and x."""
+    match node:
+        case exp.Extract():
+            unit, source = date_field(node.name), node.expression
+        case exp.Anonymous() if node.name.upper() in ("DATE_PART", "DATEPART") and len(node.expressions) == 2:
+            unit, source = date_field(node.expressions[0].name), node.expressions[1]
+        case _:
+            unit, source = _FIELDS.get(type(node)), node.this
+    return (unit, source) if isinstance(source, exp.Expr) else (None, None)
+
+
+def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Operand | None:
+    """``node`` as a monotone function of ``column``, which it contains; ``None`` if it is not one."""
+    chain, reached = climb(column, constants, node)
+    if not constants.calendar.is_utc and not _holds_in_zone(chain):
+        return None
+    calendar = constants.calendar
+    if chain.shift.months or not chain.starts:
+        return None  # not every time is another time plus a month
+    if reached is node:
+        return Operand(chain, chain.unit, calendar=calendar)
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if reached.parent is not node:
+        return None
+    field, source = _field_of(node)
+    if field is not None and source is reached and (chain.unit is None or chain.unit.nests_in(field)):
+        return Operand(chain, field, Form.YEAR if field is _P.YEARLY else Form.FIELD, calendar)
+    unit = _PATTERNS.get(node.text("format")) if isinstance(node, exp.TimeToStr) and node.this is reached else None
+    if unit is not None and (chain.unit is None or chain.unit.nests_in(unit)):
+        # An hour of the zone's clocks may occur twice.
+        return Operand(chain, unit, Form.TEXT, calendar) if calendar.is_utc or unit >= _P.DAILY else None
+    return None
+
+
+def _holds_in_zone(chain: Chain) -> bool:
+    """True if a chain means the same in a zone: a date may move by days, an instant must not move."""
+    whole_days = chain.date and not chain.shift.months and chain.shift.micros % DAY == 0
+    return whole_days or chain.shift == NO_INTERVAL
+
+
+def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
+    """The instants t with ``operand(t) op value``, for =, <, <=, > and >=; ``None`` if they are not certain."""
+    bound, shift = _bound(operand, value), operand.chain.shift.micros
+    if bound is None or abs(shift) > MAX_INSTANT - MIN_INSTANT or (operand.form is Form.TEXT and op is not exp.EQ):
+        return None
+    unit = _unit(operand)
+    if operand.unit is not None and unit is None:
+        return None
+    # f(t) >= c ⟺ t >= ceil(c), and f(t) > c ⟺ t >= the first unit that starts after c; without a unit the step is 1 µs.
+    at_least = unit.ceil(bound) if unit else bound
+    above = unit.end(unit.ordinal(bound)) if unit else bound + 1
+    if op is exp.EQ:
+        start, end = at_least, above if at_least == bound else at_least
+    else:
+        edge = at_least if op in (exp.GTE, exp.LT) else above
+        start, end = (edge, _HIGH) if op in (exp.GTE, exp.GT) else (_LOW, edge)
+    start, end = max(start - shift, MIN_INSTANT), min(end - shift, MAX_INSTANT)
+    if operand.is_wall:
+        start, end = (at if at in (MIN_INSTANT, MAX_INSTANT) else operand.calendar.instant(at) for at in (start, end))
+    return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+
+
+def _unit(operand: Operand) -> Period | None:
+    """The operand's unit as ``compare`` counts it: on the zone's clocks, or among instants."""
+    return operand.unit if operand.unit is None or operand.is_wall else unit_of(operand.unit, operand.calendar)
+
+
+def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, within: RangeSet) -> RangeSet | None:
+    """The instants t of ``within`` with ``operand(t) op value``, for an operand whose values recur.
+
+    ``None`` if they are not certain, or ``within`` has an open end or more than ``LONGEST_LOOK`` units.
+    """
+    kind, shift = operand.unit, operand.chain.shift
+    if kind is None or value.kind is not Kind.INTEGER or shift != NO_INTERVAL:
+        return None
+    if any(time_range.start == MIN_INSTANT or time_range.end == MAX_INSTANT for time_range in within):
+        return None
+    unit = operand.calendar.of(kind)
+    spans = [range(unit.ordinal(time_range.start), unit.ordinal(time_range.end - 1) + 1) for time_range in within]
+    if sum(map(len, spans)) > LONGEST_LOOK:
+        return None
+    chosen = {o for span in spans for o in span if op(_number(kind, o), value.number)}
+    pairs = ((unit.start(o), unit.end(o)) for o in chosen)
+    return RangeSet(TimeRange(start, end) for start, end in pairs if start < end) & within
+
+
+def _number(unit: UpdatePeriod, ordinal: int) -> int:
+    """The value of ``quarter``, ``month`` or ``day`` for a period."""
+    if unit is _P.DAILY:
+        return civil_from_days(ordinal)[2]
+    return ordinal % (4 if unit is _P.QUARTERLY else 12) + 1
+
+
+def _bound(operand: Operand, value: Constant) -> int | None:
+    """The constant as an instant, coerced as in Spark to the operand's type."""
+    if operand.form is Form.YEAR:
+        return _year_start(value)
+    if operand.form is Form.TEXT:
+        # y and yyyy, which are indistinguishable here, print the years before 1000 differently; the texts of later
+        # years are equal to none of these.
+        exact = value.kind is Kind.STRING and re.fullmatch(_TEXTS[operand.unit], value.text, re.ASCII)
+        return timestamp_text(value.text) if exact else None
+    if value.kind not in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
+        return None
+    if operand.is_wall:
+        # Beside a DATE, a TIMESTAMP would be compared with its midnight, in UTC.
+        day = as_date(value) if value.kind is not Kind.TIMESTAMP else None
+        return day.number if day else None
+    folded = as_timestamp(value, operand.calendar)
+    if operand.chain.date and value.kind is Kind.STRING:
+        day = as_date(value)
+        # A DATE plus an interval is a TIMESTAMP in some forms. Then only a text that is the same as both is accepted.
+        folded = day if operand.chain.shift == NO_INTERVAL or as_timestamp(day) == folded else None
+    return folded.number if folded else None
+
+
+def _year_start(value: Constant) -> int | None:
+    """The start of the year with that number. A text that is compared with a number is cast to one."""
+    number = value.number
+    if value.kind is Kind.STRING and re.fullmatch(r"[0-9]{1,5}", value.text, re.ASCII):
+        number = int(value.text)
+    elif value.kind is not Kind.INTEGER:
+        return None
+    return days_from_civil(min(max(number, _YEARS[0]), _YEARS[-1]), 1, 1) * DAY

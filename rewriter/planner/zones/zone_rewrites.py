@@ -1,0 +1,390 @@
+"""Time functions of a cube with a zone, as edits of the text: both engines run in UTC, and t is an instant there.
+
+A function that reads t off a clock reads it off the zone's: ``year(t)`` becomes ``year(wall time of t)``, and
+``date_trunc('day', t)`` becomes the instant at which the zone's day begins. An operand compared with t becomes an
+instant. A use that is not known to mean the same in every zone, or to become such a call, is refused: it would silently
+give the result for UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from rewriter.errors import Error, NotSupportedError, Span
+from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
+from rewriter.planner.scope.column_use import Columns
+from rewriter.planner.scope.inlining import OutputNames
+from rewriter.planner.scope.item_names import item_name_edits
+from rewriter.planner.text.edits import Copied, Edit
+from rewriter.planner.text.literals import date_literal, timestamp_literal
+from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.time.constant_folding import Constants, Kind, as_timestamp
+from rewriter.planner.time.granularity import COMPARISONS
+from rewriter.planner.zones.unix_seconds import SECONDS, counts_seconds, is_reckoned, reckoned, seconds_above
+from rewriter.planner.zones.zone_sql import cases, moved, truncations, wall_time
+from rewriter.planner.zones.zoned_expressions import (
+    TimeOf,
+    climbed,
+    counts_days,
+    is_instant,
+    is_range,
+    names_outside,
+    others,
+    own_columns,
+    passed_on,
+    seeing,
+)
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+#: Nodes that pass on, count, order or group a time unchanged.
+_PASSING = (
+    exp.Select, exp.Alias, exp.Ordered, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Window, exp.Count,
+    exp.Is,
+)  # fmt: skip
+#: The names of operators in errors.
+_WORDS: dict[type[exp.Expr], str] = {exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE"}
+
+
+class ZoneEdits:
+    """The edits of one reference to a cube with a zone. ``within`` holds all times of its rows, by time dimension in
+    lower case.
+    """
+
+    def __init__(
+        self,
+        text: QueryText,
+        block: Block,
+        source: CubeSource,
+        columns: Columns,
+        constants: Constants,
+        within: Mapping[str, RangeSet],
+    ) -> None:
+        self._text = text
+        self._block = block
+        self._source = source
+        self._columns = columns
+        self._constants = constants
+        self._calendar = source.cube.calendar
+        self._within = {time: self._extent(ranges) for time, ranges in within.items()}
+        self._edits: dict[Span, Edit] = {}
+        self._output = OutputNames()
+        #: Columns that a subquery computed from the seconds of instants.
+        self._seconds: list[exp.Column] = []
+        self._selects = list(self._find_times())
+        #: The columns that are instants, by ``id``.
+        self._instants = {id(column) for _, times in self._selects for column, _ in times}
+
+    def _extent(self, within: RangeSet) -> TimeRange:
+        """All times of the rows. If subqueries may cut them, also the starts of the years and weeks around them."""
+        if not within:
+            return TimeRange(0, 1)
+        start, end = within.ranges[0].start, within.ranges[-1].end
+        if self._source.levels:
+            year = self._calendar.of(UpdatePeriod.YEARLY).floor(start)
+            start = self._calendar.of(UpdatePeriod.WEEKLY).floor(year)
+        return TimeRange(start, end)
+
+    def edits(self, made: Sequence[Edit]) -> list[Edit]:
+        """All edits, in addition to those already ``made``.
+
+        Raises ``NotSupportedError`` ZONED_TIME for uses that cannot be expressed in the zone.
+        """
+        for column, value in self._columns.correlated():
+            if self._columns.times_in(value):
+                raise self._refused(column, "A correlated subquery reads the time dimension")
+        for name in sorted(self._block.joined_names & self._source.columns.keys()):
+            if self._columns.times_in(self._source.columns[name]):
+                raise self._refused(self._block.select, f"USING or NATURAL over the time dimension ({name})")
+        names: set[str] = set()
+        for column in self._seconds:
+            self._check_seconds(column, reckoned(column))
+            names |= names_outside(reckoned(column))
+        for select, times in self._selects:
+            for column, time in times:
+                use = climbed(column)
+                self._check(use)
+                self._edit(use, self._within[time])
+                if not (use.date or use.value):
+                    names |= names_outside(seconds_above(passed_on(use.top)))
+            if any(item.is_star for item in select.expressions):
+                names |= {name.lower() for name in self._source.cube.times} | names_outside(select.expressions[0])
+            self._name_items(select, {edit.span for edit in made})
+        if names:
+            self._check_place(self._block.select)
+        self._check_outside(names)
+        return sorted(self._edits.values(), key=lambda edit: edit.span.start)
+
+    def _find_times(self) -> Iterator[tuple[exp.Select, list[tuple[exp.Column, str]]]]:
+        """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each and
+        the time dimensions from which they are derived.
+        """
+        for level in self._source.levels:
+            yield level.select, self._times(level.select, level.value_of)
+        select, source = self._block.select, self._source
+        if source.levels:
+
+            def value_of(column: exp.Column) -> exp.Expr | None:
+                is_own = column.table.lower() in ("", source.alias.lower()) and not self._output.shadow(column)
+                return source.columns.get(column.name.lower()) if is_own else None
+
+            yield select, self._times(select, value_of)
+        else:
+            times = (column for column in own_columns(select) if self._columns.is_time(column))
+            yield select, [(column, column.name.lower()) for column in times]
+
+    def _times(
+        self, select: exp.Select, value_of: Callable[[exp.Column], exp.Expr | None]
+    ) -> list[tuple[exp.Column, str]]:
+        times: list[tuple[exp.Column, str]] = []
+        for column in own_columns(select):
+            value = value_of(column)
+            time = self._time_of(column, value)
+            if time is not None:
+                times.append((column, time))
+            elif value is not None and value.find(*SECONDS) and self._columns.times_in(value):
+                self._seconds.append(column)
+        return times
+
+    def _time_of(self, column: exp.Column, value: exp.Expr | None) -> str | None:
+        """The time dimension of which a column is an instant: t itself, or the start of one of its units."""
+        if value is None or isinstance(column.this, exp.Star) or not self._columns.times_in(value):
+            return None
+        inner = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
+        use = climbed(inner, value)
+        return inner.name.lower() if use.top is value and not (use.date or use.value) else None
+
+    def _check(self, use: TimeOf) -> None:
+        """Raises an error if the time of ``use`` is used in a way that is not known to follow the zone."""
+        top = passed_on(use.top)
+        parent = top.parent
+        if isinstance(parent, exp.Ordered) and counts_days(parent):
+            raise self._refused(use.column, "A window over an interval of the time dimension")
+        if use.value or isinstance(parent, _PASSING) or is_range(parent):
+            return
+        if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
+            return
+        if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type("text")):
+            return
+        if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
+            for other in others(parent, top):
+                constant = isinstance(other, exp.TsOrDsToDate) and not other.find(exp.Column)
+                self._compare(use, other.this if constant else other)
+            return
+        if parent is not None and not use.date and counts_seconds(parent, top):
+            self._check_seconds(use.column, reckoned(parent))
+            return
+        if isinstance(parent, COMPARISONS):
+            operands = list(others(parent, top))
+            if isinstance(parent, exp.Between | exp.In) and len(operands) > 1:
+                columns = [column for other in operands for column in other.find_all(exp.Column)]
+                if columns and not (use.date and all(self._is_date(other) for other in operands)):
+                    raise self._refused(columns[0], "Comparing the time dimension with several things")
+            for other in operands:
+                self._compare(use, other)
+            return
+        raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
+
+    def _compare(self, use: TimeOf, other: exp.Expr) -> None:
+        """Checks an operand beside t: an instant of the same calendar, NULL, or a constant (made an instant)."""
+        while isinstance(other, exp.Paren):
+            other = other.this
+        if isinstance(other, exp.Tuple):
+            for item in other.expressions:
+                self._compare(use, item)
+            return
+        for column in other.find_all(exp.Column):
+            zone = self._zone_of(column)
+            other_use = climbed(column, other)
+            alike = other_use.top is other and (other_use.date, other_use.value) == (use.date, use.value)
+            if alike and zone is not None and (zone == self._calendar.zone or other_use.top is column):
+                return
+        if self._constants.is_null(other) or (use.date and self._is_date(other)):
+            return
+        value = self._constants.fold(other)
+        if use.date:
+            if value is not None and value.kind is Kind.DATE:
+                # Today itself becomes the zone's date everywhere (``clock_functions``).
+                if not isinstance(other, exp.CurrentDate) and other.find(exp.CurrentDate):
+                    self._replace(other, date_literal(value.number))
+                return
+            if value is not None and value.kind is Kind.STRING:
+                return
+        elif value is not None and value.kind in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
+            instant = as_timestamp(value, self._calendar)
+            if instant is not None:
+                if not is_instant(other, value):
+                    self._replace(other, timestamp_literal(instant.number))
+                return
+        if use.date and other.find(exp.Column):
+            hint = "A date of the time dimension is compared with a column that a table in this FROM declares DATE."
+            raise self._refused(other, "Comparing the time dimension with this", hint)
+        raise self._refused(
+            other,
+            "Comparing the time dimension with this",
+            "Write a string such as '2015-03-08 06:00:00', which is interpreted in the cube's zone, "
+            "or one with an explicit zone ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
+        )
+
+    def _is_date(self, node: exp.Expr) -> bool:
+        """True if a node is a DATE column of a table of the block, or a dimension of the cube: a date in any zone."""
+        while isinstance(node, exp.Paren | exp.TsOrDsToDate) and not node.args.get("format"):
+            node = node.this
+        if not isinstance(node, exp.Column) or self._output.shadow(node) or self._columns.type_of(node) != "date":
+            return False
+        aliases = {item.alias.lower() for item in self._block.select.selects}
+        return bool(node.table) or node.name.lower() not in aliases | self._block.joined_names
+
+    def _check_seconds(self, column: exp.Column, top: exp.Expr) -> None:
+        """Raises an error unless ``top``, computed from the seconds of an instant, is only compared with numbers and
+        passed on. Converted back to a time, it would be read off the UTC clock.
+        """
+        parent = top.parent
+        if isinstance(parent, COMPARISONS):
+            for other in others(parent, top):
+                if not is_reckoned(other, self._instants):
+                    raise self._refused(other, "Comparing seconds of the time dimension with this", "Write a number.")
+        elif not isinstance(parent, _PASSING):
+            hint = "Add, compare, group and aggregate them; a function of time takes the time dimension itself."
+            raise self._refused(column, "Converting the seconds of the time dimension to a time or a string", hint)
+
+    def _check_place(self, select: exp.Select) -> None:
+        """Raises an error if a query that returns instants is not a separate relation: a scalar value, whose neighbors
+        in an expression are unknown, a branch of a set operation, or a query in parentheses, which an outer ORDER BY
+        may sort.
+        """
+        hint = "Convert it to a date or a string where the cube is read: to_date(t), date_format(t, …)."
+        node: exp.Expr = select
+        if isinstance(node.parent, exp.SetOperation):
+            raise self._refused(select, "A set operation over the time dimension", hint)
+        if isinstance(node.parent, exp.Subquery):
+            node = node.parent
+        relation = isinstance(node.parent, exp.From | exp.Join | exp.CTE | exp.Exists) or node is select
+        if not relation or (node is select and not isinstance(node.parent, exp.CTE | exp.Exists | None)):
+            raise self._refused(select, "A value from a subquery that returns instants", hint)
+        for item in select.expressions if node.parent is not None and not isinstance(node.parent, exp.Exists) else ():
+            if not isinstance(item, exp.Alias | exp.Column | exp.Star) and any(
+                id(column) in self._instants for column in item.find_all(exp.Column)
+            ):
+                raise self._refused(item, "An unnamed instant in a subquery", "Give it a name with AS.")
+
+    def _zone_of(self, column: exp.Column) -> str | None:
+        """The zone of the cube in this block whose time dimension a column is; ``None`` if it is none."""
+        if id(column) in self._instants:
+            return self._calendar.zone
+        for source in self._block.cubes:
+            if not source.levels and Columns(self._text, self._block, source, {}).is_time(column):
+                return source.cube.zone
+        return None
+
+    def _replace(self, node: exp.Expr, literal: str) -> None:
+        span = self._text.exactly(node)
+        if span is None:
+            raise self._refused(node, "Comparing the time dimension with this")
+        if isinstance(node, exp.CurrentDate):
+            span = self._text.with_parentheses(span)
+        description = f"{self._text.text[span.start : span.end]} becomes {literal}"
+        self._edits[span] = Edit(span, (literal,), f"{description} ({self._calendar.zone})")
+
+    def _edit(self, use: TimeOf, within: TimeRange) -> None:
+        span = self._text.span_of(use.column)
+        if span is None:
+            raise self._refused(use.column, "The position of the time dimension is unknown")
+        name, zone = self._text.text[span.start : span.end], self._calendar.zone
+        if use.date or use.value:
+            wall = wall_time(self._calendar, name, within)
+            if wall != name:
+                wall = f"({wall})" if wall.startswith("CASE") else wall
+                self._edits[span] = Edit(span, (wall,), f"{name} becomes its wall time in {zone}")
+        elif use.cut is not None and use.unit is not None:
+            call = self._text.call(use.cut)[0]
+            before, after = Copied(Span(call.start, span.start)), Copied(Span(span.end, call.end))
+            pieces = truncations(self._calendar.of(use.unit), self._calendar, within)
+            if not any(offset or back for _, (offset, back) in pieces):
+                return
+            if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
+                return  # the zone's hours are those of UTC
+
+            def rendered(offsets: tuple[int, ...]) -> tuple[str | Copied, ...]:
+                head, tail = moved("\0", -offsets[1]).split("\0")
+                return head, before, moved(name, offsets[0]), after, tail
+
+            description = f"{self._text.text[call.start : call.end]} becomes that of {zone}"
+            self._edits[call] = Edit(call, cases(name, pieces, rendered), description)
+
+    def _name_items(self, select: exp.Select, made: Collection[Span]) -> None:
+        """Keeps the name of an item of a select list that an edit changes."""
+
+        def is_changed(item: exp.Expr, whole: Span) -> bool:
+            span = None if isinstance(item, exp.Column) else self._text.span_of(item)
+            return span is not None and any(
+                span.start <= edit.start < span.end or edit.start <= span.start < edit.end for edit in self._edits
+            )
+
+        named = [span.start for span in made if span.start == span.end]
+        for edit in list(item_name_edits(self._text, select, is_changed, named)):
+            self._edits[edit.span] = edit
+
+    def _check_outside(self, names: set[str]) -> None:
+        """Checks the uses outside the block. Its times are instants in UTC there, and may only be passed on and
+        ordered.
+        """
+        own = self._block.select
+        aliases = [column for column in own_columns(own) if not column.table and self._zone_of(column) is None]
+        names |= self._check_passed(aliases, names)
+        pending, seen = [(own, names)], {id(own)}
+        while pending:
+            inner, names = pending.pop()
+            for outer in seeing(inner) if names else ():
+                if id(outer) not in seen:
+                    seen.add(id(outer))
+                    inside = (column for query in inner_queries(outer) for column in query.find_all(exp.Column))
+                    passed_names = self._check_passed([*own_columns(outer), *inside], names)
+                    for join in outer.args.get("joins") or ():
+                        if any(name.name.lower() in names for name in join.args.get("using") or ()):
+                            raise self._refused(outer, "USING over an instant")
+                    stars = any(item.is_star for item in outer.expressions)
+                    passed = passed_names | names | names_outside(outer.expressions[0]) if stars else passed_names
+                    if passed:
+                        self._check_place(outer)
+                    pending.append((outer, passed))
+
+    def _check_passed(self, columns: Sequence[exp.Column], names: set[str]) -> set[str]:
+        """The names under which those of the columns that are called ``names`` are passed on. Raises an error for other
+        uses.
+        """
+        passed: set[str] = set()
+        for column in columns:
+            if id(column) in self._instants or column.name.lower() not in names | passed:
+                continue
+            parent = passed_on(column).parent
+            if not isinstance(parent, _PASSING):
+                construct = f"{self._name(parent, column)} of {column.name}, an instant, outside the block that"
+                hint = "Apply functions of time to the time dimension itself, where the cube is read."
+                raise self._refused(column, f"{construct} reads the cube,", hint)
+            passed |= names_outside(column)
+        return passed
+
+    def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
+        """The name of a column's function in the text, or a description of the node."""
+        span = self._text.span_of(column)
+        call = self._text.enclosing_call(span) if span is not None and isinstance(node, exp.Func) else None
+        if call is not None:
+            return self._text.text[call.start : call.end].split("(")[0].strip().upper()
+        if node is None:
+            return "Use"
+        return _WORDS.get(exp.Add if isinstance(node, exp.Sub) else type(node), node.key.upper())
+
+    def _refused(self, node: exp.Expr | None, construct: str, hint: str | None = None) -> Error:
+        span = self._text.span_of(node) if node is not None else None
+        return NotSupportedError(
+            f"{construct} is not supported in a cube with a time zone ({self._calendar.zone}).",
+            condition="ZONED_TIME",
+            position=self._text.place(span) if span is not None else None,
+            object=self._source.cube.name,
+            hint=hint
+            or "Functions such as date_trunc, to_date, year, hour and date_format follow the cube's zone; "
+            "t itself is an instant in UTC.",
+        )

@@ -1,0 +1,167 @@
+"""The functions around a zoned cube's time dimension in the text, and the places that their values reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.planner.scope.projections import own_nodes
+from rewriter.planner.time.constant_folding import Constant, Kind
+from rewriter.planner.time.granularity import truncation, value_unit
+from rewriter.timeline.periods import UpdatePeriod
+
+_TIMESTAMPS = ("timestamp", "timestamptz", "timestampltz")
+
+
+@dataclass(frozen=True)
+class TimeOf:
+    """An occurrence of t. ``top`` is the outermost of the functions whose value is a time of it, ``cut`` the outermost
+    date_trunc among them, and ``unit`` the unit that remains after all of them. ``date`` says that ``top`` is a DATE,
+    ``value`` that it is neither a date nor a time.
+    """
+
+    column: exp.Column
+    top: exp.Expr
+    cut: exp.Expr | None = None
+    unit: UpdatePeriod | None = None
+    date: bool = False
+    value: bool = False
+
+
+def climbed(column: exp.Column, last: exp.Expr | None = None) -> TimeOf:
+    """The functions around a column, as far as they are known, and up to ``last``."""
+    use = TimeOf(column, column)
+    while use.top is not last and use.top.parent is not None and not use.value:
+        wider = _wider(use, use.top.parent)
+        if wider is None:
+            break
+        use = wider
+    return use
+
+
+def own_columns(select: exp.Select) -> list[exp.Column]:
+    """The columns that a SELECT itself names."""
+    return [node for node in own_nodes(select) if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)]
+
+
+def _wider(use: TimeOf, node: exp.Expr) -> TimeOf | None:
+    """The use of ``node``, a function of the given use; ``None`` if it is unknown."""
+    operand = use.top
+    if isinstance(node, exp.Paren | exp.TimeStrToTime):
+        return replace(use, top=node)
+    unit = truncation(node, operand)
+    if isinstance(node, exp.TimestampTrunc):
+        left = None if unit is None or use.date else _left(use.unit, unit)
+        return None if left is None else replace(use, top=node, cut=node, unit=left)
+    if isinstance(node, exp.Cast | exp.TryCast) and not use.date and node.args["to"].is_type(*_TIMESTAMPS):
+        return replace(use, top=node)
+    if unit is not None:
+        return None if node.args.get("format") else replace(use, top=node, date=True)
+    match node:
+        case exp.LastDay() if not node.args.get("unit"):
+            return replace(use, top=node, date=True)
+        case exp.TsOrDsAdd() if node.text("unit").upper() in ("", "DAY") and node.this is operand:
+            return replace(use, top=node, date=True)
+        case exp.AddMonths() | exp.NextDay() if node.this is operand:
+            return replace(use, top=node, date=True)
+        case exp.Add() | exp.Sub() if use.date and node.this is operand and _is_number(node.expression):
+            return replace(use, top=node)
+    if isinstance(node, exp.Anonymous) and node.name.upper() in ("WINDOW", "TIME_BUCKET"):
+        return None
+    unit_of_value = value_unit(node, operand)
+    if unit_of_value is None or (use.unit is not None and unit_of_value < UpdatePeriod.DAILY <= use.unit):
+        return None  # where a day begins with a gap, its first hour is not 0
+    return replace(use, top=node, value=True)
+
+
+def _left(unit: UpdatePeriod | None, cut: UpdatePeriod) -> UpdatePeriod | None:
+    """The remaining unit of a time that was cut to ``unit`` first and then to ``cut``."""
+    if unit is None or unit.nests_in(cut):
+        return cut
+    return unit if cut >= UpdatePeriod.DAILY and cut.nests_in(unit) else None
+
+
+def others(comparison: exp.Expr, operand: exp.Expr) -> Iterator[exp.Expr]:
+    """The other sides of a comparison. The value of a subquery among them is unknown."""
+    for key, value in comparison.args.items():
+        for side in value if isinstance(value, list) else [value]:
+            if isinstance(side, exp.Expr) and not any(node is operand for node in side.walk()) and key != "symmetric":
+                yield side
+
+
+def passed_on(node: exp.Expr) -> exp.Expr:
+    """The outermost of parentheses and of MIN, MAX and windows over a value, which return such a value, too."""
+    parent = node.parent
+    while isinstance(parent, exp.Paren | exp.Min | exp.Max | exp.Distinct | exp.Filter | exp.Window):
+        if parent.this is not node and not isinstance(parent, exp.Distinct):
+            break  # a window is ordered or partitioned by it
+        node, parent = parent, parent.parent
+    return node
+
+
+def is_range(node: exp.Expr | None) -> bool:
+    """True if a node is a call of time_range_in, which is read and edited separately (``time_usage``)."""
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
+
+
+def is_instant(node: exp.Expr, value: Constant) -> bool:
+    """True if a constant is the same instant in every zone: the present moment, or a parameter that is a time."""
+    if isinstance(node, exp.Placeholder):
+        return value.kind is Kind.TIMESTAMP
+    now = isinstance(node, exp.Anonymous) and node.name.upper() == "NOW"
+    return now or isinstance(node, exp.CurrentTimestamp)
+
+
+def counts_days(node: exp.Ordered) -> bool:
+    """True if an order is that of a window whose frame is an interval."""
+    window = node.find_ancestor(exp.Window, exp.Select)
+    return isinstance(window, exp.Window) and any(
+        spec.find(exp.Interval) for spec in [window.args.get("spec")] if isinstance(spec, exp.Expr)
+    )
+
+
+def _is_number(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string
+
+
+def names_outside(node: exp.Expr) -> set[str]:
+    """The names, in lower case, under which an item of a select list may be seen outside, if ``node`` is one; '' if it
+    has no name.
+    """
+    item = node
+    item = passed_on(item)
+    item = item.parent if isinstance(item.parent, exp.Alias) else item
+    select = item.parent
+    if not isinstance(select, exp.Select) or item.arg_key != "expressions":
+        return set()
+    names = {item.alias_or_name.lower(), node.name.lower()}
+    has_star = item.is_star or any(expression.is_star for expression in select.expressions)
+    outer: exp.Expr | None = select.parent
+    while isinstance(outer, exp.SetOperation | exp.Subquery | exp.CTE):
+        listed: list[exp.Expr] = []
+        if isinstance(outer, exp.SetOperation):
+            # The names are those of its first SELECT.
+            listed = outer.selects
+        elif isinstance(alias := outer.args.get("alias"), exp.TableAlias):
+            listed = alias.columns
+        chosen = listed if has_star else listed[item.index or 0 : (item.index or 0) + 1]
+        names |= {expression.alias_or_name.lower() for expression in chosen}
+        outer = outer.parent
+    return names
+
+
+def seeing(select: exp.Select) -> Iterator[exp.Select]:
+    """The SELECTs that have this SELECT's result in their FROM."""
+    node: exp.Expr = select
+    while isinstance(node.parent, exp.SetOperation | exp.Subquery):
+        node = node.parent
+    outer = node.parent_select
+    if isinstance(node.parent, exp.CTE):
+        name = node.parent.alias.lower()
+        for table in node.root().find_all(exp.Table):
+            if table.name.lower() == name and table.parent_select is not None:
+                yield table.parent_select
+    elif isinstance(node.parent, exp.From | exp.Join | exp.Lateral) and outer is not None:
+        yield outer

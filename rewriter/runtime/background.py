@@ -1,0 +1,30 @@
+"""Work that repeats in a thread of its own while a block runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def repeating(action: Callable[[], float | None], name: str, pause: float) -> Iterator[None]:
+    """Runs ``action`` in a thread while the block runs, the first time after ``pause`` seconds.
+
+    ``action`` returns the seconds until its next run, or ``None`` to end. The block ends when a run in progress has
+    ended. ``name`` is the thread's.
+    """
+    done = threading.Event()
+
+    def run() -> None:
+        wait: float | None = pause
+        while wait is not None and not done.wait(wait):
+            wait = action()
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

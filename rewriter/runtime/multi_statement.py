@@ -1,0 +1,216 @@
+"""START TRANSACTION … COMMIT | ROLLBACK: several statements over one snapshot, and one commit for all their changes.
+
+Each statement does its work as it would alone, files included, and hands its changes over instead of committing
+them. The transaction then rehearses them, so that the statement itself raises if its changes cannot be committed,
+and leaves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.commit.freshness import Sources, as_sources
+from rewriter.catalog.commit.merged_changes import WrittenKeys, joined, together
+from rewriter.catalog.commit.transaction import Writer
+from rewriter.catalog.model.changes import Change, CreateObject, DropObject, WritePartitions
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.removal_roots import roots_of
+from rewriter.catalog.reading.pending_changes import Pending
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
+from rewriter.runtime.heartbeat import heartbeat
+from rewriter.safe_removal import discard_tree, remove_empty
+
+_AGAIN = "ROLLBACK, then START TRANSACTION and run all its statements again: they read one snapshot"
+
+
+class OpenTransaction:
+    """A session's transaction of several statements, from START TRANSACTION on. One thread at a time.
+
+    A separate thread sends heartbeats to the catalog. Until COMMIT no other session sees any change. The
+    transaction's files are in the same places as those of all writes: ROLLBACK removes them, and VACUUM removes
+    those of a process that died.
+    """
+
+    def __init__(self, catalog: Catalog, session: str | None) -> None:
+        """Takes the snapshot under which all statements read and conflicts are judged. Costs one read and one write."""
+        self._warehouse = catalog.warehouse
+        self._transaction = catalog.begin(catalog.snapshot(session))
+        self._snapshot = self._transaction.snapshot
+        self._changes: tuple[Change, ...] = ()
+        self._keys: dict[int, WrittenKeys] = {}
+        self._directories: dict[int, int] = {}
+        self._allocated: set[int] = set()
+        self._beating = ExitStack()
+        self._beating.enter_context(heartbeat(self._transaction))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Returns the snapshot of the next statement."""
+        return self._snapshot
+
+    def part(self) -> Writer:
+        """Returns the transaction as a ``Writer`` for one statement."""
+        return _Part(self)
+
+    def commit(self) -> None:
+        """Makes all changes in one database transaction, or none; then the transaction has ended.
+
+        Raises the errors of ``Transaction.commit``. Files are left only where the commit may have succeeded.
+        """
+        self._beating.close()
+        with self._transaction:
+            if not self._changes:
+                return
+            made = {change.object.id for change in self._changes if isinstance(change, CreateObject)}
+            try:
+                self._transaction.let_go(self._allocated - made)
+                self._transaction.commit(together(self._changes))
+            except CommitUnknownError:
+                raise
+            except Error as error:
+                self._remove_files()
+                if isinstance(error, ConflictError):
+                    error.hint = "Nothing was written: START TRANSACTION and run all its statements again."
+                raise
+
+    def rollback(self) -> None:
+        """Ends the transaction; leaves nothing of it but empty directories of tables."""
+        self._beating.close()
+        self._remove_files()
+        self._transaction.rollback()
+
+    def allocate_id(self) -> int:
+        """As ``Transaction.allocate_id``."""
+        id = self._transaction.allocate_id()
+        self._allocated.add(id)
+        return id
+
+    def write_ids(self, tables: Sequence[Table]) -> tuple[int, ...]:
+        """As ``Transaction.write_ids``: one for each table, the same for all statements."""
+        return self._transaction.write_ids(tables)
+
+    def directory_name(self, table: Table) -> str:
+        """Returns a new directory name for each statement that writes into the table; all contain the write id."""
+        self._directories[table.id] = number = self._directories.get(table.id, 0) + 1
+        name = self._transaction.directory_name(table)
+        return name if number == 1 else f"{name}.{number}"
+
+    def heartbeat(self) -> None:
+        """As ``Transaction.heartbeat``."""
+        self._transaction.heartbeat()
+
+    def add(self, changes: Sequence[Change]) -> None:
+        """Adds the changes of one statement, to be committed with the others: all of them, or none if it raises.
+
+        Raises CHANGED_IN_TRANSACTION where they would mean something else after a commit of those before them, and
+        the errors that ``Transaction.commit`` would raise now.
+        """
+        before = Pending.of(self._changes)
+        for change in changes:
+            if isinstance(change, DropObject):
+                before.check_droppable(change.object)
+        keys = joined(self._keys, changes)
+        objects = [change for change in self._changes if isinstance(change, CreateObject | DropObject)]
+        try:
+            self._transaction.rehearse([*objects, *changes])
+        except ConflictError as error:
+            error.hint = f"{_AGAIN}."
+            raise
+        self._changes, self._keys = (*self._changes, *changes), keys
+        self._snapshot = self._transaction.snapshot.over(Pending.of(self._changes))
+
+    def _remove_files(self) -> None:
+        for change in self._changes:
+            if isinstance(change, WritePartitions):
+                for folder in _folders(change):
+                    discard_tree(folder, roots_of(change.table, self._warehouse))
+        for change in self._changes:
+            if isinstance(change, CreateObject) and isinstance(change.object, Table) and not change.object.external:
+                remove_empty(change.object.location, roots_of(change.object, self._warehouse))
+
+
+class _Part:
+    """One statement's part in an open transaction: a ``Writer`` whose commit hands the changes over."""
+
+    def __init__(self, open_transaction: OpenTransaction) -> None:
+        self._open_transaction = open_transaction
+        self.allocate_id = open_transaction.allocate_id
+        self.write_ids = open_transaction.write_ids
+        self.directory_name = open_transaction.directory_name
+        self.heartbeat = open_transaction.heartbeat
+
+    def commit(
+        self, changes: Sequence[Change], sources: Collection[int] | Sources = (), unproven: Collection[int] = ()
+    ) -> None:
+        """Adds the changes. The sources that the statement's query has read are added to each of its writes."""
+        read = as_sources(sources)
+        self._open_transaction.add(
+            [
+                replace(change, sources=read, unproven=frozenset(unproven))
+                if isinstance(change, WritePartitions) and change.sources is None
+                else change
+                for change in changes
+            ]
+        )
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Does nothing: a statement that fails has added nothing, and the transaction stays open."""
+
+
+def _folders(change: WritePartitions) -> set[str]:
+    """Returns the directories of a write below its table's."""
+    location = change.table.location
+    files = (os.path.relpath(file.path, location) for partition in change.partitions for file in partition.files)
+    return {os.path.join(location, path.split(os.sep)[0]) for path in files}
+
+
+def not_in_transaction(why: str, object: str | None = None) -> NotSupportedError:
+    """Returns the error for work that cannot wait for a COMMIT."""
+    return NotSupportedError(
+        f"{why}, so it cannot be part of a transaction of several statements.",
+        condition="NOT_IN_TRANSACTION",
+        sqlstate="25001",
+        object=object,
+        hint="COMMIT or ROLLBACK first. Outside a transaction, the statement commits automatically.",
+    )
+
+
+def already_open() -> ProgrammingError:
+    """Returns the error of START TRANSACTION within a transaction."""
+    return ProgrammingError(
+        "A transaction is open already, and transactions do not nest.",
+        condition="TRANSACTION_ALREADY_OPEN",
+        sqlstate="25001",
+        hint="COMMIT or ROLLBACK it first.",
+    )
+
+
+def none_open(statement: str) -> ProgrammingError:
+    """Returns the error of COMMIT and ROLLBACK without a transaction."""
+    return ProgrammingError(
+        f"There is no open transaction to {statement}: a statement outside a transaction commits automatically.",
+        condition="NO_OPEN_TRANSACTION",
+        sqlstate="25P01",
+        hint="START TRANSACTION opens one.",
+    )
+
+
+def not_committed() -> ProgrammingError:
+    """Returns the error of a script that ends within a transaction, which leaves nothing then."""
+    return ProgrammingError(
+        "The statements end without COMMIT: their changes since START TRANSACTION are rolled back.",
+        condition="TRANSACTION_NOT_COMMITTED",
+        sqlstate="25000",
+        hint="Add COMMIT at the end, or ROLLBACK to discard the changes.",
+    )

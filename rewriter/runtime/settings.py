@@ -1,0 +1,279 @@
+"""A session's settings: names, checked values, and their form for the planner."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
+from rewriter.planner.model.plan import Settings
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.time_bounds import parse_instant
+
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+#: The most digits of a number. Clocks and databases can hold such hours as seconds, and such bytes as rows.
+_MOST_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """A setting: its default as text, and a function that returns the text in canonical form or raises."""
+
+    name: str
+    default: str
+    check: Callable[[str], str]
+    meaning: str
+
+
+def _boolean(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in _TRUE:
+        return "true"
+    if lowered in _FALSE:
+        return "false"
+    raise DataError(f"'{text}' is neither true nor false.", hint="Use true or false.")
+
+
+def _instant(text: str) -> str:
+    if text.strip():
+        parse_instant(text.strip())
+    return text.strip()
+
+
+def _periods(text: str) -> str:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    return ",".join(period.name for period in sorted({UpdatePeriod.named(name) for name in names}))
+
+
+def _mode(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in ("static", "dynamic"):
+        return lowered
+    raise DataError(
+        f"'{text}' is not a partition overwrite mode.",
+        hint="Use dynamic (replaces only the partitions that are written) or static (replaces all "
+        "partitions under the static prefix).",
+    )
+
+
+def _cost(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in ("partitions", "bytes"):
+        return lowered
+    raise DataError(
+        f"'{text}' is not a cover cost.",
+        hint="Use partitions (fewest partitions; the default) or bytes (fewest bytes, from the mean size "
+        "for each table and period).",
+    )
+
+
+def _whole_number(minimum: int, example: int) -> Callable[[str], str]:
+    """Returns the check of a setting that is a whole number."""
+
+    def check(text: str) -> str:
+        digits = text.strip()
+        if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and int(digits) >= minimum:
+            return str(int(digits))
+        raise DataError(
+            f"'{text}' is not a whole number of {minimum} or more with at most {_MOST_DIGITS} digits.",
+            hint=f"Use a number such as {example}." if minimum else f"Use a number such as {example}, or 0.",
+        )
+
+    return check
+
+
+def _only(value: str, why: str) -> Callable[[str], str]:
+    """Returns the check of a Hive or Spark setting that has only one allowed value here, which scripts may set."""
+
+    def check(text: str) -> str:
+        if text.strip().lower() == value.lower():
+            return value
+        raise DataError(f"'{text}' is not supported: {why}.", hint=f"Leave it at {value}.")
+
+    return check
+
+
+_SETTINGS = {
+    setting.name.lower(): setting
+    for setting in (
+        _Setting(
+            "hive.exec.dynamic.partition",
+            "true",
+            _only("true", "an INSERT may write any partition"),
+            "always true: partitions come from the query",
+        ),
+        _Setting(
+            "hive.exec.dynamic.partition.mode",
+            "nonstrict",
+            _only("nonstrict", "no partition column needs a value in PARTITION (…)"),
+            "always nonstrict: every partition column may be dynamic",
+        ),
+        _Setting(
+            "rewriter.cache_bytes",
+            "0",
+            _whole_number(0, 67108864),
+            "memory limit of the catalog's cache; 0 is no cache",
+        ),
+        _Setting(
+            "rewriter.cache_prewarm", "false", _boolean, "read the whole catalog into the cache, in the background"
+        ),
+        _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover minimizes: partitions or bytes"),
+        _Setting("rewriter.least_retention_hours", "1", _whole_number(0, 24), "minimum hours in VACUUM … RETAIN"),
+        _Setting("rewriter.log_retention_hours", "0", _whole_number(0, 24), "hours of the log to keep; 0 is all"),
+        _Setting(
+            "rewriter.max_dynamic_partitions",
+            "10000",
+            _whole_number(1, 10000),
+            "maximum partitions that one INSERT may write",
+        ),
+        _Setting("rewriter.now", "", _instant, "fixes the current time; empty is the clock"),
+        _Setting(
+            "rewriter.partial_data", "false", _boolean, "compute results from existing partitions, with a warning"
+        ),
+        _Setting("rewriter.partition_overwrite_mode", "dynamic", _mode, "what INSERT OVERWRITE replaces"),
+        _Setting("rewriter.periods", "", _periods, "allowed update periods; empty is all"),
+        _Setting(
+            "rewriter.strict_bounds", "false", _boolean, "a bound inside a base period is an error, not a warning"
+        ),
+        _Setting(
+            "spark.sql.session.timeZone",
+            "UTC",
+            _only("UTC", "sessions run in UTC; a cube can have its own time zone, CREATE CUBE … TIME ZONE '…'"),
+            "always UTC: sessions run in UTC",
+        ),
+    )
+}
+#: The Hive and Spark names of our settings.
+_SAME = {
+    "hive.exec.max.dynamic.partitions": "rewriter.max_dynamic_partitions",
+    "spark.sql.sources.partitionOverwriteMode": "rewriter.partition_overwrite_mode",
+}
+_ALIASES = {name.lower(): ours for name, ours in _SAME.items()}
+#: Hive and Spark settings, with all below them, that control how work is done there and never change a result.
+_OF_WORK = frozenset(
+    """
+    hive.auto.convert hive.cbo hive.exec.compress hive.exec.max.created.files hive.exec.max.dynamic.partitions.pernode
+    hive.exec.parallel hive.exec.reducers hive.execution.engine hive.groupby.skewindata hive.map.aggr hive.merge
+    hive.optimize hive.stats hive.tez hive.vectorized mapred.job mapred.map mapred.output.compress
+    mapred.output.compression mapred.reduce mapreduce.job mapreduce.map mapreduce.output.fileoutputformat.compress
+    mapreduce.reduce spark.sql.adaptive spark.sql.autobroadcastjointhreshold spark.sql.broadcasttimeout
+    spark.sql.files.maxpartitionbytes spark.sql.shuffle.partitions tez
+    """.split()
+)
+_BELOW = tuple(f"{prefix}." for prefix in _OF_WORK)
+
+
+@dataclass(frozen=True)
+class CacheSettings:
+    """The settings of the catalog's cache.
+
+    ``capacity`` is the most bytes that it may take, 0 for no cache. ``prewarm`` fills it before the first use.
+    ``retention`` is the time for which its thread keeps entries of the log, in seconds (``None``: for ever).
+    """
+
+    capacity: int = 0
+    prewarm: bool = False
+    retention: float | None = None
+
+
+class SessionSettings:
+    """The settings of one session. Names are compared without case; unknown ones are errors with a hint."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+
+    def set(self, name: str, value: str) -> str:
+        """Sets a value and returns it in canonical form. Raises ``AnalysisError`` or ``DataError``."""
+        setting = _setting(name)
+        try:
+            self._values[setting.name] = setting.check(value)
+        except Error as error:
+            error.object = setting.name
+            raise
+        return self._values[setting.name]
+
+    def reset(self, name: str | None = None) -> None:
+        """Resets one setting, or all, to the default."""
+        if name is None:
+            self._values.clear()
+        else:
+            self._values.pop(_setting(name).name, None)
+
+    def get(self, name: str) -> str:
+        """Returns the value as text; for a setting without effect, the value that was set, or an empty text."""
+        setting = _setting(name)
+        return self._values.get(setting.name, setting.default)
+
+    def items(self) -> Iterator[tuple[str, str, str]]:
+        """Yields name, value and meaning of every setting, by name; of those without effect, the ones that were set."""
+        meanings = {setting.name: setting.meaning for setting in _SETTINGS.values()}
+        meanings |= {name: _setting(name).meaning for name in self._values}
+        meanings |= {name: f"the same as {ours}" for name, ours in _SAME.items()}
+        for name, meaning in sorted(meanings.items()):
+            yield name, self.get(name), meaning
+
+    @property
+    def caching(self) -> CacheSettings:
+        """Returns the settings of the catalog's cache."""
+        hours = int(self.get("rewriter.log_retention_hours"))
+        return CacheSettings(
+            int(self.get("rewriter.cache_bytes")),
+            self.get("rewriter.cache_prewarm") == "true",
+            hours * 3600.0 if hours else None,
+        )
+
+    @property
+    def static_overwrite(self) -> bool:
+        """Returns whether INSERT OVERWRITE wipes all partitions under the static prefix, as Spark does by default."""
+        return self.get("rewriter.partition_overwrite_mode") == "static"
+
+    @property
+    def max_dynamic_partitions(self) -> int:
+        return int(self.get("rewriter.max_dynamic_partitions"))
+
+    @property
+    def least_retention_hours(self) -> int:
+        return int(self.get("rewriter.least_retention_hours"))
+
+    def for_planner(self) -> Settings:
+        """Returns the planner's settings. Reads the clock: call once per statement."""
+        pinned = self.get("rewriter.now")
+        periods = self.get("rewriter.periods")
+        return Settings(
+            now=parse_instant(pinned) if pinned else time.time_ns() // 1000,
+            partial_data=self.get("rewriter.partial_data") == "true",
+            periods=frozenset(UpdatePeriod[name] for name in periods.split(",")) if periods else None,
+            cost_in_bytes=self.get("rewriter.cover_cost") == "bytes",
+            strict_bounds=self.get("rewriter.strict_bounds") == "true",
+        )
+
+
+def without_effect(name: str) -> bool:
+    """Returns whether it is a Hive or Spark setting that scripts may set, and that changes nothing here."""
+    lowered = name.lower()
+    return lowered not in _ALIASES and (lowered in _OF_WORK or lowered.startswith(_BELOW))
+
+
+def _setting(name: str) -> _Setting:
+    lowered = name.lower()
+    setting = _SETTINGS.get(_ALIASES.get(lowered, lowered))
+    if setting is None and without_effect(name):
+        return _Setting(lowered, "", str, "accepted without effect: it controls how Hive or Spark works")
+    if setting is not None:
+        return setting
+    if lowered.startswith("spark."):
+        raise NotSupportedError(
+            f"The engine's setting {name} cannot be set in a session yet.",
+            object=name,
+            hint="Only spark.sql.sources.partitionOverwriteMode can be set here. Put other Spark settings "
+            "into Spark's own configuration (spark-defaults.conf).",
+        )
+    close = difflib.get_close_matches(lowered, _SETTINGS, n=1, cutoff=0.5 if lowered.startswith("rewriter") else 0.9)
+    raise AnalysisError(
+        f"There is no setting {name}.",
+        condition="UNKNOWN_SETTING",
+        object=name,
+        hint=(f"Did you mean {_SETTINGS[close[0]].name}? " if close else "") + "SET alone lists all settings.",
+    )

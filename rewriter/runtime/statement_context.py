@@ -1,0 +1,133 @@
+"""The environment of one statement: one snapshot, one reading of the clock, the settings, and an engine on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.commit.transaction import Writer
+from rewriter.catalog.model.json_codec import Object
+from rewriter.catalog.model.objects import Namespace, Table, View
+from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, full_name
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.errors import AnalysisError, Error
+from rewriter.exec.engine import Engine
+from rewriter.grammar.terms import DatabaseName, Name
+from rewriter.planner.model.plan import Settings
+from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
+from rewriter.runtime.progress import ProgressReporter
+from rewriter.runtime.settings import SessionSettings
+from rewriter.runtime.temporary_tables import Temporaries
+
+
+@dataclass(frozen=True)
+class Context:
+    """The environment of one statement.
+
+    ``engine`` starts the engine when first called; ``serial`` numbers relations; ``progress`` receives the
+    statement's progress.
+    """
+
+    catalog: Catalog
+    snapshot: Snapshot
+    settings: SessionSettings
+    planning: Settings
+    engine: Callable[[], Engine]
+    serial: Iterator[int]
+    parameters: Mapping[str, object]
+    temporaries: Temporaries
+    progress: ProgressReporter = field(default_factory=ProgressReporter)
+    transaction: OpenTransaction | None = None
+
+    def begin(self) -> Writer:
+        """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
+        opened.
+        """
+        return self.catalog.begin(self.snapshot) if self.transaction is None else self.transaction.part()
+
+    def require_transactional(self, table: Table) -> None:
+        """Raises ``NotSupportedError`` NOT_IN_TRANSACTION if a transaction is open and the table's files would not wait
+        for it.
+        """
+        if self.transaction is not None and table.external:
+            raise not_in_transaction(f"The files of the external table {table.name} move immediately", table.name)
+
+    def renewed(self) -> Context:
+        """Returns the context of the same statement over the newest state; its present moment stays."""
+        return replace(self, snapshot=self.catalog.snapshot(self.snapshot.session).within(self.snapshot.current))
+
+    def table(self, name: Name) -> Table:
+        """Returns the table, or raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND at the name.
+
+        First finishes the moves of an external table's directories that a killed statement left half done.
+        """
+        plain = single(name)
+        temporary = self.snapshot.temporary(plain) if len(name.parts) == 1 else None
+        if temporary is not None:
+            return temporary
+        try:
+            table = self.snapshot.table(plain)
+            self.catalog.finish_moves(table)
+            return table
+        except Error as error:
+            raise error.at(name.span) from None
+
+    def is_temporary(self, name: str) -> bool:
+        """Returns whether a name without a database is that of a temporary table of the session."""
+        return self.snapshot.temporary(name) is not None
+
+    def view(self, name: Name) -> View:
+        """Returns the view, or raises ``AnalysisError`` VIEW_NOT_FOUND at the name."""
+        object_ = self.named(name)
+        try:
+            return self.snapshot.view(single(name) if object_ is None else object_.name)
+        except Error as error:
+            raise error.at(name.span) from None
+
+    def database(self, name: DatabaseName | None) -> Namespace:
+        """Returns the database, the current one if ``name`` is ``None``. Raises ``AnalysisError`` SCHEMA_NOT_FOUND at
+        the name.
+        """
+        try:
+            return self.snapshot.database(self.snapshot.current if name is None else name.text)
+        except Error as error:
+            if name is None:
+                error.hint = f"It is the current database, and was dropped: USE {DEFAULT_DATABASE}, or another one."
+                raise
+            raise error.at(name.span) from None
+
+    def named(self, name: Name) -> Object | None:
+        """Returns the object of a name, the session's temporary table first; ``None`` where there is no such object."""
+        plain = single(name)
+        temporary = self.snapshot.temporary(plain) if len(name.parts) == 1 else None
+        return temporary or self.snapshot.named(plain)
+
+
+def single(name: Name) -> str:
+    """Returns the parts as one text, the object's name in the catalog (``catalog.model.qualified_names``).
+
+    At this point, a statement's names include their database where another one than ``default`` is current
+    (``grammar.qualify_names``), so a single part is a name in ``default``. Raises ``AnalysisError`` for invalid names.
+    """
+    parts = name.parts[1:] if len(name.parts) == 3 and name.parts[0].lower() == CATALOG else name.parts
+    if len(parts) > 2:
+        raise AnalysisError(
+            f"{CATALOG} requires a single-part namespace, but got {'.'.join(parts[:-1])}.",
+            condition="REQUIRES_SINGLE_PART_NAMESPACE",
+            sqlstate="42K05",
+            position=name.span,
+            object=".".join(parts),
+            hint=f"There is one catalog: write database.{name.last}, or {CATALOG}.database.{name.last}.",
+        )
+    for part in parts:
+        if "." in part:
+            raise AnalysisError(
+                f"'{part}' is not a name: a dot separates a database from a name in it.",
+                condition="INVALID_SCHEMA_OR_RELATION_NAME",
+                sqlstate="42602",
+                position=name.span,
+                object=part,
+                hint="Names consist of letters, digits and underscores; quote each part separately: `database`.`name`.",
+            )
+    return full_name(parts[0] if len(parts) == 2 else DEFAULT_DATABASE, parts[-1])

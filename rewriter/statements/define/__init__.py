@@ -1,0 +1,1 @@
+"""CREATE, ALTER and DROP of databases, tables, views, cubes and facts."""

@@ -1,0 +1,158 @@
+"""ALTER FACT: changes a fact's lateness, its tables and the trust in them, and marks periods that had no rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rewriter.catalog.model.changes import AlterStorages, Change, SetLateness, SetTrusted
+from rewriter.catalog.model.objects import Column, Fact, Storage
+from rewriter.errors import AnalysisError, Error, Span
+from rewriter.grammar.families import fact_changes as s
+from rewriter.grammar.families.facts import FactStorage
+from rewriter.grammar.terms import Name
+from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.statement_context import Context, single
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.fact_storage import invalid_fact
+from rewriter.statements.define.facts import check_lateness, check_storages, read_storage
+from rewriter.statements.define.mark_complete import additions
+from rewriter.statements.define.show_create import declared_fact
+from rewriter.statements.resolve.named_objects import named_fact
+from rewriter.statements.show.coverage import overlapping
+
+
+@runs(s.AlterFact)
+def alter_fact(statement: s.AlterFact, context: Context) -> Result:
+    """ALTER FACT … SET LATENESS '6 hours', UNSET LATENESS, ADD STORAGE (…), DROP STORAGE t, TABLE t SET TRUSTED, UNSET
+    TRUSTED, and MARK COMPLETE FROM … TO ….
+
+    Rollups of the tables that stay remain as fresh as they were, except where an added table brings base partitions
+    below them. Raises INVALID_LATENESS for a text that is no length of time, the errors of CREATE FACT for a table,
+    INVALID_FACT for a table that the fact needs, and ``ConflictError`` where another transaction has dropped or
+    altered it.
+    """
+    fact, action = named_fact(statement.fact, context), statement.action
+    change: Change
+    if isinstance(action, s.MarkComplete):
+        return _mark_complete(fact, action, statement, context)
+    if isinstance(action, s.SetTrusted):
+        change = _set_trusted(fact, action, context)
+    elif isinstance(action, s.SetLateness):
+        check_lateness(action.lateness, action.span, fact.calendar, context)
+        change = SetLateness(fact, action.lateness)
+    elif isinstance(action, s.AddStorage):
+        change = AlterStorages(fact, _added(fact, action.storage, context))
+    else:
+        change = AlterStorages(fact, _left(fact, action.table))
+    _commit([change], statement, context)
+    return Result("ALTER FACT")
+
+
+def _commit(changes: list[Change], statement: s.AlterFact, context: Context) -> None:
+    with context.catalog.begin(context.snapshot) as transaction:
+        try:
+            transaction.commit(changes)
+        except Error as error:
+            raise error.at(statement.fact.span) from None
+
+
+def _set_trusted(fact: Fact, action: s.SetTrusted, context: Context) -> SetTrusted:
+    table = context.table(action.table)
+    if fact.storage_table(table.name) is None:
+        raise _no_table(fact, action.table)
+    return SetTrusted(fact, table, action.trusted)
+
+
+def _no_table(fact: Fact, name: Name) -> AnalysisError:
+    return invalid_fact(
+        f"{name.last} is not a table of the fact {fact.name}.",
+        name.span,
+        f"Its tables are {', '.join(table.table for table in fact.tables)}.",
+        name.last,
+    )
+
+
+def _mark_complete(fact: Fact, action: s.MarkComplete, statement: s.AlterFact, context: Context) -> Result:
+    """Returns rows of (table, period, from, to, status, partitions): ``marked``, or ``dropped`` for periods that stay
+    dropped.
+    """
+    changes, absences = additions(fact, action, context)
+    if changes:
+        _commit(list(changes), statement, context)
+    rows: list[Row] = []
+    for absence in absences:
+        period = absence.stored.period
+        for status, time in (("marked", absence.absent), ("dropped", absence.dropped)):
+            for stretch in time:
+                ends = (fact.calendar.text(stretch.start), fact.calendar.text(stretch.end))
+                count = len(overlapping(period, stretch))
+                rows.append((absence.stored.table.table, period.name, *ends, status, count))
+    columns = (*strings("table", "period", "from", "to", "status"), Column("partitions", "bigint"))
+    return listing("ALTER FACT", columns, rows)
+
+
+def _added(fact: Fact, block: FactStorage, context: Context) -> tuple[Storage, ...]:
+    """Returns the storages with the tables added: in the storage of the given name, or in a new one."""
+    cube, name = context.snapshot.cube(fact.cube), block.name.lower()
+    existing = next((storage for storage in fact.storages if storage.name.lower() == name), None)
+    if existing is not None and (block.start is not None or block.end is not None):
+        raise invalid_fact(
+            f"The fact {fact.name} already has the storage {existing.name}: its START and END cannot be changed.",
+            block.span,
+            "Give each TABLE its own START and END, or name a new storage: ADD STORAGE s (…).",
+            existing.name,
+        )
+    if existing is not None:
+        block = replace(block, start=existing.start, end=existing.end)
+    new = read_storage(block, cube, fact.columns, context)
+    declared = declared_fact(fact)
+    if existing is None:
+        altered = replace(fact, storages=(*fact.storages, new))
+        blocks = (*declared.storages, block)
+    else:
+        pairs = zip(fact.storages, declared.storages, strict=True)
+        both = [
+            (
+                replace(storage, tables=(*storage.tables, *new.tables)),
+                replace(text, tables=(*text.tables, *block.tables)),
+            )
+            if storage is existing
+            else (storage, text)
+            for storage, text in pairs
+        ]
+        altered, blocks = replace(fact, storages=tuple(storage for storage, _ in both)), tuple(text for _, text in both)
+    if altered.base_period != fact.base_period:
+        raise invalid_fact(
+            f"{fact.base_period.name} is the base period of the fact {fact.name}, and {altered.base_period.name} is a "
+            "finer one.",
+            block.span,
+            "The base period cannot be changed: create another fact of the cube.",
+        )
+    try:
+        check_storages(replace(declared, storages=blocks), altered, cube, context)
+    except Error as error:
+        if error.position == Span(0, 0):
+            error.position = block.span  # The position was in the text of CREATE FACT.
+        raise
+    return altered.storages
+
+
+def _left(fact: Fact, name: Name) -> tuple[Storage, ...]:
+    """Returns the storages without a table; a storage that has no other table is dropped."""
+    removed_table = fact.storage_table(single(name))
+    if removed_table is None:
+        raise _no_table(fact, name)
+    left = [
+        replace(storage, tables=tuple(table for table in storage.tables if table is not removed_table))
+        for storage in fact.storages
+    ]
+    storages = tuple(storage for storage in left if storage.tables)
+    if not any(fact.base_period in table.layouts for storage in storages for table in storage.tables):
+        raise invalid_fact(
+            f"{removed_table.table} is the only table of the fact {fact.name} that holds its base period, "
+            f"{fact.base_period.name}.",
+            name.span,
+            "Add another table of that period first, or DROP FACT.",
+            removed_table.table,
+        )
+    return storages

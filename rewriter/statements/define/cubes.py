@@ -1,0 +1,150 @@
+"""CREATE CUBE, and DROP of cubes and facts. A cube's columns are checked against each other."""
+
+from __future__ import annotations
+
+from rewriter.catalog.model.changes import CreateObject, DropObject
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure
+from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
+from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube
+from rewriter.grammar.families.facts import DropFact
+from rewriter.grammar.terms import Name
+from rewriter.planner.rewrite.event_counters import ambiguity, declaration_hint
+from rewriter.runtime.result import Result
+from rewriter.runtime.statement_context import Context, single
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.tables import already_exists
+from rewriter.statements.resolve.named_objects import named_cube, named_fact
+from rewriter.statements.resolve.partition_specs import check_unique
+from rewriter.timeline.calendars import calendar_of
+
+
+@runs(CreateCube, without_warehouse=True)
+def create_cube(statement: CreateCube, context: Context) -> Result:
+    """CREATE CUBE: columns with unique names, at least one TIME, COUNTED BY that names a COUNT measure.
+
+    Warns where measures are declared COUNT but none is known to count events: COUNT(*) is refused then.
+    """
+    name = single(statement.name)
+    try:
+        calendar = calendar_of(statement.time_zone or "UTC")
+    except Error as error:
+        raise error.at(statement.name.span) from None
+    if context.snapshot.named(name) is not None:
+        if statement.if_not_exists:
+            return Result("CREATE CUBE")
+        raise already_exists(statement.name)
+    _check_columns(statement)
+    with context.catalog.begin(context.snapshot) as transaction:
+        cube = Cube(
+            id=transaction.allocate_id(),
+            name=name,
+            dimensions=tuple(Column(c.name, c.type) for c in statement.columns if c.role == "DIMENSION"),
+            measures=tuple(
+                Measure(c.name, c.type, Aggregate(c.role), c.counted_by, c.not_null, c.events)
+                for c in statement.columns
+                if c.role not in ("DIMENSION", "TIME")
+            ),
+            times=tuple(c.name for c in statement.columns if c.role == "TIME"),
+            column_order=tuple(c.name for c in statement.columns),
+            zone=calendar.zone,
+        )
+        try:
+            transaction.commit([CreateObject(cube)])
+        except Error as error:
+            raise error.at(statement.name.span) from None
+    warnings = (f"COUNT(*) is refused. {ambiguity(cube)} {declaration_hint(cube)}",) if cube.count_is_ambiguous else ()
+    return Result("CREATE CUBE", warnings=warnings)
+
+
+def _check_columns(statement: CreateCube) -> None:
+    check_unique(statement.columns)
+    by_name = {column.name.lower(): column for column in statement.columns}
+    times = [column for column in statement.columns if column.role == "TIME"]
+    if not times:
+        raise _invalid_cube(
+            "A cube needs a time dimension.", statement.name.span, "Add a column such as: departed TIMESTAMP TIME."
+        )
+    for time in times:
+        if time.type != "timestamp":
+            raise _invalid_cube(
+                f"The time dimension {time.name} is a {time.type}.", time.span, "Declare it TIMESTAMP TIME."
+            )
+    for column in statement.columns:
+        _check_measure(column, by_name)
+    _check_marks([column for column in statement.columns if column.events])
+
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+
+
+def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
+    if column.role == "COUNT" and column.type not in ("bigint", "int"):
+        raise _invalid_cube(
+            f"The COUNT measure {column.name} is a {column.type}.", column.span, "Declare it BIGINT MEASURE COUNT."
+        )
+    if column.role == "SUM" and not column.type.startswith(_NUMBERS):
+        raise _invalid_cube(f"A {column.type} cannot be summed.", column.span, "Give the measure a numeric type.")
+    if column.role in ("MIN", "MAX") and column.type.startswith(("array", "map", "struct", "binary")):
+        raise _invalid_cube(
+            f"A {column.type} does not support {column.role}.", column.span, "Give the measure a plain type."
+        )
+    if column.counted_by is None:
+        return
+    counter = by_name.get(column.counted_by.lower())
+    if column.role != "SUM" or counter is None or counter.role != "COUNT":
+        reason = (
+            "only a SUM measure can be counted"
+            if column.role != "SUM"
+            else f"{column.counted_by} is not a COUNT measure of this cube"
+        )
+        raise _invalid_cube(
+            f"The measure {column.name} cannot be COUNTED BY {column.counted_by}: {reason}.",
+            column.span,
+            f"Declare {column.counted_by} BIGINT MEASURE COUNT: the number of rows where {column.name} is not NULL.",
+        )
+
+
+def _check_marks(marked: list[CubeColumn]) -> None:
+    if len(marked) > 1:
+        first, second = marked[:2]
+        raise _invalid_cube(
+            f"Both {first.name} and {second.name} are declared to count the events of the cube.",
+            second.span,
+            "Keep EVENTS on the measure for COUNT(*), and remove it from the others.",
+        )
+
+
+def _invalid_cube(message: str, position: Span, hint: str) -> AnalysisError:
+    return AnalysisError(message, condition="INVALID_CUBE", position=position, hint=hint)
+
+
+@runs(DropCube)
+def drop_cube(statement: DropCube, context: Context) -> Result:
+    """DROP CUBE; refused while the cube has facts."""
+    if statement.if_exists and not isinstance(context.snapshot.find(single(statement.name)), Cube):
+        return Result("DROP CUBE")
+    cube = named_cube(statement.name, context)
+    return _drop(cube, "DROP CUBE", statement.name, context)
+
+
+@runs(DropFact)
+def drop_fact(statement: DropFact, context: Context) -> Result:
+    """DROP FACT; its storage tables stay."""
+    if statement.if_exists and not isinstance(context.snapshot.find(single(statement.name)), Fact):
+        return Result("DROP FACT")
+    fact = named_fact(statement.name, context)
+    return _drop(fact, "DROP FACT", statement.name, context)
+
+
+def _drop(object_: Cube | Fact, kind: str, name: Name, context: Context) -> Result:
+    with context.catalog.begin(context.snapshot) as transaction:
+        try:
+            transaction.commit([DropObject(object_)])
+        except Error as error:
+            raise error.at(name.span) from None
+    return Result(kind)
+
+
+def not_supported(feature: str, position: Span, hint: str) -> NotSupportedError:
+    """Returns the error for a feature that this version does not support yet."""
+    return NotSupportedError(f"{feature} is not supported yet.", position=position, hint=hint)

@@ -1,0 +1,258 @@
+"""The TABLE clauses of CREATE FACT: periods, layouts and completeness, checked against the cube and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rewriter.catalog.facts.time_binding import UPDATE_PERIOD, declared_period
+from rewriter.catalog.keys.types import partition_type
+from rewriter.catalog.model.objects import Column, Completeness, Cube, OtherTime, StorageTable, Table
+from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.catalog.model.temporary_names import session_of
+from rewriter.errors import AnalysisError, Error, IntegrityError, Span
+from rewriter.grammar.families import facts as s
+from rewriter.grammar.terms import Name
+from rewriter.runtime.statement_context import Context
+from rewriter.statements.define.cubes import not_supported
+from rewriter.statements.define.table_properties import check_storage_table
+from rewriter.statements.resolve.partition_specs import value_of
+from rewriter.timeline.layouts import TimeLayout, check_distinguishable
+from rewriter.timeline.periods import UpdatePeriod
+
+
+def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> StorageTable:
+    if clause.table is None:
+        raise not_supported("A storage table without a name", clause.span, "Name it: TABLE t PERIOD …")
+    for flag, hint in _FLAG_HINTS.items():
+        if flag in clause.flags:
+            raise not_supported(flag, clause.table.span, hint)
+    table = context.table(clause.table)
+    if session_of(table.name):
+        raise AnalysisError(
+            f"The temporary table {clause.table.last} cannot be a table of a fact: the fact outlives it.",
+            condition="INVALID_TEMP_OBJ_REFERENCE",
+            sqlstate="42K0F",
+            position=clause.table.span,
+            object=clause.table.last,
+            hint=f"Create it without TEMPORARY; default.{clause.table.last} refers to the permanent table "
+            "of that name.",
+        )
+    owner = context.snapshot.fact_using(table.name)
+    if owner is not None:
+        raise IntegrityError(
+            f"The table {table.name} already belongs to the fact {seen_from(context.snapshot.current, owner.name)}.",
+            condition="TABLE_IN_USE",
+            position=clause.table.span,
+            object=table.name,
+            hint="A table stores one fact. Create another table, or drop that fact.",
+        )
+    times = _times(clause, cube, table)
+    types = _time_types(clause, table, [column for layout_columns in times.values() for column in layout_columns])
+    plain = {time: _layouts(clause, layout_columns, types) for time, layout_columns in times.items()}
+    _check_property(clause.table, table, plain[cube.times[0]])
+    of = cube.calendar.of
+    layouts = {time: {of(period): layout for period, layout in by_period.items()} for time, by_period in plain.items()}
+    complete = _completeness(clause, cube, table, times)
+    _check_carried(clause.table, cube, columns, table, [column.column for column in complete])
+    leading, *other_times = layouts
+    stored = StorageTable(
+        table.name,
+        leading,
+        layouts[leading],
+        "TRUSTED" in clause.flags,
+        complete,
+        tuple(OtherTime(time, layouts[time]) for time in other_times),
+        clause.start,
+        clause.end,
+    )
+    check_storage_table(table, stored, clause.table.span)
+    return stored
+
+
+_FLAG_HINTS = {"RAW": "Remove RAW: a row's time is then the start of its period."}
+
+
+def _times(clause: s.FactTable, cube: Cube, table: Table) -> dict[str, tuple[s.LayoutColumn, ...]]:
+    """Returns the columns that name each time dimension, in the cube's spelling and the statement's order."""
+    if not clause.partitioned_by:
+        raise invalid_fact(
+            f"The table {table.name} needs PARTITIONED BY.",
+            clause.span,
+            f"Add PARTITIONED BY {cube.times[0]} AS (column = 'pattern').",
+        )
+    times: dict[str, tuple[s.LayoutColumn, ...]] = {}
+    for name, columns in clause.partitioned_by:
+        time = next((cube_time for cube_time in cube.times if cube_time.lower() == name.lower()), None)
+        if time is None:
+            raise invalid_fact(
+                f"{name} is not a time dimension of the cube {cube.name}.",
+                clause.span,
+                f"Write PARTITIONED BY {cube.times[0]} AS (…).",
+            )
+        times[time] = columns
+    if next(iter(times)) != cube.times[0]:
+        raise invalid_fact(
+            f"The table {table.name} must name {cube.times[0]} first: it is the first time dimension of the cube "
+            f"{cube.name}, which determines completeness.",
+            clause.span,
+            f"Write PARTITIONED BY {cube.times[0]} AS (…) before the other times.",
+        )
+    return times
+
+
+def _layouts(
+    clause: s.FactTable, columns: tuple[s.LayoutColumn, ...], types: dict[str, str]
+) -> dict[UpdatePeriod, TimeLayout]:
+    layouts: dict[UpdatePeriod, TimeLayout] = {}
+    if not clause.periods:
+        raise invalid_fact(
+            "A storage table needs a period.", clause.span, "Add PERIOD HOURLY, or PERIODS (HOURLY, DAILY)."
+        )
+    if len(clause.periods) > 1 and any(column.pattern is not None for column in columns):
+        raise invalid_fact(
+            "One pattern cannot name several periods.",
+            clause.span,
+            "Leave the pattern out: each period has its own default.",
+        )
+    for word in clause.periods:
+        try:
+            period = UpdatePeriod.named(word)
+            if period in layouts:
+                raise invalid_fact(f"The period {period.name} occurs twice.", clause.span, "Name each period once.")
+            layouts[period] = TimeLayout.of(period, [(column.column, column.pattern) for column in columns], types)
+        except Error as error:
+            raise error.at(clause.span) from None
+    try:
+        check_distinguishable(layouts.values())
+    except Error as error:
+        raise error.at(clause.span) from None
+    return layouts
+
+
+def _time_types(clause: s.FactTable, table: Table, columns: Sequence[s.LayoutColumn]) -> dict[str, str]:
+    """Returns the types of the layouts' columns, which must be partition columns of the table; each names one time."""
+    seen: set[str] = set()
+    for column in columns:
+        if column.column.lower() in seen:
+            raise invalid_fact(
+                f"{column.column} occurs twice in PARTITIONED BY.",
+                clause.span,
+                "Each time dimension needs its own columns.",
+            )
+        seen.add(column.column.lower())
+    partitioning = {column.name.lower(): column for column in table.partition_columns}
+    types: dict[str, str] = {}
+    for column in columns:
+        partition_column = partitioning.get(column.column.lower())
+        if partition_column is None:
+            partition_columns = ", ".join(c.name for c in table.partition_columns) or "there are none"
+            raise invalid_fact(
+                f"{column.column} is not a partition column of {table.name}.",
+                clause.span,
+                f"The partition columns: {partition_columns}.",
+            )
+        types[column.column] = partition_type(partition_column.type).name
+    return types
+
+
+def _check_property(name: Name, table: Table, layouts: dict[UpdatePeriod, TimeLayout]) -> None:
+    """Checks that the table's property that names the period of its partitions, where set, agrees with the layouts."""
+    declared = declared_period(table.properties)
+    for period in layouts:
+        if declared is not None and period is not declared:
+            raise invalid_fact(
+                f"The fact declares that {table.name} holds {period.name} partitions, but the property "
+                f"{UPDATE_PERIOD} of the table is {declared.name}.",
+                name.span,
+                f"Write PERIOD {declared.name}, or create the table without the property.",
+                table.name,
+            )
+
+
+def _completeness(
+    clause: s.FactTable, cube: Cube, table: Table, times: Mapping[str, Sequence[s.LayoutColumn]]
+) -> tuple[Completeness, ...]:
+    """Returns the COMPLETE WITH rule of each partition column that names no time.
+
+    Raises unless each such column has a rule and is a dimension.
+    """
+    timed = [column.column.lower() for layout in times.values() for column in layout]
+    leading = [column.column.lower() for column in times[cube.times[0]]]
+    further = [column for column in table.partition_columns if column.name.lower() not in timed]
+    rules = {rule.column.lower(): rule for rule in clause.complete}
+    dimensions = {column.name.lower() for column in cube.dimensions}
+    unnamed = [time for time in cube.times if time not in times]
+    for column in further:
+        if column.name.lower() not in rules:
+            raise invalid_fact(
+                f"{table.name} is also partitioned by {column.name}: the fact must declare when a period is complete.",
+                clause.span,
+                f"Add COMPLETE WITH {column.name} IN ('…', '…'), or COMPLETE WITH ANY {column.name}."
+                + (f" If it names {unnamed[0]}, add PARTITIONED BY {unnamed[0]} AS (…)." if unnamed else ""),
+            )
+        if column.name.lower() not in dimensions:
+            raise invalid_fact(
+                f"{table.name} is partitioned by {column.name}, which is not a dimension of the cube {cube.name}.",
+                clause.span,
+                f"Declare {column.name} {column.type.upper()} in the cube, or partition the table without it.",
+            )
+    for rule in clause.complete:
+        if rule.column.lower() not in {column.name.lower() for column in further}:
+            further_names = ", ".join(column.name for column in further) or "there are none"
+            raise AnalysisError(
+                f"{rule.column} is not a partition column of {table.name} that is outside the time layout.",
+                condition="INVALID_FACT",
+                position=rule.span,
+                object=rule.column,
+                hint=f"COMPLETE WITH names the partition columns outside the time layout: {further_names}.",
+            )
+    if {column.name.lower() for column in table.partition_columns[: len(leading)]} != set(leading):
+        raise not_supported(
+            "A storage table whose partition columns do not begin with the time columns",
+            clause.span,
+            "Declare the time columns first in PARTITIONED BY."
+            if len(times) == 1
+            else f"Declare the columns of {cube.times[0]} first in PARTITIONED BY.",
+        )
+    return tuple(_listed(column, rules[column.name.lower()]) for column in further)
+
+
+def _listed(column: Column, rule: s.CompleteWith) -> Completeness:
+    if rule.values is None:
+        return Completeness(column.name, None)
+    return Completeness(column.name, tuple(dict.fromkeys(value_of(column, value) for value in rule.values)))
+
+
+def _check_carried(name: Name, cube: Cube, columns: tuple[str, ...] | None, table: Table, further: list[str]) -> None:
+    """Checks that the table has the fact's dimensions and measures, with the cube's types, in its files or as
+    ``further`` partition columns.
+
+    Time columns do not count: their values differ from period to period. A measure may also have the type of its
+    sums.
+    """
+    carried = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in further}
+    declared = [*cube.dimensions, *(Column(measure.name, measure.type) for measure in cube.measures)]
+    summed = {measure.name: measure.rollup_type for measure in cube.measures}
+    for column in declared:
+        if columns is not None and column.name not in columns:
+            continue
+        stored = carried.get(column.name.lower())
+        if stored is None:
+            raise invalid_fact(
+                f"The table {table.name} lacks the column {column.name} of the cube {cube.name}.",
+                name.span,
+                "Add it to the table, or list the fact's columns: CREATE FACT f OF CUBE c (columns).",
+                column.name,
+            )
+        if stored.type not in (column.type, summed.get(column.name)):
+            raise invalid_fact(
+                f"{stored.name} is {stored.type.upper()} in {table.name}, but {column.type.upper()} in {cube.name}.",
+                name.span,
+                "Declare both with the same type.",
+                column.name,
+            )
+
+
+def invalid_fact(message: str, at: Span, hint: str, named: str | None = None) -> AnalysisError:
+    """Returns the error for a fact that contradicts its cube, its tables or itself."""
+    return AnalysisError(message, condition="INVALID_FACT", position=at, object=named, hint=hint)

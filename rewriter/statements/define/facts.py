@@ -1,0 +1,259 @@
+"""CREATE FACT: its columns, storages and tables, checked against the cube and each other.
+
+Features that the dialect reads but this version does not support (raw time, clusters) are refused here, before they
+could give a wrong result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from rewriter.catalog.model.changes import CreateObject
+from rewriter.catalog.model.objects import Cube, Fact, Storage
+from rewriter.errors import AnalysisError, Error, Span
+from rewriter.grammar.families import facts as s
+from rewriter.planner.cover.validity import between, described, window
+from rewriter.runtime.result import Result
+from rewriter.runtime.statement_context import Context, single
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.cubes import not_supported
+from rewriter.statements.define.fact_storage import invalid_fact, storage_table
+from rewriter.statements.define.tables import already_exists
+from rewriter.statements.resolve.named_objects import named_cube
+from rewriter.timeline.calendars import Calendar
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet
+from rewriter.timeline.time_bounds import earlier
+
+
+@runs(s.CreateFact, without_warehouse=True)
+def create_fact(statement: s.CreateFact, context: Context) -> Result:
+    """CREATE FACT: its storage tables must exist, carry its columns, and name their partitions as the layouts say."""
+    name = single(statement.name)
+    if context.snapshot.named(name) is not None:
+        if statement.if_not_exists:
+            return Result("CREATE FACT")
+        raise already_exists(statement.name)
+    cube = named_cube(statement.cube, context)
+    check_lateness(statement.lateness, statement.lateness_span, cube.calendar, context)
+    columns = _fact_columns(statement, cube)
+    storages = tuple(read_storage(block, cube, columns, context) for block in statement.storages)
+    _check_distinct(statement, storages)
+    _check_times(statement, storages, columns, cube)
+    with context.catalog.begin(context.snapshot) as transaction:
+        fact = Fact(
+            transaction.allocate_id(),
+            name,
+            cube.name,
+            storages,
+            columns,
+            statement.weight,
+            cube.zone,
+            statement.lateness,
+        )
+        _check_nesting(fact, statement.name.span)
+        _check_sums(statement, fact, cube, context)
+        try:
+            transaction.commit([CreateObject(fact)])
+        except Error as error:
+            raise error.at(statement.name.span) from None
+    return Result("CREATE FACT", warnings=tuple(_unproven_tables(fact, context)))
+
+
+def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
+    """Yields a warning for each table whose rollups nothing proves: external ones, and those that already have
+    partitions.
+    """
+    for stored in fact.tables:
+        table = context.snapshot.table(stored.table)
+        if stored.trusted or all(period == fact.base_period for period in stored.layouts):
+            continue
+        filled = next(context.snapshot.lookup(table, None).found_keys(), None) is not None
+        if table.external or filled:
+            why = "is external" if table.external else "already has partitions"
+            yield (
+                f"{table.name} {why}: its rollups are unproven, and are not used until CHECK FACT "
+                f"{fact.name} ACCEPT has "
+                f"compared them; ALTER FACT {fact.name} TABLE {table.name} SET TRUSTED uses them without a proof"
+            )
+
+
+def check_storages(statement: s.CreateFact, fact: Fact, cube: Cube, context: Context) -> None:
+    """Raises INVALID_FACT where the storages of a fact, whose CREATE FACT is ``statement``, contradict each other."""
+    _check_distinct(statement, fact.storages)
+    _check_times(statement, fact.storages, fact.columns, cube)
+    _check_nesting(fact, statement.name.span)
+    _check_sums(statement, fact, cube, context)
+
+
+def check_lateness(lateness: str | None, at: Span, calendar: Calendar, context: Context) -> None:
+    """Raises ``DataError`` INVALID_LATENESS, at its position, for a LATENESS that is no length of time."""
+    try:
+        if lateness is not None:
+            earlier(lateness, context.planning.now, calendar)
+    except Error as error:
+        raise error.at(at) from None
+
+
+def _fact_columns(statement: s.CreateFact, cube: Cube) -> tuple[str, ...] | None:
+    """Returns the cube's own spelling of the columns that the fact carries; ``None`` means all."""
+    if statement.columns is None:
+        return None
+    by_name = {name.lower(): name for name in cube.column_order}
+    chosen: list[str] = []
+    for name in statement.columns:
+        column = by_name.get(name.lower())
+        if column is None or column in chosen:
+            raise AnalysisError(
+                f"The column {name} occurs twice." if column else f"The cube {cube.name} has no column {name}.",
+                condition="COLUMN_ALREADY_EXISTS" if column else "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+                sqlstate="42711" if column else "42703",
+                position=statement.name.span,
+                object=name,
+                hint=f"The columns are {', '.join(cube.column_order)}.",
+            )
+        chosen.append(column)
+    return tuple(chosen)
+
+
+def read_storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> Storage:
+    """Returns a storage with its tables, each of which fits the cube. Raises INVALID_FACT and TABLE_IN_USE for one that
+    does not.
+    """
+    if block.cluster is not None:
+        raise not_supported("ON CLUSTER", block.span, "Omit ON CLUSTER: a session has one engine.")
+    tables = tuple(storage_table(clause, cube, columns, context) for clause in block.tables)
+    storage = Storage(block.name, tables, block.start, block.end)
+    now, text, calendar = context.planning.now, described(storage), cube.calendar
+    named = f"The storage {block.name}"
+    _check_window(partial(between, block.start, block.end, now, calendar), block.span, named, text)
+    for clause, table in zip(block.tables, tables, strict=True):
+        at = clause.table.span if clause.table is not None else clause.span
+        text = described(storage, table)
+        _check_window(partial(window, storage, table, now, calendar), at, f"The table {table.table}", text)
+    return storage
+
+
+def _check_window(window: Callable[[], RangeSet], at: Span, subject: str, text: str) -> None:
+    """Raises, at ``at``, for bounds that cannot be read or leave no time between them."""
+    try:
+        valid = window()
+    except Error as error:
+        raise error.at(at) from None
+    if not valid:
+        raise invalid_fact(
+            f"{subject} is never valid: {text} is empty.",
+            at,
+            "START is included, END excluded: the start must be before the end.",
+        )
+
+
+def _check_times(
+    statement: s.CreateFact, storages: tuple[Storage, ...], columns: tuple[str, ...] | None, cube: Cube
+) -> None:
+    """Checks the time dimensions of all tables.
+
+    All base tables must name the same ones, among them all that the fact lists. No rollup may name more, because its
+    values of a time come from the base.
+    """
+    base = min(period for storage in storages for table in storage.tables for period in table.layouts)
+    pairs = [
+        (clause, table)
+        for block, storage in zip(statement.storages, storages, strict=True)
+        for clause, table in zip(block.tables, storage.tables, strict=True)
+    ]
+    first = next(table for _, table in pairs if base in table.layouts)
+    for clause, table in pairs:
+        differing = (
+            set(table.times) ^ set(first.times) if base in table.layouts else set(table.times) - set(first.times)
+        )
+        if differing:
+            time = sorted(differing)[0]
+            names, lacks = (first, table) if time in first.times else (table, first)
+            raise invalid_fact(
+                f"The table {names.table} is partitioned by {time}, and {lacks.table}, which holds the "
+                f"base period {base.name}, is not.",
+                clause.span,
+                f"Add PARTITIONED BY {time} AS (…) to {lacks.table}, or leave it out of {names.table}.",
+                time,
+            )
+    unnamed = [name for name in columns or () if name in cube.times and name not in first.times]
+    if unnamed:
+        raise invalid_fact(
+            f"The fact lists {unnamed[0]}, which no PARTITIONED BY names.",
+            statement.name.span,
+            f"Add PARTITIONED BY {unnamed[0]} AS (…), or list the fact's columns without it.",
+            unnamed[0],
+        )
+
+
+def _check_sums(statement: s.CreateFact, fact: Fact, cube: Cube, context: Context) -> None:
+    """Checks that sums of FLOAT are DOUBLE in rollups, and that the base tables of a fact have one type for them.
+
+    A fact whose base period is coarser than that of another fact of its cube is a rollup of that fact. A table of
+    several periods holds rollups, too.
+    """
+    finest = min(sibling.base_period for sibling in (fact, *context.snapshot.facts_of(cube.name)))
+    tables = [context.snapshot.table(stored.table) for stored in fact.tables]
+    spans = [
+        clause.table.span if clause.table else clause.span for block in statement.storages for clause in block.tables
+    ]
+    base: tuple[str, set[str]] | None = None
+    for stored, table, span in zip(fact.tables, tables, spans, strict=True):
+        rounded = {name for name in cube.rounded_sums(table) if fact.columns is None or name in fact.columns}
+        coarse = [period.name for period in sorted(stored.layouts) if period is not finest]
+        if rounded and coarse:
+            name = min(rounded)
+            raise invalid_fact(
+                f"{name} is FLOAT in {table.name}, which holds its {coarse[0]} sums: the sums would be rounded.",
+                span,
+                f"Declare {name} DOUBLE in {table.name}: a sum of FLOAT values is DOUBLE. Base tables may hold FLOAT.",
+                name,
+            )
+        if fact.base_period in stored.layouts:
+            first, rounded_before = base = base or (table.name, rounded)
+            if rounded != rounded_before:
+                name = min(rounded ^ rounded_before)
+                raise invalid_fact(
+                    f"{name} is FLOAT in {table.name if name in rounded else first}, and DOUBLE in "
+                    f"{first if name in rounded else table.name}: both hold the base.",
+                    span,
+                    "Declare it with the same type in both.",
+                    name,
+                )
+
+
+def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> None:
+    seen: set[str] = set()
+    for block, storage in zip(statement.storages, storages, strict=True):
+        if storage.name.lower() in {other.name.lower() for other in storages if other is not storage}:
+            raise invalid_fact(
+                f"The storage {storage.name} occurs twice.",
+                block.span,
+                "Give each STORED IN block a different name: STORED IN STORAGE s (…).",
+                storage.name,
+            )
+        for clause, table in zip(block.tables, storage.tables, strict=True):
+            if table.table.lower() in seen:
+                raise invalid_fact(
+                    f"The table {table.table} occurs twice.",
+                    clause.span,
+                    "Name several periods of a table in one PERIODS (…).",
+                )
+            seen.add(table.table.lower())
+
+
+def _check_nesting(fact: Fact, at: Span) -> None:
+    """Checks that, in a zone, periods finer than a day divide its days."""
+    periods = sorted({period for table in fact.tables for period in table.layouts})
+    days = next((period for period in periods if not isinstance(period, UpdatePeriod)), None)
+    for period in periods:
+        if days is not None and period.kind < UpdatePeriod.DAILY and not period.nests_in(days):
+            hint = "Declare MINUTELY instead" if UpdatePeriod.MINUTELY.nests_in(days) else "Omit it"
+            raise invalid_fact(
+                f"{period.name} periods are in UTC, and the days of {fact.zone} do not consist of them.",
+                at,
+                f"{hint}, or store the {period.name} partitions in a fact without {days.name} and coarser ones.",
+                fact.name,
+            )

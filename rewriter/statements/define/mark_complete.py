@@ -1,0 +1,168 @@
+"""MARK COMPLETE: makes base periods that are absent from a stretch of time present and empty.
+
+The owner of a fact thereby states that nothing happened in hours for which no data came. The periods are registered
+without rows, in one commit. A rollup that was computed without them is then complete. A period that was dropped had
+rows, so it stays dropped.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.facts.time_key_ranges import time_values
+from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
+from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionValues, StorageTable
+from rewriter.errors import AnalysisError, DataError
+from rewriter.grammar.families import fact_changes as s
+from rewriter.planner.cover.validity import window
+from rewriter.runtime.statement_context import Context
+from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, times, within
+from rewriter.statements.show.coverage import range_between
+from rewriter.storage.data_files import directory
+from rewriter.timeline.ranges import RangeSet
+
+#: The most base periods that one statement marks.
+MOST_PERIODS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Absence:
+    """The base periods of one table that are absent from a stretch of time; those in ``dropped`` stay absent."""
+
+    stored: StoredPeriod
+    absent: RangeSet
+    dropped: RangeSet
+
+    def partitions(self, context: Context) -> tuple[PartitionWrite, ...]:
+        """Returns the partitions, without rows, that make the absent periods complete.
+
+        Raises ``AnalysisError`` FILES_NOT_REGISTERED where the directory of such a partition in an external table
+        has files.
+        """
+        return tuple(PartitionWrite(values) for values in _values(self.stored, self.absent, context))
+
+
+def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | None = None) -> tuple[Absence, ...]:
+    """Returns the periods that the base of a fact lacks in the range of MARK COMPLETE; with ``table``, those of that
+    table alone.
+
+    Each period is marked in the first table whose storage is valid then. Raises ``DataError`` for a bound that
+    cannot be read or lies inside a base period, and for a range of more than ``MOST_PERIODS`` of them.
+    """
+    base = fact.base_period
+    requested = range_between(action.start, action.end, fact, context)
+    if any(not (base.is_aligned(range_.start) and base.is_aligned(range_.end)) for range_ in requested):
+        raise DataError(
+            f"MARK COMPLETE takes whole {base.name} periods of the fact {fact.name}.",
+            condition="INVALID_TIME_RANGE",
+            position=action.span,
+            object=fact.name,
+            hint=f"Write bounds at which {base.name} periods begin.",
+        )
+    if sum(base.ordinal(range_.end - 1) + 1 - base.ordinal(range_.start) for range_ in requested) > MOST_PERIODS:
+        raise DataError(
+            f"MARK COMPLETE takes at most {MOST_PERIODS:,} {base.name} periods at once.",
+            condition="INVALID_TIME_RANGE",
+            position=action.span,
+            object=fact.name,
+            hint="Mark a shorter range.",
+        )
+    stored_periods = [
+        stored for stored in base_periods(fact) if table is None or stored.table.table.lower() == table.lower()
+    ]
+    present = dropped = RangeSet.EMPTY
+    for stored in base_periods(fact):
+        present |= times(base, context.snapshot.timeline(stored.table.table, base, stored.table.time).ranges())
+        dropped |= times(base, context.snapshot.retired(stored.table.table, base, stored.table.time).ranges())
+    left, absent = requested - present, []
+    for stored in stored_periods:
+        valid = within(base, window(stored.storage, stored.table, context.planning.now, fact.calendar))
+        absent.append(Absence(stored, left & valid - dropped, left & valid & dropped))
+        left = left - valid
+    return tuple(absent)
+
+
+def additions(fact: Fact, action: s.MarkComplete, context: Context) -> tuple[list[AddPartitions], tuple[Absence, ...]]:
+    """Returns the changes that MARK COMPLETE makes to a whole fact, and the absences that they fill."""
+    absent = absences(fact, action, context)
+    changes = []
+    for absence in absent:
+        partitions = absence.partitions(context)
+        if partitions:
+            table = context.snapshot.table(absence.stored.table.table)
+            changes.append(AddPartitions(table, partitions, if_not_exists=True))
+    return changes, absent
+
+
+def loaded_window(
+    action: s.MarkComplete, binding: TimeBinding | None, written: Iterable[PartitionValues], context: Context
+) -> tuple[AddPartitions, ...]:
+    """Returns the partitions that MARK COMPLETE of an INSERT adds to the base partitions that the INSERT writes.
+
+    The caller has called ``check_window`` before.
+    """
+    if binding is None:
+        return ()
+    own = set(written)
+    changes = []
+    for absence in absences(binding.fact, action, context, binding.table.name):
+        partitions = tuple(partition for partition in absence.partitions(context) if partition.values not in own)
+        if partitions:
+            changes.append(AddPartitions(binding.table, partitions, if_not_exists=True))
+    return tuple(changes)
+
+
+def check_window(action: s.MarkComplete, binding: TimeBinding | None, context: Context) -> None:
+    """Refuses MARK COMPLETE of an INSERT before any work, with the errors of ``absences``.
+
+    Raises ``AnalysisError`` NOT_A_BASE_TABLE where the table holds no base partitions of a fact.
+    """
+    if binding is None or not binding.has_base:
+        raise AnalysisError(
+            "MARK COMPLETE is only allowed in an INSERT into a table with base partitions of a fact.",
+            condition="NOT_A_BASE_TABLE",
+            position=action.span,
+            hint="Leave the clause out, or write ALTER FACT … MARK COMPLETE FROM … TO ….",
+        )
+    absences(binding.fact, action, context, binding.table.name)
+
+
+def _values(stored: StoredPeriod, absent: RangeSet, context: Context) -> Iterator[PartitionValues]:
+    table, period = context.snapshot.table(stored.table.table), stored.period
+    layout = stored.table.layouts[period]
+    combinations = list(_combinations(stored.table, table.partition_columns[len(layout.columns) :]))
+    for range_ in absent:
+        for ordinal in range(period.ordinal(range_.start), period.ordinal(range_.end - 1) + 1):
+            if period.start(ordinal) == period.end(ordinal):
+                continue  # A date that the zone leaves out has no partition.
+            for rest in combinations:
+                values = (*time_values(table, layout, ordinal), *rest)
+                if table.external:
+                    _check_empty(directory(table, Partition(b"", values)), table.name)
+                yield values
+
+
+def _combinations(storage_table: StorageTable, further: Sequence[Column]) -> Iterator[PartitionValues]:
+    """Returns the values that COMPLETE WITH requires within one period. Where any value serves, and for another time,
+    NULL does.
+    """
+    rules = {rule.column.lower(): rule.values for rule in storage_table.complete}
+    return itertools.product(*(rules.get(column.name.lower()) or (None,) for column in further))
+
+
+def _check_empty(path: str, name: str) -> None:
+    try:
+        files = next(os.scandir(path), None)
+    except FileNotFoundError:
+        return
+    if files is not None:
+        raise AnalysisError(
+            f"The directory {path} of the external table {name} is not registered and has files.",
+            condition="FILES_NOT_REGISTERED",
+            object=name,
+            hint=f"MSCK REPAIR TABLE {name} registers it.",
+        )

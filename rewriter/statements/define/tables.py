@@ -1,0 +1,375 @@
+"""Tables: CREATE and DROP TABLE.
+
+Each statement is one catalog transaction; none starts an engine or opens a data file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rewriter.catalog.commit.reserved_properties import COMMENT
+from rewriter.catalog.facts.time_binding import declared_period
+from rewriter.catalog.keys.values import LONGEST_NAME, check_partition_column, partition_name
+from rewriter.catalog.model.changes import (
+    Change,
+    CreateObject,
+    DropObject,
+)
+from rewriter.catalog.model.json_codec import kind_of
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Cube, Fact, Namespace, Table, View
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
+from rewriter.catalog.model.temporary_names import stored_name
+from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
+from rewriter.grammar.families import tables as s
+from rewriter.grammar.terms import ColumnDef, Name
+from rewriter.runtime.multi_statement import not_in_transaction
+from rewriter.runtime.result import Result
+from rewriter.runtime.statement_context import Context, single
+from rewriter.runtime.statement_runners import runs
+from rewriter.runtime.temporary_tables import folder_of
+from rewriter.statements.define.table_properties import checked
+from rewriter.statements.resolve.location_conflicts import (
+    check_table_location,
+)
+from rewriter.statements.resolve.locations import FORMATS, absolute
+from rewriter.statements.resolve.partition_specs import (
+    check_unique,
+)
+
+_REFUSED_TYPES = ("void", "variant", "timestamp_ntz")
+#: In bytes: the name of a table's directory also contains its id.
+_LONGEST_TABLE = 200
+#: The allowed names of tables, views and databases.
+PLAIN_NAME = re.compile(r"\w+")
+
+
+@runs(s.CreateTable, in_transaction=True, without_warehouse=True)
+def create_table(statement: s.CreateTable, context: Context) -> Result:
+    """CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE. Raises Spark's conditions for columns that do not fit together.
+
+    A LOCATION makes the table external, as in Spark. OR REPLACE ends the table of that name in the same transaction.
+    """
+    columns, partition_columns = _columns(statement)
+    target = CreationTarget.of(statement, context)
+    if target.is_there and statement.if_not_exists:
+        return Result("CREATE TABLE")
+    with context.begin() as transaction:
+        try:
+            table = target.table(transaction.allocate_id(), columns, partition_columns)
+            transaction.commit([*target.replaced, CreateObject(table)])
+        except Error as error:
+            raise error.at(statement.table.span) from None
+    return Result("CREATE TABLE")
+
+
+@dataclass(frozen=True)
+class CreationTarget:
+    """The place of a new table: its name, format and location, and the object that has the name already."""
+
+    statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike
+    context: Context
+    name: str
+    format: str
+    existing: Table | View | Cube | Fact | Namespace | None
+    comment: str | None
+
+    @classmethod
+    def of(
+        cls,
+        statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike,
+        context: Context,
+        like: Table | None = None,
+    ) -> CreationTarget:
+        """Checks everything except the columns. ``like`` gives format and comment where the statement gives none.
+
+        Raises TABLE_OR_VIEW_ALREADY_EXISTS unless IF NOT EXISTS or OR REPLACE, EXPECT_TABLE_NOT_VIEW where OR
+        REPLACE names an object that is not a table, ``NotSupportedError`` and ``ParseError`` for unsupported formats
+        and locations.
+        """
+        name = plain_name(statement.table, "table")
+        if statement.temporary:
+            if len(statement.table.parts) > 1:
+                raise ParseError(
+                    "A temporary table cannot be in a database.",
+                    position=statement.table.span,
+                    object=name,
+                    hint=f"Write CREATE TEMPORARY TABLE {statement.table.last}.",
+                )
+            name = statement.table.last
+            if context.transaction is not None:
+                raise not_in_transaction(f"The temporary table {name} belongs to the session", name).at(
+                    statement.table.span
+                )
+        format_ = like.format if like is not None and statement.format is None else _format(statement)
+        try:
+            declared_period(dict(statement.properties))
+        except Error as error:
+            raise error.at(statement.table.span) from None
+        if statement.external and statement.location is None:
+            raise ParseError(
+                "CREATE EXTERNAL TABLE needs a LOCATION.",
+                position=statement.table.span,
+                object=statement.table.last,
+                hint="Add LOCATION 'directory', or leave EXTERNAL out.",
+            )
+        if len(name.encode("utf-8")) > _LONGEST_TABLE:
+            raise AnalysisError(
+                f"The name of the table {name[:40]}… is too long: it is a directory name.",
+                condition="INVALID_SCHEMA_OR_RELATION_NAME",
+                sqlstate="42602",
+                position=statement.table.span,
+                object=name,
+                hint=f"Choose a name of at most {_LONGEST_TABLE} bytes.",
+            )
+        existing = context.snapshot.temporary(name) if statement.temporary else context.snapshot.named(name)
+        replaces = not isinstance(statement, s.CreateTableLike) and statement.or_replace
+        if existing is not None and replaces and not isinstance(existing, Table):
+            raise AnalysisError(
+                f"The {kind_of(existing)} {existing.name} cannot be replaced by a table.",
+                condition="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
+                sqlstate="42809",
+                position=statement.table.span,
+                object=existing.name,
+                hint="Choose a different name, or drop it first.",
+            )
+        if existing is not None and not replaces and not statement.if_not_exists:
+            raise already_exists(statement.table)
+        fact = context.snapshot.fact_using(existing.name) if existing is not None and replaces else None
+        if fact is not None:
+            raise IntegrityError(
+                f"The table {name} cannot be replaced: it is used by the fact {fact.name}.",
+                condition="TABLE_IN_USE",
+                position=statement.table.span,
+                object=name,
+                hint=f"DROP FACT {fact.name} first, or choose a different name.",
+            )
+        comment = like.comment if like is not None else None
+        if not isinstance(statement, s.CreateTableLike):
+            comment = statement.comment
+        return cls(statement, context, name, format_, existing, comment)
+
+    @property
+    def is_there(self) -> bool:
+        """Returns whether an object has the name, which IF NOT EXISTS tolerates and OR REPLACE replaces."""
+        return self.existing is not None
+
+    @property
+    def replaced(self) -> tuple[Change, ...]:
+        """Returns the change that drops the replaced table, if any."""
+        return () if self.existing is None else (DropObject(self.existing),)
+
+    def table(self, id: int, columns: tuple[Column, ...], partition_columns: tuple[Column, ...]) -> Table:
+        """Returns the new table under its id, with its properties checked."""
+        statement, warehouse, name = self.statement, self.context.catalog.warehouse, self.name
+        if statement.temporary:
+            session = self.context.temporaries.start(self.context.catalog)
+            location = str(folder_of(self.context.catalog, session).absolute() / f"{name}-{id}")
+            name = stored_name(name, session)
+        else:
+            try:
+                location = default_location(name, id, self.context)
+            except Error as error:
+                raise error.at(statement.table.span) from None
+        if statement.location is not None:
+            location = absolute(statement.location, warehouse, statement.table)
+        table = Table(
+            id=id,
+            name=name,
+            columns=columns,
+            partition_columns=partition_columns,
+            format=self.format,
+            location=location,
+            external=statement.location is not None,
+            comment=self.comment,
+        )
+        given = zip(statement.properties, statement.property_spans, strict=True)
+        properties = checked(given, table, self.context)
+        comment = properties.pop(COMMENT, self.comment)
+        is_stated = not isinstance(statement, s.CreateTableLike) and self.comment is not None
+        table = replace(table, properties=properties, comment=self.comment if is_stated else comment)
+        if table.external:
+            try:
+                check_table_location(table, self.context, () if self.existing is None else (self.existing.id,))
+            except Error as error:
+                raise error.at(statement.table.span) from None
+        return table
+
+
+def default_location(name: str, table_id: int, context: Context) -> str:
+    """Returns the location of a managed table: an absolute directory of its own, below that of its database.
+
+    ``name`` is the catalog's. Raises ``AnalysisError`` SCHEMA_NOT_FOUND.
+    """
+    database, short = parts_of(name)
+    warehouse = context.catalog.warehouse.absolute()
+    location = context.snapshot.database(database).location
+    parent = Path(location) if location else warehouse if database == DEFAULT_DATABASE else warehouse / f"{database}.db"
+    return str(parent / f"{short}-{table_id}")
+
+
+def plain_name(name: Name, kind: str) -> str:
+    """Returns the name of a new object. Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME unless it is plain."""
+    plain = single(name)
+    if PLAIN_NAME.fullmatch(name.last):
+        return plain
+    raise AnalysisError(
+        f"'{name.last}' is not a valid {kind} name.",
+        condition="INVALID_SCHEMA_OR_RELATION_NAME",
+        sqlstate="42602",
+        position=name.span,
+        object=name.last,
+        hint="Use letters, digits and underscores.",
+    )
+
+
+@runs(s.DropTable, in_transaction=True)
+def drop_table(statement: s.DropTable, context: Context) -> Result:
+    """DROP TABLE. Files stay: those of a managed table until VACUUM, those of an external one belong to their owner."""
+    if statement.if_exists and context.named(statement.table) is None:
+        return Result("DROP TABLE")
+    table = context.table(statement.table)
+    with context.begin() as transaction:
+        try:
+            transaction.commit([DropObject(table)])
+        except Error as error:
+            raise error.at(statement.table.span) from None
+    return Result("DROP TABLE")
+
+
+def already_exists(name: Name) -> IntegrityError:
+    """Returns the error for a name that a table, view, cube or fact has already."""
+    return IntegrityError(
+        f"Cannot create {name.last} because it already exists.",
+        condition="TABLE_OR_VIEW_ALREADY_EXISTS",
+        sqlstate="42P07",
+        position=name.span,
+        object=name.last,
+        hint="Choose a different name, drop the existing object, or add IF NOT EXISTS.",
+    )
+
+
+def _columns(statement: s.CreateTable) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Returns data and partition columns. ``(dt STRING)`` adds a column, ``(dt)`` refers to a declared one; both may
+    mix.
+    """
+    added = [definition for definition in statement.partitioned_by if definition.type is not None]
+    check_unique((*statement.columns, *added))
+    declared = {column.name.lower(): column for column in statement.columns}
+    names = ", ".join(column.name for column in statement.columns)
+    hint = f"The columns are {names}. To add a partition column, give it a type."
+    partitioning = [
+        definition if definition.type else referred(definition, declared, statement.table, hint)
+        for definition in statement.partitioned_by
+    ]
+    return split_columns(statement.table, statement.columns, partitioning, statement.partitioned_by)
+
+
+def split_columns(
+    table: Name,
+    columns: Sequence[ColumnDef],
+    partitioning: Sequence[ColumnDef],
+    places: Sequence[ColumnDef],
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Returns the data columns, which partition nothing, and the partition columns, checked. ``places`` are where the
+    partition columns are named.
+
+    Raises COLUMN_ALREADY_EXISTS, ALL_PARTITION_COLUMNS_NOT_ALLOWED, INVALID_PARTITION_COLUMN_DATA_TYPE, and
+    ``NotSupportedError`` for types that no column has.
+    """
+    check_unique(places)
+    names = {column.name.lower() for column in partitioning}
+    data = [column for column in columns if column.name.lower() not in names]
+    if not data:
+        raise _no_data_columns(table, places)
+    partition_columns = tuple(new_column(column) for column in partitioning)
+    for column, definition in zip(partition_columns, places, strict=True):
+        try:
+            check_partition_column(column)
+            _check_level(column)
+        except Error as error:
+            error.object = column.name
+            raise error.at(definition.span) from None
+    return tuple(new_column(column) for column in data), partition_columns
+
+
+def _check_level(column: Column) -> None:
+    if len(partition_name((column,), (None,)).encode("utf-8")) > LONGEST_NAME:
+        raise AnalysisError(
+            f"The name of the partition column {column.name[:40]}… is too long: it is part of directory names.",
+            condition="PARTITION_COLUMN_NAME_TOO_LONG",
+            hint=f"A directory name, column=value, can have at most {LONGEST_NAME} bytes: choose a shorter name.",
+        )
+
+
+def _no_data_columns(table: Name, partitioned_by: Sequence[ColumnDef]) -> Error:
+    if not partitioned_by:
+        return AnalysisError(
+            f"The table {table.last} has no columns.",
+            position=table.span,
+            hint="Declare columns: CREATE TABLE t (a STRING, b INT).",
+        )
+    return AnalysisError(
+        "Cannot use all columns for partition columns.",
+        condition="ALL_PARTITION_COLUMNS_NOT_ALLOWED",
+        sqlstate="KD005",
+        position=Span(partitioned_by[0].span.start, partitioned_by[-1].span.end),
+        object=table.last,
+        hint="At least one column must not be in PARTITIONED BY.",
+    )
+
+
+def referred(reference: ColumnDef, columns_by_name: Mapping[str, ColumnDef], table: Name, hint: str) -> ColumnDef:
+    """Returns the column that PARTITIONED BY refers to, among columns by name in lower case.
+
+    Raises COLUMN_NOT_DEFINED_IN_TABLE, with the hint.
+    """
+    column = columns_by_name.get(reference.name.lower())
+    if column is not None:
+        return column
+    raise AnalysisError(
+        f"The partition column {reference.name} is not defined in the table {table.last}.",
+        condition="COLUMN_NOT_DEFINED_IN_TABLE",
+        sqlstate="42703",
+        position=reference.span,
+        object=reference.name,
+        hint=hint,
+    )
+
+
+def new_column(definition: ColumnDef) -> Column:
+    """Returns a column as it is declared. Raises for the reserved name and for types that no column of ours has."""
+    assert definition.type is not None
+    if definition.name.lower() == WRITE_ID_LEVEL:
+        raise AnalysisError(
+            f"The name {WRITE_ID_LEVEL} is reserved for the directories of writes.",
+            condition="RESERVED_COLUMN_NAME",
+            position=definition.span,
+            object=definition.name,
+            hint="Choose another name.",
+        )
+    refused = next((t for t in _REFUSED_TYPES if re.search(rf"\b{t}\b", definition.type)), None)
+    if refused:
+        raise NotSupportedError(
+            f"A column of the type {refused} is not supported.",
+            condition="UNSUPPORTED_DATATYPE",
+            sqlstate="0A000",
+            position=definition.span,
+            object=definition.name,
+            hint="Use TIMESTAMP, which is an instant in UTC." if refused == "timestamp_ntz" else "Use STRING.",
+        )
+    return Column(definition.name, definition.type, definition.comment)
+
+
+def _format(statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike) -> str:
+    file_format = (statement.format or "parquet").lower()
+    if file_format in FORMATS:
+        return file_format
+    raise NotSupportedError(
+        f"The format {statement.format} is not supported.",
+        position=statement.format_span or statement.table.span,
+        object=statement.table.last,
+        hint=f"Use one of {', '.join(FORMATS)}.",
+    )

@@ -1,0 +1,317 @@
+"""CHECK FACT: checks that the rollups of a fact agree with its base, and that the facts of a cube agree."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.model.changes import AcceptPartitions
+from rewriter.catalog.model.key_ranges import merged
+from rewriter.catalog.model.objects import Column, Cube, Fact, Measure
+from rewriter.errors import Error
+from rewriter.grammar.families import timelines as s
+from rewriter.grammar.unparse import quote
+from rewriter.planner.cover.arms import Arm
+from rewriter.planner.cover.choose_facts import check_certain
+from rewriter.planner.cover.cover import Candidate, cover, extent
+from rewriter.planner.cover.secondary_times import OtherUse, extents
+from rewriter.planner.cover.validity import cut, window
+from rewriter.runtime.multi_statement import not_in_transaction
+from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.maintain.fact_comparison import Comparison, Difference, differences
+from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
+from rewriter.statements.resolve.named_objects import named_fact
+from rewriter.statements.show.coverage import asked, overlapping
+from rewriter.statements.write.external_base_changes import Listing, base_of, list_base, listed_again, note_changed
+from rewriter.timeline.calendars import Calendar, Period
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+#: The most differences that one comparison shows; the others are counted.
+MOST_SHOWN = 100
+_RANGES_SHOWN = 3
+#: The finding in the summary of a comparison that found differences.
+_DIFFERS = "differs"
+
+
+@runs(s.CheckFact, in_transaction=True)
+def check_fact(statement: s.CheckFact, context: Context) -> Result:
+    """Compares every rollup, every copy of the base and every other fact of the cube with the base of the fact.
+
+    Rows of (checked, period, from, to, row, measure, base, found, finding, partitions). For each comparison: first
+    the ranges that were not compared (``outdated``, or ``not checked`` with the reason), then the differences in
+    order, at most 100, with the number of those left out, and last a summary: ``agrees``, ``differs`` or ``nothing
+    compared``. The result states whether any comparison ``differs``. Partitions that share time with the range are
+    included. Every comparison is one query, over both sides' partitions only.
+
+    Unproven rollup partitions are compared, too. With ACCEPT, those that agree become proven, in one transaction for
+    each (storage table, period), and are reported as ``accepted``; without it nothing is written. Raises
+    ``ConflictError`` (retryable) where another transaction wrote one of them meanwhile.
+    """
+    if statement.accept and context.transaction is not None:
+        raise not_in_transaction("CHECK FACT … ACCEPT commits automatically", statement.fact.last).at(
+            statement.fact.span
+        )
+    fact = named_fact(statement.fact, context)
+    cube = context.snapshot.cube(fact.cube)
+    facts = [fact, *(other for other in context.snapshot.facts_of(cube.name) if other.id != fact.id)]
+    candidates = [_candidate(stored, context) for other_fact in facts for stored in stored_periods(other_fact)]
+    candidates += [
+        replace(_candidate(stored, context), timeline=unproven_line(stored, context)) for stored in stored_periods(fact)
+    ]
+    range_ = asked(statement, fact, context, extent(candidates))
+    listings = [listing for _, listing in base_listings(fact, range_, context)] if statement.accept else []
+    if note_changed(listings, context):
+        context = context.renewed()
+        listings = [listing for _, listing in base_listings(fact, range_, context)]
+    rows: list[Row] = []
+    try:
+        for stored in stored_periods(fact):
+            rows += _check_stored_period(stored, cube, range_, listings if statement.accept else None, context)
+        for other in facts[1:]:
+            rows += _check_other(fact, other, cube, range_, context)
+    except Error as error:
+        error.position = None  # The position was in a generated query.
+        raise error.at(statement.fact.span) from None
+    columns = strings("checked", "period", "from", "to", "row", "measure", "base", "found", "finding")
+    answer = listing("CHECK FACT", (*columns, Column("partitions", "bigint")), rows)
+    return replace(answer, differs=any(row[8] == _DIFFERS for row in rows))
+
+
+def complete_base_time(bases: Sequence[StoredPeriod], context: Context) -> RangeSet:
+    """Returns the time of base periods that exist as a whole, while their storages are valid."""
+    time = RangeSet.EMPTY
+    for stored in bases:
+        time |= times(stored.period, fresh_line(stored, context).ranges())
+    return time
+
+
+def inside(ordinals: Sequence[OrdinalRange], period: Period, wanted: RangeSet) -> RangeSet:
+    """Returns the time of those of the periods that share time with the range."""
+    outward = RangeSet(TimeRange(period.floor(time.start), period.ceil(time.end)) for time in wanted)
+    return times(period, ordinals) & outward
+
+
+def ordinals_of(period: Period, time: RangeSet) -> tuple[OrdinalRange, ...]:
+    """Returns the periods that share time with some ranges."""
+    return tuple(overlapping(period, range_) for range_ in time)
+
+
+def base_arms(bases: Sequence[StoredPeriod], time: RangeSet, context: Context) -> tuple[Arm, ...]:
+    """Returns the base partitions of some time, which must exist."""
+    parts = cover(time, [_candidate(stored, context) for stored in bases]).parts
+    tables = {stored.table.table: stored for stored in bases}
+    return tuple(_arm(tables[part.table], part.ranges, context) for part in parts)
+
+
+def carried(fact: Fact, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, ...]]:
+    """Returns the dimensions and measures that a fact carries."""
+    names = None if fact.columns is None else {name.lower() for name in fact.columns}
+    return (
+        tuple(column for column in cube.dimensions if names is None or column.name.lower() in names),
+        tuple(measure for measure in cube.measures if names is None or measure.name.lower() in names),
+    )
+
+
+def _check_stored_period(
+    stored: StoredPeriod, cube: Cube, wanted: RangeSet, accepting: Sequence[Listing] | None, context: Context
+) -> Iterator[Row]:
+    """Checks one place. ``accepting`` are the files of external bases that are compared; ``None`` where nothing is
+    accepted.
+    """
+    bases = base_periods(stored.fact)
+    if stored in bases:
+        bases = bases[: bases.index(stored)]  # A copy is compared with those before it.
+    if not bases:
+        return
+    period, name = stored.period, stored.table.table
+    outdated = inside(context.snapshot.outdated(name, period, stored.table.time).ranges(), period, wanted)
+    if outdated:
+        yield from _finding_rows(name, period, outdated, "outdated", cube.calendar)
+    incomplete = inside(context.snapshot.incomplete(name, period, stored.table.time).ranges(), period, wanted)
+    if incomplete:
+        yield from _finding_rows(name, period, incomplete, "incomplete", cube.calendar)
+    unproven = inside(unproven_line(stored, context).ranges(), period, wanted)
+    if unproven:
+        yield from _finding_rows(name, period, unproven, "unproven", cube.calendar)
+    fresh = inside(fresh_line(stored, context).ranges(), period, wanted) | unproven
+    finest = stored.fact.base_period
+    if not finest.nests_in(period):
+        for time in fresh:
+            reason = f"not checked: {finest.name} periods do not add up to {period.name} ones"
+            yield from _finding_rows(name, period, RangeSet.of(time), reason, cube.calendar)
+        return
+    complete_base = complete_base_time(bases, context)
+    checked = RangeSet(r for time in fresh for r in _periods_without(period, time, RangeSet.of(time) - complete_base))
+    for time in fresh - checked:
+        lacking = RangeSet.of(time) - complete_base
+        reason = f"not checked: the base lacks {_shortened(lacking, cube.calendar)}"
+        yield from _finding_rows(name, period, RangeSet.of(time), reason, cube.calendar)
+    dimensions, measures = carried(stored.fact, cube)
+    arm = _arm(stored, ordinals_of(period, checked), context)
+    base = base_arms(bases, checked, context)
+    times = stored.table.times[1:]
+    comparison = Comparison(cube, period, base, (arm,), times, dimensions, measures)
+    differing: set[int] = set()
+    yield from _compared(name, comparison, checked, differing, context)
+    if accepting is not None:
+        agreeing = _periods_without_differences(period, checked & unproven, differing)
+        if agreeing:
+            _accept(stored, agreeing, accepting, context)
+            yield from _finding_rows(name, period, agreeing, "accepted", cube.calendar)
+
+
+def _periods_without_differences(period: Period, time: RangeSet, differing: Collection[int]) -> RangeSet:
+    """Returns the periods of some time, without the differing ones."""
+    return time - RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in differing)
+
+
+def base_listings(fact: Fact, wanted: RangeSet, context: Context) -> Iterator[tuple[TimeBinding, Listing]]:
+    """Yields the files of external bases inside the rollup periods that share time with a range."""
+    periods = {stored.period for stored in stored_periods(fact)}
+    time = RangeSet(
+        TimeRange(period.floor(range_.start), period.ceil(range_.end)) for range_ in wanted for period in periods
+    )
+    ordinals = ordinals_of(fact.base_period, time)
+    for name in dict.fromkeys(stored.table.table for stored in base_periods(fact)):
+        table = context.snapshot.table(name)
+        binding = base_of(table, context)
+        if binding is not None:
+            keys = merged(
+                key for ordinal_range in ordinals for key in binding.key_ranges(fact.base_period, ordinal_range)
+            )
+            yield binding, list_base(binding, context.snapshot.partitions(table, keys), context)
+
+
+def _accept(stored: StoredPeriod, time: RangeSet, listings: Sequence[Listing], context: Context) -> None:
+    """Notes that the partitions of these periods agree with the base in the statement's snapshot.
+
+    Files of an external base that have changed since they were listed are noted in the same commit.
+    """
+    table = context.snapshot.table(stored.table.table)
+    binding = TimeBinding(stored.fact, stored.table, table)
+    ranges = [
+        key
+        for ordinal_range in ordinals_of(stored.period, time)
+        for key in binding.key_ranges(stored.period, ordinal_range)
+    ]
+    keys = []
+    for partition in context.snapshot.partitions(table, ranges):
+        slot = binding.locate(partition.values)
+        if slot is not None and slot.period is stored.period and time.contains(slot.start):
+            keys.append(partition.key)
+    with context.catalog.begin(context.snapshot) as transaction:
+        transaction.commit([*listed_again(listings, context), AcceptPartitions(table, tuple(keys))])
+
+
+def _check_other(fact: Fact, other: Fact, cube: Cube, wanted: RangeSet, context: Context) -> Iterator[Row]:
+    finer, period = sorted((fact.base_period, other.base_period))
+    bases, other_bases = base_periods(fact), base_periods(other)
+    both = complete_base_time(bases, context) & complete_base_time(other_bases, context)
+    both = both if finer.nests_in(period) else RangeSet.EMPTY
+    checked = inside(ordinals_of(period, within(period, both)), period, wanted)
+    (dimensions, measures), (their_dimensions, their_measures) = carried(fact, cube), carried(other, cube)
+    comparison = Comparison(
+        cube,
+        period,
+        base_arms(bases, checked, context),
+        base_arms(other_bases, checked, context),
+        tuple(time for time in fact.times[1:] if time in other.times),
+        tuple(column for column in dimensions if column in their_dimensions),
+        tuple(measure for measure in measures if measure in their_measures),
+    )
+    yield from _compared(f"fact {other.name}", comparison, checked, set(), context)
+
+
+def _compared(
+    name: str, comparison: Comparison, checked: RangeSet, differing: set[int], context: Context
+) -> Iterator[Row]:
+    """Yields the differences as rows, and the summary. Adds the ordinals of differing periods to ``differing``."""
+    period, count = comparison.period, 0
+    if checked:
+        for count, difference in enumerate(differences(comparison, context), start=1):
+            differing.add(difference.ordinal)
+            if count <= MOST_SHOWN:
+                yield _difference(name, comparison, difference)
+        if count > MOST_SHOWN:
+            yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more differences are not shown", None)
+    start = comparison.cube.calendar.text(checked.ranges[0].start) if checked else None
+    end = comparison.cube.calendar.text(checked.ranges[-1].end) if checked else None
+    finding = "nothing compared" if not checked else _DIFFERS if count else "agrees"
+    yield (name, period.name, start, end, *[None] * 4, finding, _count(period, checked))
+
+
+def _difference(name: str, comparison: Comparison, difference: Difference) -> Row:
+    period = comparison.period
+    pairs = zip(comparison.keys, difference.values, strict=True)
+    row = ", ".join(f"{column.name}={_text(value, literal=True) or 'NULL'}" for column, value in pairs)
+    text = comparison.cube.calendar.text
+    start, end = text(period.start(difference.ordinal)), text(period.end(difference.ordinal))
+    values = (_text(difference.base), _text(difference.found))
+    return name, period.name, start, end, row or None, difference.measure, *values, difference.finding, None
+
+
+def _text(value: object, *, literal: bool = False) -> str | None:
+    """Returns a value as text; ``literal`` quotes strings, so that they are not taken for NULL."""
+    if value is None or isinstance(value, str):
+        return quote(value) if literal and isinstance(value, str) else value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
+def _finding_rows(name: str, period: Period, time: RangeSet, finding: str, calendar: Calendar) -> Iterator[Row]:
+    for stretch in time:
+        ends = (calendar.text(stretch.start), calendar.text(stretch.end))
+        yield (name, period.name, *ends, *[None] * 4, finding, _count(period, RangeSet.of(stretch)))
+
+
+def _shortened(time: RangeSet, calendar: Calendar) -> str:
+    """Returns the first ranges, and the number of the others."""
+    shown = ", ".join(calendar.shown(range_) for range_ in time.ranges[:_RANGES_SHOWN])
+    more = len(time.ranges) - _RANGES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _count(period: Period, time: RangeSet) -> int:
+    return sum(len(ordinals) for ordinals in ordinals_of(period, time))
+
+
+def _periods_without(period: Period, time: TimeRange, lacking: RangeSet) -> RangeSet:
+    """Returns the periods of some time in which nothing is lacking."""
+    return RangeSet.of(time) - times(period, ordinals_of(period, lacking))
+
+
+def fresh_line(stored: StoredPeriod, context: Context) -> PartitionTimeline:
+    """Returns the timeline of the partitions that are whole and fresh, while their storage is valid."""
+    line = context.snapshot.timeline(stored.table.table, stored.period, stored.table.time)
+    return cut(line, stored.period, window(stored.storage, stored.table, context.planning.now, stored.fact.calendar))
+
+
+def unproven_line(stored: StoredPeriod, context: Context) -> PartitionTimeline:
+    """Returns the timeline of the unproven partitions, while their storage is valid."""
+    line = context.snapshot.unproven(stored.table.table, stored.period, stored.table.time)
+    return cut(line, stored.period, window(stored.storage, stored.table, context.planning.now, stored.fact.calendar))
+
+
+def _candidate(stored: StoredPeriod, context: Context) -> Candidate:
+    line = fresh_line(stored, context)
+    return Candidate(stored.fact.name, stored.storage.name, stored.table.table, stored.period, line)
+
+
+def _arm(stored: StoredPeriod, ranges: Sequence[OrdinalRange], context: Context) -> Arm:
+    """Returns the partitions of some periods.
+
+    Raises ``NotSupportedError`` where their other times lie before the zone's calendar is certain.
+    """
+    table, period, calendar = stored.table, stored.period, stored.fact.calendar
+    arm = Arm(context.snapshot.table(table.table), table, table.layouts[period], tuple(ranges))
+    uses = [OtherUse(other.time, None) for other in table.others]
+    arm = replace(arm, extents=extents(uses, table, period, context.snapshot))
+    for other in table.others:
+        check_certain(arm.within(other.time, calendar), [stored.fact], other.time)
+    return arm

@@ -1,0 +1,180 @@
+"""ALTER TABLE … COMPACT: merges the files of a partition into one, or few, with the same rows, in a transaction of its
+own.
+
+An engine reads the files and writes new ones, all partitions in one query. In it a number represents the partition's
+values, because these are names and must not go through an engine. Readers see either the old files or the new ones,
+both with the same content. VACUUM removes the old ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.changes import CompactedPartition, CompactPartitions
+from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
+from rewriter.catalog.model.removal_roots import roots_of
+from rewriter.errors import Error, NotSupportedError, OperationalError
+from rewriter.exec.engine import EngineQuery, Relation, ScanFile, Write, WrittenFile
+from rewriter.grammar.families import maintenance as s
+from rewriter.grammar.unparse import quote_name
+from rewriter.runtime.heartbeat import heartbeat
+from rewriter.runtime.result import Result, Row, listing
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.safe_removal import make_directory, move_file, remove_empty, remove_file
+from rewriter.statements.resolve.named_objects import not_found
+from rewriter.statements.resolve.partition_specs import read_spec, read_static, require_partitioned
+from rewriter.statements.show.content_statistics import files_of
+from rewriter.statements.write.managed_write import make_folder, removed_on_failure, removed_on_refusal
+
+_PADDED = re.compile(r"(var)?char\(\d+\)")
+_COLUMNS = (
+    Column("partition", "string"),
+    Column("files_before", "bigint"),
+    Column("files_after", "bigint"),
+    Column("bytes", "bigint"),
+)
+
+
+@runs(s.Compact)
+def compact(statement: s.Compact, context: Context) -> Result:
+    """ALTER TABLE t [PARTITION (…)] COMPACT: rows of (partition, files_before, files_after, bytes), in key order.
+
+    Partitions of one file are left alone, and those that an engine would write into as many files again. Raises
+    COMPACT_EXTERNAL_TABLE 0A000, PARTITIONS_NOT_FOUND 428FT where the spec names nothing, ``ConflictError`` where
+    another transaction replaced the files that were read, MANAGED_FILE_CHANGED where files do not hold the rows that
+    were written.
+    """
+    table = context.table(statement.table)
+    if table.external:
+        raise NotSupportedError(
+            f"The files of the external table {table.name} belong to the user: COMPACT does not replace them.",
+            condition="COMPACT_EXTERNAL_TABLE",
+            sqlstate="0A000",
+            position=statement.table.span,
+            object=table.name,
+            hint="INSERT OVERWRITE … SELECT … rewrites its partitions.",
+        )
+    chosen = [partition for partition in _named(table, statement, context) if partition.files > 1]
+    if not chosen:
+        return listing("COMPACT", _COLUMNS, [])
+    try:
+        return listing("COMPACT", _COLUMNS, _compact(table, chosen, context))
+    except Error as error:
+        raise error.at(statement.table.span) from None
+
+
+def _named(table: Table, statement: s.Compact, context: Context) -> tuple[Partition, ...]:
+    if statement.partition is None:
+        return context.snapshot.satisfying(table, None)
+    require_partitioned(table, statement.partition[0].span)
+    static = read_spec(table, statement.partition).static
+    partitions = context.snapshot.satisfying(table, read_static(table, static))
+    if not partitions:
+        raise not_found(table, statement.partition)
+    return partitions
+
+
+def _compact(table: Table, chosen: Sequence[Partition], context: Context) -> list[Row]:
+    files = files_of(table, chosen, context)
+    with context.catalog.begin(context.snapshot) as transaction:
+        write_id = transaction.write_id(table)
+        roots = roots_of(table, context.catalog.warehouse)
+        folder = make_folder(table, transaction, roots)
+        with removed_on_failure(folder, roots):
+            with heartbeat(transaction):
+                written = _written(table, chosen, files, folder, context)
+            compacted = [
+                CompactedPartition(
+                    partition.key, tuple(file.path for file in files[partition.key]), written[partition.key]
+                )
+                for partition in chosen
+                if 0 < len(written[partition.key]) < len(files[partition.key])
+            ]
+            _remove([file for partition in chosen for file in written[partition.key]], compacted, roots)
+        with removed_on_refusal(folder, roots):
+            if compacted:
+                transaction.commit([CompactPartitions(table, write_id, tuple(compacted))])
+    by_key = {partition.key: partition.values for partition in chosen}
+    return [
+        (
+            partition_name(table.partition_columns, by_key[compacted_partition.key]),
+            len(compacted_partition.replaced),
+            len(compacted_partition.files),
+            sum(file.bytes for file in compacted_partition.files),
+        )
+        for compacted_partition in compacted
+    ]
+
+
+def _written(
+    table: Table,
+    chosen: Sequence[Partition],
+    files: Mapping[bytes, Sequence[DataFile]],
+    folder: str,
+    context: Context,
+) -> dict[bytes, tuple[DataFile, ...]]:
+    """Returns the files that the engine wrote for each partition, moved below its directory name."""
+    taken = {column.name.lower() for column in table.all_columns}
+    free = next(name for name in (f"rw_number_{i}" for i in range(len(taken) + 1)) if name not in taken)
+    number = Column(free, "int")
+    scanned = tuple(
+        ScanFile(file.path, (str(index),), file.bytes)
+        for index, partition in enumerate(chosen)
+        for file in files[partition.key]
+    )
+    name, columns = f"rw_{next(context.serial)}_compacted", tuple(map(_plain, table.columns))
+    relation = Relation(name, table.format, columns, (number,), scanned, grown=True)
+    items = ", ".join(quote_name(column.name) for column in (*columns, number))
+    query = EngineQuery(f"SELECT {items} FROM {name}", (relation,))
+    by_key: dict[bytes, list[WrittenFile]] = {partition.key: [] for partition in chosen}
+    for file in context.engine().write(query, Write(folder, table.format, columns, (number,))):
+        (index,) = file.values
+        by_key[chosen[int(index or 0)].key].append(file)
+    for partition in chosen:
+        _check_rows(table, partition, files[partition.key], by_key[partition.key])
+    return {partition.key: tuple(_placed(table, partition, folder, by_key[partition.key])) for partition in chosen}
+
+
+def _plain(column: Column) -> Column:
+    """Returns a column as its files store it: padding of a CHAR and the length check of a VARCHAR apply to new rows."""
+    return replace(column, type="string") if _PADDED.fullmatch(column.type) else column
+
+
+def _check_rows(table: Table, partition: Partition, before: Sequence[DataFile], after: Sequence[WrittenFile]) -> None:
+    stored, counted = [file.rows for file in before], [file.rows for file in after]
+    read, written = (sum(count or 0 for count in counts) for counts in (stored, counted))
+    if None not in (*stored, *counted) and read != written:
+        raise OperationalError(
+            f"The files of {partition_name(table.partition_columns, partition.values) or table.name} "
+            f"hold {written:,} rows, "
+            f"but were written with {read:,}: nothing was compacted.",
+            condition="MANAGED_FILE_CHANGED",
+            object=table.name,
+            hint="Another program changed or removed the files; rewrite the partition.",
+        )
+
+
+def _placed(table: Table, partition: Partition, folder: str, written: Sequence[WrittenFile]) -> list[DataFile]:
+    """Moves the files to where an INSERT would have put them, so that engines read the values in their paths."""
+    directory_path = os.path.join(folder, partition_name(table.partition_columns, partition.values))
+    make_directory(directory_path, (folder,), exist_ok=True)
+    placed = []
+    for file in written:
+        path = os.path.join(directory_path, os.path.basename(file.path))
+        move_file(file.path, path, (folder,))
+        remove_empty(os.path.dirname(file.path), (folder,))  # If it holds no other file.
+        placed.append(DataFile(path, file.rows, file.bytes))
+    return placed
+
+
+def _remove(written: Sequence[DataFile], compacted: Sequence[CompactedPartition], roots: Sequence[str]) -> None:
+    """Removes the surplus files: those of partitions that stay as they are."""
+    kept = {file.path for partition in compacted for file in partition.files}
+    for file in written:
+        if file.path not in kept:
+            remove_file(file.path, roots)

@@ -1,0 +1,276 @@
+"""VACUUM: removes files that nothing refers to any more, and then empty directories.
+
+For managed tables: files that were replaced or dropped longer ago than the retention, and files of transactions that
+never committed. For external tables: staging directories that have not changed for a day, with their files.
+``catalog.maintenance.file_garbage`` decides which files are unneeded. ``safe_removal`` removes them: it follows no
+link, and removes a link in an ended write's directory itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
+from rewriter.catalog.maintenance import file_garbage
+from rewriter.catalog.maintenance.file_garbage import StoredTable, Unneeded, Write
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
+from rewriter.catalog.model.temporary_names import shown
+from rewriter.errors import DataError
+from rewriter.grammar.families import maintenance as s
+from rewriter.runtime.result import Result, Row, listing
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.safe_removal import files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
+from rewriter.statements.write.insert import STAGING
+from rewriter.storage.partition_directories import folders_in, names_in
+
+#: The retention where RETAIN is left out.
+RETAINED_HOURS = 24
+#: No transaction of a staging directory shows whether its writer is alive. No writer works this long
+#: without writing.
+_STAGING_HOURS = 24
+
+#: The most warnings that are shown one by one.
+_WARNINGS = 20
+
+_SUPERSEDED, _DROPPED, _ORPHANED, _STAGING = "superseded", "dropped", "orphaned", "staging"
+_COLUMNS = (
+    Column("table", "string"),
+    Column("reason", "string"),
+    Column("files", "bigint"),
+    Column("bytes", "bigint"),
+)
+#: A transaction of several statements has several directories, numbered from the second on.
+_OF_A_WRITE = re.compile(rf"{WRITE_ID_LEVEL}=([0-9]+)(?:\.[0-9]+)?")
+_OF_A_TABLE = re.compile(r"(.+)-([0-9]+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Removable:
+    """A file or a staging directory, the reason why it may be removed, and the catalog rows that go with it."""
+
+    table: str
+    reason: str
+    path: str
+    bytes: int
+    unneeded: Unneeded | None = None
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """The directory of a write below that of a table."""
+
+    table: str
+    write: Write
+    path: str
+
+
+@runs(s.Vacuum)
+def vacuum(statement: s.Vacuum, context: Context) -> Result:
+    """VACUUM: rows of (table, reason, files, bytes) of the files that were removed, or with DRY RUN would be.
+
+    Without a table, dropped tables are included. A file that cannot be removed is a warning, and the next VACUUM
+    finds it again. Raises ``DataError`` RETENTION_TOO_SHORT. Reads the paths of all files in the catalog once or
+    twice, and lists the directories of all ended writes.
+    """
+    retained = _retained_seconds(statement, context)
+    only = None if statement.table is None else context.table(statement.table)
+    catalog = context.catalog
+    if not statement.dry_run:
+        catalog.abort_dead(TRANSACTION_TIMEOUT_SECONDS)
+    with catalog.database.read() as connection:
+        all_tables = file_garbage.tables(connection)
+        limit = file_garbage.horizon(connection, retained)
+        unneeded = file_garbage.unneeded(connection, all_tables, limit, None if only is None else only.id)
+        locations = file_garbage.database_locations(connection)
+    roots = (str(context.catalog.warehouse.absolute()), *locations)
+    chosen = [file for file in unneeded if _is_of_a_write(file.path)]
+    tables = [table for table in all_tables if only is None or table.table.id == only.id]
+    places, skipped = _places(tables, [] if only is not None else _searched(roots), roots)
+    folders = _ended(_folders(places), tables, context)
+    removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
+    if statement.dry_run:
+        return _result([*map(_removable, chosen), *removable], _bounded(skipped))
+    given_up = file_garbage.declare_removed(catalog.database, chosen, retained, TRANSACTION_TIMEOUT_SECONDS)
+    removed, warnings = _remove([*map(_removable, given_up), *removable], roots)
+    file_garbage.forget(catalog.database, [file.unneeded for file in removed if file.unneeded is not None])
+    _remove_empty(folders, {table.table.location for table in tables if table.dropped is None}, roots)
+    return _result(removed, _bounded([*skipped, *warnings]))
+
+
+def _retained_seconds(statement: s.Vacuum, context: Context) -> float:
+    hours = RETAINED_HOURS if statement.hours is None else statement.hours
+    minimum = context.settings.least_retention_hours
+    if hours < minimum:
+        raise DataError(
+            f"RETAIN {hours} HOURS is less than {minimum}: files that are still being read could be removed.",
+            condition="RETENTION_TOO_SHORT",
+            position=statement.span,
+            hint=f"Write RETAIN {minimum} HOURS. If no query is running, SET rewriter.least_retention_hours = 0.",
+        )
+    return hours * 3600.0
+
+
+def _is_of_a_write(path: str) -> bool:
+    """Returns whether a file is in a directory of a write of a managed table; no other file is ever removed."""
+    return any(_OF_A_WRITE.fullmatch(level) for level in path.split(os.sep)[:-1])
+
+
+def _removable(unneeded: Unneeded) -> _Removable:
+    return _Removable(
+        unneeded.table.name, _DROPPED if unneeded.dropped else _SUPERSEDED, unneeded.path, unneeded.bytes, unneeded
+    )
+
+
+def _searched(roots: Sequence[str]) -> list[str]:
+    """Returns the directories that contain those of managed tables: the roots, the warehouse first, and its
+    ``<database>.db``.
+    """
+    return [*roots, *(os.path.join(roots[0], name) for name in folders_in(roots[0]) if name.endswith(".db"))]
+
+
+def _places(
+    tables: Sequence[StoredTable], searched: Iterable[str], roots: Sequence[str]
+) -> tuple[dict[str, tuple[str, int]], list[str]]:
+    """Returns the directories to search, each with the name and id of its table, and warnings.
+
+    These are the directories of the tables, and those in the searched directories whose id belongs to no table: a
+    statement began to create such a table. Directories that are not named as we name them are ignored. The warnings
+    are about links in place of a directory, or above it; such links are not followed.
+
+    A directory that bears a table's id but lies elsewhere than the catalog says is the table's by another path: a
+    link, or another host's name for the disk. The catalog does not name its files by that path, but they are not
+    orphans.
+    """
+    places = {table.table.location: (table.table.name, table.table.id) for table in tables if not table.table.external}
+    ids = {table.table.id for table in tables}
+    skipped = {root: _skipped(root, roots) for root in searched}
+    for root in searched:
+        for name in () if skipped[root] else folders_in(root):
+            match = _OF_A_TABLE.fullmatch(name)
+            if match is not None and int(match[2]) not in ids:
+                places.setdefault(os.path.join(root, name), (match[1], int(match[2])))
+    skipped |= {directory: _skipped(directory, roots) for directory in places}
+    warnings = sorted({reason for reason in skipped.values() if reason is not None})
+    return {directory: table for directory, table in places.items() if skipped[directory] is None}, warnings
+
+
+def _skipped(directory: str, roots: Sequence[str]) -> str | None:
+    """Returns why VACUUM does not look into a directory; ``None`` where it does."""
+    try:
+        link = link_in(directory, roots)
+    except OSError:
+        return (
+            f"{directory} is outside the warehouse and its databases: it is not removed."
+            if os.path.isdir(directory)
+            else None
+        )
+    return None if link is None else f"{link} is a symbolic link: its target is not removed."
+
+
+def _folders(places: Mapping[str, tuple[str, int]]) -> Iterator[_Folder]:
+    """Yields the directories of writes below those of tables, and links in their place."""
+    for directory, (table, table_id) in places.items():
+        for name in names_in(directory):
+            write = _OF_A_WRITE.fullmatch(name)
+            if write is not None:
+                yield _Folder(table, (table_id, int(write[1])), os.path.join(directory, name))
+
+
+def _ended(folders: Iterable[_Folder], tables: Iterable[StoredTable], context: Context) -> list[_Folder]:
+    """Returns the directories of writes that have ended; a write that is not in the catalog belongs to another catalog.
+
+    Tables created since ``tables`` was read are left to the next VACUUM, because their locations were not searched.
+    """
+    listed = list(folders)
+    with context.catalog.database.read() as connection:
+        ended = file_garbage.ended_writes(connection, {folder.write for folder in listed})
+        since = file_garbage.table_ids(connection) - {table.table.id for table in tables}
+    return [folder for folder in listed if folder.write in ended and folder.write[0] not in since]
+
+
+def _orphans(folders: Sequence[_Folder], roots: Sequence[str], context: Context) -> list[_Removable]:
+    """Returns the files and links of ended writes that no row names; for a link, also no row names a file behind it.
+
+    The rows are read last: by then an ended write has all of its rows.
+    """
+    files = [(folder.table, file) for folder in folders for file in files_below(folder.path, roots)]
+    with context.catalog.database.read() as connection:
+        named = file_garbage.named_paths(connection, {file.path for _, file in files})
+        named |= file_garbage.named_below(connection, {file.path for _, file in files if file.is_link})
+    return [_Removable(table, _ORPHANED, file.path, file.bytes) for table, file in files if file.path not in named]
+
+
+def _staging(tables: Sequence[StoredTable], retained: float) -> list[_Removable]:
+    """Returns the staging directories of external tables in which nothing has changed for long."""
+    before = time.time() - max(retained, _STAGING_HOURS * 3600.0)
+    removable = []
+    for table in (
+        table_known.table for table_known in tables if table_known.table.external and table_known.dropped is None
+    ):
+        for path in _staging_in(table):
+            files = list(files_below(path, (table.location,)))
+            with suppress(FileNotFoundError):  # A writer still works there.
+                moments = [os.lstat(folder).st_mtime for folder, _, _ in os.walk(path)]
+                moments += [os.lstat(file.path).st_mtime for file in files]
+                if max(moments, default=time.time()) < before:
+                    removable.append(_Removable(table.name, _STAGING, path, sum(file.bytes for file in files)))
+    return removable
+
+
+def _staging_in(table: Table) -> list[str]:
+    with suppress(OSError), os.scandir(table.location) as entries:
+        return sorted(
+            entry.path for entry in entries if entry.name.startswith(STAGING) and entry.is_dir(follow_symlinks=False)
+        )
+    return []
+
+
+def _remove(removable: Iterable[_Removable], roots: Sequence[str]) -> tuple[list[_Removable], list[str]]:
+    """Removes files and staging directories; a file that has vanished counts as removed."""
+    removed: list[_Removable] = []
+    warnings: list[str] = []
+    for item in removable:
+        try:
+            if item.reason == _STAGING:
+                remove_tree(item.path, (os.path.dirname(item.path),))
+            else:
+                remove_file(item.path, roots)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            warnings.append(f"{item.path} cannot be removed: {error.strerror}.")
+            continue
+        removed.append(item)
+    return removed, warnings
+
+
+def _bounded(warnings: Sequence[str]) -> tuple[str, ...]:
+    """Returns the first of many warnings, and the number of the others."""
+    rest = len(warnings) - _WARNINGS
+    return tuple(warnings) if rest <= 0 else (*warnings[:_WARNINGS], f"There are {rest:,} more such warnings.")
+
+
+def _remove_empty(folders: Iterable[_Folder], live: set[str], roots: Sequence[str]) -> None:
+    """Removes the empty directories of ended writes, and of tables that are dropped or were never created."""
+    for folder in folders:
+        remove_empty(folder.path, roots)
+        directory = os.path.dirname(folder.path)
+        if directory not in live:
+            with suppress(OSError):
+                remove_directory(directory, roots)
+
+
+def _result(items: Sequence[_Removable], warnings: tuple[str, ...] = ()) -> Result:
+    amounts: dict[tuple[str, str], list[int]] = {}
+    for item in items:
+        amounts.setdefault((shown(item.table), item.reason), []).append(item.bytes)
+    rows: list[Row] = [(*key, len(sizes), sum(sizes)) for key, sizes in sorted(amounts.items())]
+    result = listing("VACUUM", _COLUMNS, rows)
+    result.warnings = warnings
+    return result

@@ -1,0 +1,147 @@
+"""ALTER TABLE … ADD PARTITION and DROP PARTITION."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import islice
+
+from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.keys.paths import partition_path
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.changes import (
+    AddPartitions,
+    DropPartitions,
+    PartitionWrite,
+)
+from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.errors import Error, NotSupportedError, Span, partitions_not_found
+from rewriter.grammar.families import partitions as s
+from rewriter.grammar.filters import span_of
+from rewriter.grammar.terms import Name, PartitionItem
+from rewriter.runtime.result import Result
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.resolve.location_conflicts import (
+    check_partition_locations,
+    check_partitions_apart,
+)
+from rewriter.statements.resolve.locations import absolute
+from rewriter.statements.resolve.partition_lookup import dropped, found_keys
+from rewriter.statements.resolve.partition_specs import (
+    named_values,
+    read_full,
+    require_partitioned,
+    spec_text,
+)
+
+
+@runs(s.AddPartitions, in_transaction=True)
+def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
+    """ALTER TABLE … ADD PARTITION: adds all partitions or none. A managed table's partitions begin empty."""
+    table = context.table(statement.table)
+    require_partitioned(table, statement.table.span)
+    writes = tuple(
+        PartitionWrite(named_values(table, partition.spec), location=_partition_location(table, partition))
+        for partition in statement.partitions
+    )
+    _check_places(table, list(zip(statement.partitions, writes, strict=True)), context)
+    with context.begin() as transaction:
+        try:
+            transaction.commit([AddPartitions(table, writes, statement.if_not_exists)])
+        except Error as error:
+            raise error.at(_faulty(error, statement, writes, table, context)) from None
+    return Result("ALTER TABLE ADD PARTITION")
+
+
+def _check_places(table: Table, added: Sequence[tuple[s.PartitionLocation, PartitionWrite]], context: Context) -> None:
+    if not table.external:
+        return
+    named = [(item, write) for item, write in added if item.location is not None]
+    default = {write.values: default_directory(table, write.values) for item, write in added if item.location is None}
+    try:
+        if named:
+            check_partition_locations(table, [(write.values, str(write.location)) for _, write in named], context)
+        if default:
+            check_partitions_apart(table, default, context)
+    except Error as error:
+        first, last = (named or added)[0][0], (named or added)[-1][0]
+        span = Span(_spec_span(first.spec, Span(0, 0)).start, _spec_span(last.spec, Span(0, 0)).end)
+        raise error.at(span) from None
+
+
+def _faulty(
+    error: Error, statement: s.AddPartitions, writes: tuple[PartitionWrite, ...], table: Table, context: Context
+) -> Span:
+    """Returns the span of the partition that cannot be added, or of all of them if that is undetermined."""
+    specs = [partition.spec for partition in statement.partitions]
+    # Changes of an open transaction are not looked at.
+    if error.condition == "PARTITIONS_ALREADY_EXIST" and context.transaction is None:
+        existing = (
+            spec for spec, write in zip(specs, writes, strict=True) if context.snapshot.partition(table, write.values)
+        )
+        specs = list(islice(existing, 1)) or specs
+    return Span(specs[0][0].span.start, specs[-1][-1].span.end)
+
+
+@runs(s.DropPartitions, in_transaction=True)
+def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
+    """ALTER TABLE … DROP PARTITION: drops every partition that satisfies one of the specs, which may be partial.
+
+    Raises PARTITIONS_NOT_FOUND 428FT where a spec matches nothing, unless IF EXISTS. Files stay. A concurrent write
+    conflicts if it falls into the key ranges that were searched. Full specs are looked up together.
+    """
+    specs = dropped(statement, context)
+    table = specs[0].table
+    keys: set[bytes] = set()
+    ranges: list[KeyRange] = []
+    for spec, (spec_keys, searched) in zip(statement.specs, found_keys(specs, context.snapshot), strict=True):
+        ranges += searched
+        if not spec_keys and not statement.if_exists:
+            seen = seen_from(context.snapshot.current, table.name)
+            raise partitions_not_found(
+                f"The partition(s) {spec_text(spec)}",
+                table.name,
+                shown=seen,
+                position=Span(span_of(spec[0]).start, span_of(spec[-1]).end),
+                hint="DROP IF EXISTS ignores missing partitions",
+            )
+        keys.update(spec_keys)
+    if keys:
+        with context.begin() as transaction:
+            transaction.commit([DropPartitions(table, tuple(sorted(keys)), merged(ranges))])
+    return Result("ALTER TABLE DROP PARTITION")
+
+
+def _partition_location(table: Table, clause: s.PartitionLocation) -> str | None:
+    if clause.location is None:
+        return _spelled_directory(table, clause) if table.external else None
+    span = _spec_span(clause.spec, Span(0, 0))
+    if not table.external:
+        raise NotSupportedError(
+            f"{table.name} is a managed table: the catalog chooses the directories of its partitions.",
+            position=span,
+            object=partition_name(table.partition_columns, read_full(table, clause.spec)),
+            hint="LOCATION is for external tables. Load the files with INSERT … SELECT * FROM parquet.`directory`.",
+        )
+    return absolute(clause.location, table.location, Name((table.name,), span))
+
+
+def _spelled_directory(table: Table, clause: s.PartitionLocation) -> str | None:
+    """Returns the directory that spells the values as the statement does (``2019-8-30`` for a DATE), if only that one
+    exists.
+    """
+    typed = {item.column.lower(): item.value for item in clause.spec}
+    texts = [typed[column.name.lower()] for column in table.partition_columns]
+    as_typed = tuple(None if text is None or text.kind == "null" else text.text for text in texts)
+    default, spelled = (
+        os.path.join(table.location, partition_path(table, values))
+        for values in (read_full(table, clause.spec), as_typed)
+    )
+    return spelled if not os.path.isdir(default) and os.path.isdir(spelled) and spelled != default else None
+
+
+def _spec_span(items: tuple[PartitionItem, ...], otherwise: Span) -> Span:
+    return Span(items[0].span.start, items[-1].span.end) if items else otherwise

@@ -1,0 +1,138 @@
+"""ALTER TABLE … PARTITION … RENAME, ALTER TABLE … EXCHANGE PARTITION, and TRUNCATE TABLE.
+
+Each is one catalog transaction; none starts an engine or opens a data file. ``catalog.partition_moves`` decides the new
+places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewriter.catalog import partition_moves
+from rewriter.catalog.keys.paths import is_discovered, not_registered
+from rewriter.catalog.model.changes import TruncatePartitions
+from rewriter.catalog.model.key_ranges import merged
+from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.errors import AnalysisError, Error, NotSupportedError
+from rewriter.grammar.families import partitions as s
+from rewriter.grammar.terms import Name, PartitionItem
+from rewriter.runtime.result import Result
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.resolve.location_conflicts import check_partition_locations
+from rewriter.statements.resolve.partition_lookup import spec_span
+from rewriter.statements.resolve.partition_specs import read_full, read_spec, read_static, require_partitioned
+
+
+@runs(s.RenamePartition, in_transaction=True)
+def rename_partition(statement: s.RenamePartition, context: Context) -> Result:
+    """ALTER TABLE … PARTITION … RENAME TO PARTITION …: both specs are full; everything that belongs to the partition
+    follows.
+
+    Raises PARTITIONS_NOT_FOUND and PARTITIONS_ALREADY_EXIST, both 428FT, at the spec concerned; the same name
+    already exists.
+    """
+    table = context.table(statement.table)
+    _require_transactional(table, statement.table, context)
+    require_partitioned(table, statement.table.span)
+    old, new = read_full(table, statement.partition), read_full(table, statement.to)
+    try:
+        partition_moves.existing(context.snapshot, table, old)
+    except Error as error:
+        raise error.at(spec_span(statement.partition)) from None
+    try:
+        partition_moves.rename(context.begin, context.catalog.begin, context.snapshot, table, old, new)
+    except Error as error:
+        raise error.at(spec_span(statement.to)) from None
+    return Result("ALTER TABLE RENAME PARTITION")
+
+
+@runs(s.ExchangePartitions, in_transaction=True)
+def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Result:
+    """ALTER TABLE t EXCHANGE PARTITION … WITH TABLE u: moves the partitions below each spec from ``u`` to ``t``.
+
+    A spec names the leading partition columns. Raises the errors of ``partition_moves.exchange``, at the spec or table
+    concerned.
+    """
+    target, source = context.table(statement.table), context.table(statement.source)
+    _require_transactional(target, statement.table, context)
+    require_partitioned(target, statement.table.span)
+    if is_discovered(target):
+        raise not_registered(target).at(statement.table.span)
+    try:
+        partition_moves.check_alike(target, source)
+    except Error as error:
+        raise error.at(statement.source.span) from None
+    prefixes = [_prefix(source, spec) for spec in statement.partitions]
+    for spec, leading in zip(statement.partitions, prefixes, strict=True):
+        try:
+            exchanged = partition_moves.exchanged(context.snapshot, target, source, leading)
+            # Partitions without a location of their own go where the target has its partitions.
+            kept = [(partition.values, partition.location) for partition in exchanged if partition.location is not None]
+            if source.external and kept:
+                check_partition_locations(target, kept, context, source)
+        except Error as error:
+            raise error.at(spec_span(spec)) from None
+    try:
+        partition_moves.exchange(context.begin, context.catalog.begin, context.snapshot, target, source, prefixes)
+    except Error as error:
+        raise error.at(statement.table.span) from None
+    return Result("ALTER TABLE EXCHANGE PARTITION")
+
+
+@runs(s.Truncate, in_transaction=True)
+def truncate(statement: s.Truncate, context: Context) -> Result:
+    """TRUNCATE TABLE: the partitions that have the spec's values stay, without rows. It is no error if there are none.
+
+    A concurrent write conflicts if it falls into the key ranges that were searched.
+    """
+    table = context.table(statement.table)
+    if table.external:
+        raise NotSupportedError(
+            f"The files of the external table {table.name} belong to the user: TRUNCATE does not delete them.",
+            condition="TRUNCATE_EXTERNAL_TABLE",
+            sqlstate="0A000",
+            position=statement.table.span,
+            object=table.name,
+            hint="ALTER TABLE … DROP PARTITION (…) removes partitions from the table and keeps their files.",
+        )
+    static: dict[int, str | None] = {}
+    if statement.partition is not None:
+        require_partitioned(table, statement.table.span)
+        static = read_spec(table, statement.partition).static
+    lookup = context.snapshot.lookup(table, read_static(table, static) if static else None)
+    filled = tuple(partition.key for partition in lookup.partitions() if partition.files)
+    if filled:
+        with context.begin() as transaction:
+            try:
+                transaction.commit([TruncatePartitions(table, filled, merged(lookup.ranges))])
+            except Error as error:
+                raise error.at(statement.table.span) from None
+    return Result("TRUNCATE TABLE")
+
+
+def _require_transactional(table: Table, name: Name, context: Context) -> None:
+    try:
+        context.require_transactional(table)
+    except Error as error:
+        raise error.at(name.span) from None
+
+
+def _prefix(table: Table, items: Sequence[PartitionItem]) -> PartitionValues:
+    """Returns the values of a spec that names leading partition columns only.
+
+    A spec that leaves out a column before one that it names is INVALID_PARTITION_SPEC.
+    """
+    spec = read_spec(table, items)
+    if len(spec.leading) == len(spec.static):
+        return spec.leading
+    names = [column.name for column in table.partition_columns]
+    raise AnalysisError(
+        f"The spec ({', '.join(item.column for item in items)}) leaves out {names[len(spec.leading)]}, "
+        "which precedes the columns that it names.",
+        condition="INVALID_PARTITION_SPEC",
+        sqlstate="42601",
+        position=spec_span(items),
+        object=table.name,
+        hint=f"Name leading partition columns of ({', '.join(names)}): all partitions below them move.",
+    )

@@ -1,0 +1,91 @@
+"""An engine's error, placed in the user's text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from rewriter.errors import Error, Span
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
+from rewriter.grammar.terms import Query
+
+_QUOTED = re.compile(r"`((?:[^`]|``)+)`|\"((?:[^\"]|\"\")+)\"")
+
+
+def placed(error: Error, query: Query, sql: str) -> Error:
+    """Returns an engine's error about ``sql``, placed in the user's query.
+
+    Where the engine reports a position, it becomes that of the same token in the user's text; otherwise the position
+    of the name that the message quotes; otherwise the whole query.
+    """
+    engine_position, ours = error.position, tokens(query.text)
+    error.position = (None if engine_position is None else _same_token(engine_position, sql, ours)) or _quoted_name(
+        error, ours
+    )
+    if error.position is not None:
+        error.position = error.position.shifted(query.span.start)
+    if error.hint is None:
+        error.hint = next((hint for prefix, hint in _HINTS.items() if error.condition.startswith(prefix)), _ANY_HINT)
+    return error.at(query.span)
+
+
+_HINTS = {
+    "UNRESOLVED_COLUMN": "DESCRIBE a table, cube or fact to see its columns.",
+    "CAST_INVALID_INPUT": "Correct the value, or exclude its row with WHERE.",
+    "DIVIDE_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
+    "PARTITION_VALUE_TOO_LONG": "Partition by a shorter value, and keep the long text in a data column.",
+    "INVALID_PARTITION_VALUE": "Exclude its row with WHERE, or convert the value.",
+}
+
+
+_ANY_HINT = "The engine refused the query; EXPLAIN REWRITE shows the query that it received."
+
+
+#: How many pairs of equal tokens may be compared: in two long lists of the same words, every word matches every other.
+_MOST_PAIRS = 500_000
+
+
+def _same_token(span: Span, sql: str, ours: Sequence[Token]) -> Span | None:
+    """Returns the span of the user's tokens that became the span ``span`` of the engine's text."""
+    matching = [
+        our_token
+        for token, our_token in _same_tokens(tokens(sql), ours)
+        if token.start < max(span.end, span.start + 1) and span.start < token.end
+    ]
+    return Span(matching[0].start, matching[-1].end) if matching else None
+
+
+def _same_tokens(engine_tokens: Sequence[Token], ours: Sequence[Token]) -> list[tuple[Token, Token]]:
+    """Returns the tokens that two texts have in common: those at the begin and the end, and those of the longest
+    stretches between, unless these are too long to compare.
+    """
+    shorter = min(len(engine_tokens), len(ours))
+    begin = next((n for n in range(shorter) if engine_tokens[n].text != ours[n].text), shorter)
+    rest = shorter - begin
+    end = next((n for n in range(rest) if engine_tokens[-1 - n].text != ours[-1 - n].text), rest)
+    theirs_between = [token.text for token in engine_tokens[begin : len(engine_tokens) - end]]
+    ours_between = [token.text for token in ours[begin : len(ours) - end]]
+    counts = Counter(ours_between)
+    between: list[tuple[Token, Token]] = []
+    if sum(counts[text] for text in theirs_between) <= _MOST_PAIRS:
+        matcher = SequenceMatcher(None, theirs_between, ours_between, autojunk=False)
+        between = [
+            (engine_tokens[begin + block.a + number], ours[begin + block.b + number])
+            for block in matcher.get_matching_blocks()
+            for number in range(block.size)
+        ]
+    ends = zip(engine_tokens[len(engine_tokens) - end :], ours[len(ours) - end :], strict=True)
+    return [*zip(engine_tokens[:begin], ours[:begin], strict=True), *between, *ends]
+
+
+def _quoted_name(error: Error, ours: Sequence[Token]) -> Span | None:
+    """Returns the position of the name that the error is about, in the user's text."""
+    quoted = (first or second for first, second in _QUOTED.findall(error.message))
+    names = [name.lower() for name in (*((error.object,) if error.object else ()), *quoted)]
+    places: dict[str, Span] = {}
+    for token in ours:
+        if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER):
+            places.setdefault(identifier_value(token).lower(), token.span)
+    return next((places[name] for name in names if name in places), None)

@@ -1,0 +1,169 @@
+"""EXPLAIN SCAN of the statements that find partitions by themselves: SHOW PARTITIONS and DROP PARTITION."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rewriter.catalog.keys.paths import is_discovered
+from rewriter.catalog.model.objects import Column
+from rewriter.catalog.model.temporary_names import plainly
+from rewriter.catalog.reading.partition_lookup import Lookup
+from rewriter.errors import Error
+from rewriter.grammar.families.partitions import ShowPartitions
+from rewriter.grammar.families.queries import Explain, ExplainScan
+from rewriter.grammar.terms import Query
+from rewriter.grammar.unparse import render_filter
+from rewriter.planner.explain import counted, explain_cover, explain_rewrite
+from rewriter.planner.model.plan import Plan, TableUse
+from rewriter.runtime.result import Result, Row
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.select import expanded, planned, prepare, scanned
+from rewriter.statements.resolve.partition_lookup import dropped, listed
+from rewriter.storage.discovered_partitions import Discovery
+
+
+@runs(ExplainScan, in_transaction=True, without_warehouse=True)
+def explain_scan(statement: ExplainScan, context: Context) -> Result:
+    """Returns, in rows of one column, how the statement finds the partitions that it shows (before LIMIT) or drops.
+
+    Raises the errors of the statement's syntax and names. An empty result is not an error here.
+    """
+    inner = statement.statement
+    if isinstance(inner, ShowPartitions):
+        lookup = listed(inner, context)
+        lines = [f"{lookup.table.name}: {_found_partitions(lookup)}", *indented(lookup)]
+    else:
+        lines = []
+        for spec in dropped(inner, context):
+            lookup = spec.lookup(context.snapshot)
+            conditions = ", ".join(map(render_filter, spec.conditions))
+            lines += [
+                f"{lookup.table.name} PARTITION ({conditions}): {_found_partitions(lookup)}",
+                *indented(lookup),
+            ]
+    rows: list[Row] = [(plainly(line, context.snapshot.session),) for line in lines]
+    return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
+
+
+def indented(lookup: Lookup | Discovery) -> list[str]:
+    """Returns the lines of ``Lookup.explained``, indented below the line of their table."""
+    return [f"  {line}" for line in lookup.explained()]
+
+
+def _found_partitions(lookup: Lookup | Discovery) -> str:
+    return counted(lookup.count(), "partition")
+
+
+@runs(Explain, in_transaction=True, without_warehouse=True)
+def explain(statement: Explain, context: Context) -> Result:
+    """EXPLAIN: rows of one column, one line each. Only ENGINE starts an engine.
+
+    REWRITE and ENGINE are as strict as the query itself; COVER, SCAN and ALL show what is missing instead of failing.
+    """
+    tolerant = replace(context, planning=replace(context.planning, partial_data=True, explain=True))
+    query = statement.query
+    if statement.what == "ENGINE":
+        prepared = prepare(query, context)
+        try:
+            text = context.engine().explain(prepared.query)
+        except Error as error:
+            raise placed(error, query, prepared.query.sql) from None
+        plan = prepared.plan
+    else:
+        chosen = context if statement.what == "REWRITE" else tolerant
+        plan = planned(query, chosen)
+        text = _explained(statement.what, plan, query, chosen)
+    rows: list[Row] = [(line,) for line in plainly(text, context.snapshot.session).splitlines()]
+    return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows), coverage=plan.coverage, plan=plan)
+
+
+def _explained(form: str, plan: Plan, query: Query, context: Context) -> str:
+    if form == "REWRITE":
+        return explain_rewrite(plan)
+    if form == "COVER":
+        return explain_cover(plan)
+    if form == "SCAN":
+        return scan_text(plan, query, context)
+    sections = (explain_rewrite(plan), explain_cover(plan), scan_text(plan, query, context))
+    titles = ("REWRITE", "COVER", "SCAN")
+    return "\n\n".join(f"== {title} ==\n{text}" for title, text in zip(titles, sections, strict=True))
+
+
+def scan_text(plan: Plan, query: Query, context: Context) -> str:
+    """Returns, for each table, the partitions, files and bytes that the query reads, and how they are found if not all
+    are read.
+
+    Looks up the files; starts no engine.
+    """
+    lines = []
+    totals = [0, 0, 0]
+    for use in plan.uses:
+        if use.table.id < 0:
+            named_files = expanded(use.table, query)
+            counts = (0, len(named_files), sum(file.bytes for file in named_files))
+        else:
+            read, files = scanned(use, context)
+            counts = (read, len(files), sum(file.bytes for file in files))
+        totals = [total + count for total, count in zip(totals, counts, strict=True)]
+        lines.append(f"{use.table.name}: {_amount(*counts, use, context)}")
+        if use.table.partition_columns:
+            lines += _access_paths(use, context)
+        lines += _references(use, plan, context)
+    if not lines:
+        return "The query reads no table."
+    if len(plan.uses) > 1:
+        lines.append(f"total: {counted(totals[0], 'partition')}, {counted(totals[1], 'file')}, {totals[2]:,} bytes")
+    return "\n".join(lines)
+
+
+def _references(use: TableUse, plan: Plan, context: Context) -> list[str]:
+    """Returns how many partitions each reference to a table keeps, if there are several, and the notes about computed
+    conditions.
+    """
+    named = [
+        (reading, reading_use)
+        for reading in plan.readings
+        for reading_use in reading.uses
+        if reading.alias and reading_use.table.id == use.table.id
+    ]
+    lines = [
+        f"  {reading.alias}: {_kept(reading_use, context)}"
+        for reading, reading_use in named
+        if use.table.partition_columns
+    ]
+    lines = lines if len(named) > 1 else []
+    return [*lines, *dict.fromkeys(f"  {note}" for reading, _ in named for note in reading.notes)]
+
+
+def _kept(use: TableUse, context: Context) -> str:
+    if use.wanted is None:
+        return "all partitions"
+    return f"{counted(context.snapshot.lookup(use.table, use.wanted).count(), 'partition')}"
+
+
+def _access_paths(use: TableUse, context: Context) -> list[str]:
+    """Returns, line by line, how a query finds the partitions of a table that it does not read whole."""
+    lines: list[str] = []
+    if is_discovered(use.table):
+        return indented(Discovery(use.table, use.wanted, context.snapshot))
+    if use.wanted is not None:
+        lines += indented(context.snapshot.lookup(use.table, use.wanted))
+    if use.ranges or (use.ranges is not None and use.wanted is None):
+        lookup = context.snapshot.lookup(use.table, None, use.ranges)
+        lines += indented(lookup)
+        chosen = sum(use.keeps(partition.values) for partition in context.snapshot.partitions(use.table, use.ranges))
+        if chosen < lookup.count():
+            lines.append(f"  chosen by period and time: {chosen:,}")
+    return lines
+
+
+def _amount(partitions: int, files: int, size: int, use: TableUse, context: Context) -> str:
+    amount = f"{counted(files, 'file')}, {size:,} bytes"
+    if not use.table.partition_columns:
+        return amount
+    if use.wanted is None or is_discovered(use.table):
+        return f"{counted(partitions, 'partition')}, {amount}"
+    total = context.snapshot.lookup(use.table, None).count()
+    return f"{partitions} of {counted(total, 'partition')}, {amount}"

@@ -1,0 +1,179 @@
+"""Queries: plan, find the files, run. Also the parts that EXPLAIN uses."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+
+from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.keys.paths import is_discovered
+from rewriter.catalog.model.objects import Column, Partition, Table
+from rewriter.errors import Error, Span
+from rewriter.exec.engine import EngineQuery, Relation, ScanFile
+from rewriter.grammar.families import queries as s
+from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
+from rewriter.grammar.terms import Query
+from rewriter.planner.model.plan import Plan, TableUse
+from rewriter.planner.plan_query import plan_query
+from rewriter.runtime.result import Result, Scan, Stats, spark_type
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.computed_pruning import narrowed
+from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.resolve.partition_lookup import check_unmoved
+from rewriter.storage.data_files import FoundFile, directory, expand, external_files
+from rewriter.storage.discovered_partitions import discovered
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A planned query with everything that its engine needs, and the amount that it reads."""
+
+    plan: Plan
+    query: EngineQuery
+    scans: tuple[Scan, ...]
+    planning_seconds: float
+
+
+@runs(s.Select, in_transaction=True, without_warehouse=True)
+def select(statement: s.Select, context: Context) -> Result:
+    """Runs a query. Starts the engine if none has started; rows are read as they are fetched."""
+    prepared = prepare(statement.query, context)
+    started = time.perf_counter()
+    try:
+        reader = context.engine().execute(prepared.query)
+    except Error as error:
+        raise placed(error, statement.query, prepared.query.sql) from None
+    seconds = time.perf_counter() - started
+    return Result(
+        "SELECT",
+        tuple(Column(field.name, spark_type(field.type)) for field in reader.schema),
+        reader=reader,
+        coverage=prepared.plan.coverage,
+        plan=prepared.plan,
+        warnings=prepared.plan.warnings,
+        stats=Stats(prepared.scans, planning_seconds=prepared.planning_seconds, execution_seconds=seconds),
+    )
+
+
+def prepare(query: Query, context: Context) -> Prepared:
+    """Plans a query and looks up the files of the partitions that its plan reads. Starts an engine only for queries of
+    files.
+    """
+    started = time.perf_counter()
+    plan = planned(query, context)
+    names: dict[int, str] = {}
+    relations: list[Relation] = []
+    scans: list[Scan] = []
+    for use in plan.uses:
+        names[use.table.id] = (
+            f"rw_{next(context.serial)}_{re.sub('[^a-z0-9]+', '_', use.table.name.lower()).strip('_')}"
+        )
+        relation, partitions = _relation(names[use.table.id], use, query, context)
+        relations.append(relation)
+        size = sum([file.bytes for file in relation.files])
+        scans.append(Scan(use.table.name, partitions, len(relation.files), size))
+    sql = plan.template.render(lambda table: names[table.id])
+    engine_query = EngineQuery(sql, tuple(relations), plan.parameters, query.tokens if sql == query.text else None)
+    return Prepared(plan, engine_query, tuple(scans), time.perf_counter() - started)
+
+
+def planned(query: Query, context: Context) -> Plan:
+    return narrowed(plan_query(query, context.snapshot, context.planning, context.parameters), context)
+
+
+def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
+    """Returns the partitions of a table that a plan reads, in key order."""
+    if is_discovered(use.table):
+        is_read = use.ranges is None or use.wanted is not None
+        return tuple(discovered(use.table, use.wanted, context.snapshot).values()) if is_read else ()
+    covered = context.snapshot.partitions(use.table, use.ranges)
+    if use.selections:
+        covered = tuple([partition for partition in covered if use.keeps(partition.values)])
+    if use.wanted is None:
+        return covered
+    by_key = {partition.key: partition for partition in covered}
+    by_key |= {partition.key: partition for partition in context.snapshot.satisfying(use.table, use.wanted)}
+    return tuple(by_key[key] for key in sorted(by_key))
+
+
+def scan_files(use: TableUse, context: Context) -> tuple[ScanFile, ...]:
+    """Returns the files of the partitions that a plan reads of a table."""
+    return scanned(use, context)[1]
+
+
+def scanned(use: TableUse, context: Context) -> tuple[int, tuple[ScanFile, ...]]:
+    """Returns the number of partitions that a plan reads of a table, and their files. An unpartitioned table has 0.
+
+    If the plan reads a whole managed table, partitions without files are counted and not read.
+    """
+    table = use.table
+    if not table.partition_columns:
+        return 0, _files(use, (the_partition(table),) if table.external else (), context)
+    if not table.external and use.ranges is None and use.wanted is None and not use.selections:
+        files = _files(use, (), context)
+        return context.snapshot.partition_count(table), files
+    partitions = selected(use, context)
+    return len(partitions), _files(use, partitions, context)
+
+
+def _files(use: TableUse, partitions: tuple[Partition, ...], context: Context) -> tuple[ScanFile, ...]:
+    """Returns the files of these partitions: from the catalog, or by listing where the table is external."""
+    table = use.table
+    if not table.external:
+        files_read = context.snapshot.files(table, use.ranges)
+        if use.selections:
+            keys = {partition.key for partition in partitions}
+            files_read = tuple([(p, f) for p, f in files_read if p.key in keys])
+        if use.wanted is not None:
+            covered = {partition.key for partition, _ in files_read}
+            satisfying = context.snapshot.files_satisfying(table, use.wanted)
+            files_read += tuple([(p, f) for p, f in satisfying if p.key not in covered])
+        return tuple([ScanFile(f.path, p.values, f.bytes) for p, f in files_read])
+    files = tuple([ScanFile(f.path, p.values, f.bytes, f.modified) for p, f in external_files(table, partitions)])
+    absent = [p for p in partitions if not os.path.isdir(directory(table, p))] if table.partition_columns else []
+    if absent:
+        check_unmoved(table, absent, context)
+    return files
+
+
+def the_partition(table: Table) -> Partition:
+    """Returns the one partition of an unpartitioned external table: its location."""
+    return Partition(encode(table.id, (), ()), (), location=table.location)
+
+
+def _relation(name: str, use: TableUse, query: Query, context: Context) -> tuple[Relation, int]:
+    """Returns what the engine reads for a table, and the number of its partitions."""
+    table = use.table
+    if table.id < 0:
+        named_files = expanded(table, query)
+        try:
+            columns = context.engine().file_columns(table.format, table.location)
+        except Error as error:
+            raise error.at(_file_span(table, query)) from None
+        files = tuple(ScanFile(f.path, (), f.bytes) for f in named_files)
+        return Relation(name, table.format, columns, (), files), 0
+    try:
+        count, files = scanned(use, context)
+    except Error as error:
+        raise error.at(query.span) from None
+    relation = Relation(name, table.format, table.columns, table.partition_columns, files, grown=True)
+    return relation, count
+
+
+def expanded(table: Table, query: Query) -> tuple[FoundFile, ...]:
+    try:
+        return expand(table.location)
+    except Error as error:
+        raise error.at(_file_span(table, query)) from None
+
+
+def _file_span(table: Table, query: Query) -> Span | None:
+    """Returns the position of the file ``format.`path``` in the query."""
+    query_tokens = tokens(query.text)
+    for first, second in zip(query_tokens, query_tokens[2:], strict=False):
+        if second.kind is TokenKind.IDENTIFIER and identifier_value(second) == table.location:
+            return Span(first.start, second.end).shifted(query.span.start)
+    return query.span

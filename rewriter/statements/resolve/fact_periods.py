@@ -1,0 +1,47 @@
+"""The storage tables of a fact with their periods, and periods as stretches of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rewriter.catalog.model.objects import Fact, Storage, StorageTable
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timeline import OrdinalRange
+
+
+@dataclass(frozen=True)
+class StoredPeriod:
+    """A storage table of a fact, with one of its periods."""
+
+    fact: Fact
+    storage: Storage
+    table: StorageTable
+    period: Period
+
+
+def stored_periods(fact: Fact) -> list[StoredPeriod]:
+    """Returns all (storage table, period) of a fact, in its order, coarse before fine."""
+    return [
+        StoredPeriod(fact, storage, table, period)
+        for storage in fact.storages
+        for table in storage.tables
+        for period in sorted(table.layouts, reverse=True)
+    ]
+
+
+def base_periods(fact: Fact) -> list[StoredPeriod]:
+    """Returns the places of the base of a fact: one, or several copies."""
+    return [stored for stored in stored_periods(fact) if stored.period is fact.base_period]
+
+
+def times(period: Period, ordinals: Sequence[OrdinalRange]) -> RangeSet:
+    """Returns the time of periods."""
+    return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in ordinals)
+
+
+def within(period: Period, time: RangeSet) -> RangeSet:
+    """Returns the time of the periods that lie wholly inside the time."""
+    pairs = ((period.ceil(range_.start), period.floor(range_.end)) for range_ in time)
+    return RangeSet(TimeRange(start, end) for start, end in pairs if start < end)

@@ -1,0 +1,301 @@
+"""Checks the locations of external tables and their partitions.
+
+They must be apart from managed directories, from the file system's root, and, unless a property states that files
+are shared, from each other. Tables that share files are overwritten together: an INSERT OVERWRITE of one removes the
+files that the other reads. So a location is checked when it is given, and again before an OVERWRITE removes
+anything: older catalogs keep the tables that they have, and a directory may have become a link.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.location_claims import SHARED
+from rewriter.catalog.keys.encoding import prefix_of
+from rewriter.catalog.keys.paths import is_discovered, level_text, level_value
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+from rewriter.catalog.model.real_paths import Nest, RealPaths, is_in
+from rewriter.catalog.model.temporary_names import shown
+from rewriter.errors import AnalysisError, DataError, IntegrityError
+from rewriter.runtime.statement_context import Context
+
+#: A directory with such a name in the warehouse, or in the LOCATION of a database, is a managed table's, or may become
+#: one's.
+_OF_A_TABLE = re.compile(r".+-[0-9]+", re.DOTALL)
+_IN_THE_WAREHOUSE = re.compile(
+    r"(.+\.db|temporary-[0-9a-f]{32}|\.rewriter-.*|catalog\.db.*)", re.DOTALL | re.IGNORECASE
+)
+
+
+def is_about_sharing(key: str) -> bool:
+    """Returns whether a property is ``SHARED``, in any case."""
+    return key.lower() == SHARED
+
+
+def checked_sharing(key: str, value: str, table: Table) -> tuple[str, str]:
+    """Returns the property in its canonical spelling.
+
+    Raises ``AnalysisError`` INVALID_DIRECTORY_PROPERTY for another value, and for a managed table.
+    """
+    text = value.strip().lower()
+    if text not in ("true", "false") or not table.external:
+        raise AnalysisError(
+            f"'{value}' is neither true nor false."
+            if table.external
+            else f"The files of the managed table {table.name} cannot be shared.",
+            condition="INVALID_DIRECTORY_PROPERTY",
+            object=key,
+            hint=f"{key} = 'true' lets an external table share files with others.",
+        )
+    return SHARED, text
+
+
+def check_table_location(table: Table, context: Context, replaced: Collection[int] = ()) -> None:
+    """Raises ``IntegrityError`` where an external table may not have its location.
+
+    UNSAFE_LOCATION: it is the root of the file system; it is or contains the warehouse or the LOCATION of a
+    database; it lies in a managed directory there. SHARED_LOCATION: it is, contains or lies in the location of
+    another external table or partition, and neither table has the property ``SHARED``. ``replaced`` are tables that
+    the statement drops.
+
+    Links are resolved. Costs a look at the directories of all tables, and a scan of the partitions with a location
+    of their own.
+    """
+    surroundings = _Surroundings.of(context, {table.id, *replaced})
+    surroundings.check(table, [table.location])
+    own = table.partition_columns and not is_discovered(table) and not is_shared(table)
+    real = RealPaths()
+    for partition in context.snapshot.partitions_at(table, [table.location]) if own else ():
+        # Locations below the table's are where its partitions usually lie.
+        if is_in(real.of(table.location), real.of(partition.location or "")):
+            raise _shared(table, table.location, _named(table, partition))
+
+
+def check_new_location(table: Table, location: str, context: Context) -> None:
+    """Checks as ``check_table_location``, for another location of a table whose partitions stay where they are."""
+    check_table_location(replace(table, location=location), context)
+    real = RealPaths()
+    held = (
+        partition
+        for partition in _at_default(table, location, context)
+        if is_in(real.of(location), real.of(default_directory(table, partition.values)))
+    )
+    user = next(held, None)
+    if user is not None and not is_shared(table):
+        raise _shared(table, location, _named(table, user))
+
+
+def check_partition_locations(
+    table: Table, locations: Iterable[tuple[PartitionValues, str]], context: Context, source: Table | None = None
+) -> None:
+    """Checks as ``check_table_location``, for locations of partitions.
+
+    They must also be apart from the table's other partitions. They may lie below the table, but not be or contain
+    it. ``source`` is the table that they belonged to.
+    """
+    places = dict(locations)
+    _Surroundings.of(context, {table.id, *([] if source is None else [source.id])}).check(table, places.values())
+    if is_shared(table):
+        return
+    if source is not None and not is_shared(source):
+        other = _Chain.of(source.location)
+        for location, chain in ((location, _Chain.of(location)) for location in places.values()):
+            if chain.holds(other) or other.holds(chain):
+                raise _shared(table, location, f"the table {source.name}")
+    by_place: dict[str, PartitionValues] = {}
+    paths = RealPaths()
+    for values, location in places.items():
+        real = paths.of(location)
+        if real in by_place:
+            raise _shared(table, location, partition_name(table.partition_columns, by_place[real]))
+        by_place[real] = values
+        if is_in(paths.of(table.location), real):
+            raise _shared(table, location, f"the table {table.name}")
+        user = next(
+            (partition for partition in _at_default(table, location, context) if partition.values != values), None
+        )
+        if user is not None:
+            raise _shared(table, location, _named(table, user))
+    check_partitions_apart(table, places, context)
+
+
+def check_partitions_apart(table: Table, places: Mapping[PartitionValues, str], context: Context) -> None:
+    """Raises SHARED_LOCATION where the directory of one of these partitions conflicts with another partition's own
+    location.
+
+    They conflict where one is, contains or lies in the other.
+    """
+    if is_shared(table) or not table.partition_columns or is_discovered(table):
+        return
+    real = RealPaths()
+    nest = Nest((real.of(location), (values, location)) for values, location in places.items())
+    for user in context.snapshot.partitions_at(table, list(places.values())):
+        for values, location in nest.meeting(real.of(user.location or "")):
+            if values != user.values:
+                raise _shared(table, location, _named(table, user))
+
+
+def check_database_location(location: str, context: Context) -> None:
+    """Raises ``IntegrityError`` UNSAFE_LOCATION where managed tables would lie in an external table's directory, in a
+    managed directory, or in the root of the file system.
+    """
+    _refuse_root(location)
+    _refuse_managed(location, [], context, above=False)
+    chain = _Chain.of(location)
+    for table in context.snapshot.tables():
+        if table.external and _Chain.of(table.location).holds(chain):
+            raise _unsafe(location, f"is inside the location of the external table {shown(table.name)}")
+        for user in context.snapshot.partitions_at(table, [location]) if table.external else ():
+            if _Chain.of(user.location or "").holds(chain):
+                raise _unsafe(location, f"is inside the location of {_named(table, user)} of {shown(table.name)}")
+
+
+def is_shared(table: Table) -> bool:
+    """Returns whether an external table states that it shares files."""
+    return table.properties.get(SHARED) == "true"
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """A path in the file system: the identities of the existing directories, and the names after them."""
+
+    directories: tuple[tuple[int, int], ...]
+    rest: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: str) -> _Chain:
+        levels = os.path.realpath(path).split(os.sep)[1:]
+        directories: list[tuple[int, int]] = []
+        for number in range(len(levels) + 1):
+            try:
+                status = os.stat(os.path.join(os.sep, *levels[:number]))
+            except OSError:
+                return cls(tuple(directories), tuple(levels[number - 1 :]))
+            directories.append((status.st_dev, status.st_ino))
+        return cls(tuple(directories), ())
+
+    def holds(self, other: _Chain) -> bool:
+        """Returns whether a directory is the other one, or above it."""
+        if not self.rest:
+            return self.directories[-1] in other.directories
+        return self.directories[-1] == other.directories[-1] and other.rest[: len(self.rest)] == self.rest
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """The other tables, each with the chain of its location."""
+
+    context: Context
+    others: tuple[tuple[Table, _Chain], ...]
+
+    @classmethod
+    def of(cls, context: Context, own: Collection[int]) -> _Surroundings:
+        others = (table for table in context.snapshot.tables() if table.id not in own)
+        return cls(context, tuple((table, _Chain.of(table.location)) for table in others))
+
+    def check(self, table: Table, locations: Iterable[str]) -> None:
+        places = list(locations)
+        managed = [
+            (managed_table.location, chain) for managed_table, chain in self.others if not managed_table.external
+        ]
+        for location in places:
+            _refuse_root(location)
+            _refuse_managed(location, managed, self.context)
+        if is_shared(table):
+            return
+        others = [(external, chain) for external, chain in self.others if external.external and not is_shared(external)]
+        for location in places:
+            chain = _Chain.of(location)
+            user = next((external for external, other in others if chain.holds(other) or other.holds(chain)), None)
+            if user is not None:
+                raise _shared(table, location, f"the table {shown(user.name)}")
+        registered = (external for external, _ in others if external.partition_columns and not is_discovered(external))
+        for other in registered:
+            for partition in self.context.snapshot.partitions_at(other, places):
+                raise _shared(table, partition.location or "", f"{_named(other, partition)} of {shown(other.name)}")
+
+
+def _refuse_root(location: str) -> None:
+    real = os.path.realpath(location)
+    if os.path.dirname(real) == real:
+        raise _unsafe(location, "is the root of the file system")
+
+
+def _refuse_managed(path: str, managed: Iterable[tuple[str, _Chain]], context: Context, above: bool = True) -> None:
+    """Raises UNSAFE_LOCATION for directories that are managed, or would be. ``above`` also refuses the directories
+    above them.
+    """
+    chain = _Chain.of(path)
+    warehouse = str(context.catalog.warehouse.absolute())
+    for root, name in _roots(context):
+        if (above or root == warehouse) and chain.holds(_Chain.of(root)):
+            raise _unsafe(path, f"is or contains {name}")
+        below = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).split(os.sep)[0]
+        pattern = _IN_THE_WAREHOUSE if root == warehouse else None
+        if below not in (os.curdir, os.pardir) and (
+            _OF_A_TABLE.fullmatch(below) or (pattern is not None and pattern.fullmatch(below))
+        ):
+            raise _unsafe(path, f"is in {below} of {name}, a name that is used for directories of managed tables")
+    for location, other in managed:
+        if chain.holds(other) or other.holds(chain):
+            raise _unsafe(path, f"shares the managed directory {location}")
+
+
+def _roots(context: Context) -> Iterator[tuple[str, str]]:
+    yield str(context.catalog.warehouse.absolute()), "the warehouse"
+    for database in context.snapshot.databases():
+        if database.location is not None:
+            yield database.location, f"the directory of the database {database.name}"
+
+
+def _at_default(table: Table, location: str, context: Context) -> Iterator[Partition]:
+    """Yields the registered partitions whose default directory is, contains or lies in a place below the table."""
+    paths = RealPaths()
+    real, root = paths.of(location), paths.of(table.location)
+    if is_discovered(table) or not is_in(real, root) or real == root:
+        return
+    values: list[str | None] = []
+    for index, level in enumerate(os.path.relpath(real, root).split(os.sep)[: len(table.partition_columns)]):
+        text = level_text(table, index, level)
+        if text is None:
+            return
+        try:
+            values.append(level_value(table.partition_columns[index], text))
+        except DataError:
+            return
+    types = [column.type for column in table.partition_columns]
+    for partition in context.snapshot.partitions(
+        table, [KeyRange.of_prefix(prefix_of(table.id, types, tuple(values)))]
+    ):
+        default = paths.of(default_directory(table, partition.values))
+        if partition.location is None and (is_in(real, default) or is_in(default, real)):
+            yield partition
+
+
+def _named(table: Table, partition: Partition) -> str:
+    return f"the partition {partition_name(table.partition_columns, partition.values)}"
+
+
+def _unsafe(location: str, why: str) -> IntegrityError:
+    return IntegrityError(
+        f"The location {location} {why}.",
+        condition="UNSAFE_LOCATION",
+        object=location,
+        hint="Name a separate directory: INSERT OVERWRITE can remove files there.",
+    )
+
+
+def _shared(table: Table, location: str, user: str) -> IntegrityError:
+    return IntegrityError(
+        f"The location {location} shares files with {user}: an INSERT OVERWRITE of one removes files of the other.",
+        condition="SHARED_LOCATION",
+        object=location,
+        hint=f"Name another directory, or declare that {shown(table.name)} shares files: TBLPROPERTIES "
+        f"('{SHARED}' = 'true').",
+    )

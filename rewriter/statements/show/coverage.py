@@ -1,0 +1,302 @@
+"""SHOW TIMELINES, SHOW COVERAGE, SHOW LATEST: the time for which a fact has data. All read timelines only, and no
+partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rewriter.catalog.facts.time_key_ranges import time_ranges
+from rewriter.catalog.model.objects import Column, Fact, StorageTable
+from rewriter.errors import AnalysisError, DataError, Error
+from rewriter.grammar.families import timelines as s
+from rewriter.grammar.terms import Literal
+from rewriter.planner.cover.choose_facts import check_certain, snapped
+from rewriter.planner.cover.costs import costs
+from rewriter.planner.cover.cover import Candidate, cover, extent
+from rewriter.planner.cover.open_ends import closed, promised, widened
+from rewriter.planner.cover.unused_rollups import incomplete_reason, unproven_reason
+from rewriter.planner.cover.validity import cut, window
+from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.resolve.named_objects import named_fact
+from rewriter.timeline.calendars import Calendar, Period
+from rewriter.timeline.kinds.registry import implementation
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.time_bounds import resolve_bound
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+
+@runs(s.ShowTimelines, in_transaction=True)
+def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
+    """Returns one row per (storage table, period, time).
+
+    ``first`` and ``latest`` are the names of partitions: dates of the cube's calendar, hours and minutes of UTC.
+    ``reason`` states why partitions are unproven or incomplete. The other time dimensions of a table have rows of
+    their own, beside those of its leading one.
+    """
+    fact = named_fact(statement.fact, context)
+    period = _period(statement)
+    if statement.storage is not None:
+        _check_storage(statement.storage, fact, statement)
+    rows: list[Row] = []
+    for storage in fact.storages:
+        if statement.storage is not None and storage.name.lower() != statement.storage.lower():
+            continue
+        for table in storage.tables:
+            for table_period in sorted(table.layouts, reverse=True):
+                if period is None or table_period.kind is period:
+                    rows += [_timeline_row(fact, table, table_period, time, context) for time in table.times]
+    columns = (
+        *strings("table", "period", "time", "implementation", "first", "latest"),
+        *(Column(name, "bigint") for name in ("partitions", "holes", "ranges")),
+        Column("consistent", "boolean"),
+        *(Column(name, "bigint") for name in ("outdated", "unproven", "incomplete")),
+        *strings("reason"),
+    )
+    return listing("SHOW TIMELINES", columns, rows)
+
+
+def _timeline_row(fact: Fact, table: StorageTable, period: Period, time: str, context: Context) -> Row:
+    timeline_key = (table.table, period, time)
+    line, outdated = context.snapshot.timeline(*timeline_key), context.snapshot.outdated(*timeline_key)
+    unproven, incomplete = context.snapshot.unproven(*timeline_key), context.snapshot.incomplete(*timeline_key)
+    first, latest = line.first, line.latest
+    span = 0 if first is None or latest is None else latest - first + 1
+    return (
+        table.table,
+        period.name,
+        time,
+        implementation(line),
+        None if first is None else format_instant(period.kind.start(first)),
+        None if latest is None else format_instant(period.kind.start(latest)),
+        line.count,
+        span - line.count,
+        len(line.ranges()),
+        line.is_consistent(),
+        outdated.count,
+        unproven.count,
+        incomplete.count,
+        _reason(fact, table, period, unproven, incomplete, context) if time == table.time else None,
+    )
+
+
+def _reason(
+    fact: Fact,
+    table: StorageTable,
+    period: Period,
+    unproven: PartitionTimeline,
+    incomplete: PartitionTimeline,
+    context: Context,
+) -> str | None:
+    """Returns why rollup partitions are unproven or incomplete; ``None`` where none is."""
+    reasons = []
+    if unproven.count:
+        ordinals = unproven.ranges()
+        storage = context.snapshot.table(table.table)
+        noted = context.snapshot.doubts(storage, time_ranges(storage, table.layouts[period], ordinals))
+        reasons.append(unproven_reason(noted))
+    if incomplete.count:
+        lacking = RangeSet(_instants(period, ordinals_lacking) for ordinals_lacking in incomplete.ranges())
+        base = fact.base_period
+        for other in fact.tables:
+            if base in other.layouts:
+                present = context.snapshot.timeline(other.table, base, other.time)
+                lacking = lacking - RangeSet(_instants(base, ordinals_present) for ordinals_present in present.ranges())
+        reasons.append(incomplete_reason(base, lacking))
+    return "; ".join(reasons) or None
+
+
+def _period(statement: s.ShowTimelines) -> UpdatePeriod | None:
+    if statement.period is None:
+        return None
+    try:
+        return UpdatePeriod.named(statement.period)
+    except Error as error:
+        raise error.at(statement.span) from None
+
+
+def _check_storage(name: str, fact: Fact, statement: s.ShowTimelines) -> None:
+    names = [storage.name for storage in fact.storages]
+    if name.lower() not in {storage_name.lower() for storage_name in names}:
+        raise AnalysisError(
+            f"The fact {fact.name} has no storage {name}.",
+            condition="STORAGE_NOT_FOUND",
+            position=statement.span,
+            object=name,
+            hint=f"Its storages are {', '.join(names)}.",
+        )
+
+
+@runs(s.ShowCoverage, in_transaction=True)
+def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
+    """Returns the partitions that a query over the range would use, and the missing ranges, in order of time.
+
+    Rows of (from, to, status, table, period, partitions). ``status`` is ``covered``, ``missing`` (in units of the
+    base period), or missing and overlapped by an existing partition: ``outdated``, older than its base,
+    ``incomplete``, computed from a base that lacked periods, or ``unproven``. Without bounds the range is that of a
+    query over all time: the extent of all partitions, and the time that LATENESS promises.
+    """
+    fact = named_fact(statement.fact, context)
+    fresh = _candidates(fact, context.snapshot.timeline, context)
+    useless = _useless(fact, context)
+    existing = [*fresh, *(candidate for candidates in useless.values() for candidate in candidates)]
+    everything = _everything(fact, extent(existing), context)
+    target = snapped(asked(statement, fact, context, everything), fact.base_period)
+    covered = cover(target, fresh)
+    rows = [
+        _row(fact.calendar, period_range, "covered", part.table, part.period, len(ordinals))
+        for part in covered.parts
+        for ordinals, period_range in ((r, _instants(part.period, r)) for r in part.ranges)
+    ]
+    missing = covered.missing
+    for status, candidates in useless.items():
+        for useless_candidate in sorted(candidates, key=lambda candidate: -int(candidate.period)):
+            for gap in missing:
+                for ordinals in useless_candidate.timeline.covered(overlapping(useless_candidate.period, gap)):
+                    time = RangeSet.of(_instants(useless_candidate.period, ordinals)) & RangeSet.of(gap)
+                    rows += [
+                        _row(fact.calendar, r, status, useless_candidate.table, useless_candidate.period, len(ordinals))
+                        for r in time
+                    ]
+                    missing = missing - time
+    base = fact.base_period
+    rows += [_row(fact.calendar, r, "missing", None, base, len(overlapping(base, r))) for r in missing]
+    rows.sort(key=lambda pair: pair[0])
+    columns = (*strings("from", "to", "status", "table", "period"), Column("partitions", "bigint"))
+    return listing("SHOW COVERAGE", columns, [row for _, row in rows])
+
+
+@runs(s.ShowLatest, in_transaction=True)
+def show_latest(statement: s.ShowLatest, context: Context) -> Result:
+    """Returns the time up to which a fact is complete: a row for each period, coarse to fine, and one for all of them
+    together.
+
+    Rows of (period, from, complete_to, latest, missing). ``from`` is the first instant that exists, and
+    ``complete_to`` the end of the stretch from there without a hole. ``latest`` is the end of the last period of
+    which any partition exists, complete or not, used or not. ``missing`` is the number of periods (in the last row,
+    base periods) that lack between the two. ``period`` is NULL in the last row; all bounds are NULL where nothing
+    exists. O(ranges).
+    """
+    fact = named_fact(statement.fact, context)
+    fresh = _candidates(fact, context.snapshot.timeline, context)
+    useless = [candidate for candidates in _useless(fact, context).values() for candidate in candidates]
+    rows = []
+    for period in (*sorted({candidate.period for candidate in fresh}, reverse=True), None):
+        candidates, others = (
+            [candidate for candidate in group if period is None or candidate.period is period]
+            for group in (fresh, useless)
+        )
+        span = widened(extent([*candidates, *others]), _windows(fact, context), context.snapshot, period)
+        rows.append(_latest_row(period, candidates, span, fact))
+    columns = (*strings("period", "from", "complete_to", "latest"), Column("missing", "bigint"))
+    return listing("SHOW LATEST", columns, rows)
+
+
+def _latest_row(period: Period | None, candidates: Sequence[Candidate], there: TimeRange | None, fact: Fact) -> Row:
+    name, everything = None if period is None else period.name, extent(candidates)
+    if there is None:
+        return name, None, None, None, 0
+    calendar, unit = fact.calendar, period or fact.base_period
+    start = there.start if everything is None else everything.start
+    missing = cover(RangeSet.of(TimeRange(start, there.end)), candidates).missing
+    complete_to = missing.ranges[0].start if missing else there.end
+    lacking = sum(len(overlapping(unit, gap)) for gap in missing)
+    return name, *map(calendar.text, (start, complete_to, there.end)), lacking
+
+
+def _windows(fact: Fact, context: Context) -> list[tuple[Fact, StorageTable, RangeSet]]:
+    """Returns the storage tables of a fact, each with the time for which it is valid."""
+    now = context.planning.now
+    return [
+        (fact, table, window(storage, table, now, fact.calendar))
+        for storage in fact.storages
+        for table in storage.tables
+    ]
+
+
+def _useless(fact: Fact, context: Context) -> dict[str, list[Candidate]]:
+    """Returns the partitions that exist and serve no query, by the reason."""
+    return {status: _candidates(fact, line, context) for status, line in context.snapshot.unused_timelines.items()}
+
+
+def _everything(fact: Fact, there: TimeRange | None, context: Context) -> TimeRange | None:
+    """Returns the range of a query over all time, where the existing whole periods lie in ``there``."""
+    windows = _windows(fact, context)
+    there = widened(there, windows, context.snapshot)
+    promise = promised([fact], ((fact, valid) for _, _, valid in windows), context.planning.now)
+    ranges = closed(RangeSet.ALL, there, promise, ignored_from=None).within.ranges
+    return ranges[0] if ranges else None
+
+
+def _candidates(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline], context: Context) -> list[Candidate]:
+    """Returns the candidates of a fact, as ``line`` gives them for each (storage table, period), in its validity
+    window.
+    """
+    candidates = []
+    for storage in fact.storages:
+        for table in storage.tables:
+            valid = window(storage, table, context.planning.now, fact.calendar)
+            for period in table.layouts:
+                line_there = cut(line(table.table, period, table.time), period, valid)
+                candidates.append(Candidate(fact.name, storage.name, table.table, period, line_there))
+    existing = [(candidate.table, candidate.period) for candidate in candidates if not candidate.timeline.is_empty]
+    priced = costs(existing, context.snapshot, by_bytes=context.planning.cost_in_bytes)
+    return [replace(candidate, cost=priced.of(candidate.table, candidate.period)) for candidate in candidates]
+
+
+def asked(
+    statement: s.ShowCoverage | s.CheckFact | s.RefreshFact, fact: Fact, context: Context, everything: TimeRange | None
+) -> RangeSet:
+    """Returns the range of FROM … TO …, or ``everything`` without it.
+
+    Raises ``DataError`` at a bound, or for a range that ends before it begins, and ``NotSupportedError`` for one
+    that the zone's calendar does not allow.
+    """
+    if statement.start is not None and statement.end is not None:
+        return range_between(statement.start, statement.end, fact, context)
+    range_ = RangeSet.EMPTY if everything is None else RangeSet.of(everything)
+    check_certain(range_, [fact])
+    return range_
+
+
+def range_between(first: Literal, last: Literal, fact: Fact, context: Context) -> RangeSet:
+    """Returns the range of two bounds as typed, in the fact's calendar. Raises as ``asked`` does."""
+    calendar = fact.calendar
+    start, end = _bound(first, context, calendar), _bound(last, context, calendar)
+    if start > end:
+        raise DataError(
+            f"The range begins at {calendar.text(start)}, after its end at {calendar.text(end)}.",
+            condition="INVALID_TIME_RANGE",
+            position=first.span,
+            hint="Swap the bounds.",
+        )
+    range_ = RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+    check_certain(range_, [fact])
+    return range_
+
+
+def _bound(literal: Literal, context: Context, calendar: Calendar) -> int:
+    try:
+        return resolve_bound(literal.text, context.planning.now, calendar)
+    except Error as error:
+        raise error.at(literal.span) from None
+
+
+def overlapping(period: Period, time: TimeRange) -> OrdinalRange:
+    """Returns the periods that share time with a range."""
+    return OrdinalRange(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
+
+
+def _instants(period: Period, ordinals: OrdinalRange) -> TimeRange:
+    return TimeRange(period.start(ordinals.start), period.start(ordinals.end))
+
+
+def _row(
+    calendar: Calendar, time: TimeRange, status: str, table: str | None, period: Period, partitions: int
+) -> tuple[TimeRange, Row]:
+    row = (calendar.text(time.start), calendar.text(time.end), status, table, period.name, partitions)
+    return time, row

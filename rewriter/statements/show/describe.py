@@ -1,0 +1,232 @@
+"""DESCRIBE of tables, partitions, columns and queries. Only DESCRIBE QUERY may start an engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
+from rewriter.catalog.model.temporary_names import place_of
+from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
+from rewriter.grammar.families import descriptions as s
+from rewriter.grammar.terms import ColumnName
+from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.select import prepare
+from rewriter.statements.resolve.named_objects import (
+    column_named,
+    columns_of_view,
+    named_cube,
+    named_fact,
+    partition_named,
+    require_columns,
+)
+from rewriter.statements.show.content_statistics import statistics_of
+from rewriter.statements.show.listings import described_cube, described_fact, described_view
+from rewriter.statements.show.object_metadata import (
+    CATALOG,
+    Metadata,
+    columns_json,
+    names_of,
+    own_partition_metadata,
+    own_table_metadata,
+    partition_metadata,
+    storage_metadata,
+    table_metadata,
+    value_json,
+    value_text,
+    view_metadata,
+)
+
+_INFO = strings("info_name", "info_value")
+_COLUMNS = strings("col_name", "data_type", "comment")
+_STATISTICS = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "histogram")
+_JSON_NAMES = {"inputformat": "input_format", "outputformat": "output_format"}
+
+
+@runs(s.Describe, in_transaction=True)
+def describe(statement: s.Describe, context: Context) -> Result:
+    """DESCRIBE of a table or view as in Spark, of one of its partitions or columns; or of a cube or fact.
+
+    Raises the errors of ``named_objects`` for a missing partition or column, DESCRIBE_JSON_NOT_EXTENDED 0A000,
+    UNSUPPORTED_FEATURE.DESC_TABLE_COLUMN_JSON 0A000, FORBIDDEN_OPERATION 42809 for a partition of a view.
+    """
+    if statement.kind == "CUBE":
+        return described_cube(named_cube(statement.name, context))
+    if statement.kind == "FACT":
+        return described_fact(named_fact(statement.name, context))
+    object_ = context.named(statement.name)
+    if isinstance(object_, Cube | Fact):
+        _refuse_parts(statement, object_)
+        return described_cube(object_) if isinstance(object_, Cube) else described_fact(object_)
+    if isinstance(object_, View):
+        return _describe_view(statement, object_, context)
+    return _describe_table(statement, context.table(statement.name), context)
+
+
+def _describe_view(statement: s.Describe, view: View, context: Context) -> Result:
+    if statement.partition is not None:
+        raise AnalysisError(
+            f"DESCRIBE … PARTITION is not allowed on the view {view.name}.",
+            condition="FORBIDDEN_OPERATION",
+            sqlstate="42809",
+            position=Span(statement.partition[0].span.start, statement.partition[-1].span.end),
+            object=view.name,
+            hint="Name the table that the view reads.",
+        )
+    if statement.as_json:
+        return _as_json(statement, view, columns_json(columns_of_view(view, context)), [view_metadata(view, context)])
+    if statement.column is None:
+        return described_view(view, statement.extended, context)
+    columns = require_columns(view, statement.name.span, context)
+    rows = _column_rows(statement.column, column_named(columns, statement.column))
+    rows += [(label, "NULL") for label in _STATISTICS] if statement.extended else []
+    return listing("DESCRIBE", _INFO, rows)
+
+
+def _describe_table(statement: s.Describe, table: Table, context: Context) -> Result:
+    partition = partition_named(table, statement.partition, context) if statement.partition is not None else None
+    if statement.as_json:
+        sections = [partition_metadata(table, partition, context, storage=True)] if partition is not None else []
+        sections.append(table_metadata(table, context, storage=True))
+        sections.append(_own(table, partition, context))
+        return _as_json(statement, table, columns_json(table.all_columns), sections)
+    if statement.column is not None:
+        return _describe_column(statement, statement.column, table, partition, context)
+    rows: list[Row] = [(column.name, column.type, column.comment) for column in table.all_columns]
+    if table.partition_columns:
+        rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        rows += [(column.name, column.type, column.comment) for column in table.partition_columns]
+    if statement.extended and partition is None:
+        details = table_metadata(table, context, storage=True) | _own(table, partition, context)
+        rows += _section("Detailed Table Information", details)
+    elif statement.extended and partition is not None:
+        names: Metadata = names_of(table)
+        names |= partition_metadata(table, partition, context, storage=True)
+        rows += _section("Detailed Partition Information", names | _own(table, partition, context))
+        rows += _section("Storage Information", {"Location": table.location, **storage_metadata(table)})
+    return listing("DESCRIBE", _COLUMNS, rows)
+
+
+def _own(table: Table, partition: Partition | None, context: Context) -> Metadata:
+    if partition is None:
+        return own_table_metadata(table, context)
+    return own_partition_metadata(table, partition, context)
+
+
+@runs(s.DescribeQuery, in_transaction=True, without_warehouse=True)
+def describe_query(statement: s.DescribeQuery, context: Context) -> Result:
+    """DESCRIBE QUERY: rows of (col_name, data_type, comment), one for each column that the query would return."""
+    prepared = prepare(statement.query, context)
+    try:
+        columns = context.engine().columns(prepared.query)
+    except Error as error:
+        raise placed(error, statement.query, prepared.query.sql) from None
+    return listing("DESCRIBE", _COLUMNS, [(column.name, column.type, None) for column in columns])
+
+
+def _section(title: str, metadata: Metadata) -> list[Row]:
+    """Returns an empty row, the title, and a row for each value. Partition columns have been listed above."""
+    rows: list[Row] = [("", "", ""), (f"# {title}", "", "")]
+    return rows + [(name, value_text(value), "") for name, value in metadata.items() if name != "Partition Columns"]
+
+
+def _column_rows(name: ColumnName, column: Column) -> list[Row]:
+    return [
+        ("col_name", name.last),
+        ("data_type", column.type or "NULL"),
+        ("comment", "NULL" if column.comment is None else column.comment),
+    ]
+
+
+def _describe_column(
+    statement: s.Describe, name: ColumnName, table: Table, partition: Partition | None, context: Context
+) -> Result:
+    """Returns rows of (info_name, info_value). An unknown value is the text NULL, as in Spark.
+
+    Statistics are returned with EXTENDED, or for a partition. Where ANALYZE has counted another content than the
+    current one, they are NULL, and a last row states this.
+    """
+    column = column_named(table.all_columns, name)
+    rows = _column_rows(name, column)
+    if statement.extended or partition is not None:
+        figures, stale = _figures(column, table, partition, context)
+        rows += [(label, figures.get(label) or "NULL") for label in _STATISTICS]
+        rows += [("statistics", "stale: written after ANALYZE TABLE")] if stale else []
+    return listing("DESCRIBE", _INFO, rows)
+
+
+def _figures(
+    column: Column, table: Table, partition: Partition | None, context: Context
+) -> tuple[Mapping[str, str | None], bool]:
+    content = statistics_of(table, partition, context)
+    statistics = content.columns.get(column.name.lower())
+    if statistics is None or statistics.type != column.type:
+        return {}, content.stale
+    lengths = (statistics.average_length, statistics.greatest_length)
+    numbers = [None if number is None else str(number) for number in (statistics.nulls, statistics.distinct, *lengths)]
+    return dict(zip(_STATISTICS, (statistics.minimum, statistics.maximum, *numbers), strict=False)), False
+
+
+def _as_json(
+    statement: s.Describe, relation: Table | View, columns: list[dict[str, object]], metadata: list[Metadata]
+) -> Result:
+    """Returns one row with one JSON object, with Spark's names; values that Spark does not have come last."""
+    name = statement.name.last
+    if not statement.extended:
+        raise NotSupportedError(
+            "DESCRIBE … AS JSON requires EXTENDED or FORMATTED.",
+            condition="DESCRIBE_JSON_NOT_EXTENDED",
+            sqlstate="0A000",
+            position=statement.name.span,
+            object=name,
+            hint=f"Write DESCRIBE EXTENDED {name} AS JSON.",
+        )
+    if statement.column is not None:
+        raise NotSupportedError(
+            "DESCRIBE of a single column AS JSON is not supported.",
+            condition="UNSUPPORTED_FEATURE.DESC_TABLE_COLUMN_JSON",
+            sqlstate="0A000",
+            position=statement.column.span,
+            object=name,
+            hint="Leave AS JSON out.",
+        )
+    database, table_name = place_of(relation.name)
+    description: dict[str, object] = {
+        "table_name": table_name,
+        "catalog_name": CATALOG,
+        "namespace": [database] if database else [],
+        "schema_name": database,
+        "columns": columns,
+    }
+    for section in metadata:
+        _add(description, section)
+    text = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
+    return listing("DESCRIBE", strings("json_metadata"), [(text,)])
+
+
+def _add(json: dict[str, object], metadata: Metadata) -> None:
+    """Adds the values that are missing so far: those of a partition take precedence over those of its table."""
+    for label, value in metadata.items():
+        name = label.lower().replace(" ", "_")
+        if name not in ("catalog", "database", "table"):
+            json.setdefault(_JSON_NAMES.get(name, name), value_json(value))
+
+
+def _refuse_parts(statement: s.Describe, object_: Cube | Fact) -> None:
+    """Refuses parts of cubes and facts, which are described as a whole."""
+    if statement.partition is None and statement.column is None and not statement.as_json:
+        return
+    span = statement.name.span
+    if statement.column is not None:
+        span = statement.column.span
+    elif statement.partition is not None:
+        span = Span(statement.partition[0].span.start, statement.partition[-1].span.end)
+    raise NotSupportedError(
+        f"{object_.name} is a {type(object_).__name__.lower()}, which can only be described as a whole.",
+        position=span,
+        object=object_.name,
+        hint=f"Write DESCRIBE {object_.name}, or describe one of its tables.",
+    )

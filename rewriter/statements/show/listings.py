@@ -1,0 +1,223 @@
+"""Lists existing objects: SHOW TABLES, SHOW PARTITIONS, SHOW CUBES, SHOW FACTS, DESCRIBE of views, cubes and facts.
+
+All of it comes from the catalog alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TypeVar
+
+from rewriter.catalog.model.objects import Column, Completeness, Cube, Fact, Table, View
+from rewriter.catalog.model.qualified_names import database_of, seen_from, short_name
+from rewriter.catalog.model.temporary_names import session_of, shown
+from rewriter.errors import AnalysisError
+from rewriter.grammar.families.cubes import ShowCubes
+from rewriter.grammar.families.partitions import ShowPartitions, SortKey
+from rewriter.grammar.families.tables import ShowTables
+from rewriter.grammar.families.views import ShowViews
+from rewriter.grammar.unparse import quote
+from rewriter.planner.cover.validity import described
+from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.resolve.name_patterns import fits_pattern
+from rewriter.statements.resolve.named_objects import view_columns
+from rewriter.statements.resolve.partition_lookup import listed
+
+_Object = TypeVar("_Object", Table, View, Cube, Fact)
+
+
+@runs(ShowTables, in_transaction=True)
+def show_tables(statement: ShowTables, context: Context) -> Result:
+    """Returns rows of (table, type, format, partitioned_by); views are listed, too, with their type only.
+
+    LIKE takes Spark's patterns: ``*`` is any text, ``|`` is or. Lists the current database, or that of IN.
+    """
+    database = context.database(statement.database).name
+    rows: list[Row] = [
+        (
+            shown(short_name(table.name)),
+            type_of(table),
+            table.format,
+            ", ".join(column.name for column in table.partition_columns),
+        )
+        for table in _shown(context.snapshot.tables(), database, statement.like)
+    ]
+    views = _shown(context.snapshot.views(), database, statement.like)
+    rows += [(short_name(view.name), "VIEW", "", "") for view in views]
+    rows.sort(key=lambda row: str(row[0]).lower())
+    return listing("SHOW TABLES", strings("table", "type", "format", "partitioned_by"), rows)
+
+
+def type_of(table: Table) -> str:
+    """Returns MANAGED, EXTERNAL or TEMPORARY; a temporary table is TEMPORARY wherever its files are."""
+    return "TEMPORARY" if session_of(table.name) else "EXTERNAL" if table.external else "MANAGED"
+
+
+@runs(ShowViews, in_transaction=True)
+def show_views(statement: ShowViews, context: Context) -> Result:
+    """Returns rows of (view, comment), of the current database or that of IN."""
+    views = _shown(context.snapshot.views(), context.database(statement.database).name, statement.like)
+    rows: list[Row] = [(short_name(view.name), view.comment) for view in views]
+    return listing("SHOW VIEWS", strings("view", "comment"), rows)
+
+
+def _shown(things: Iterable[_Object], database: str, pattern: str | None = None) -> list[_Object]:
+    """Returns the objects of a database, and the temporary ones, whose last part of the name matches the pattern."""
+    return [
+        thing
+        for thing in things
+        if (database_of(thing.name) == database or session_of(thing.name) is not None)
+        and (pattern is None or fits_pattern(pattern, shown(short_name(thing.name))))
+    ]
+
+
+@runs(ShowPartitions, in_transaction=True)
+def show_partitions(statement: ShowPartitions, context: Context) -> Result:
+    """Returns names of partitions in order of the escaped name's code points, or as ORDER BY states, NULL lowest.
+
+    Lists those that match the spec and satisfy the filter, at most LIMIT of them. AS JSON returns one row, in which
+    names and values are not escaped, all values are text, and NULL is null.
+    """
+    lookup = listed(statement, context)
+    table = lookup.table
+    order = [(_sorted_by(table, key), key.descending) for key in reversed(statement.order_by)]
+    if not order and not statement.as_json:
+        names = sorted(lookup.names())[: statement.limit]
+        return listing("SHOW PARTITIONS", strings("partition"), list(zip(names, strict=True)))
+    named_keys = sorted(lookup.named_keys())
+    for index, descending in order:
+        named_keys.sort(
+            key=lambda named_key: named_key[0] if index is None else lookup.fields_of(named_key[1])[index],
+            reverse=descending,
+        )
+    named_keys = named_keys[: statement.limit]
+    if not statement.as_json:
+        return listing("SHOW PARTITIONS", strings("partition"), [(name,) for name, _ in named_keys])
+    names = [column.name for column in table.partition_columns]
+    shown = {"partitions": [dict(zip(names, lookup.values_of(key), strict=True)) for _, key in named_keys]}
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return listing("SHOW PARTITIONS", strings("json_metadata"), [(text,)])
+
+
+def _sorted_by(table: Table, key: SortKey) -> int | None:
+    """Returns the index of the column that a key of ORDER BY names; ``None`` for ``partition``, the name as a whole."""
+    names = [column.name.lower() for column in table.partition_columns]
+    if key.column.lower() in names:
+        return names.index(key.column.lower())
+    if key.column.lower() == "partition":
+        return None
+    raise AnalysisError(
+        f"SHOW PARTITIONS cannot be ordered by {key.column}.",
+        condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        sqlstate="42703",
+        position=key.span,
+        object=key.column,
+        hint=f"Order by {', '.join(column.name for column in table.partition_columns)} or partition, the name.",
+    )
+
+
+def described_view(view: View, extended: bool, context: Context) -> Result:
+    """Returns the columns if all of them are known without an engine, each with its type if that is known, too.
+
+    Otherwise, or with EXTENDED, adds the text of the view.
+    """
+    columns = view_columns(view, context)
+    comments = dict(view.columns)
+    rows: list[Row] = [(column.name, column.type or None, comments.get(column.name)) for column in columns]
+    if extended or not columns:
+        rows += [("", "", "")] if columns else []
+        rows += [("# Detailed View Information", "", ""), ("View", view.name, ""), ("Type", "VIEW", "")]
+        rows += [("Comment", view.comment, "")] if view.comment is not None else []
+        if view.properties:
+            rows.append(("View Properties", ", ".join(f"{k}={v}" for k, v in sorted(view.properties.items())), ""))
+        rows.append(("View Text", view.query, ""))
+    return listing("DESCRIBE", strings("col_name", "data_type", "comment"), rows)
+
+
+@runs(ShowCubes, in_transaction=True)
+def show_cubes(statement: ShowCubes, context: Context) -> Result:
+    """Returns rows of (cube, dimensions, measures, times), or of (fact, cube, base_period, tables, weight), of the
+    current database or that of IN.
+
+    An object in another database than its fact has its database as a prefix.
+    """
+    database = context.database(statement.database).name
+    if statement.facts:
+        columns = (*strings("fact", "cube", "base_period", "tables"), Column("weight", "bigint"))
+        rows: list[Row] = [
+            (
+                short_name(fact.name),
+                seen_from(database, fact.cube),
+                fact.base_period.name,
+                ", ".join(seen_from(database, table.table) for table in fact.tables),
+                fact.weight,
+            )
+            for fact in _shown(context.snapshot.facts(), database)
+        ]
+        return listing("SHOW FACTS", columns, rows)
+    rows = [
+        (
+            short_name(cube.name),
+            ", ".join(column.name for column in cube.dimensions),
+            ", ".join(measure.name for measure in cube.measures),
+            ", ".join(cube.times),
+        )
+        for cube in _shown(context.snapshot.cubes(), database)
+    ]
+    return listing("SHOW CUBES", strings("cube", "dimensions", "measures", "times"), rows)
+
+
+def described_cube(cube: Cube) -> Result:
+    """Returns rows of (column, type, role, details)."""
+    dimensions = {column.name: column for column in cube.dimensions}
+    measures = {measure.name: measure for measure in cube.measures}
+    rows: list[Row] = []
+    for name in cube.column_order:
+        if name in dimensions:
+            rows.append((name, dimensions[name].type, "DIMENSION", ""))
+        elif name in measures:
+            measure = measures[name]
+            details = ["EVENTS"] if measure.events else []
+            details += [f"COUNTED BY {measure.counted_by}"] if measure.counted_by else []
+            details += ["NOT NULL"] if measure.not_null else []
+            rows.append((name, measure.type, f"MEASURE {measure.aggregate.value}", " ".join(details)))
+        else:
+            rows.append((name, "timestamp", "TIME", "" if cube.calendar.is_utc else f"TIME ZONE {quote(cube.zone)}"))
+    return listing("DESCRIBE", strings("column", "type", "role", "details"), rows)
+
+
+def described_fact(fact: Fact) -> Result:
+    """Returns rows of (storage, table, period, time, layout, trusted, complete_with, valid, lateness of the fact)."""
+    rows: list[Row] = [
+        (
+            storage.name,
+            table.table,
+            period.name,
+            time,
+            ", ".join(part.declared for part in layouts[period].parts),
+            table.trusted,
+            ", ".join(_completeness(rule) for rule in table.complete),
+            described(storage, table),
+            fact.lateness,
+        )
+        for storage in fact.storages
+        for table in storage.tables
+        for period in sorted(table.layouts, reverse=True)
+        for time, layouts in ((table.time, table.layouts), *((o.time, o.layouts) for o in table.others))
+    ]
+    columns = (
+        *strings("storage", "table", "period", "time", "layout"),
+        Column("trusted", "boolean"),
+        *strings("complete_with", "valid", "lateness"),
+    )
+    return listing("DESCRIBE", columns, rows)
+
+
+def _completeness(rule: Completeness) -> str:
+    if rule.values is None:
+        return f"ANY {rule.column}"
+    values = ("NULL" if value is None else f"'{value}'" for value in rule.values)
+    return f"{rule.column} IN ({', '.join(values)})"

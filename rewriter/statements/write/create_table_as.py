@@ -1,0 +1,232 @@
+"""CREATE TABLE … AS query and CREATE TABLE … LIKE.
+
+The table and its rows come in one commit. No reader sees anything before. A failure leaves nothing; if the process
+dies, a directory may remain that nothing refers to.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rewriter.catalog.commit.transaction import Writer
+from rewriter.catalog.keys.paths import is_discovered
+from rewriter.catalog.model.changes import AddPartitions, Change, CreateObject, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import Column, Partition, Table
+from rewriter.catalog.model.removal_roots import roots_of
+from rewriter.errors import AnalysisError, Error, OperationalError
+from rewriter.exec.engine import EngineQuery, WrittenFile
+from rewriter.grammar.datatypes import check_type_depth
+from rewriter.grammar.families import tables as s
+from rewriter.grammar.terms import ColumnDef
+from rewriter.runtime.heartbeat import heartbeat
+from rewriter.runtime.result import Result
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.safe_removal import remove_empty
+from rewriter.statements.define.tables import CreationTarget, referred, split_columns
+from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.select import Prepared, prepare
+from rewriter.statements.resolve.partition_specs import Spec
+from rewriter.statements.write.insert import move, rows_of, staged, stats_of, taken_back, written
+from rewriter.statements.write.insert_target import Target
+from rewriter.statements.write.managed_write import (
+    directory_exists,
+    grouped,
+    make_folder,
+    removed_on_failure,
+    removed_on_refusal,
+)
+from rewriter.storage.data_files import directory
+
+
+@runs(s.CreateTableLike, in_transaction=True, without_warehouse=True)
+def create_table_like(statement: s.CreateTableLike, context: Context) -> Result:
+    """CREATE TABLE … LIKE: copies the columns, partition columns, format and comment of a table, none of its rows.
+
+    The properties are those of the statement: the source's properties belong to its timelines.
+    """
+    source = context.table(statement.source)
+    creation = CreationTarget.of(statement, context, source)
+    if creation.is_there:
+        return Result("CREATE TABLE")
+    with context.begin() as transaction:
+        try:
+            table = creation.table(transaction.allocate_id(), source.columns, source.partition_columns)
+            transaction.commit([CreateObject(table)])
+        except Error as error:
+            raise error.at(statement.table.span) from None
+    return Result("CREATE TABLE")
+
+
+@runs(s.CreateTableAs, in_transaction=True, without_warehouse=True)
+def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
+    """CREATE [OR REPLACE] TABLE … AS: the columns of the query, those of PARTITIONED BY last, and its rows.
+
+    Nothing runs where IF NOT EXISTS finds a table. The rows remember which tables they were computed from, as those
+    of an INSERT do: a fact that takes over the table later treats rows computed from rollups as outdated.
+    """
+    creation = CreationTarget.of(statement, context)
+    if creation.is_there and statement.if_not_exists:
+        return Result("CREATE TABLE", rowcount=0)
+    prepared = prepare(statement.query, context)
+    started = time.perf_counter()
+    try:
+        query_columns = context.engine().columns(prepared.query, declared=True)
+    except Error as error:
+        raise placed(error, statement.query, prepared.query.sql) from None
+    columns, partition_columns = _columns(statement, query_columns)
+    with context.begin() as transaction:
+        table = creation.table(transaction.allocate_id(), columns, partition_columns)
+        target = _target(table, query_columns)
+        query = prepared.query.with_sql(target.arranged(prepared.query.sql))
+        create = _create_external if table.external else _create_managed
+        try:
+            files = create(
+                statement, target, query, _Commit(transaction, creation.replaced, _sources(prepared)), context
+            )
+        except Error as error:
+            raise error.at(statement.table.span) from None
+    return _result(prepared, files, time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class _Commit:
+    """The pending commit: the objects it replaces, and the tables that its rows were computed from."""
+
+    transaction: Writer
+    replaced: tuple[Change, ...]
+    sources: frozenset[int]
+
+    def make(self, table: Table, rows: Sequence[Change]) -> None:
+        """Commits the table with its rows."""
+        self.transaction.commit([*self.replaced, CreateObject(table), *rows], self.sources)
+
+
+def _sources(prepared: Prepared) -> frozenset[int]:
+    """Returns the ids of the tables that the query reads, and of the tables of their facts that it could have read."""
+    readings = prepared.plan.readings
+    read = {use.table.id for reading in readings for use in reading.uses if use.table.id > 0}
+    return frozenset(read | {table.id for reading in readings for table in reading.unread})
+
+
+def _columns(
+    statement: s.CreateTableAs, query_result: Sequence[Column]
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Splits the columns of the query into data and partition columns."""
+    query_columns = [ColumnDef(column.name, column.type, None, statement.query.span) for column in query_result]
+    by_name: dict[str, ColumnDef] = {}
+    for column in query_columns:
+        check_type_depth(column.type or "", statement.query.span)
+        if column.name.lower() in by_name:
+            raise AnalysisError(
+                f"The column {column.name} already exists: the query returns it twice.",
+                condition="COLUMN_ALREADY_EXISTS",
+                sqlstate="42711",
+                position=statement.query.span,
+                object=column.name,
+                hint="Give one of them an alias: … AS name.",
+            )
+        by_name[column.name.lower()] = column
+    hint = f"The query returns {', '.join(column.name for column in by_name.values())}."
+    partitioning = [referred(reference, by_name, statement.table, hint) for reference in statement.partitioned_by]
+    return split_columns(statement.table, query_columns, partitioning, statement.partitioned_by)
+
+
+def _target(table: Table, provided_columns: Sequence[Column]) -> Target:
+    """Returns a target that is the whole table, filled by position from the columns as the query returns them."""
+    columns = {column.name.lower(): column for column in table.all_columns}
+    provided = tuple(columns[column.name.lower()] for column in provided_columns)
+    spec = Spec({}, frozenset(range(len(table.partition_columns))))
+    return Target(table, spec, provided, (), {}, reordered=provided != table.all_columns)
+
+
+def _create_managed(
+    statement: s.CreateTableAs,
+    target: Target,
+    query: EngineQuery,
+    commit: _Commit,
+    context: Context,
+) -> tuple[WrittenFile, ...]:
+    table = target.table
+    (write_id,) = commit.transaction.write_ids((table,))
+    if os.path.lexists(table.location):
+        raise directory_exists(table, table.location)
+    roots = roots_of(table, context.catalog.warehouse)
+    folder = make_folder(table, commit.transaction, roots)
+    # The directory of the table bears its id, which no other table ever gets: all of it is this statement's.
+    with removed_on_failure(table.location, roots), heartbeat(commit.transaction):
+        files = written(query, statement.query, target, folder, context)
+    partitions = tuple(PartitionWrite(values, partition_files) for values, partition_files in grouped(files).items())
+    writes = [WritePartitions(table, write_id, partitions, overwrite=True)] if partitions else []
+    context.progress.report("committing", total=len(partitions), unit="partitions")
+    with removed_on_refusal(table.location, roots):
+        commit.make(table, writes)
+    return files
+
+
+def _create_external(
+    statement: s.CreateTableAs,
+    target: Target,
+    query: EngineQuery,
+    commit: _Commit,
+    context: Context,
+) -> tuple[WrittenFile, ...]:
+    """Writes into a directory that holds nothing yet: through a staging directory in it, then the commit."""
+    table = target.table
+    context.require_transactional(table)
+    _refuse_filled(table, statement)
+    with staged(table) as staging, _emptied_on_failure(table):
+        with heartbeat(commit.transaction):
+            files = written(query, statement.query, target, staging, context)
+        partitions = grouped(files)
+        registered = table.partition_columns and not is_discovered(table)
+        adds = [AddPartitions(table, tuple(map(PartitionWrite, partitions)))] if registered and partitions else []
+        context.progress.report("committing", total=len(partitions), unit="partitions")
+        moved: list[str] = []
+        with taken_back(table, moved, BaseException):
+            for values, partition_files in partitions.items():
+                move(table, partition_files, directory(table, Partition(b"", values)), uuid.uuid4().hex, moved)
+        # Only one of our own errors shows that nothing was committed; after any other error the files must stay.
+        with taken_back(table, moved, Error):
+            commit.make(table, adds)
+    return files
+
+
+def _refuse_filled(table: Table, statement: s.CreateTableAs) -> None:
+    """Refuses a directory that is not empty, as Spark does: its files would become rows of the new table."""
+    if os.path.exists(table.location) and (not os.path.isdir(table.location) or os.listdir(table.location)):
+        raise OperationalError(
+            f"CREATE TABLE … AS cannot create {table.name} at {table.location}, which is not an empty directory.",
+            condition="LOCATION_ALREADY_EXISTS",
+            sqlstate="42710",
+            position=statement.table.span,
+            object=table.name,
+            hint="Name another directory; or CREATE TABLE … LOCATION without a query uses the existing files.",
+        )
+
+
+@contextmanager
+def _emptied_on_failure(table: Table) -> Iterator[None]:
+    """Removes empty directories below the table's directory, which held nothing before, if the block fails."""
+    try:
+        yield
+    except BaseException:
+        for name in os.listdir(table.location):
+            remove_empty(os.path.join(table.location, name), (table.location,))
+        raise
+
+
+def _result(prepared: Prepared, files: Sequence[WrittenFile], seconds: float) -> Result:
+    return Result(
+        "CREATE TABLE",
+        rowcount=rows_of(files),
+        coverage=prepared.plan.coverage,
+        plan=prepared.plan,
+        warnings=prepared.plan.warnings,
+        stats=stats_of(files, seconds, prepared),
+    )

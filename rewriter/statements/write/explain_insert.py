@@ -1,0 +1,139 @@
+"""EXPLAIN of a statement that writes rows: the files it would replace and remove. Nothing is run or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.keys.paths import is_discovered
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
+from rewriter.catalog.model.temporary_names import plainly
+from rewriter.grammar.families.multi_inserts import joined
+from rewriter.grammar.families.queries import ExplainWrite
+from rewriter.grammar.families.writes import Insert, LoadData
+from rewriter.planner.explain import counted
+from rewriter.runtime.result import Result, Row
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.select import prepare
+from rewriter.statements.resolve.location_conflicts import check_table_location
+from rewriter.statements.resolve.partition_specs import key_range, read_static
+from rewriter.statements.write.external_overwrite import check_places, is_foreign, old_files, refuse_links
+from rewriter.statements.write.insert import known_partitions
+from rewriter.statements.write.insert_target import Target, read_target, refuse_static_wipe
+from rewriter.statements.write.load_data import load_target
+from rewriter.storage.data_files import FoundFile, directory
+from rewriter.storage.partition_directories import list_directories, printable
+
+#: The most partitions that are shown, and the most files over all of them.
+_PARTITIONS, _FILES = 50, 200
+
+
+@runs(ExplainWrite, in_transaction=True)
+def explain_write(statement: ExplainWrite, context: Context) -> Result:
+    """Returns rows of one column: the partitions that the statement would replace in each table, with their files and
+    sizes, as many as fit.
+
+    The partitions that a query has rows of are unknown before it runs, so the rows show those that it may replace.
+    The query is planned, but no engine is started, so its types are not checked. Raises the errors of the statement
+    for its words, its tables and its locations.
+    """
+    inner = statement.statement
+    lines: list[str] = []
+    if isinstance(inner, LoadData):
+        lines += _explained(load_target(inner, context.table(inner.table)), inner, context)
+    elif isinstance(inner, Insert):
+        prepare(inner.query, context)
+        lines += _explained(read_target(inner, context.table(inner.table)), inner, context)
+    else:
+        for insert in inner.inserts:
+            prepare(joined(inner.source, insert.query), context)
+            lines += _explained(read_target(insert, context.table(insert.table)), insert, context)
+    rows: list[Row] = [(plainly(line, context.snapshot.session),) for line in lines]
+    return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
+
+
+def _explained(target: Target, statement: Insert | LoadData, context: Context) -> list[str]:
+    table = target.table
+    if not statement.overwrite:
+        return [f"{table.name}: rows are added; nothing is replaced or removed"]
+    wipes = context.settings.static_overwrite and not target.is_static and isinstance(statement, Insert)
+    if wipes:
+        refuse_static_wipe(target, statement.table.span)
+    if table.external:
+        check_table_location(table, context)
+        partitions = _on_disk(target, context)
+        if target.is_static:
+            places = {partition.values: directory(table, partition) for partition in partitions}
+            refuse_links(table, places.values())
+            check_places(table, places, context)
+        by_place: dict[str, list[FoundFile]] = {}
+        for old in old_files(table, partitions):
+            by_place.setdefault(old.place, []).append(old.file)
+        files = {partition.values: by_place.get(directory(table, partition), []) for partition in partitions}
+    else:
+        partitions = list(context.snapshot.partitions(table, [key_range(table, target.static)]))
+        partitions = [partition for partition in partitions if _has_constants(target, partition.values)]
+        kept = context.snapshot.files(table, [key_range(table, target.static)])
+        files = {
+            partition.values: [FoundFile(file.path, file.bytes, 0) for _, file in partition_files]
+            for partition, partition_files in groupby(kept, lambda pair: pair[0])
+        }
+    if isinstance(statement, Insert) and statement.if_not_exists and partitions:
+        return [f"{table.name}: the partition exists, and IF NOT EXISTS keeps it"]
+    return _lines(table, partitions, files, certain=target.is_static or wipes)
+
+
+def _on_disk(target: Target, context: Context) -> list[Partition]:
+    """Returns the partitions that may be replaced: registered ones, and directories in the place of one."""
+    table = target.table
+    partitions = known_partitions(target, context)
+    if target.is_static:
+        return [partitions.get(target.static) or Partition(b"", target.static)]
+    if not is_discovered(table):
+        for found_directory in list_directories(table, read_static(table, dict(target.spec.static))).found:
+            if found_directory.path == default_directory(table, found_directory.values):
+                partitions.setdefault(found_directory.values, Partition(found_directory.key, found_directory.values))
+    return [partition for values, partition in partitions.items() if _has_constants(target, values)]
+
+
+def _has_constants(target: Target, values: PartitionValues) -> bool:
+    return all(values[index] == value for index, value in target.constants.items())
+
+
+def _lines(
+    table: Table, partitions: Sequence[Partition], files: dict[PartitionValues, list[FoundFile]], certain: bool
+) -> list[str]:
+    all_files = [file for partition in partitions for file in files.get(partition.values, ())]
+    which = "is replaced" if certain else "is replaced where the query has rows of it"
+    fate = "removed immediately" if table.external else "kept on disk until VACUUM"
+    lines = [f"{table.name}: content that {which}: {_amount(all_files)}, {fate}"]
+    left = _FILES
+    for partition in partitions[:_PARTITIONS]:
+        partition_files = files.get(partition.values, [])
+        name = partition_name(table.partition_columns, partition.values) or "(the whole table)"
+        lines.append(f"  {name}: {_amount(partition_files)}")
+        shown = partition_files[: max(left, 0)]
+        left -= len(shown)
+        lines += [f"    {printable(file.path)} ({_size(file)}){_foreign(table, file)}" for file in shown]
+        if len(shown) < len(partition_files):
+            lines.append(f"    and {len(partition_files) - len(shown):,} more")
+    if len(partitions) > _PARTITIONS:
+        lines.append(f"  and {len(partitions) - _PARTITIONS:,} more partitions")
+    return lines
+
+
+def _foreign(table: Table, file: FoundFile) -> str:
+    foreign = table.external and is_foreign(table, file)
+    return f": not a {table.format} file, so the statement is refused" if foreign else ""
+
+
+def _amount(files: Iterable[FoundFile]) -> str:
+    listed = list(files)
+    return f"{counted(len(listed), 'file')} ({sum(file.bytes for file in listed):,} bytes)"
+
+
+def _size(file: FoundFile) -> str:
+    return f"{file.bytes:,} bytes"

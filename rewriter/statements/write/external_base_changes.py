@@ -1,0 +1,170 @@
+"""Detects changes in the files of external tables that are the base of a fact, so that outdated rollups are found.
+
+Others write these files, and no query checks for that. A statement that computes rollups notes with each base
+partition the digest of the files that it has read. MSCK, REFRESH TABLE and REFRESH FACT list the files again;
+another digest means new content, which outdates rollups as an INSERT into a managed base does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from rewriter.catalog.commit.external_file_changes import is_news, noted
+from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.model.changes import ListedPartition, NoteFiles
+from rewriter.catalog.model.objects import Partition, Table
+from rewriter.exec.engine import Relation
+from rewriter.planner.model.plan import TableUse
+from rewriter.runtime.statement_context import Context
+from rewriter.statements.query.select import selected
+from rewriter.statements.show.content_statistics import listed_content
+from rewriter.storage.data_files import FoundFile, external_files
+from rewriter.storage.partition_directories import in_parallel
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Base partitions of one external table, by key, and the digest of the files found in each."""
+
+    table: Table
+    partitions: Mapping[bytes, Partition]
+    digests: Mapping[bytes, str]
+
+    @property
+    def changed(self) -> dict[bytes, Partition]:
+        """Returns the partitions whose files differ from the noted ones; a partition without a note has not changed."""
+        return {
+            key: partition
+            for key, partition in self.partitions.items()
+            if is_news(ListedPartition(key, self.digests[key], self.digests[key]), noted(partition.properties))
+        }
+
+
+def base_of(table: Table, context: Context) -> TimeBinding | None:
+    """Returns how an external table stores the fact whose base it holds; ``None`` for any other table."""
+    fact = context.snapshot.fact_using(table.name) if table.external else None
+    stored = fact.storage_table(table.name) if fact is not None else None
+    if fact is None or stored is None:
+        return None
+    binding = TimeBinding(fact, stored, table)
+    return binding if binding.has_base else None
+
+
+def list_base(binding: TimeBinding, partitions: Collection[Partition], context: Context) -> Listing:
+    """Lists the files of the partitions that hold base rows. Costs a listing of the directory of each."""
+    table, bases = binding.table, _bases(binding, partitions)
+    advance = context.progress.counter("listing", "directories", len(bases))
+
+    def content(partition: Partition) -> str:
+        return listed_content(table, partition, [file for _, file in external_files(table, (partition,))])
+
+    digests = in_parallel(content, list(bases.values()), advance)
+    return Listing(table, bases, dict(zip(bases, digests, strict=True)))
+
+
+def read_base(
+    target: Table, uses: Sequence[TableUse], relations: Sequence[Relation], context: Context
+) -> tuple[Listing, ...]:
+    """Returns what a query, whose rows are for ``target``, reads of the external bases of the target's fact.
+
+    ``relations`` are the files that its engine is given, one for each of ``uses``. Lists no directory.
+    """
+    fact = context.snapshot.fact_using(target.name)
+    listings: list[Listing] = []
+    for use, relation in zip(uses, relations, strict=True):
+        binding = base_of(use.table, context) if fact is not None else None
+        if binding is None or fact is None or binding.fact.id != fact.id:
+            continue
+        files: dict[tuple[str | None, ...], list[FoundFile]] = {}
+        for file in relation.files:
+            files.setdefault(file.values, []).append(FoundFile(file.path, file.bytes, file.modified))
+        bases = _bases(binding, selected(use, context))
+        digests = {
+            key: listed_content(use.table, partition, files.get(partition.values, ()))
+            for key, partition in bases.items()
+        }
+        listings.append(Listing(use.table, bases, digests))
+    return tuple(listings)
+
+
+def note_changed(listings: Sequence[Listing], context: Context) -> bool:
+    """Commits changes of base partitions in a transaction of its own. Returns whether any partition has changed.
+
+    A statement that computes over a newer snapshot then sees those changes. In a transaction of several statements,
+    which all read one snapshot, nothing is committed: its rollups are outdated when they are written.
+    """
+    changed = [listing for listing in _by_table(listings) if listing.changed]
+    if not changed or context.transaction is not None:
+        return False
+    with context.catalog.begin(context.snapshot) as transaction:
+        transaction.commit([as_listed(listing) for listing in changed])
+    return True
+
+
+def note_listed(listing: Listing, context: Context) -> bool:
+    """Commits the digests that differ from the noted ones, within the open transaction if there is one. Returns whether
+    any differ.
+    """
+    note = as_listed(listing)
+    if note.partitions:
+        context.progress.report("committing", total=len(note.partitions), unit="partitions")
+        with context.begin() as transaction:
+            transaction.commit([note])
+    return bool(note.partitions)
+
+
+def as_listed(listing: Listing) -> NoteFiles:
+    """Returns the change that notes the digests of the partitions whose digest is not the noted one."""
+    digests = listing.digests.items()
+    return _note(listing, [ListedPartition(key, digest, digest) for key, digest in digests])
+
+
+def listed_again(listings: Sequence[Listing], context: Context) -> list[NoteFiles]:
+    """Lists the files again that rows were computed from, because they may have changed while the query ran.
+
+    Returns the notes to commit with those rows; none where all files are as noted.
+    """
+    notes: list[NoteFiles] = []
+    for listing in _by_table(listings):
+        binding = base_of(listing.table, context)
+        if binding is not None:
+            now = list_base(binding, listing.partitions.values(), context).digests
+            notes.append(
+                _note(listing, [ListedPartition(key, digest, now[key]) for key, digest in listing.digests.items()])
+            )
+    return [note for note in notes if note.partitions]
+
+
+def written(table: Table, partitions: Collection[bytes]) -> NoteFiles:
+    """Returns the change that notes that a statement of ours has written files into these partitions, given by key."""
+    return NoteFiles(table, tuple(ListedPartition(key, None, None) for key in partitions))
+
+
+def _note(listing: Listing, listed: Sequence[ListedPartition]) -> NoteFiles:
+    noted_digests = {key: noted(partition.properties) for key, partition in listing.partitions.items()}
+    differing = (note for note in listed if note.before != note.after or note.after != noted_digests[note.key])
+    return NoteFiles(listing.table, tuple(differing))
+
+
+def _by_table(listings: Sequence[Listing]) -> list[Listing]:
+    """Returns one listing for each table. A partition that was listed with two digests has none: it has changed."""
+    by_table: dict[int, Listing] = {}
+    for listing in listings:
+        earlier = by_table.get(listing.table.id, listing)
+        digests = {
+            key: digest if earlier.digests.get(key, digest) == digest else "" for key, digest in listing.digests.items()
+        }
+        by_table[listing.table.id] = Listing(
+            listing.table, {**earlier.partitions, **listing.partitions}, {**earlier.digests, **digests}
+        )
+    return list(by_table.values())
+
+
+def _bases(binding: TimeBinding, partitions: Collection[Partition]) -> dict[bytes, Partition]:
+    bases = {}
+    for partition in partitions:
+        slot = binding.locate(partition.values)
+        if slot is None or slot.period == binding.base_period:
+            bases[partition.key] = partition
+    return bases

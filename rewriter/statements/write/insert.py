@@ -1,0 +1,478 @@
+"""INSERT: files go into a new directory first, then one catalog transaction commits them.
+
+Managed tables: no reader sees anything before the commit, and a crash leaves nothing half done.
+
+External tables are plain directories that others may read. Files are written to a staging directory below the table
+and renamed into their partitions; new partitions are then registered. That is not atomic: a crash between the
+renames leaves some files in place (and, for OVERWRITE, old files beside new ones). A partition is registered only
+when it is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from rewriter.catalog.commit.move_changes import partition_key
+from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
+from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.keys.paths import is_discovered
+from rewriter.catalog.model.changes import AddPartitions, Change, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import Column, DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.model.proofs import BY_LOAD_DATA
+from rewriter.errors import (
+    AnalysisError,
+    CommitUnknownError,
+    ConflictError,
+    Error,
+    NotSupportedError,
+    OperationalError,
+    Span,
+    disk_full,
+    is_disk_full,
+)
+from rewriter.exec.engine import EngineQuery, Write, WrittenFile
+from rewriter.grammar.families import writes as s
+from rewriter.grammar.terms import Query
+from rewriter.planner.model.plan import Plan
+from rewriter.runtime.result import Result, Stats
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file
+from rewriter.statements.define.mark_complete import check_window, loaded_window
+from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.select import Prepared, prepare, the_partition
+from rewriter.statements.resolve.location_conflicts import check_table_location
+from rewriter.statements.resolve.partition_lookup import check_unmoved
+from rewriter.statements.resolve.partition_specs import key_range, read_static
+from rewriter.statements.write.external_base_changes import Listing, base_of, note_changed, read_base
+from rewriter.statements.write.external_base_changes import written as files_written
+from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
+from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
+from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding
+from rewriter.storage.data_files import directory
+from rewriter.storage.discovered_partitions import discovered
+
+_ATTEMPTS = 4
+
+#: The prefix of the staging directories of external tables; a unique suffix follows.
+STAGING = ".rewriter-staging-"
+
+
+@runs(s.Insert, in_transaction=True)
+def insert(statement: s.Insert, context: Context) -> Result:
+    """Runs an INSERT. INTO is retried over a new snapshot when another transaction came between; OVERWRITE is not.
+
+    Raises ``ConflictError`` (retryable) after a few attempts. Raises the errors of the statement itself before any
+    work.
+    """
+    return retried(lambda now: _insert(statement, now), only_adds(statement), context)
+
+
+def only_adds(statement: s.Insert) -> bool:
+    """Returns whether an INSERT replaces nothing, so that it can be retried safely."""
+    return not statement.overwrite or statement.if_not_exists
+
+
+def retried(run: Callable[[Context], Result], safe: bool, context: Context) -> Result:
+    """Runs a statement that writes. If it is ``safe``, retries it a few times over newer snapshots after conflicts.
+
+    Does not retry in a transaction of several statements, because all of them read one snapshot.
+    """
+    for _ in range(_ATTEMPTS - 1 if safe and context.transaction is None else 0):
+        try:
+            return run(context)
+        except ConflictError:
+            context = context.renewed()
+    return run(context)
+
+
+def _refuse_partial(statement: s.Insert, table: Table, prepared: Prepared, context: Context) -> None:
+    """Refuses to write a partial result into a table of a fact: its partitions would look complete."""
+    if prepared.plan.coverage.complete:
+        return
+    fact = context.snapshot.fact_using(table.name)
+    if fact is not None:
+        raise AnalysisError(
+            f"A partial result, without {', '.join(prepared.plan.coverage.missing[:3])}, cannot be written into "
+            f"{table.name}, which holds partitions of the fact {fact.name}.",
+            condition="PARTIAL_ROLLUP",
+            position=statement.query.span,
+            object=table.name,
+            hint="Load the missing partitions, or RESET rewriter.partial_data.",
+        )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An INSERT that has passed every check possible before any work: only its ``query`` remains to be written."""
+
+    statement: s.Insert
+    target: Target
+    prepared: Prepared
+    query: EngineQuery
+
+    def listings(self, context: Context) -> tuple[Listing, ...]:
+        """Returns the files that the query reads of the external bases of the fact that it writes."""
+        if self.target.table.external:
+            return ()
+        return read_base(self.target.table, self.prepared.plan.uses, self.prepared.query.relations, context)
+
+
+def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Checked | None:
+    """Returns the INSERT with its columns and types checked; ``None`` where IF NOT EXISTS leaves nothing to do.
+
+    Starts the engine, reads no data. ``at`` is the position of errors about the query as a whole.
+    """
+    at = at or statement.query.span
+    context.progress.report("planning")
+    table = context.table(statement.table)
+    target = read_target(statement, table)
+    if context.settings.static_overwrite and statement.overwrite and not target.is_static:
+        refuse_static_wipe(target, statement.table.span)
+    if statement.if_not_exists and _existing(target, context):
+        return None
+    if is_immutable(table) and not statement.overwrite and target.is_static and context.transaction is None:
+        # The commit checks this again; checking here saves the work.
+        filled = next((partition for partition in _existing(target, context) if partition.files), None)
+        if filled is not None:
+            raise not_empty(table, filled.values).at(at)
+    if statement.complete is not None:
+        check_window(statement.complete, fact_binding(target, context), context)
+    prepared = prepare(statement.query, deriving(target, context))
+    _refuse_partial(statement, table, prepared, context)
+    try:
+        columns = context.engine().columns(prepared.query)
+    except Error as error:
+        raise placed(error, statement.query, prepared.query.sql) from None
+    if statement.by_name:
+        target = named_target(target, columns, at)
+    check_columns(target, columns, at)
+    _refuse_zoned_casts(statement, target, columns, prepared, context)
+    return Checked(statement, target, prepared, prepared.query.with_sql(target.arranged(prepared.query.sql)))
+
+
+def _insert(statement: s.Insert, context: Context) -> Result:
+    started = time.perf_counter()
+    checked_insert = checked(statement, context)
+    if checked_insert is not None and note_changed(checked_insert.listings(context), context):
+        context = context.renewed()
+        checked_insert = checked(statement, context)
+    if checked_insert is None:
+        return Result("INSERT", rowcount=0)
+    write = _write_external if checked_insert.target.table.external else _write_managed
+    try:
+        files = write(checked_insert, context)
+    except Error as error:
+        # The commit may refuse what the query produced, such as a partition that fits no layout.
+        raise error.at(statement.query.span) from None
+    plan = checked_insert.prepared.plan
+    return Result(
+        "INSERT",
+        rowcount=rows_of(files),
+        coverage=plan.coverage,
+        plan=plan,
+        warnings=plan.warnings,
+        stats=stats_of(
+            files, time.perf_counter() - started - checked_insert.prepared.planning_seconds, checked_insert.prepared
+        ),
+    )
+
+
+def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | None = None) -> Stats:
+    """Returns the statistics of a statement that wrote these files into one table.
+
+    ``prepared`` is the query that produced the files.
+    """
+    return Stats(
+        prepared.scans if prepared is not None else (),
+        written_partitions=len({file.values for file in files}),
+        written_files=len(files),
+        written_bytes=sum(file.bytes for file in files),
+        planning_seconds=prepared.planning_seconds if prepared is not None else 0.0,
+        execution_seconds=seconds,
+    )
+
+
+def rows_of(files: Sequence[WrittenFile]) -> int:
+    """Returns the number of rows in the files; -1 where a file has no row count."""
+    counts = [file.rows for file in files]
+    return -1 if None in counts else sum(count or 0 for count in counts)
+
+
+def _refuse_zoned_casts(
+    statement: s.Insert, target: Target, query_columns: Sequence[Column], prepared: Prepared, context: Context
+) -> None:
+    """Refuses columns that an assignment cast would convert in UTC although the cube has another zone.
+
+    An instant from a cube with a zone has its date and its text in that zone; the cast would take those of UTC. An
+    instant from any cube is not a wall time, which a TIMESTAMP column that names a zone's days holds.
+    """
+    zones = [reference.calendar.zone for reference in prepared.plan.coverage.references]
+    zone = next((zone for zone in zones if zone != "UTC"), None)
+    fact = context.snapshot.fact_using(target.table.name)
+    storage_table = fact.storage_table(target.table.name) if fact is not None else None
+    for column, given in zip(target.provided, query_columns, strict=True):
+        if given.type != "timestamp":
+            continue
+        if (
+            fact is not None
+            and storage_table is not None
+            and zones
+            and column.name.lower() in storage_table.wall_columns
+        ):
+            kind, of = "wall time", fact.zone
+            hint = f"Write a date, such as to_date(…): {column.name} becomes its midnight."
+        elif zone is not None and column.type != "timestamp":
+            kind, of = column.type.upper(), zone
+            hint = f"Write to_date(…) or date_format(…, '…') in the query, or declare {column.name} TIMESTAMP."
+        else:
+            continue
+        raise NotSupportedError(
+            f"{given.name} is an instant, and {column.name} a {kind}: in {of} its value would differ from UTC.",
+            condition="ZONED_TIME",
+            position=statement.query.span,
+            object=column.name,
+            hint=hint,
+        )
+
+
+def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
+    """Returns the partition that a static target names, if it exists."""
+    if is_discovered(target.table):
+        return tuple(known_partitions(target, context).values())
+    return context.snapshot.partitions(target.table, [key_range(target.table, target.static)])
+
+
+def _write_managed(insert: Checked, context: Context) -> tuple[WrittenFile, ...]:
+    return write_managed(
+        insert.target.table,
+        lambda folder: written(insert.query, insert.statement.query, insert.target, folder, context),
+        lambda write_id, files: changes_of(insert, write_id, files, context),
+        insert.prepared.plan.readings,
+        context,
+        insert.listings(context),
+    )
+
+
+def written(
+    query: EngineQuery, source: Query, target: Target, folder: str, context: Context
+) -> tuple[WrittenFile, ...]:
+    """Runs the engine on a query, which was typed as ``source``. Files without rows are left out."""
+    table, limit = target.table, context.settings.max_dynamic_partitions
+    write = Write(folder, table.format, table.columns, table.partition_columns, target.static, limit)
+    try:
+        with context.progress.watching(folder):
+            return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
+    except Error as error:
+        raise placed(error, source, query.sql) from None
+
+
+def changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:
+    """Returns the changes that an INSERT commits: the partitions it writes, and the periods it marks complete."""
+    change = change_of(insert.statement, insert.target, write_id, files, insert.prepared.plan, context)
+    changes: list[WriteChange] = [] if change is None else [change]
+    if insert.statement.complete is not None:
+        written = [] if change is None else [partition.values for partition in change.partitions]
+        changes += loaded_window(insert.statement.complete, fact_binding(insert.target, context), written, context)
+    return changes
+
+
+def change_of(
+    statement: s.Insert | s.LoadData,
+    target: Target,
+    write_id: int,
+    files: Sequence[WrittenFile],
+    plan: Plan | None,
+    context: Context,
+) -> WritePartitions | None:
+    """Returns the catalog change of the write; ``None`` where it changes nothing. ``plan`` is that of the query."""
+    doubt = BY_LOAD_DATA if plan is None else doubt_about(plan, target, context)
+    partitions = grouped(files)
+    if target.is_static and not partitions:
+        if not statement.overwrite and (_existing(target, context) or not target.table.partition_columns):
+            return None
+        partitions = {target.static: ()}
+    static_wipe = statement.overwrite and context.settings.static_overwrite and not target.is_static
+    if not partitions and not static_wipe:
+        return None
+    return WritePartitions(
+        target.table,
+        write_id,
+        tuple(PartitionWrite(values, files) for values, files in partitions.items()),
+        overwrite=statement.overwrite,
+        wipes=(key_range(target.table, target.static),) if static_wipe else (),
+        if_not_exists=isinstance(statement, s.Insert) and statement.if_not_exists,
+        doubt=doubt,
+    )
+
+
+def _write_external(insert: Checked, context: Context) -> tuple[WrittenFile, ...]:
+    def fill(folder: str) -> tuple[WrittenFile, ...]:
+        return written(insert.query, insert.statement.query, insert.target, folder, context)
+
+    def marked(written: Iterable[PartitionValues]) -> Sequence[AddPartitions]:
+        action = insert.statement.complete
+        return () if action is None else loaded_window(action, fact_binding(insert.target, context), written, context)
+
+    return write_external(insert.target, insert.statement.overwrite, fill, context, marked)
+
+
+def write_external(
+    target: Target,
+    overwrite: bool,
+    fill: Callable[[str], tuple[WrittenFile, ...]],
+    context: Context,
+    marked: Callable[[Iterable[PartitionValues]], Sequence[AddPartitions]] = lambda written: (),
+) -> tuple[WrittenFile, ...]:
+    """Lets ``fill`` write files into a staging directory, moves them into their partitions, and registers these.
+
+    ``marked`` returns the partitions to be registered without files beside those that were written.
+    """
+    table = target.table
+    context.require_transactional(table)
+    unique = uuid.uuid4().hex
+    if overwrite:
+        check_table_location(table, context)
+    with staged(table) as staging:
+        files = fill(staging)
+        partitions = grouped(files)
+        context.progress.report("committing", total=len(partitions), unit="partitions")
+        if target.is_static and (overwrite or table.partition_columns):
+            partitions.setdefault(target.static, ())
+        existing = known_partitions(target, context)
+        new = [values for values in partitions if values not in existing]
+        if not overwrite and is_immutable(table):
+            _refuse_filled(target, partitions, existing)
+        _check_layouts(target, new, context)
+        places = {values: directory(table, existing.get(values) or Partition(b"", values)) for values in partitions}
+        refuse_links(table, places.values())
+        check_places(table, places if overwrite else {values: places[values] for values in new}, context)
+        replaced = [existing.get(values) or Partition(b"", values) for values in partitions] if overwrite else []
+        old = old_files(table, replaced)
+        refuse_foreign(table, old)
+        moved: list[str] = []
+        with taken_back(table, moved, BaseException):
+            for values, data_files in partitions.items():
+                move(table, data_files, places[values], unique, moved)
+            if table.partition_columns:
+                check_unmoved(table, [existing[values] for values in partitions if values in existing], context)
+        # Only one of our own errors shows that nothing was registered; after any other error the files must stay.
+        with taken_back(table, moved, Error):
+            _register(target, list(partitions), new, marked(partitions), context)
+        for old_file in old:
+            with suppress(FileNotFoundError):
+                remove_file(old_file.file.path, (table.location, old_file.place))
+        if old:
+            _register(target, list(partitions), (), (), context)
+    return files
+
+
+@contextmanager
+def staged(table: Table) -> Iterator[str]:
+    """Yields the path of a staging directory of an external table; creates the table's directory. Removes the staging
+    directory after the block.
+
+    Raises ``OperationalError`` EXTERNAL_WRITE_FAILED for errors of the disk in the block.
+    """
+    staging = os.path.join(table.location, f"{STAGING}{uuid.uuid4().hex}")
+    try:
+        os.makedirs(table.location, exist_ok=True)
+        yield staging
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(f"The external table {table.name} in {table.location}", table.name) from error
+        raise OperationalError(
+            f"The external table {table.name} cannot be written: {error}.",
+            condition="EXTERNAL_WRITE_FAILED",
+            object=table.name,
+            hint=f"Check the directory {table.location}.",
+        ) from error
+    finally:
+        discard_tree(staging, (table.location,))
+
+
+@contextmanager
+def taken_back(table: Table, moved: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
+    """Removes the moved files after such a failure, unless the commit may have succeeded."""
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except failure:
+        for path in moved:
+            remove_file(path, (table.location, os.path.dirname(path)))
+        raise
+
+
+def known_partitions(target: Target, context: Context) -> dict[PartitionValues, Partition]:
+    """Returns the partitions that the catalog has; an unpartitioned table has one, its location."""
+    table = target.table
+    if not table.partition_columns:
+        return {(): the_partition(table)}
+    if is_discovered(table):
+        filter_ = read_static(table, dict(enumerate(target.static)))
+        return {partition.values: partition for partition in discovered(table, filter_, context.snapshot).values()}
+    ranges = [key_range(table, target.static)]
+    return {partition.values: partition for partition in context.snapshot.partitions(table, ranges)}
+
+
+def _refuse_filled(
+    target: Target,
+    partitions: dict[PartitionValues, tuple[DataFile, ...]],
+    registered: dict[PartitionValues, Partition],
+) -> None:
+    for values, files in partitions.items():
+        if files and old_files(target.table, (registered.get(values) or Partition(b"", values),)):
+            raise not_empty(target.table, values)
+
+
+def move(table: Table, files: Sequence[DataFile], directory: str, unique: str, moved: list[str]) -> None:
+    """Renames the files into ``directory`` under unique names. Appends each path to ``moved`` after its rename."""
+    roots = (table.location, directory)
+    make_directory(directory, roots, exist_ok=True)
+    for number, file in enumerate(files):
+        path = os.path.join(directory, f"{unique}-{number:05d}-{os.path.basename(file.path)}")
+        move_file(file.path, path, roots)
+        moved.append(path)
+
+
+def _register(
+    target: Target,
+    partitions: Sequence[PartitionValues],
+    new: Sequence[PartitionValues],
+    marked: Sequence[AddPartitions],
+    context: Context,
+) -> None:
+    """Commits the written partitions: registers those that are ``new`` or ``marked``.
+
+    For the base of a fact, it also notes that the files of the partitions have changed.
+    """
+    table = target.table
+    changes: list[Change] = [*marked]
+    if new and table.partition_columns and not is_discovered(table):
+        changes.append(AddPartitions(table, tuple(map(PartitionWrite, new)), if_not_exists=True))
+    if base_of(table, context) is not None:
+        changes.append(files_written(table, [partition_key(table, values) for values in partitions]))
+    if changes:
+        with context.catalog.begin(context.snapshot) as transaction:
+            transaction.commit(changes)
+
+
+def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Context) -> None:
+    """Raises unless a storage table's new partitions fit its layouts.
+
+    The commit checks the same; this check runs before files are moved.
+    """
+    fact = context.snapshot.fact_using(target.table.name)
+    stored = fact.storage_table(target.table.name) if fact is not None else None
+    if fact is None or stored is None:
+        return
+    binding = TimeBinding(fact, stored, target.table)
+    for values in new:
+        binding.locate(values)

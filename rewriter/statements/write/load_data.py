@@ -1,0 +1,198 @@
+"""LOAD DATA: copies files of the table's format into a new write. The original files stay where they are.
+
+Nothing is converted, so a file is accepted only where every reader will find in it the columns that the table
+declares.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Sequence
+
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.objects import Column, Table
+from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
+from rewriter.exec.data_files import TEXT_FORMATS, stored_columns, stored_rows
+from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
+from rewriter.grammar.families import writes as s
+from rewriter.planner.model.plan import quote_identifier
+from rewriter.runtime.result import Result
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.safe_removal import remove_file
+from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
+from rewriter.statements.write.insert import change_of, retried, rows_of, stats_of, write_external
+from rewriter.statements.write.insert_target import Target
+from rewriter.statements.write.managed_write import WriteChange, write_managed
+from rewriter.storage.data_files import FoundFile, expand
+
+
+@runs(s.LoadData, in_transaction=True)
+def load_data(statement: s.LoadData, context: Context) -> Result:
+    """LOAD DATA [LOCAL] INPATH … [OVERWRITE] INTO TABLE …: loads all files that the path names, or none.
+
+    A relative path starts at the working directory. Costs a copy. The engine also reads CSV and JSON files once, to
+    check that their values are of the declared types. Raises LOAD_SCHEMA_MISMATCH for a file that does not have the
+    table's columns, INVALID_PARTITION_SPEC unless all partition columns have a value, and the errors of
+    ``data_files.expand``.
+    """
+    return retried(lambda now: _load(statement, now), not statement.overwrite, context)
+
+
+def _load(statement: s.LoadData, context: Context) -> Result:
+    started = time.perf_counter()
+    target = load_target(statement, context.table(statement.table))
+    table = target.table
+    try:
+        source_files = expand(statement.path)
+        for file in source_files:
+            _check(table, file.path, file.path)
+
+        def fill(folder: str) -> tuple[WrittenFile, ...]:
+            return _copied(source_files, target, folder, context)
+
+        if table.external:
+            files = write_external(target, statement.overwrite, fill, context)
+        else:
+            files = write_managed(
+                table,
+                fill,
+                lambda write_id, made: _loaded(statement, target, write_id, made, context),
+                (),
+                context,
+            )
+    except Error as error:
+        raise error.at(statement.path_span) from None
+    return Result(
+        "LOAD DATA",
+        rowcount=rows_of(files),
+        stats=stats_of(files, time.perf_counter() - started),
+    )
+
+
+def load_target(statement: s.LoadData, table: Table) -> Target:
+    """Returns the target of LOAD DATA: one partition, or an unpartitioned table. Raises the errors of ``load_data`` for
+    the spec.
+    """
+    if statement.partition is None:
+        if table.partition_columns:
+            raise incomplete(table, (), statement.table.span)
+        return Target(table, Spec({}, frozenset()), (), (), {}, reordered=False)
+    require_partitioned(table, statement.table.span)
+    values = read_full(table, statement.partition)
+    return Target(table, Spec(dict(enumerate(values)), frozenset()), (), values, {}, reordered=False)
+
+
+def _copied(files: Sequence[FoundFile], target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
+    """Copies the files that have rows. Checks each copy again, because the original may be changing."""
+    table = target.table
+    directory = (
+        os.path.join(folder, partition_name(table.partition_columns, target.static)) if target.static else folder
+    )
+    made: list[WrittenFile] = []
+    try:
+        os.makedirs(directory, exist_ok=True)
+        for file in files:
+            path = os.path.join(directory, f"part-{uuid.uuid4().hex}.{table.format}")
+            shutil.copyfile(file.path, path)
+            _check(table, path, file.path)
+            rows = _rows(table, path, file.path, context)
+            if rows:
+                made.append(WrittenFile(path, target.static, rows, os.path.getsize(path)))
+            else:
+                remove_file(path, (folder,))
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(f"The directory {directory}", table.name) from error
+        raise OperationalError(
+            f"The files cannot be copied to {directory}: {error.strerror}.",
+            condition="FAILED_WRITE_FILE",
+            sqlstate="58030",
+            object=table.name,
+            hint="Check that this user can write to the table's location, and that it has free space.",
+        ) from error
+    return tuple(made)
+
+
+def _rows(table: Table, path: str, shown: str, context: Context) -> int:
+    """Returns the number of rows of a file. For text formats every value is cast; this fails where one is not of its
+    type.
+    """
+    if table.format not in TEXT_FORMATS:
+        return stored_rows(table.format, path)
+    relation = Relation(
+        f"rw_{next(context.serial)}_load", table.format, table.columns, (), (ScanFile(path, (), os.path.getsize(path)),)
+    )
+    counts = ", ".join(f"COUNT({quote_identifier(column.name)})" for column in table.columns)
+    query = EngineQuery(f"SELECT COUNT(*), {counts} FROM {relation.name}", (relation,))
+    try:
+        return int(context.engine().execute(query).read_all().column(0)[0].as_py())
+    except Error as error:
+        error.message, error.object = f"In the file {shown}: {error.message}", shown
+        error.position, error.hint = None, _instead(table)
+        raise
+
+
+def _loaded(
+    statement: s.LoadData, target: Target, write_id: int, files: Sequence[WrittenFile], context: Context
+) -> list[WriteChange]:
+    change = change_of(statement, target, write_id, files, None, context)
+    return [] if change is None else [change]
+
+
+def _check(table: Table, path: str, shown: str) -> None:
+    """Raises unless the file has the table's data columns, with their types. ``shown`` is the path of the original."""
+    limited = next((column for column in table.columns if column.type.startswith(("char", "varchar"))), None)
+    if limited is not None:
+        raise NotSupportedError(
+            f"The column {limited.name} of {table.name} is {limited.type.upper()}, but LOAD DATA does "
+            "not check lengths.",
+            object=limited.name,
+            hint=_instead(table),
+        )
+    try:
+        stored = stored_columns(table.format, path)
+    except Error as error:
+        error.message, error.object = error.message.replace(path, shown), shown
+        raise
+    difference = _difference(table, stored)
+    if difference:
+        raise AnalysisError(
+            f"The file {shown} does not have the columns of {table.name}: {difference}.",
+            condition="LOAD_SCHEMA_MISMATCH",
+            object=shown,
+            hint=_instead(table),
+        )
+
+
+def _difference(table: Table, stored: Sequence[Column]) -> str | None:
+    declared = {column.name.lower(): column for column in table.columns}
+    partitioning = {column.name.lower() for column in table.partition_columns}
+    seen: set[str] = set()
+    for column in stored:
+        name = column.name.lower()
+        declared_column = declared.get(name)
+        if name in partitioning:
+            return f"it contains the partition column {column.name}, whose value PARTITION gives"
+        if declared_column is None:
+            return f"it contains the column {column.name}, which the table does not have"
+        if name in seen:
+            return f"it contains {column.name} twice"
+        if table.format not in TEXT_FORMATS and column.type.lower() != declared_column.type.lower():
+            return f"{column.name} is {column.type.upper()} in the file and {declared_column.type.upper()} in the table"
+        seen.add(name)
+    lacking = [column.name for column in table.columns if column.name.lower() not in seen]
+    # JSON omits fields that are NULL.
+    if lacking and table.format != "json":
+        return f"it lacks {', '.join(lacking)}"
+    names = [column.name for column in stored]
+    if table.format == "csv" and names != [column.name for column in table.columns]:
+        return f"its header is {','.join(names)}, but all files of a CSV table must have the same header"
+    return None
+
+
+def _instead(table: Table) -> str:
+    return f"INSERT INTO {table.name} SELECT … FROM {table.format}.`…` converts the rows."

@@ -1,0 +1,274 @@
+"""A write into a managed table: the engine fills a new directory, then one catalog transaction commits it.
+
+No reader sees anything before the commit. After a crash the directory is an orphan that nothing refers to.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
+
+from rewriter.catalog.commit.transaction import Writer
+from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.filters.predicates import intersection
+from rewriter.catalog.model.changes import AddPartitions, WritePartitions
+from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
+from rewriter.catalog.model.removal_roots import link_not_followed, roots_of
+from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
+from rewriter.exec.engine import WrittenFile
+from rewriter.planner.cover.validity import is_bounded, window
+from rewriter.planner.model.plan import Reading, TableUse
+from rewriter.runtime.heartbeat import heartbeat
+from rewriter.runtime.statement_context import Context
+from rewriter.safe_removal import discard_tree, make_directory
+from rewriter.statements.query.select import selected
+from rewriter.statements.write.external_base_changes import Listing, listed_again
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+#: The changes that a statement that writes files commits: partitions with files, and partitions registered empty.
+WriteChange = WritePartitions | AddPartitions
+#: The keys of tables, by id: ``None`` for all.
+Claims = dict[int, Sequence[KeyRange] | None]
+
+
+def write_managed(
+    table: Table,
+    fill: Callable[[str], tuple[WrittenFile, ...]],
+    change: Callable[[int, Sequence[WrittenFile]], Sequence[WriteChange]],
+    readings: Sequence[Reading],
+    context: Context,
+    listings: Sequence[Listing] = (),
+) -> tuple[WrittenFile, ...]:
+    """Lets ``fill`` write files into a new directory and commits the changes that ``change`` makes of them.
+
+    ``readings`` are those of the query, and ``listings`` the files that it reads of external bases: both decide
+    about freshness.
+
+    Raises ``ConflictError`` where another transaction came between. After that error, and after any other error of
+    ours but ``CommitUnknownError``, nothing is left. Raises ``OperationalError`` WRITE_DIRECTORY_EXISTS where the
+    directory exists: another catalog made it, and it stays.
+    """
+    files: list[tuple[WrittenFile, ...]] = []
+
+    def filled(directories: Mapping[int, WriteDirectory]) -> Sequence[WriteChange]:
+        directory = directories[table.id]
+        files.append(fill(directory.folder))
+        return change(directory.write_id, files[0])
+
+    write_tables([table], filled, readings, context, listings)
+    return files[0]
+
+
+@dataclass(frozen=True)
+class WriteDirectory:
+    """The place where one statement writes into a table: the write id, the directory named by it, and its roots."""
+
+    write_id: int
+    folder: str
+    roots: tuple[str, ...]
+
+
+def write_tables(
+    tables: Sequence[Table],
+    fill: Callable[[Mapping[int, WriteDirectory]], Sequence[WriteChange]],
+    readings: Sequence[Reading],
+    context: Context,
+    listings: Sequence[Listing] = (),
+) -> None:
+    """Lets ``fill`` write into new directories, one for each table, by id, and commits the changes that it returns.
+
+    All or nothing, with the errors of ``write_managed``. ``readings`` or the changes state what each query has read.
+    """
+    with context.begin() as transaction:
+        directories: dict[int, WriteDirectory] = {}
+        with ExitStack() as stack:
+            for table, write_id in zip(tables, transaction.write_ids(tables), strict=True):
+                roots = roots_of(table, context.catalog.warehouse)
+                directories[table.id] = WriteDirectory(write_id, make_folder(table, transaction, roots), roots)
+                stack.enter_context(removed_on_failure(directories[table.id].folder, roots))
+            with heartbeat(transaction):
+                changes = fill(directories)
+                notes = listed_again(listings, context) if changes else []
+        written = {change.table.id for change in changes if any(partition.files for partition in change.partitions)}
+        _remove(directory for table_id, directory in directories.items() if table_id not in written)
+        if not changes:
+            return
+        with ExitStack() as stack:
+            for directory in directories.values():
+                stack.enter_context(removed_on_refusal(directory.folder, directory.roots))
+            total = sum(len(change.partitions) for change in changes)
+            context.progress.report("committing", total=total, unit="partitions")
+            transaction.commit([*changes, *notes], *proven(readings, context))
+
+
+def _remove(directories: Iterable[WriteDirectory]) -> None:
+    for directory in directories:
+        discard_tree(directory.folder, directory.roots)
+
+
+def proven(readings: Sequence[Reading], context: Context) -> tuple[Claims, frozenset[int]]:
+    """Returns a query's sources for its commit, and the ids of the tables of which the query proves nothing."""
+    sources = _sources(readings, context)
+    uses = [use for reading in readings for use in reading.uses if use.table.id in sources]
+    return sources, frozenset(use.table.id for use in uses if _reads_outside(use, context))
+
+
+def _sources(readings: Sequence[Reading], context: Context) -> Claims:
+    """Returns the keys of each table that certainly contributed to the result.
+
+    For the tables of a fact, these are the keys that every reading of the fact has read. A reading that reads more,
+    to compare, proves nothing about rows that another reading left out. Branches of a UNION ALL add up.
+    """
+    sources: dict[int, Sequence[KeyRange] | None] = {}
+    by_fact: dict[str, list[tuple[int | None, Claims]]] = {}
+    for reading in readings:
+        for name, claims in _claims(reading, context).items():
+            sources |= dict.fromkeys(claims, ())
+            by_fact.setdefault(name, []).append((reading.branch, claims))
+    for fact_claims in by_fact.values():
+        branches: set[int | None] = {branch for branch, _ in fact_claims if branch is not None}
+        for branch in branches or {None}:
+            branch_claims = [claims for other, claims in fact_claims if other in (branch, None)]
+            for table_id in branch_claims[0]:
+                common = reduce(_common, (claims.get(table_id, ()) for claims in branch_claims))
+                sources[table_id] = _both(sources[table_id], common)
+    return sources
+
+
+def _claims(reading: Reading, context: Context) -> dict[str, Claims]:
+    """Returns the keys that a reading has read of each table, by the name of its fact ('' where it has none)."""
+    claimed = {use.table.id: (use.table, _keys(use, context)) for use in reading.uses if use.table.id > 0}
+    claimed |= {table.id: (table, ()) for table in reading.unread}
+    by_fact: dict[str, Claims] = {}
+    for table, claim in claimed.values():
+        fact = context.snapshot.fact_using(table.name)
+        by_fact.setdefault("" if fact is None else fact.name.lower(), {})[table.id] = claim
+    return by_fact
+
+
+def _common(first: Sequence[KeyRange] | None, second: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return intersection(tuple(first), tuple(second))
+
+
+def _both(first: Sequence[KeyRange] | None, second: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
+    return None if first is None or second is None else merged((*first, *second))
+
+
+def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
+    """Returns the keys that were read.
+
+    Partitions of other periods among those keys were not read and may be outdated. Partitions that a filter ruled
+    out were not read either: the result does not depend on them.
+    """
+    if use.ranges is None:
+        return None
+    if context.snapshot.fact_using(use.table.name) is None:
+        return ()  # no commit asks for these keys
+    searched = context.snapshot.lookup(use.table, use.wanted).ranges if use.wanted is not None else ()
+    stretches = merged((*use.ranges, *searched))
+    starts = [stretch.start for stretch in stretches]
+    read = {partition.key for partition in selected(use, context)}
+    keys = [partition.key for partition in context.snapshot.partitions(use.table, stretches)]
+    ranges: list[KeyRange] = []
+    # The keys between two stretches were not looked at: a run ends where its stretch does.
+    for (kept, _), run in groupby(keys, lambda key: (key in read, bisect_right(starts, key))):
+        if kept:
+            run_keys = list(run)
+            ranges.append(KeyRange(run_keys[0], run_keys[-1] + b"\x00"))
+    return ranges
+
+
+def _reads_outside(use: TableUse, context: Context) -> bool:
+    """Returns whether a query over a table itself reads a partition outside the window of the table's storage."""
+    fact = context.snapshot.fact_using(use.table.name)
+    is_cover = use.ranges is not None and use.wanted is None
+    if fact is None or is_cover:
+        return False
+    name = use.table.name.lower()
+    storage, stored = next((s, t) for s in fact.storages for t in s.tables if t.table.lower() == name)
+    if not is_bounded(storage, stored):
+        return False
+    valid = window(storage, stored, context.planning.now, fact.calendar)
+    binding = TimeBinding(fact, stored, use.table)
+    slots = (binding.locate(partition.values) for partition in context.snapshot.satisfying(use.table, use.wanted))
+    return any(slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) - valid for slot in slots)
+
+
+def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFile, ...]]:
+    """Returns the files by partition."""
+    partitions: dict[PartitionValues, list[DataFile]] = {}
+    for file in files:
+        partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes))
+    return {values: tuple(partition_files) for values, partition_files in partitions.items()}
+
+
+def make_folder(table: Table, transaction: Writer, roots: Sequence[str]) -> str:
+    """Creates the directory of a write, which no other writer has: everything removed after a failure is ours.
+
+    ``roots`` are the table's (``roots_of``). Raises ``OperationalError``: WRITE_DIRECTORY_EXISTS; LINK_NOT_FOLLOWED
+    where a directory below the root is a link, because files behind it would lie outside of the warehouse, where
+    nothing removes them; FAILED_WRITE_FILE for other errors of the disk.
+    """
+    folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={transaction.directory_name(table)}")
+    try:
+        make_directory(folder, roots)
+    except FileExistsError:
+        raise directory_exists(table, folder) from None
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(f"The directory {folder}", table.name) from error
+        if error.errno == errno.ELOOP:
+            raise link_not_followed(str(error.filename), table) from error
+        raise OperationalError(
+            f"The directory {folder} cannot be created: {error.strerror}.",
+            condition="FAILED_WRITE_FILE",
+            sqlstate="58030",
+            object=table.name,
+            hint="Check that this user can write to the table's location, and that it has free space.",
+        ) from error
+    return folder
+
+
+def directory_exists(table: Table, folder: str) -> OperationalError:
+    """Returns the error of a write whose directory another catalog has made."""
+    return OperationalError(
+        f"The directory {folder} of this write already exists.",
+        condition="WRITE_DIRECTORY_EXISTS",
+        object=table.name,
+        hint="Two catalogs use one warehouse directory, or the catalog was restored from an older copy: "
+        "run the statement again to use the next write id.",
+    )
+
+
+@contextmanager
+def removed_on_failure(folder: str, roots: Sequence[str]) -> Iterator[None]:
+    """Removes a write's directory if the block fails."""
+    try:
+        yield
+    except BaseException:
+        discard_tree(folder, roots)
+        raise
+
+
+@contextmanager
+def removed_on_refusal(folder: str, roots: Sequence[str]) -> Iterator[None]:
+    """Removes a directory if the commit in the block certainly failed.
+
+    Only one of our own errors shows that, except ``CommitUnknownError``: that commit may have succeeded.
+    """
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except Error:
+        discard_tree(folder, roots)
+        raise

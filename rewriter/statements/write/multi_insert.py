@@ -1,0 +1,289 @@
+"""FROM source INSERT … INSERT …: several writes into managed tables in one transaction.
+
+Everything is checked before any work, all tables are read under one snapshot, and one commit makes all changes:
+after any failure, nothing was written. A source that must not be computed twice (``planner.shared_source``) is computed
+once, into a directory of files that is removed afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from rewriter.catalog.commit.merged_changes import written_once
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.changes import WritePartitions
+from rewriter.catalog.model.objects import PartitionValues
+from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
+from rewriter.exec.data_files import write_empty
+from rewriter.exec.engine import Write, WrittenFile
+from rewriter.grammar.families.multi_inserts import MultiInsert, joined
+from rewriter.grammar.families.writes import Insert
+from rewriter.grammar.terms import Query
+from rewriter.planner.model.plan import Coverage, quote_identifier
+from rewriter.planner.shared_source import Shared, shared_part
+from rewriter.runtime.result import Result, Scan, Stats
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+from rewriter.safe_removal import discard_tree
+from rewriter.statements.define.mark_complete import loaded_window
+from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.select import Prepared, prepare
+from rewriter.statements.write.external_base_changes import Listing, note_changed
+from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, rows_of, written
+from rewriter.statements.write.managed_write import WriteChange, WriteDirectory, proven, write_tables
+from rewriter.statements.write.rollup_proof import fact_binding
+
+
+@runs(MultiInsert, in_transaction=True)
+def multi_insert(statement: MultiInsert, context: Context) -> Result:
+    """Runs a multi-insert: all or nothing. Retried after a conflict as INSERT is, if it overwrites nothing.
+
+    Raises the errors of each statement before any work, and CONFLICTING_INSERTS where one of them overwrites a
+    partition that another one writes.
+    """
+    return retried(lambda now: _multi_insert(statement, now), all(map(only_adds, statement.inserts)), context)
+
+
+def _multi_insert(statement: MultiInsert, context: Context) -> Result:
+    started = time.perf_counter()
+    shared = shared_part(statement.source, context.snapshot)
+    branches = _branches(statement, context)
+    if note_changed([listing for branch in branches for listing in branch.listings(context)], context):
+        context = context.renewed()
+        shared, branches = shared_part(statement.source, context.snapshot), _branches(statement, context)
+    _refuse_same(branches)
+    listings = [listing for branch in branches for listing in branch.listings(context)]
+    if not branches:
+        return Result("INSERT", rowcount=0)
+    with _computed(shared, statement.source, context) as source:
+        if source is not None:
+            branches = [source.under(branch, context) for branch in branches]
+        files = _write(branches, listings, context)
+    plans = [branch.prepared.plan for branch in branches]
+    scans = [scan for branch in branches for scan in branch.prepared.scans] if source is None else source.scans
+    all_files = [file for branch_files in files for file in branch_files]
+    planning = sum(branch.prepared.planning_seconds for branch in branches)
+    return Result(
+        "INSERT",
+        rowcount=rows_of(all_files),
+        coverage=Coverage(tuple(reference for plan in plans for reference in plan.coverage.references)),
+        warnings=tuple(dict.fromkeys(warning for plan in plans for warning in plan.warnings)),
+        stats=Stats(
+            tuple(scans),
+            written_partitions=len(
+                {
+                    (branch.target.table.id, file.values)
+                    for branch, branch_files in zip(branches, files, strict=True)
+                    for file in branch_files
+                }
+            ),
+            written_files=len(all_files),
+            written_bytes=sum(file.bytes for file in all_files),
+            planning_seconds=planning,
+            execution_seconds=time.perf_counter() - started - planning,
+        ),
+    )
+
+
+def _branches(statement: MultiInsert, context: Context) -> list[Checked]:
+    checked_inserts = (_checked(statement.source, insert, context) for insert in statement.inserts)
+    return [branch for branch in checked_inserts if branch is not None]
+
+
+def _checked(source: Query, insert: Insert, context: Context) -> Checked | None:
+    joined_insert = replace(insert, query=joined(source, insert.query))
+    table = context.table(insert.table)
+    if table.external:
+        raise NotSupportedError(
+            f"{table.name} is an external table: files in plain directories cannot be part of a transaction.",
+            condition="MULTI_INSERT_EXTERNAL",
+            position=insert.table.span,
+            object=table.name,
+            hint=f"Write INSERT INTO {table.name} SELECT … FROM … as a separate statement.",
+        )
+    return checked(joined_insert, context, insert.query.span)
+
+
+# ---- partitions that are written twice
+
+
+def _refuse_same(branches: Sequence[Checked]) -> None:
+    """Refuses, before any work, two static INSERTs of which one overwrites the partition that the other writes."""
+    for number, branch in enumerate(branches):
+        for other in branches[:number]:
+            if branch.target.table.id != other.target.table.id:
+                continue
+            first, second = branch.target, other.target
+            if not (branch.statement.overwrite or other.statement.overwrite):
+                continue
+            if first.is_static and second.is_static and first.static == second.static:
+                raise _conflict(branch, first.static)
+
+
+def _conflict(insert: Checked, values: PartitionValues) -> AnalysisError:
+    table = insert.target.table
+    name = partition_name(table.partition_columns, values) if values else ""
+    target = f"the partition {name} of {table.name}" if name else f"the table {table.name}"
+    return AnalysisError(
+        f"An INSERT overwrites {target}, which another one of the same statement writes.",
+        condition="CONFLICTING_INSERTS",
+        position=insert.statement.table.span,
+        object=table.name,
+        hint="Write each partition in only one of them, or use INSERT INTO in all of them.",
+    )
+
+
+def _changes(
+    branches: Sequence[Checked],
+    files: Sequence[Sequence[WrittenFile]],
+    places: Mapping[int, WriteDirectory],
+    context: Context,
+) -> list[WriteChange]:
+    """Returns the changes for the catalog, with each partition once."""
+    made: list[tuple[Checked, WritePartitions]] = []
+    for branch, branch_files in zip(branches, files, strict=True):
+        table = branch.target.table
+        change = change_of(
+            branch.statement, branch.target, places[table.id].write_id, branch_files, branch.prepared.plan, context
+        )
+        if change is not None:
+            sources, unproven = proven(branch.prepared.plan.readings, context)
+            made.append((branch, replace(change, sources=sources, unproven=unproven)))
+    for number, (branch, change) in enumerate(made):
+        for other, earlier in made[:number]:
+            if earlier.table.id == change.table.id:
+                _refuse_overlap(branch, change, other, earlier)
+    marked: list[WriteChange] = []
+    for branch in branches:
+        if branch.statement.complete is not None:
+            own = [partition.values for other, change in made if other is branch for partition in change.partitions]
+            marked += loaded_window(branch.statement.complete, fact_binding(branch.target, context), own, context)
+    return [*written_once([change for _, change in made]), *marked]
+
+
+def _refuse_overlap(insert: Checked, change: WritePartitions, other: Checked, earlier: WritePartitions) -> None:
+    if not (change.overwrite or earlier.overwrite):
+        return
+    values_written, values_before = ({p.values for p in write.partitions} for write in (change, earlier))
+    both = values_written & values_before
+    for wiping, wiper, values in ((change, insert, values_before), (earlier, other, values_written)):
+        prefix = wiper.target.static
+        both |= {value for value in values if wiping.wipes and value[: len(prefix)] == prefix}
+    if both:
+        raise _conflict(insert, min(both, key=lambda values: [value or "" for value in values]))
+
+
+def _write(branches: Sequence[Checked], listings: Sequence[Listing], context: Context) -> list[tuple[WrittenFile, ...]]:
+    files: list[tuple[WrittenFile, ...]] = []
+
+    def fill(places: Mapping[int, WriteDirectory]) -> list[WriteChange]:
+        for branch in branches:
+            files.append(
+                written(
+                    branch.query, branch.statement.query, branch.target, places[branch.target.table.id].folder, context
+                )
+            )
+        return _changes(branches, files, places, context)
+
+    tables = {branch.target.table.id: branch.target.table for branch in branches}
+    try:
+        write_tables(list(tables.values()), fill, (), context, listings)
+    except Error as error:
+        raise error.at(branches[0].statement.query.span) from None
+    return files
+
+
+# ---- a source that is computed once
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A source whose one relation is stored in files.
+
+    ``text`` is the source that reads these files instead; ``length`` is the length of the source as typed.
+    """
+
+    text: str
+    length: int
+    scans: tuple[Scan, ...]
+
+    def under(self, insert: Checked, context: Context) -> Checked:
+        """Returns the INSERT, reading from the files. Its readings and its proof stay as planned over the source
+        itself.
+        """
+        query = insert.statement.query
+        body = query.text[self.length :]
+        try:
+            prepared = prepare(Query(f"{self.text} {body}", query.span), context)
+        except Error as error:
+            error.position = None
+            raise error.at(query.span) from None
+        return replace(insert, query=prepared.query.with_sql(insert.target.arranged(prepared.query.sql)))
+
+
+@contextmanager
+def _computed(shared: Shared | None, source: Query, context: Context) -> Iterator[_Source | None]:
+    """Computes the shared part of a source into a directory of the warehouse, which is removed afterwards."""
+    if shared is None:
+        yield None
+        return
+    prepared = prepare(shared.query, context)
+    folder = os.path.join(context.catalog.warehouse, f".rewriter-source-{uuid.uuid4().hex}")
+    try:
+        _fill(folder, shared, prepared, context)
+        reference = f"parquet.{quote_identifier(folder)}"
+        alias = f" AS {quote_identifier(shared.alias)}" if shared.alias else ""
+        text = f"{source.text[: shared.place.start]} {reference}{alias}{source.text[shared.place.end :]}"
+        yield _Source(text, len(source.text), prepared.scans)
+    finally:
+        discard_tree(folder, (str(context.catalog.warehouse),))
+
+
+def _fill(folder: str, shared: Shared, prepared: Prepared, context: Context) -> None:
+    try:
+        columns = context.engine().columns(prepared.query)
+    except Error as error:
+        raise placed(error, shared.query, prepared.query.sql) from None
+    names = [column.name.lower() for column in columns]
+    for number, column in enumerate(columns):
+        if column.name.lower() in names[:number] or column.type == "void":
+            twice = column.type != "void"
+            raise AnalysisError(
+                f"The source returns a column {column.name} {'twice' if twice else 'of no type, NULL'}.",
+                condition="COLUMN_ALREADY_EXISTS" if twice else "UNSUPPORTED_DATATYPE",
+                sqlstate="42711" if twice else "0A000",
+                position=shared.query.span,
+                object=column.name,
+                hint="Give each column a different name." if twice else "Write CAST(NULL AS type).",
+            )
+    write = Write(folder, "parquet", columns, ())
+    try:
+        context.engine().write(prepared.query, write)
+        if not os.listdir(folder):
+            write_empty(os.path.join(folder, "none.parquet"), columns)
+    except Error as error:
+        raise placed(error, shared.query, prepared.query.sql) from None
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(f"The directory {folder}") from error
+        raise OperationalError(
+            f"The source cannot be stored in {folder}: {error.strerror}.",
+            condition="FAILED_WRITE_FILE",
+            sqlstate="58030",
+            position=shared.query.span,
+            hint="Check that this user can write to the warehouse, and that it has free space.",
+        ) from error
+    kept = context.engine().file_columns("parquet", folder)
+    for column, stored_column in zip(columns, kept, strict=True):
+        if column.type != stored_column.type:
+            raise NotSupportedError(
+                f"The source's column {column.name} is a {column.type.upper()}, which cannot be stored in a file.",
+                position=shared.query.span,
+                object=column.name,
+                hint=f"Write CAST({column.name} AS STRING) in the source, or one INSERT for each target.",
+            )

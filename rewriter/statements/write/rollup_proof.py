@@ -1,0 +1,419 @@
+"""Proves the rollup partitions that an INSERT writes: that they hold the rows of the base for their time.
+
+The proof accepts the plain form of a rollup: dimensions as they are, each measure by its own aggregate, over
+partitions of the fact that are read whole, each into the rollup partition of its time. A query of another form may
+be right as well, but nothing shows it: its partitions are unproven, with the reason, until CHECK FACT … ACCEPT has
+compared them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding
+from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, PartitionValues
+from rewriter.catalog.model.proofs import NO_BASE_READ
+from rewriter.errors import Error
+from rewriter.exec.duckdb.evaluate_predicate import satisfying
+from rewriter.planner.model.plan import DerivedRows, Plan, TableUse, quote_identifier
+from rewriter.planner.scope.column_lineage import columns_in, unwrapped
+from rewriter.runtime.statement_context import Context
+from rewriter.statements.query.select import selected
+from rewriter.statements.write.insert_target import Target
+from rewriter.timeline.calendars import Calendar, Period
+from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+#: The most partitions whose target partitions are computed; the rows of more partitions are unproven.
+MOST_PARTITIONS = 200_000
+
+#: The most characters of a reason that are kept.
+_LONGEST_REASON = 300
+
+_RELATION = "base_partitions"
+_EPOCH = datetime(1970, 1, 1)
+
+#: Functions of a time dimension whose values are those of the zone's clocks: dates, fields and texts, no instants.
+_CLOCK_READERS = (exp.TsOrDsToDate, exp.TimeStrToTime, exp.Hour, exp.Quarter, exp.LastDay)
+
+
+class _Unproven(Exception):
+    """The reason, in words."""
+
+
+class _Read(NamedTuple):
+    """The partitions of one table that a reference reads, each with its time."""
+
+    source: TimeBinding
+    there: Sequence[tuple[PartitionValues, Slot]]
+
+
+def fact_binding(target: Target, context: Context) -> TimeBinding | None:
+    """Returns how the table that an INSERT writes stores its fact; ``None`` where it belongs to no fact."""
+    fact = context.snapshot.fact_using(target.table.name)
+    storage_table = fact.storage_table(target.table.name) if fact is not None else None
+    if fact is None or storage_table is None:
+        return None
+    return TimeBinding(fact, storage_table, target.table)
+
+
+def rollup_binding(target: Target, context: Context) -> TimeBinding | None:
+    """Returns the same binding where the table holds rollups; otherwise ``None``."""
+    binding = fact_binding(target, context)
+    return binding if binding is not None and binding.coarser_periods else None
+
+
+def deriving(target: Target, context: Context) -> Context:
+    """Returns the context for planning the query that fills the table. For rollups, the planner derives the proof."""
+    if rollup_binding(target, context) is None:
+        return context
+    return replace(context, planning=replace(context.planning, derive=True))
+
+
+def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
+    """Returns why the rollup partitions that a planned query fills are unproven; ``None`` where they are proven or are
+    no rollups.
+
+    Reads the partitions that the query reads, and computes where their rows go: about 2 µs each.
+    """
+    binding = rollup_binding(target, context)
+    if binding is None:
+        return None
+    if plan.derivation is None:
+        return NO_BASE_READ
+    if plan.derivation.doubt is not None:
+        reads_base = any(_is_of(use, binding.fact) for reading in plan.readings for use in reading.uses)
+        return plan.derivation.doubt if reads_base else NO_BASE_READ
+    try:
+        read = [
+            reference_read
+            for rows in plan.derivation.rows
+            for reference_read in _check_rows(rows, plan, target, binding, context)
+        ]
+        _check_once(read)
+    except _Unproven as reason:
+        text = str(reason)
+        return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+    return None
+
+
+def _is_of(use: TableUse, fact: Fact) -> bool:
+    return fact.storage_table(use.table.name) is not None
+
+
+def _check_rows(rows: DerivedRows, plan: Plan, target: Target, binding: TimeBinding, context: Context) -> list[_Read]:
+    """Checks the form of some rows of the query and the partitions that they go to. Returns what was read for them."""
+    reading, fact = plan.readings[rows.reading], binding.fact
+    for table in (*(use.table for use in reading.uses), *reading.unread):
+        if fact.storage_table(table.name) is None:
+            raise _Unproven(f"its query reads {table.name}, which is not a table of the fact {fact.name}")
+    if rows.computed and any(note.startswith("not used") for note in reading.notes):
+        raise _Unproven("its query has a condition that does not select whole partitions")
+    cube = context.snapshot.cube(fact.cube)
+    if len(rows.outputs) != len(target.provided):
+        raise _Unproven("its query and the table have different numbers of columns")
+    values = dict(zip((column.name.lower() for column in target.provided), rows.outputs, strict=True))
+    _check_columns(rows, values, target, binding, cube)
+    read = [_located(use, binding, context) for use in reading.uses]
+    _check_places(rows, values, read, target, binding, plan.parameters, context)
+    return read
+
+
+def _located(use: TableUse, binding: TimeBinding, context: Context) -> _Read:
+    stored = binding.fact.storage_table(use.table.name)
+    assert stored is not None
+    source = TimeBinding(binding.fact, stored, use.table)
+    slots: list[tuple[PartitionValues, Slot]] = []
+    for partition in selected(use, context):
+        slot = source.locate(partition.values)
+        if slot is None:
+            raise _Unproven(f"its query reads rows of {use.table.name} without a time")
+        slots.append((partition.values, slot))
+    if len(slots) > MOST_PARTITIONS:
+        raise _Unproven(f"its query reads more than {MOST_PARTITIONS:,} partitions")
+    return _Read(source, slots)
+
+
+def _check_once(read: Sequence[_Read]) -> None:
+    """Checks that no row is counted twice: no partition is read by two references, and no time in two forms."""
+    partitions: set[tuple[int, PartitionValues]] = set()
+    slots: dict[tuple[int, Period], list[TimeRange]] = {}
+    for reference_read in read:
+        table = reference_read.source.table
+        for values, slot in reference_read.there:
+            if (table.id, values) in partitions:
+                raise _Unproven(f"its query reads {table.name} {partition_name(table.partition_columns, values)} twice")
+            partitions.add((table.id, values))
+            slots.setdefault((table.id, slot.period), []).append(TimeRange(slot.start, slot.end))
+    before = RangeSet.EMPTY
+    for ranges in slots.values():
+        times = RangeSet(ranges)
+        if times & before:
+            raise _Unproven(f"its query reads {read[0].source.fact.calendar.shown(times & before)} twice")
+        before |= times
+
+
+def _check_columns(
+    rows: DerivedRows, values: Mapping[str, exp.Expr], target: Target, binding: TimeBinding, cube: Cube
+) -> None:
+    """Checks that dimensions stay as they are and measures use their aggregates. Covers all columns of the fact."""
+    fact, types = binding.fact, {column.name.lower(): column.type for column in target.table.all_columns}
+    carried = None if fact.columns is None else {name.lower() for name in fact.columns}
+    static = {target.table.partition_columns[index].name.lower() for index in target.spec.static}
+    for measure in cube.measures:
+        name = measure.name.lower()
+        if carried is not None and name not in carried:
+            continue
+        if name not in values:
+            raise _Unproven(f"its statement leaves out the measure {measure.name}")
+        if name in rows.grouped:
+            raise _Unproven(f"its query groups by the measure {measure.name}")
+        if not _is_rolled_up(values[name], types[name], measure, cube, rows):
+            function = {Aggregate.MIN: "MIN", Aggregate.MAX: "MAX"}.get(measure.aggregate, "SUM")
+            raise _Unproven(f"its query does not compute {measure.name} as {function}({measure.name})")
+    for dimension in cube.dimensions:
+        name = dimension.name.lower()
+        if (carried is not None and name not in carried) or name in static:
+            continue
+        if name not in values:
+            raise _Unproven(f"its statement leaves out the dimension {dimension.name}")
+        if not _is_column(_uncast(values[name], types[name]), name):
+            raise _Unproven(f"its query computes the dimension {dimension.name}")
+
+
+def _is_column(value: exp.Expr, name: str) -> bool:
+    value = unwrapped(value)
+    return isinstance(value, exp.Column) and value.name.lower() == name
+
+
+def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, rows: DerivedRows) -> bool:
+    """Returns whether a value is the measure of its source rows, by its own aggregate at every level.
+
+    ``stored`` is the type of its column in the table.
+    """
+    function = {Aggregate.MIN: exp.Min, Aggregate.MAX: exp.Max}.get(measure.aggregate, exp.Sum)
+    value = _uncast(value, stored)
+    counted = isinstance(value, exp.Count) and isinstance(value.this, exp.Star)
+    if rows.cube is not None and counted and measure.aggregate is Aggregate.COUNT:
+        return cube.count_measure == measure
+    depth = 0
+    while isinstance(value, function):
+        value, depth = unwrapped(value.this), depth + 1
+    return (depth > 0) is rows.aggregated and _is_column(value, measure.name.lower())
+
+
+def _uncast(value: exp.Expr, stored: str) -> exp.Expr:
+    """Returns a value without a cast to the type of its column: an INSERT makes the same cast by itself."""
+    value = unwrapped(value)
+    return unwrapped(value.this) if isinstance(value, exp.Cast) and _same_type(value.to, stored) else value
+
+
+def _same_type(typed: exp.DataType, stored: str) -> bool:
+    return typed.sql(dialect="spark").lower().replace(" ", "") == stored.lower().replace(" ", "")
+
+
+def _check_places(
+    rows: DerivedRows,
+    values: Mapping[str, exp.Expr],
+    read: Sequence[_Read],
+    target: Target,
+    binding: TimeBinding,
+    parameters: Mapping[str, object],
+    context: Context,
+) -> None:
+    """Checks the target of every row: the rollup partition that its own partition names, by time and other columns."""
+    for source, partitions in read:
+        for condition in rows.chosen:
+            partitions = _chosen(condition, partitions, source, target, binding, parameters)
+        failures: list[str] = []
+        for period in binding.coarser_periods:
+            try:
+                _check_period(rows, values, source, partitions, period, target, binding, parameters, context)
+                break
+            except _Unproven as reason:
+                failures.append(str(reason))
+        else:
+            raise _Unproven(failures[0])
+
+
+def _chosen(
+    condition: exp.Expr,
+    there: Sequence[tuple[PartitionValues, Slot]],
+    source: TimeBinding,
+    target: Target,
+    binding: TimeBinding,
+    parameters: Mapping[str, object],
+) -> list[tuple[PartitionValues, Slot]]:
+    """Returns the partitions whose rows satisfy a condition on dimensions.
+
+    Both tables must be partitioned by these dimensions. A partition that the statement names must not lose rows by
+    the condition.
+    """
+    refusal = _Unproven(f"its query has a condition that does not select whole partitions of {source.table.name}")
+    dimensions = set(columns_in(condition))
+    if not dimensions <= set(binding.further) - {other.time.lower() for other in binding.storage_table.others}:
+        raise refusal
+    given = {column.name.lower(): (index, column) for index, column in enumerate(source.table.partition_columns)}
+    written = {column.name.lower(): (index, column) for index, column in enumerate(target.table.partition_columns)}
+    if any(name not in given or given[name][1].type.lower() != written[name][1].type.lower() for name in dimensions):
+        raise refusal
+    columns = [Column(f"p_{column.name}", column.type) for column in source.table.partition_columns]
+    names = {column.name.lower(): f"p_{column.name}" for column in source.table.partition_columns}
+    text = _text(condition, names, given[min(dimensions)][1], zoned=False)
+    lines = list(dict.fromkeys(partition for partition, _ in there))
+    try:
+        truths = dict(zip(lines, satisfying(text, _RELATION, columns, lines, parameters), strict=True))
+    except Error:
+        raise refusal from None
+    if None in truths.values():
+        raise refusal
+    static = {name: target.spec.static[index] for name, (index, _) in written.items() if index in target.spec.static}
+    for partition in lines:
+        own = {name: partition[given[name][0]] for name in dimensions}
+        if not truths[partition] and all(name in static and static[name] == own[name] for name in dimensions):
+            raise _Unproven("its query leaves out rows of the partition that its statement names")
+    return [located for located in there if truths[located[0]]]
+
+
+def _check_period(
+    rows: DerivedRows,
+    values: Mapping[str, exp.Expr],
+    source: TimeBinding,
+    there: Sequence[tuple[PartitionValues, Slot]],
+    period: Period,
+    target: Target,
+    binding: TimeBinding,
+    parameters: Mapping[str, object],
+    context: Context,
+) -> None:
+    """Checks the same for the rollup partitions of one period."""
+    table = target.table
+    places = {column.name.lower(): index for index, column in enumerate(table.partition_columns)}
+    dimensions = {dimension.name.lower() for dimension in context.snapshot.cube(binding.fact.cube).dimensions}
+    free = {name for name in dimensions & values.keys() if _is_column(values[name], name)}
+    expected = [_expected(source, partition, slot, period, binding, free) for partition, slot in there]
+    computed: list[tuple[Column, exp.Expr]] = []
+    for name in expected[0] if expected else ():
+        index = places[name]
+        if index not in target.spec.static:
+            computed.append((table.partition_columns[index], values[name]))
+            continue
+        static_value = target.spec.static[index]
+        for (partition, _), expected_values in zip(there, expected, strict=True):
+            if expected_values[name] != static_value:
+                shown = partition_name(source.table.partition_columns, partition)
+                raise _Unproven(
+                    f"its query reads {source.table.name} {shown}, which is outside the range that it writes"
+                )
+    if not computed or not expected:
+        return
+    if rows.cube is None:
+        columns = [Column(f"p_{column.name}", column.type) for column in source.table.partition_columns]
+        names = {column.name.lower(): f"p_{column.name}" for column in source.table.partition_columns}
+        given: list[PartitionValues] = [partition for partition, _ in there]
+    else:
+        time = source.storage_table.time
+        times = {name.lower() for name in (time, *(other.time for other in source.storage_table.others))}
+        own = [
+            (position, column)
+            for position, column in enumerate(source.table.partition_columns)
+            if column.name.lower() in binding.further and column.name.lower() not in times
+        ]
+        columns = [Column(f"p_{time}", "timestamp"), *(Column(f"p_{column.name}", column.type) for _, column in own)]
+        names = {time.lower(): f"p_{time}", **{column.name.lower(): f"p_{column.name}" for _, column in own}}
+        given = [
+            (_wall_text(slot.start, binding.fact.calendar), *(partition[position] for position, _ in own))
+            for partition, slot in there
+        ]
+    wanted_columns = [Column(f"w_{column.name}", column.type) for column, _ in computed]
+    zoned = rows.cube is not None and not binding.fact.calendar.is_utc
+    texts = [_text(value, names, column, zoned) for column, value in computed]
+    condition = " AND ".join(
+        f"(CAST(({text}) AS {column.type.upper()}) <=> {quote_identifier(column.name)})"
+        for text, column in zip(texts, wanted_columns, strict=True)
+    )
+    lines = sorted(
+        {
+            (*given_values, *(expected_values[column.name.lower()] for column, _ in computed))
+            for given_values, expected_values in zip(given, expected, strict=True)
+        },
+        key=lambda line: [value or "" for value in line],
+    )
+    try:
+        truths = satisfying(condition, _RELATION, [*columns, *wanted_columns], lines, parameters)
+    except Error as error:
+        raise _Unproven(f"the partitions that its query writes cannot be computed: {error.message}") from None
+    if not all(truths):
+        line = lines[truths.index(next(truth for truth in truths if not truth))]
+        shown = ", ".join(str(value) for value in line[: len(columns)])
+        what = f"rows of {source.table.name} {shown}"
+        raise _Unproven(f"its query puts {what} into a partition that does not match their time")
+
+
+def _expected(
+    source: TimeBinding,
+    partition: PartitionValues,
+    slot: Slot,
+    period: Period,
+    binding: TimeBinding,
+    free: Collection[str],
+) -> dict[str, str | None]:
+    """Returns the values of the target's partition columns where rows of a partition belong, by name in lower case.
+
+    Leaves out the ``free`` ones, whose values each row brings by itself.
+    """
+    storage_table = binding.storage_table
+    values = dict(_named(storage_table.layouts[period], slot, period))
+    other_slots = dict(source.other_slots(partition))
+    for other in storage_table.others:
+        other_slot = other_slots.get(other.time.lower())
+        layout = other.layouts[period]
+        values |= (
+            dict(_named(layout, other_slot, period)) if other_slot else {name.lower(): None for name in layout.columns}
+        )
+    own = dict(zip((column.name.lower() for column in source.table.partition_columns), partition, strict=True))
+    for column in binding.further:
+        if column in {other.time.lower() for other in storage_table.others}:
+            continue
+        if column in own:
+            values[column] = own[column]
+        elif column not in free:
+            raise _Unproven(f"{source.table.name} is not partitioned by {column}")
+    return values
+
+
+def _named(layout: TimeLayout, slot: Slot, period: Period) -> Iterator[tuple[str, str | None]]:
+    ordinal = period.ordinal(slot.start)
+    if slot.end > period.end(ordinal):
+        raise _Unproven(f"{slot.period.name} periods do not nest in {period.name} ones")
+    for column, value in zip(layout.columns, layout.values(ordinal), strict=True):
+        yield column.lower(), value
+
+
+def _wall_text(instant: int, calendar: Calendar) -> str:
+    """Returns an instant on the clocks of a zone, as TIMESTAMP reads it: '2013-01-29 06:00:00'."""
+    return (_EPOCH + timedelta(microseconds=calendar.wall(instant))).isoformat(" ")
+
+
+def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned: bool) -> str:
+    """Returns the Spark SQL of a partition value over the values of partitions that were read.
+
+    The time of a cube with a zone is a wall time there, so only functions that read clocks may take it.
+    """
+    if zoned and not all(isinstance(node.parent, _CLOCK_READERS) for node in value.find_all(exp.Column)):
+        raise _Unproven(f"its query computes the partition column {column.name} from an instant in a zone")
+    copied = value.copy()
+    for node in list(copied.find_all(exp.Column)):
+        read_column = names.get(node.name.lower())
+        if read_column is None:
+            raise _Unproven(f"its query computes the partition column {column.name} from {node.name}")
+        node.replace(exp.column(exp.to_identifier(read_column, quoted=True))) if node is not copied else None
+    if isinstance(copied, exp.Column):
+        return quote_identifier(names[copied.name.lower()])
+    return copied.sql(dialect="spark")

@@ -1,0 +1,165 @@
+"""Files on disk as sessions see them: those that a path names, and those in a table's directories."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rewriter.catalog.commit.directory_moves import directory as directory
+from rewriter.catalog.keys.paths import is_hidden
+from rewriter.catalog.model.objects import Partition, Table
+from rewriter.errors import NotSupportedError, OperationalError
+from rewriter.storage.partition_directories import printable
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file found by listing: absolute path, size in bytes, and time of the last change, in nanoseconds."""
+
+    path: str
+    bytes: int
+    modified: int
+
+
+def expand(path: str) -> tuple[FoundFile, ...]:
+    """Returns the files that ``path`` names: one file, all in a directory, or those of a glob. Sorted by path.
+
+    Names that begin with ``.`` or ``_`` are hidden, as in Spark. Relative paths start at the working directory.
+    Raises ``OperationalError`` PATH_NOT_FOUND 42K03 where there is nothing, and for files that may not be read;
+    ``NotSupportedError`` for a directory of partitions.
+    """
+    location = _local(path)
+    roots = [location] if os.path.lexists(location) else sorted(glob.glob(location))
+    files: list[FoundFile] = []
+    for root in roots:
+        if os.path.isdir(root):
+            for data_file in _walk(root):
+                _refuse_partitions(path, root, data_file.path)
+                files.append(data_file)
+        elif (file := _measured(root)) is not None:
+            files.append(file)
+    if not files:
+        raise OperationalError(
+            f"Path does not exist: {path}." if not roots else f"There is no data file in {path}.",
+            condition="PATH_NOT_FOUND",
+            sqlstate="42K03",
+            object=path,
+            hint=f"Name a file, a directory or a pattern; relative paths start at {os.getcwd()}.",
+        )
+    for data_file in files:
+        if not os.access(data_file.path, os.R_OK):
+            raise OperationalError(
+                f"This user has no permission to read the file {data_file.path}.",
+                condition="FAILED_READ_FILE",
+                sqlstate="KD001",
+                object=path,
+                hint="Grant this user permission to read it.",
+            )
+    return tuple(files)
+
+
+def external_files(table: Table, partitions: tuple[Partition, ...]) -> Iterator[tuple[Partition, FoundFile]]:
+    """Yields the files of an external table's partitions, by listing their directories; a missing directory holds none.
+
+    For an unpartitioned table pass its one partition, whose values are ``()``. Raises ``OperationalError``
+    FAILED_READ_FILE for a directory that may not be listed, and for a link that leads to no file, whose rows would
+    be missing.
+    """
+    for partition in partitions:
+        for file in _listed(table, partition):
+            yield partition, file
+
+
+def external_paths(table: Table, partitions: tuple[Partition, ...]) -> list[str]:
+    """Returns the paths of the same files, including links that lead nowhere. The files themselves are not opened or
+    measured.
+    """
+    return [path for partition in partitions for path in _paths(directory(table, partition))]
+
+
+def _listed(table: Table, partition: Partition) -> list[FoundFile]:
+    while True:
+        path = directory(table, partition)
+        files = _walk(path)
+        # A directory that moves lies in one of two places: the listing is complete only if it stayed in one.
+        if path == directory(table, partition):
+            return files
+
+
+#: How often a directory is listed again if files vanish while they are measured.
+_LISTINGS = 5
+
+
+def _walk(root: str) -> list[FoundFile]:
+    for _ in range(_LISTINGS):
+        measured = [_measured(path) for path in _paths(root)]
+        files = [file for file in measured if file is not None]
+        if len(files) == len(measured):
+            return files
+    return files
+
+
+def _paths(root: str) -> list[str]:
+    """Returns the sorted paths of the files below a directory, without hidden ones. None if there is no directory."""
+    paths: list[str] = []
+    for folder, folders, names in os.walk(root, onerror=_check_listed):
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
+        paths += [os.path.join(folder, name) for name in names if not is_hidden(name)]
+    return sorted(paths)
+
+
+def _check_listed(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise _unreadable("directory", str(error.filename), error.strerror or "it cannot be listed") from error
+
+
+def _measured(path: str) -> FoundFile | None:
+    """Returns a file with its size; ``None`` where it has vanished since it was listed."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        try:
+            is_link = stat.S_ISLNK(os.lstat(path).st_mode)
+        except FileNotFoundError:
+            return None
+        nowhere = is_link and error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+        reason = "it is a broken symbolic link" if nowhere else error.strerror or "its status is unknown"
+        raise _unreadable("file", path, reason) from error
+    if not stat.S_ISREG(status.st_mode):
+        # Opening a pipe would wait for a writer.
+        raise _unreadable("file", path, "it is not a regular file")
+    return FoundFile(path, status.st_size, status.st_mtime_ns)
+
+
+def _unreadable(kind: str, path: str, reason: str) -> OperationalError:
+    shown = printable(path)
+    return OperationalError(
+        f"The {kind} {shown} cannot be read: {reason[:1].lower()}{reason[1:]}.",
+        condition="FAILED_READ_FILE",
+        sqlstate="KD001",
+        object=shown,
+        hint="Remove or repair it. Names that begin with . or _ are skipped.",
+    )
+
+
+def _local(path: str) -> str:
+    if path.startswith("file:"):
+        path = "/" + path.removeprefix("file:").lstrip("/")
+    if "://" in path or "\0" in path:
+        raise NotSupportedError(f"The path {path} is not local.", object=path, hint="Copy the files here first.")
+    return os.path.abspath(path)
+
+
+def _refuse_partitions(path: str, root: str, file: str) -> None:
+    below = os.path.relpath(os.path.dirname(file), root)
+    if "=" in below:
+        raise NotSupportedError(
+            f"The directory {path} holds partitions ({below}), whose values are not in the files.",
+            object=path,
+            hint="CREATE EXTERNAL TABLE … PARTITIONED BY … LOCATION, then ALTER TABLE … ADD PARTITION; "
+            "or name one partition's directory.",
+        )

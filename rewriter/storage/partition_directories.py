@@ -1,0 +1,259 @@
+"""Finds the partitions on disk below an external table: lists its directories level by level.
+
+Directories of one level are listed in parallel, and one whose values the filter excludes is not entered. No finding
+stops the listing: a directory that names no partition is reported, with the reason.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, FieldsIn, NotOfNulls, ScanFilter
+from rewriter.catalog.keys import encoding
+from rewriter.catalog.keys.paths import has_value_directories, is_hidden, level_text, level_value
+from rewriter.catalog.model.objects import Column, PartitionValues, Table
+from rewriter.errors import DataError, OperationalError
+from rewriter.gc_pause import paused
+
+_THREADS = 16
+#: The number of directories listed before the speed is judged. Listing is quick at ``_QUICK`` seconds each, plus
+#: ``_PATIENCE`` for a pause.
+_FEW, _QUICK, _PATIENCE = 8, 0.0005, 0.005
+#: The most directories that a thread takes at once.
+_BATCH = 64
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+@dataclass(frozen=True)
+class FoundDirectory:
+    """A directory that names a partition: its absolute path, the canonical values, and the partition's key."""
+
+    path: str
+    values: PartitionValues
+    key: bytes
+
+
+@dataclass(frozen=True)
+class Stray:
+    """An entry among the partitions that is none: its absolute path, and the reason."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The result of a listing, in order of paths. ``hidden`` are directories that were skipped, as absolute paths."""
+
+    found: tuple[FoundDirectory, ...]
+    strays: tuple[Stray, ...]
+    hidden: tuple[str, ...]
+
+    def by_key(self) -> dict[bytes, list[FoundDirectory]]:
+        """Returns the directories by the partition that they name, which should be one each."""
+        groups: dict[bytes, list[FoundDirectory]] = {}
+        for directory in self.found:
+            groups.setdefault(directory.key, []).append(directory)
+        return groups
+
+
+@dataclass(frozen=True)
+class _Level:
+    """A directory, and the values that its path gives so far."""
+
+    path: str
+    values: PartitionValues
+    fields: tuple[bytes, ...]
+
+
+@dataclass
+class _Walk:
+    table: Table
+    wanted: ScanFilter | None
+    strays: list[Stray] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    #: Value and field by column and text. Values repeat from directory to directory.
+    parsed_values: dict[tuple[int, str], tuple[str | None, bytes] | DataError] = field(default_factory=dict)
+
+    def below(self, level: _Level, index: int, entries: Sequence[tuple[str, bool]]) -> Iterable[_Level]:
+        files: list[str] = []
+        stem = os.path.join(level.path, "")
+        for name, is_folder in entries:
+            path = stem + name
+            text = level_text(self.table, index, name) if is_folder else None
+            if text is None:
+                if not is_folder and not is_hidden(name):
+                    files.append(name)
+                elif is_folder and is_hidden(name):
+                    self.hidden.append(path)
+                elif is_folder:
+                    self.strays.append(Stray(path, self._no_level(index)))
+                continue
+            read = self._read(index, text)
+            if isinstance(read, DataError):
+                self.strays.append(Stray(path, printable(read.message)))
+                continue
+            value, encoded = read
+            fields = (*level.fields, encoded)
+            if self.wanted is None or may_hold(self.wanted, fields):
+                yield _Level(path, (*level.values, value), fields)
+        if files:
+            names = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
+            self.strays.append(
+                Stray(level.path, printable(f"files above the partitions, which queries do not read: {names}"))
+            )
+
+    def _read(self, index: int, text: str) -> tuple[str | None, bytes] | DataError:
+        if (index, text) not in self.parsed_values:
+            self.parsed_values[index, text] = _value(self.table.partition_columns[index], text)
+        return self.parsed_values[index, text]
+
+    def _no_level(self, index: int) -> str:
+        name = self.table.partition_columns[index].name
+        if has_value_directories(self.table):
+            return f"the directory has a column name, but the table declares that names are values only (of {name})"
+        return f"the directory is not named {name}=…"
+
+
+def list_directories(
+    table: Table, wanted: ScanFilter | None = None, advance: Callable[[int], None] = lambda _: None
+) -> Listing:
+    """Returns the directories of an external table's partitions, those that satisfy ``wanted``.
+
+    Lists each directory that is entered once; only those of the last level are not entered. ``advance`` is called
+    with the number of further directories. Where the table's location does not exist, nothing is found. Raises
+    ``OperationalError`` FAILED_READ_FILE for a directory that may not be read.
+    """
+    walk = _Walk(table, wanted)
+    levels = [_Level(table.location, (), ())]
+    for index in range(len(table.partition_columns)):
+        listed = in_parallel(_entries, [level.path for level in levels], advance)
+        with paused():
+            levels = [
+                below
+                for level, entries in zip(levels, listed, strict=True)
+                for below in walk.below(level, index, entries)
+            ]
+    head = encoding.prefix(table.id)
+    with paused():
+        directories = tuple(FoundDirectory(level.path, level.values, head + b"".join(level.fields)) for level in levels)
+    return Listing(directories, tuple(sorted(walk.strays, key=lambda stray: stray.path)), tuple(sorted(walk.hidden)))
+
+
+def folders_in(path: str) -> list[str]:
+    """Returns the names of a directory's subdirectories, without hidden ones. Raises as ``list_directories`` does."""
+    return [name for name, is_folder in _entries(path) if is_folder and not is_hidden(name)]
+
+
+def names_in(path: str) -> list[str]:
+    """Returns all names in a directory, sorted. Raises as ``list_directories`` does."""
+    return [name for name, _ in _entries(path)]
+
+
+def is_directory(path: str) -> bool:
+    """Returns whether there is a directory.
+
+    Raises ``OperationalError`` FAILED_READ_FILE where that cannot be determined; ``os.path.isdir`` would return
+    false.
+    """
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def in_parallel(
+    run: Callable[[_In], _Out], items: Sequence[_In], advance: Callable[[int], None] = lambda _: None
+) -> list[_Out]:
+    """Returns the results of ``run`` for each item, in their order.
+
+    If the first items turn out slow, threads share the rest. Threads pay off while waiting for a disk or a network;
+    entries that the system has cached are listed faster by this thread. ``advance`` is called with the number of
+    further items that are done, by this thread.
+    """
+    results: list[_Out] = []
+    began = time.perf_counter()
+    while len(results) < len(items) and time.perf_counter() - began < _PATIENCE + _QUICK * len(results):
+        chunk = items[len(results) : len(results) + _FEW]
+        results += map(run, chunk)
+        advance(len(chunk))
+    remaining = items[len(results) :]
+    if not remaining:
+        return results
+    size = min(_BATCH, -(-len(remaining) // _THREADS))
+    batches = [remaining[start : start + size] for start in range(0, len(remaining), size)]
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="rewriter-listing") as pool:
+        for batch in pool.map(lambda batch_items: [run(item) for item in batch_items], batches):
+            results += batch
+            advance(len(batch))
+    return results
+
+
+def may_hold(wanted: ScanFilter, fields: Sequence[bytes]) -> bool:
+    """Returns whether a filter may be TRUE of a key that begins with these fields; exact if they are all of its fields.
+
+    Filters are monotone in their predicates, so a predicate about a field that is unknown so far counts as TRUE.
+    """
+    if isinstance(wanted, AllOf):
+        return all(may_hold(part, fields) for part in wanted.parts)
+    if isinstance(wanted, AnyOf):
+        return any(may_hold(part, fields) for part in wanted.parts)
+    if isinstance(wanted, FieldsIn):
+        return max(wanted.indexes) >= len(fields) or wanted.holds(fields)
+    if isinstance(wanted, Computed | NotOfNulls):
+        return True
+    return wanted.index >= len(fields) or wanted.holds(fields)
+
+
+def printable(text: str) -> str:
+    """Returns a path as printable text: bytes that are no UTF-8 become escapes."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _value(column: Column, text: str) -> tuple[str | None, bytes] | DataError:
+    try:
+        value = level_value(column, text)
+    except DataError as error:
+        return error
+    return value, encoding.encode_value(column.type, value)
+
+
+def _entries(path: str) -> list[tuple[str, bool]]:
+    """Returns the names in a directory, sorted, and whether each is a directory; none where it has just vanished."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted((entry.name, _is_folder(entry)) for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return False  # A link that leads to itself leads to no directory.
+
+
+def _unreadable(path: str, error: OSError) -> OperationalError:
+    return OperationalError(
+        f"The directory {printable(path)} cannot be read: {error.strerror}.",
+        condition="FAILED_READ_FILE",
+        sqlstate="KD001",
+        object=printable(path),
+        hint="Grant this user permission to read it, or exclude it with PARTITION (…).",
+    )

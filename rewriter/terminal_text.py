@@ -1,0 +1,31 @@
+"""Text for terminals: escapes for characters that a terminal would act on, and the width of a text in columns."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+#: C0 except tab and newline, DEL, C1; characters that change the direction of text; line separators; lone surrogates,
+#: which no encoding takes.
+_ACTS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Returns the text with each character that a terminal acts on as an escape; tab and newline stay.
+
+    ``printable("\x1b[31m")`` is ``\u001b[31m``. The escapes are those of JSON and of SQL's string literals.
+    """
+    return _ACTS.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def width(text: str) -> int:
+    """Returns the columns that the text takes in a terminal: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )

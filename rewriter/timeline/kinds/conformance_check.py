@@ -1,0 +1,103 @@
+"""The conformance check of a user's timeline class: it must give the same results as a plain set of ordinals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from rewriter.timeline import runs
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+_STEPS = 200
+_SPACE = range(-12, 12)
+_EVERYTHING = OrdinalRange(-50, 50)
+_MEMBERS = [name for name in vars(PartitionTimeline) if not name.startswith("_")]
+
+
+def complaint(kind: Any) -> str | None:
+    """The reason why the class breaks the contract of ``PartitionTimeline``, in words; ``None`` if it keeps it.
+
+    The check runs two hundred operations, always the same. After each operation it calls every query method, also on a
+    copy that is read from the properties. It runs the class's code and takes some ten milliseconds.
+    """
+    if not isinstance(kind, type):
+        return "it is not a class"
+    absent = [name for name in _MEMBERS if not hasattr(kind, name)]
+    if absent:
+        return f"it lacks {', '.join(absent)}"
+    try:
+        return _disagreement(kind)
+    except Exception as error:  # a user's class may raise any exception
+        return f"it raises {type(error).__name__}: {error}"
+
+
+def _disagreement(kind: Any) -> str | None:
+    if kind().init_from_properties({}) is not False:
+        return "init_from_properties({}) is not False"
+    random = Random(0)
+    given = [_range(random), _range(random)]
+    timeline, model = kind(given), _members(given)
+    done = f"made of {given}"
+    for name, argument, touched in _history(random):
+        copy = kind()
+        if copy.init_from_properties(timeline.to_properties()) is not True:
+            return f"{done}, it does not read its own properties"
+        window = _range(random)
+        reason = _wrong_answer(timeline, model, window) or _wrong_answer(copy, model, window)
+        if reason is not None:
+            return f"{done}, {reason}"
+        changed = touched - model if name.startswith("add") else touched & model
+        answer = getattr(timeline, name)(argument)
+        done = f"after {name}({argument})"
+        if answer != len(changed):
+            return f"{done} returned {answer}, not {len(changed)}"
+        model ^= changed
+    return None
+
+
+def _wrong_answer(timeline: Any, model: set[int], window: OrdinalRange) -> str | None:
+    """The first query with a wrong result, with both results."""
+    inside = _members([window])
+    questions = {
+        "first": (timeline.first, min(model, default=None)),
+        "latest": (timeline.latest, max(model, default=None)),
+        "count": (timeline.count, len(model)),
+        "is_empty": (timeline.is_empty, not model),
+        "is_consistent()": (timeline.is_consistent(), True),
+        "the existing": ({ordinal for ordinal in _SPACE if timeline.exists(ordinal)}, model & set(_SPACE)),
+        "ranges()": (timeline.ranges(), runs.ranges(*runs.of_ordinals(model))),
+        f"covered({window})": (timeline.covered(window), runs.ranges(*runs.of_ordinals(model & inside))),
+        f"missing({window})": (timeline.missing(window), runs.ranges(*runs.of_ordinals(inside - model))),
+    }
+    wrong = (f"{question}: {given}, not {right}" for question, (given, right) in questions.items() if given != right)
+    return next(wrong, None)
+
+
+def _history(random: Random) -> Iterator[tuple[str, object, set[int]]]:
+    """The method to call, its argument, and the ordinals that the call concerns. Absent ordinals are dropped, too, and
+    existing ones are added.
+    """
+    yield "drop_range", _EVERYTHING, _members([_EVERYTHING])
+    yield "drop", 3, {3}
+    yield "drop_all", [3, 4], {3, 4}
+    for _ in range(_STEPS):
+        name = random.choice(["add", "drop", "add_range", "drop_range", "add_all", "drop_all"])
+        if name.endswith("_range"):
+            ordinals = _range(random)
+            yield name, ordinals, _members([ordinals])
+        elif name.endswith("_all"):
+            batch = random.choices(_SPACE, k=random.randrange(8))
+            yield name, batch, set(batch)
+        else:
+            ordinal = random.choice(_SPACE)
+            yield name, ordinal, {ordinal}
+
+
+def _range(random: Random) -> OrdinalRange:
+    start = random.choice(_SPACE)
+    return OrdinalRange(start, start + random.randint(1, 8))
+
+
+def _members(ranges: list[OrdinalRange]) -> set[int]:
+    return {ordinal for ordinals in ranges for ordinal in range(ordinals.start, ordinals.end)}

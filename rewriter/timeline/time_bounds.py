@@ -1,0 +1,208 @@
+"""Time bounds as users write them: absolute ('2015-01-29T06') and relative to now ('now.day - 7 days')."""
+
+from __future__ import annotations
+
+import re
+
+from rewriter.errors import DataError
+from rewriter.timeline.calendars import UTC, Calendar
+from rewriter.timeline.civil import (
+    DAY,
+    HOUR,
+    MAX_INSTANT,
+    MAX_YEAR,
+    MIN_INSTANT,
+    MIN_YEAR,
+    MINUTE,
+    SECOND,
+    civil_from_days,
+    days_from_civil,
+    month_length,
+)
+from rewriter.timeline.periods import UpdatePeriod
+
+_ABSOLUTE = re.compile(
+    r"(?P<year>[0-9]{4})"
+    r"(?:-(?P<month>[0-9]{2})"
+    r"(?:-(?P<day>[0-9]{2})"
+    r"(?:-(?P<dashed_hour>[0-9]{2})"
+    r"|[T ](?P<hour>[0-9]{2})"
+    r"(?::(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,6}))?)?)?"
+    r"(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?"
+    r")?)?)?"
+)
+_NOW = re.compile(r"\s*now(?:\s*\.\s*(?P<unit>[a-z]+))?\s*", re.IGNORECASE | re.ASCII)
+_STEP = re.compile(r"(?P<sign>[+-])\s*(?P<count>[0-9]+)\s*(?P<unit>[a-z]+)\s*", re.IGNORECASE | re.ASCII)
+_LENGTH = re.compile(r"\s*[0-9]+\s*[a-z]+(?:\s+[0-9]+\s*[a-z]+)*\s*", re.IGNORECASE | re.ASCII)
+_LENGTH_STEP = re.compile(r"([0-9]+)\s*([a-z]+)", re.IGNORECASE | re.ASCII)
+
+_ABSOLUTE_HINT = (
+    "write 2015, 2015-01, 2015-01-29, 2015-01-29T06, 2015-01-29-06, 2015-01-29T06:30, 2015-01-29T06:30:15 "
+    "or 2015-01-29T06:30:15.123456; a time of day after T can be followed by Z or an offset such as +02:00"
+)
+_RELATIVE_HINT = "write now, now.day, now.day - 7 days or now.month - 1 month + 2 days"
+
+_TRUNCATIONS = {
+    "minute": UpdatePeriod.MINUTELY,
+    "hour": UpdatePeriod.HOURLY,
+    "day": UpdatePeriod.DAILY,
+    "week": UpdatePeriod.WEEKLY,
+    "month": UpdatePeriod.MONTHLY,
+    "quarter": UpdatePeriod.QUARTERLY,
+    "year": UpdatePeriod.YEARLY,
+}
+_LENGTHS = {"minute": MINUTE, "hour": HOUR, "day": DAY, "week": 7 * DAY}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_UNITS = ", ".join(_TRUNCATIONS)
+_LONGEST_OFFSET = 18 * HOUR
+
+
+def parse_instant(text: str, calendar: Calendar = UTC) -> int:
+    """The instant of an absolute bound, in microseconds UTC: the start of the year, month, day, … that it names.
+
+    A bound without a zone is a wall time of the calendar.
+
+    Digits are ASCII, and their number is fixed. Nothing is rolled over: '2015-13' and '2015-1' are errors.
+    Raises ``DataError`` INVALID_TIME_BOUND.
+
+    >>> parse_instant("1970-01-02") // DAY
+    1
+    >>> parse_instant("1970-01-01T06:30+02:00") // MINUTE
+    270
+    """
+    match = _ABSOLUTE.fullmatch(text)
+    if match is None:
+        raise _invalid(text, "it does not have the form of a time", _ABSOLUTE_HINT)
+    year = _number(text, "year", match["year"], MIN_YEAR, MAX_YEAR)
+    month = _number(text, "month", match["month"] or "01", 1, 12)
+    day = _number(text, "day", match["day"] or "01", 1, month_length(year, month))
+    hour = _number(text, "hour", match["hour"] or match["dashed_hour"] or "00", 0, 23)
+    minute = _number(text, "minute", match["minute"] or "00", 0, 59)
+    second = _number(text, "second", match["second"] or "00", 0, 59)
+    fraction = int((match["fraction"] or "").ljust(6, "0"))
+    local = days_from_civil(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second * SECOND + fraction
+    named = match["zone"] is not None
+    instant = local - _offset(text, match["zone"]) if named else calendar.instant(local)
+    return _in_range(text, instant, text)
+
+
+def resolve_bound(text: str, now: int, calendar: Calendar = UTC) -> int:
+    """The instant of a bound, absolute or relative to ``now`` (microseconds UTC).
+
+    A relative bound is ``now``, then ``.unit``, which goes back to the start of the current unit, then any number of
+    steps such as ``- 7 days``, taken from left to right. A step of months keeps the day of the month, or takes the
+    month's last day. Units: minute, hour, day, week (ISO), month, quarter, year; case and plural do not matter. Days
+    and longer units are the calendar's: a step of them keeps the wall time.
+    Raises ``DataError`` INVALID_TIME_BOUND, naming the part that is wrong.
+
+    >>> now = parse_instant("2015-03-31T10:20")
+    >>> resolve_bound("now.day - 1 month", now) == parse_instant("2015-02-28")
+    True
+    """
+    match = _NOW.match(text)
+    if match is None:
+        return parse_instant(text, calendar)
+    instant = now
+    if match["unit"] is not None:
+        instant = calendar.of(_TRUNCATIONS[_unit(text, match["unit"], plural=False)]).floor(instant)
+    position = match.end()
+    while position < len(text):
+        step = _STEP.match(text, position)
+        if step is None:
+            raise _invalid(text, f"'{text[position:]}' is not a time step", _RELATIVE_HINT)
+        count = _count(text, step["count"])
+        count = count if step["sign"] == "+" else -count
+        instant = _stepped(instant, count, _unit(text, step["unit"], plural=True), calendar)
+        instant = _in_range(text, instant, step[0].strip())
+        position = step.end()
+    return instant
+
+
+def is_relative(text: str) -> bool:
+    """True if a bound is relative to now."""
+    return _NOW.match(text) is not None
+
+
+def earlier(length: str, instant: int, calendar: Calendar = UTC) -> int:
+    """The instant that lies a length of time such as '6 hours' or '1 day 12 hours' before another instant.
+
+    The steps are those of a relative bound, taken from left to right: days and longer units are the calendar's.
+    Raises ``DataError`` INVALID_LATENESS if the text is not a length, or the result is outside the years 1 to 9999.
+    """
+    if _LENGTH.fullmatch(length) is None:
+        raise _no_length(length)
+    steps = "".join(f" - {count} {unit}" for count, unit in _LENGTH_STEP.findall(length))
+    try:
+        return resolve_bound(f"now{steps}", instant, calendar)
+    except DataError:
+        raise _no_length(length) from None
+
+
+def _no_length(length: str) -> DataError:
+    return DataError(
+        f"'{length}' is not a length of time",
+        condition="INVALID_LATENESS",
+        object=length,
+        hint=f"write a number and a unit, as in '6 hours' or '1 day 12 hours'; the units are {_UNITS}",
+    )
+
+
+def _stepped(instant: int, count: int, unit: str, calendar: Calendar) -> int:
+    if unit in ("minute", "hour"):
+        return instant + count * _LENGTHS[unit]
+    wall = calendar.wall(instant)
+    moved = _moved(wall, count, unit)
+    return calendar.instant(moved) if moved != wall else instant
+
+
+def _moved(instant: int, count: int, unit: str) -> int:
+    if unit in _LENGTHS:
+        return instant + count * _LENGTHS[unit]
+    days, time_of_day = divmod(instant, DAY)
+    year, month, day = civil_from_days(days)
+    years, month_index = divmod(year * 12 + month - 1 + count * _MONTHS[unit], 12)
+    clamped = min(day, month_length(years, month_index + 1))
+    return days_from_civil(years, month_index + 1, clamped) * DAY + time_of_day
+
+
+def _unit(text: str, written: str, *, plural: bool) -> str:
+    unit = written.lower()
+    if plural and unit not in _TRUNCATIONS:
+        unit = unit.removesuffix("s")
+    if unit not in _TRUNCATIONS:
+        raise _invalid(text, f"'{written}' is not a unit of time", f"the units are {_UNITS}")
+    return unit
+
+
+def _count(text: str, digits: str) -> int:
+    if len(digits) > 12:
+        raise _invalid(text, f"'{digits}' is too large", _RELATIVE_HINT)
+    return int(digits)
+
+
+def _number(text: str, name: str, digits: str, low: int, high: int) -> int:
+    number = int(digits)
+    if not low <= number <= high:
+        raise _invalid(text, f"the {name} {digits} is not in {low}–{high}", _ABSOLUTE_HINT)
+    return number
+
+
+def _offset(text: str, zone: str | None) -> int:
+    """The zone's distance from UTC, in microseconds; positive east of UTC."""
+    if zone is None or zone == "Z":
+        return 0
+    minutes = _number(text, "minute of the offset", zone[4:], 0, 59)
+    offset = int(zone[1:3]) * HOUR + minutes * MINUTE
+    if offset > _LONGEST_OFFSET:
+        raise _invalid(text, f"the offset {zone} is longer than 18 hours", _ABSOLUTE_HINT)
+    return -offset if zone[0] == "-" else offset
+
+
+def _in_range(text: str, instant: int, part: str) -> int:
+    if not MIN_INSTANT <= instant <= MAX_INSTANT:
+        raise _invalid(text, f"'{part}' is outside the years {MIN_YEAR} to {MAX_YEAR}", None)
+    return instant
+
+
+def _invalid(text: str, reason: str, hint: str | None) -> DataError:
+    return DataError(f"'{text}' is not a time bound: {reason}", condition="INVALID_TIME_BOUND", object=text, hint=hint)

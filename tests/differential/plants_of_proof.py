@@ -1,0 +1,72 @@
+"""What the faults to plant do to the proof of rollups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rewriter.catalog.commit.base_presence import BasePresence
+from rewriter.catalog.commit.fact_timelines import FactWork
+from rewriter.catalog.model import proofs
+from rewriter.planner import derivation
+from rewriter.planner.model.plan import DerivedRows
+from rewriter.planner.scope.pushdown import Pushdown
+from rewriter.statements.define import mark_complete
+from rewriter.statements.maintain import check_fact
+from rewriter.statements.write import insert, rollup_proof
+from rewriter.timeline.ranges import RangeSet
+
+from .plants import Patch
+
+
+def doubts_are_ignored(patch: Patch) -> None:
+    """What a query is computed from is taken for the base, whatever it does with it."""
+    patch.setattr(insert, "doubt_about", lambda *args: None)
+
+
+def doubts_are_forgotten(patch: Patch) -> None:
+    """The reason against a partition is noted, and hinders nothing."""
+    patch.setattr(proofs.Proof, "is_unproven", property(lambda self: False))
+
+
+def conditions_outside_are_not_read(patch: Patch) -> None:
+    """Conditions of outer blocks choose no partitions, and are taken for nothing; nor is it asked what else is read."""
+
+    def planted(lineage: Any, reading: int, _: Any) -> DerivedRows:
+        return derivation._rows(lineage, reading, None, computed=False)
+
+    patch.setattr(Pushdown, "into", lambda *args: iter(()))
+    patch.setattr(derivation, "_of_table", planted)
+    places_are_not_checked(patch)
+
+
+def places_are_not_checked(patch: Patch) -> None:
+    """Rows may go into the partition of any time."""
+    patch.setattr(rollup_proof, "_check_places", lambda *args: None)
+
+
+def measures_are_not_checked(patch: Patch) -> None:
+    """Measures may be computed in any way."""
+    patch.setattr(rollup_proof, "_check_columns", lambda *args: None)
+
+
+def what_is_incomplete_is_fresh(patch: Patch) -> None:
+    patch.setattr(BasePresence, "checked", lambda _, binding, slot, states, dependent: states)
+
+
+def what_is_registered_completes_nothing(patch: Patch) -> None:
+    patch.setattr(FactWork, "_completed", lambda *args: [])
+
+
+def what_differs_is_accepted(patch: Patch) -> None:
+    patch.setattr(check_fact, "_periods_without_differences", lambda period, time, differing: time)
+
+
+def what_was_dropped_is_marked_empty(patch: Patch) -> None:
+    """MARK COMPLETE makes periods empty that retention dropped."""
+    absences = mark_complete.absences
+
+    def planted(*args: Any) -> Any:
+        return tuple(replace(one, absent=one.absent | one.dropped, dropped=RangeSet.EMPTY) for one in absences(*args))
+
+    patch.setattr(mark_complete, "absences", planted)

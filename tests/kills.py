@@ -1,0 +1,70 @@
+"""Processes that die at a counted moment: before a statement of the catalog's database, or at a step on disk.
+
+Behind a statement nothing is otherwise than before the next one, and steps on disk are counted before and behind them:
+a process that dies at each moment in turn dies at every one.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from statements import dying_at, watch
+
+from rewriter.exec.partitioned_writer import FileList
+from rewriter.session import Session
+
+
+def died(run: Callable[[], None]) -> bool:
+    """Whether a child process was killed that runs this. It must not fail otherwise."""
+    child = os.fork()
+    if child == 0:
+        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
+        gc.disable()
+        code = 1
+        try:
+            run()
+            code = 0
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return True
+    assert os.WEXITSTATUS(status) == 0
+    return False
+
+
+def killed_at(
+    warehouse: Path, statement: str, moment: int, url: str | None = None, first: tuple[str, ...] = ()
+) -> bool:
+    """Whether a child that runs the statement came to its n-th moment, where it kills itself.
+
+    Steps on disk are directories and files that are made, renamed and removed, and files of partitions that are
+    finished. Moments of the statements that come ``first`` are not counted.
+    """
+
+    def run() -> None:
+        count = dying_at(moment)
+        with Session(warehouse, "duckdb", catalog=url) as session:
+            for one in first:
+                session.execute(one)
+            watch(count)
+            for owner, name in ((os, "rename"), (os, "remove"), (os, "makedirs"), (FileList, "close")):
+                setattr(owner, name, _counted(getattr(owner, name), count))
+            session.execute(statement)
+
+    return died(run)
+
+
+def _counted(step: Callable[..., object], count: Callable[[], None]) -> Callable[..., object]:
+    def run(*args: object, **options: object) -> object:
+        count()
+        answer = step(*args, **options)
+        count()
+        return answer
+
+    return run

@@ -1,0 +1,464 @@
+"""The command line: what goes where, exit codes, carets, and what it costs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from rewriter.cli import main
+from rewriter.shell.pictures import axis, bar, window_of
+from rewriter.shell.rendering import FORMATS, rendered
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+SETUP = """
+CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
+CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt));
+ALTER TABLE hours ADD PARTITION (dt='2013-01-01-00') PARTITION (dt='2013-01-01-01'); -- the end
+"""
+QUERY = "SELECT SUM(n) FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-01T02')"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    assert main.main(["sql", "-w", str(tmp_path), "-e", SETUP]) == 0
+    return str(tmp_path)
+
+
+def test_results_go_to_stdout(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["sql", "-w", warehouse, "-e", "SHOW TABLES; SHOW CUBES"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.splitlines()[:3] == [
+        "table | type    | format  | partitioned_by",
+        "------+---------+---------+---------------",
+        "hours | MANAGED | parquet | dt",
+    ]
+
+
+def test_errors_go_to_stderr_with_a_caret_into_the_text(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["sql", "-w", warehouse, "-e", "SHOW TABLES;\n  SHOW PARTITIONS hour;\nSHOW CUBES"]) == 1
+    captured = capsys.readouterr()
+    assert "hours" in captured.out
+    assert "dimensions" not in captured.out
+    assert captured.err.splitlines() == [
+        "Error: [TABLE_OR_VIEW_NOT_FOUND] the table or view 'hour' cannot be found",
+        "line 2:   SHOW PARTITIONS hour;",
+        "                          ^^^^",
+        "Hint: Did you mean hours?",
+    ]
+
+
+def test_files_and_stdin(
+    warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q.sql").write_text("\ufeffSHOW CUBES;\nFLY", encoding="utf-8")
+    assert main.main(["sql", "-w", warehouse, "-f", str(tmp_path / "q.sql"), "--format", "csv"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == 'cube,dimensions,measures,times\nc,"",n,t\n'
+    assert "line 2: FLY" in captured.err
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SHOW FACTS"))
+    assert main.main(["sql", "-w", warehouse, "-f", "-", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "fact": "f", "cube": "c", "base_period": "HOURLY", "tables": "hours", "weight": 0
+    }  # fmt: skip
+    assert main.main(["sql", "-w", warehouse, "-f", str(tmp_path / "absent.sql")]) == 1
+    (tmp_path / "binary.sql").write_bytes(b"\xff\xfe\x00")
+    assert main.main(["sql", "-w", warehouse, "-f", str(tmp_path / "binary.sql")]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_several_texts_run_one_after_the_other_in_one_session(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sql = ["sql", "-w", str(tmp_path), "--engine", "duckdb", "--format", "csv"]
+    texts = ["SET rewriter.partial_data = true; CREATE TABLE t (x INT)", "INSERT INTO t VALUES (1)", "SELECT * FROM t"]
+    assert (
+        main.main([*sql, "-e", texts[0], "-e", texts[1], "--execute", texts[2], "-e", "SET rewriter.partial_data"]) == 0
+    )
+    assert capsys.readouterr().out.splitlines()[-4:] == ["x", "1", "key,value", "rewriter.partial_data,true"]
+    assert main.main([*sql, "-e", "SELECT 1 AS a", "-e", "\n SELECT nope", "-e", "DROP TABLE t"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "a\n1\n"
+    assert "line 2:  SELECT nope\n                ^^^^" in captured.err
+    assert (
+        main.main([*sql, "-e", "BEGIN; INSERT INTO t VALUES (2)", "-e", "COMMIT", "-e", "SELECT COUNT(*) AS n FROM t"])
+        == 0
+    )
+    assert capsys.readouterr().out == "n\n2\n"
+
+
+def test_the_text_of_null(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = ["sql", "-w", str(tmp_path), "--engine", "duckdb", "-e", "SELECT NULL AS a, '' AS b, '-' AS c"]
+    for form, null, expected in (
+        ("csv", None, 'a,b,c\n,"",-\n'),
+        ("csv", "-", 'a,b,c\n-,"","-"\n'),
+        ("markdown", "-", "| a | b | c |\n| --- | --- | --- |\n| - |  | - |\n"),
+        ("json", None, '{"a": null, "b": "", "c": "-"}\n'),
+    ):
+        assert main.main([*sql, "--format", form, *([] if null is None else ["--null", null])]) == 0
+        assert capsys.readouterr().out == expected
+    assert main.main([*sql, "--format", "csv", "--null", "a,b"]) == 1
+    assert "INTERFACE_ERROR" in capsys.readouterr().err
+
+
+def test_a_script_without_commit_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = ["sql", "-w", str(tmp_path), "--engine", "duckdb", "-e"]
+    assert main.main([*sql, "CREATE TABLE t (x INT); START TRANSACTION; INSERT INTO t VALUES (1)"]) == 1
+    assert capsys.readouterr().err.startswith("Error: [TRANSACTION_NOT_COMMITTED] The statements end without COMMIT")
+    assert main.main([*sql, "START TRANSACTION; INSERT INTO t VALUES (2); SELECT * FROM nope; COMMIT"]) == 1
+    assert capsys.readouterr().err.endswith("Warning: The open transaction is rolled back.\n")
+    assert main.main([*sql, "START TRANSACTION; INSERT INTO t VALUES (3); COMMIT; BEGIN; ROLLBACK"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main.main([*sql, "SELECT * FROM t", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["x", "3"]
+
+
+def test_where_an_open_end_was_closed_is_said(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "SELECT SUM(n) FROM c WHERE t >= '2013-01-01'"
+    assert main.main(["sql", "-w", warehouse, "--engine", "duckdb", "-e", sql]) == 0
+    assert capsys.readouterr().err == (
+        "Note: the range of c ends at 2013-01-01T02, the end of the newest existing period\n"
+    )
+
+
+def test_rewrite(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["rewrite", "-w", warehouse, QUERY]) == 0
+    captured = capsys.readouterr()
+    assert "FROM hours WHERE dt >= '2013-01-01-00' AND dt <= '2013-01-01-01'" in captured.out
+    assert captured.err == ""
+    assert main.main(["rewrite", "-w", warehouse, QUERY.replace("T02", "T03")]) == 1
+    assert "[2013-01-01T02, 2013-01-01T03)" in capsys.readouterr().err
+    partial = ["rewrite", "-w", warehouse, "--set", "rewriter.partial_data=true", QUERY.replace("T02", "T03")]
+    assert main.main(partial) == 0
+    captured = capsys.readouterr()
+    assert "FROM hours" in captured.out
+    assert captured.err.startswith("Warning: ")
+    assert main.main(["rewrite", "-w", warehouse, "DROP TABLE hours"]) == 1
+
+
+def test_the_environment_names_the_warehouse(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REWRITER_WAREHOUSE", warehouse)
+    assert main.main(["sql", "-e", "SHOW CUBES"]) == 0
+    assert "c " in capsys.readouterr().out
+
+
+def test_a_catalog_on_postgresql(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse = ["-w", str(tmp_path / "w")]
+    # Rewriting makes neither a warehouse nor a catalog.
+    for _ in range(2):
+        assert main.main(["rewrite", *warehouse, "--catalog", postgres_url, QUERY]) == 1
+        assert "WAREHOUSE_NOT_FOUND" in capsys.readouterr().err
+        (tmp_path / "w").mkdir(exist_ok=True)
+    assert main.main(["sql", *warehouse, "--catalog", postgres_url, "-e", SETUP]) == 0
+    assert not (tmp_path / "w" / "catalog.db").exists()
+    monkeypatch.setenv("REWRITER_CATALOG", postgres_url)
+    assert main.main(["sql", *warehouse, "-e", "SHOW TABLES"]) == 0
+    assert "hours" in capsys.readouterr().out
+    assert main.main(["rewrite", *warehouse, QUERY]) == 0
+    assert "hours" in capsys.readouterr().out
+    monkeypatch.setenv("REWRITER_CATALOG", "postgresql://u:g3heim@localhost:1/db")
+    assert main.main(["sql", *warehouse, "--debug", "-e", "SHOW TABLES"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("Error: [CATALOG_UNAVAILABLE] the catalog postgresql://u@localhost:1/db cannot be")
+    assert "g3heim" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sql", "-w", "/dev/null", "-e", "SHOW TABLES"],
+        ["sql", "-w", "{w}", "--set", "rewriter.partial_data", "-e", "SHOW TABLES"],
+        ["sql", "-w", "{w}", "--set", "rewriter.nope=1", "-e", "SHOW TABLES"],
+        ["sql", "-w", "{w}", "-e", "SELECT 'open"],
+        ["sql", "-w", "{w}", "--engine", "duckdb", "--master", "local", "-e", "SHOW TABLES"],
+        ["sql", "-w", "{w}", "--catalog", "mysql://h/db", "-e", "SHOW TABLES"],
+        ["golden", "{w}/nothing"],
+        ["demo", "{w}"],
+    ],
+)
+def test_mistakes_are_errors_without_traceback(
+    warehouse: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.main([argument.replace("{w}", warehouse) for argument in arguments]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("Error: [")
+    assert "\nHint: " in err
+    assert "internal" not in err
+
+
+def test_internal_errors_are_one_line(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("oh\nno")
+
+    monkeypatch.setattr("rewriter.session.Session.script", broken)
+    assert main.main(["sql", "-w", warehouse, "-e", "SHOW TABLES"]) == 1
+    err = capsys.readouterr().err
+    assert err.splitlines()[0] == "Error: [INTERNAL_ERROR] RuntimeError: oh no"
+    assert "Traceback" not in err
+    assert main.main(["sql", "-w", warehouse, "--debug", "-e", "SHOW TABLES"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_help_and_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main([]) == 0
+    assert "rewrite" in capsys.readouterr().out
+    for arguments, code in ((["--version"], 0), (["sql"], 2), (["fly"], 2)):
+        with pytest.raises(SystemExit) as caught:
+            main.main(arguments)
+        assert caught.value.code == code
+
+
+def run(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "rewriter", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_rewrite_loads_nothing_heavy(warehouse: str) -> None:
+    """What it costs is a figure of ``benchmarks``: under half a second of CPU."""
+    heavy = ("pyspark", "duckdb", "pyarrow", "pandas", "rich", "lark")
+    code = (
+        "import sys; from rewriter.cli.main import main; code = main(sys.argv[1:]);"
+        f"sys.exit(code or sum(m in sys.modules for m in {heavy!r}))"
+    )
+    command = [sys.executable, "-c", code, "rewrite", "-w", warehouse, QUERY]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    process = run("sql", "-w", str(tmp_path / "w"), "-f", str(fifo))
+    time.sleep(0.6)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_a_closed_pipe_is_quiet(warehouse: str) -> None:
+    sql = "SET;" * 3000
+    process = run("sql", "-w", warehouse, "-e", sql)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.wait(timeout=20)
+
+
+NAMES = ["text", "n", "price", "at"]
+ROWS = [
+    ("plain", 1, Decimal("1.50"), datetime(2013, 1, 29, 6, tzinfo=UTC)),
+    ('a,"b"|c\nd', None, None, date(2013, 1, 29)),
+    ("中", -20, 0.1, datetime(2013, 1, 29, 6, 0, 0, 120000, tzinfo=UTC)),
+]
+
+
+class TestRendering:
+    def test_table(self) -> None:
+        assert list(rendered(NAMES, ROWS, "table")) == [
+            "text       |    n | price | at",
+            "-----------+------+-------+-----------------------",
+            "plain      |    1 |  1.50 | 2013-01-29 06:00:00",
+            'a,"b"|c\\nd | NULL |  NULL | 2013-01-29',
+            # A wide character takes two columns.
+            "中         |  -20 |   0.1 | 2013-01-29 06:00:00.12",
+        ]
+
+    def test_csv_reads_back(self) -> None:
+        text = "\n".join(rendered(NAMES, ROWS, "csv"))
+        assert list(csv.reader(io.StringIO(text))) == [
+            NAMES,
+            ["plain", "1", "1.50", "2013-01-29 06:00:00"],
+            ['a,"b"|c\nd', "", "", "2013-01-29"],
+            ["中", "-20", "0.1", "2013-01-29 06:00:00.12"],
+        ]
+
+    def test_json_has_one_object_a_line(self) -> None:
+        lines = [json.loads(line) for line in rendered(NAMES, ROWS, "json")]
+        assert lines[0] == {"text": "plain", "n": 1, "price": "1.50", "at": "2013-01-29 06:00:00"}
+        assert lines[1]["n"] is None
+        (odd,) = rendered(["a", "a", "b"], [(float("nan"), float("-inf"), [1, {"k": b"\x01"}])], "json")
+        assert json.loads(odd) == {"a": "NaN", "a_2": "-Infinity", "b": [1, {"k": "01"}]}
+
+    def test_markdown(self) -> None:
+        lines = list(rendered(NAMES, ROWS, "markdown"))
+        assert lines[1] == "| --- | ---: | ---: | --- |"
+        assert lines[3] == '| a,"b"\\|c\\nd | NULL | NULL | 2013-01-29 |'
+
+    @pytest.mark.parametrize("form", FORMATS)
+    def test_no_rows(self, form: str) -> None:
+        lines = list(rendered(["a", "b"], [], form))
+        assert (
+            lines
+            == {
+                "table": ["a | b", "--+--"],
+                "csv": ["a,b"],
+                "json": [],
+                "markdown": ["| a | b |", "| --- | --- |"],
+            }[form]
+        )
+
+
+def test_bars() -> None:
+    window = TimeRange(0, 100)
+    assert bar(RangeSet.of(window), window, 10) == "█" * 10
+    assert bar(RangeSet.of(TimeRange(0, 20), TimeRange(55, 57)), window, 10) == "██···▒····"
+    assert bar(RangeSet.EMPTY, window, 3) == "···"
+    assert window_of(RangeSet.of(TimeRange(1, 2), TimeRange(5, 9))) == TimeRange(1, 9)
+    assert window_of(RangeSet.EMPTY) is None
+    assert axis(TimeRange(0, 86_400_000_000), 24) == "1970-01-01    1970-01-02"
+
+
+NINE_WEEKS = """
+CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
+CREATE TABLE weeks (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE TABLE days (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE c STORED IN (TABLE weeks PERIOD WEEKLY PARTITIONED BY t AS (dt) TRUSTED,
+  TABLE days PERIOD DAILY PARTITIONED BY t AS (dt));
+ALTER TABLE weeks ADD PARTITION (dt='2015-W23') PARTITION (dt='2015-W24');
+ALTER TABLE days ADD PARTITION (dt='2015-06-16') PARTITION (dt='2015-06-17');
+EXPLAIN COVER SELECT SUM(n) FROM c WHERE t >= '2015-06-01' AND t < '2015-06-21'
+"""
+
+
+def test_a_terminal_gets_the_cover_as_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main.main(["sql", "-w", str(tmp_path / "w"), "-e", NINE_WEEKS]) == 0
+    assert "█" not in capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main.main(["sql", "-w", str(tmp_path / "w"), "-e", NINE_WEEKS.strip().rpartition(";")[2]]) == 0
+    picture = [line.split() for line in capsys.readouterr().out.splitlines() if set("█▒") & set(line)]
+    assert [line[:-1] for line in picture] == [
+        ["WEEKLY", "weeks", "2"],
+        ["DAILY", "days", "2"],
+        ["missing", "2", "ranges"],
+    ]
+    # The three bars fill the twenty days between them: each cell is someone's.
+    bars = [line[-1] for line in picture]
+    assert all(any(cell != "·" for cell in cells) for cells in zip(*bars, strict=True))
+    assert bars[0].startswith("█" * 40)
+
+
+class TestGoldenFiles:
+    TEXT = (
+        "# A comment.\n\nparse\nshow   tables\n----\nSHOW TABLES\n\n"
+        "sql format=csv\nSET rewriter.periods\n----\nkey,value\nwrong\n\n"
+        "error\nSHOW PARTITIONS nope\n----\n"
+    )
+
+    def test_a_difference_is_shown_and_can_be_accepted(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = tmp_path / "a.test"
+        file.write_text(self.TEXT)
+        assert main.main(["golden", str(tmp_path)]) == 1
+        captured = capsys.readouterr()
+        assert f"{file}:8: sql" in captured.out
+        assert '-wrong\n+rewriter.periods,""\n' in captured.out
+        assert "3 cases, 2 failed." in captured.out
+        assert "--rewrite" in captured.err
+        assert main.main(["golden", str(file), "--rewrite"]) == 0
+        assert main.main(["golden", str(file)]) == 0
+        assert file.read_text().startswith(self.TEXT[: self.TEXT.index("wrong")] + 'rewriter.periods,""\n\nerror\n')
+        assert "TABLE_OR_VIEW_NOT_FOUND" in file.read_text()
+
+    def test_a_file_that_is_no_text_is_named(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for name, data in (("a.test", bytes(range(256))), ("b.test", b"\xff\xfe"), ("c.test", b"sql\x00\n\x1b[31m")):
+            (tmp_path / name).write_bytes(data)
+            assert main.main(["golden", str(tmp_path / name)]) == 1
+            err = capsys.readouterr().err
+            assert err.startswith("Error: [INVALID_GOLDEN_FILE]")
+            assert "\nHint: " in err
+            assert "\x1b" not in err
+            assert main.main(["golden", "--rewrite", str(tmp_path / name)]) == 1
+            assert (tmp_path / name).read_bytes() == data
+            capsys.readouterr()
+
+    def test_in_an_existing_warehouse(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        place = tmp_path / "w"
+        sql = ["sql", "-w", str(place), "--engine", "duckdb", "-e"]
+        assert main.main([*sql, "CREATE TABLE t (x INT); INSERT INTO t VALUES (1)"]) == 0
+        file = tmp_path / "a.test"
+        file.write_text("sql\nSELECT * FROM t\n----\nx\n-\n1\n\nsql\nINSERT INTO t VALUES (2)\n----\nOK, 1 rows\n")
+        assert main.main(["golden", "-w", str(place), str(file)]) == 0
+        assert main.main(["golden", str(file)]) == 1
+        assert main.main(["golden", "-w", str(place), str(file)]) == 1
+        capsys.readouterr()
+        assert main.main([*sql, "SELECT COUNT(*) AS n FROM t", "--format", "csv"]) == 0
+        assert capsys.readouterr().out == "n\n3\n"
+        assert main.main(["golden", "-w", str(tmp_path / "absent"), str(file)]) == 1
+        assert "WAREHOUSE_NOT_FOUND" in capsys.readouterr().err
+        assert not (tmp_path / "absent").exists()
+
+    def test_failures_are_never_accepted(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file = tmp_path / "a.test"
+        text = "sql\nSHOW PARTITIONS nope\n----\nas it was\n\nerror\nSHOW TABLES\n----\nas it was, too\n"
+        file.write_text(text)
+        assert main.main(["golden", str(file), "--rewrite"]) == 1
+        assert file.read_text() == text
+        assert "2 cases, 2 failed." in capsys.readouterr().out
+
+    def test_output_with_blank_lines(self, tmp_path: Path) -> None:
+        file = tmp_path / "a.test"
+        file.write_text("explain\nSELECT 1\n----\n\nparse\nSET a\n----\n\n# The end.\n")
+        assert main.main(["golden", str(file), "--rewrite"]) == 0
+        once = file.read_text()
+        assert once.count("----\n----\n") == 2
+        assert once.endswith("SET a\n\n# The end.\n")
+        assert main.main(["golden", str(file), "--rewrite"]) == 0
+        assert file.read_text() == once
+        assert main.main(["golden", str(file)]) == 0
+
+    @pytest.mark.parametrize("text", ["fly\nx\n----\n", "sql\nSELECT 1\n", "sql colour=red\nSELECT 1\n----\n"])
+    def test_what_is_no_golden_file(self, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "a.test").write_text(text)
+        assert main.main(["golden", str(tmp_path / "a.test")]) == 1
+        assert "INVALID_GOLDEN_FILE" in capsys.readouterr().err
+
+
+ROLLUPS = """
+CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
+CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE TABLE days (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt),
+  TABLE days PERIOD DAILY PARTITIONED BY t AS (dt) TRUSTED);
+"""
+HOURS = ", ".join(f"(1, '2013-01-01-{hour:02d}')" for hour in range(24))
+
+
+@pytest.mark.parametrize(("total", "code"), [(24, 0), (25, 1)])
+def test_a_check_that_differs_exits_1(
+    tmp_path: Path, total: int, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled = f"INSERT INTO hours VALUES {HOURS}; INSERT INTO days VALUES ({total}, '2013-01-01')"
+    run = ["sql", "--engine", "duckdb", "-w", str(tmp_path), "-e"]
+    assert main.main([*run, f"{ROLLUPS}{filled}"]) == 0
+    assert main.main([*run, "CHECK FACT f FROM '2014' TO '2015'"]) == 0  # Nothing is compared.
+    capsys.readouterr()
+    assert main.main([*run, "CHECK FACT f; SELECT 'later' AS word"]) == code
+    captured = capsys.readouterr()
+    assert ("differs" in captured.out, "agrees" in captured.out) == (code == 1, code == 0)
+    assert captured.out.endswith("later\n")
+    assert captured.err == ""

@@ -1,0 +1,133 @@
+"""The table of folders in ARCHITECTURE.md is what the imports do: no other arrow, and no circle."""
+
+import ast
+import functools
+import re
+from pathlib import Path
+
+import rewriter
+
+ROOT = Path(rewriter.__file__).parent
+ARCHITECTURE = ROOT.parent / "ARCHITECTURE.md"
+ENGINE_LIBRARIES = ("pyspark", "duckdb", "py4j")
+MODULES = sorted(ROOT.rglob("*.py"))
+#: Modules of the root that every other module may import.
+COMMON = {"errors.py", "gc_pause.py", "safe_removal.py", "terminal_text.py"}
+MOST_LINES = 500
+MOST_ROOT_MODULES = 10
+
+
+def folder(path: Path) -> str:
+    """The folder of a module below ``rewriter``; a module of the root is its own."""
+    relative = path.relative_to(ROOT)
+    return relative.name if len(relative.parts) == 1 else str(relative.parent)
+
+
+@functools.cache
+def imported(path: Path) -> list[tuple[str, bool]]:
+    """All imported modules, wherever the import stands, and whether it runs when the module is loaded."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    deferred = {id(inner) for node in ast.walk(tree) if _is_deferred(node) for inner in ast.walk(node)}
+    names: list[tuple[str, bool]] = []
+    for node in ast.walk(tree):
+        at_once = id(node) not in deferred
+        if isinstance(node, ast.Import):
+            names += [(alias.name, at_once) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            names += [(f"{node.module}.{alias.name}", at_once) for alias in node.names]
+    return names
+
+
+def _is_deferred(node: ast.AST) -> bool:
+    if isinstance(node, ast.If):
+        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+
+
+@functools.cache
+def module_path(name: str) -> Path | None:
+    """The file that an imported name of ours comes from; ``None`` for names of other packages."""
+    parts = name.split(".")
+    if parts[0] != "rewriter":
+        return None
+    for length in range(len(parts), 0, -1):
+        place = ROOT.joinpath(*parts[1:length])
+        if place.with_suffix(".py").is_file() and length > 1:
+            return place.with_suffix(".py")
+        if (place / "__init__.py").is_file():
+            return place / "__init__.py"
+    raise AssertionError(f"{name} is no module")
+
+
+@functools.cache
+def module_graph() -> dict[Path, set[Path]]:
+    return {path: {target for name, _ in imported(path) if (target := module_path(name))} - {path} for path in MODULES}
+
+
+@functools.cache
+def folder_graph() -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = {folder(path): set() for path in MODULES}
+    for path, targets in module_graph().items():
+        graph[folder(path)] |= {folder(target) for target in targets}
+    return {name: targets - {name} - COMMON for name, targets in graph.items() if name not in COMMON}
+
+
+def table() -> dict[str, set[str]]:
+    """Folder → the folders that it may import, as ARCHITECTURE.md has it."""
+    rows = re.findall(r"^\| `([^`]+)` \| [^|]* \| ([^|]*) \|$", ARCHITECTURE.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: set(re.findall(r"`([^`]+)`", targets)) for name, targets in rows}
+
+
+def rest_of_circles(graph: dict[str, set[str]] | dict[Path, set[Path]]) -> set[object]:
+    """The nodes that are in a circle, or import one; nothing where there is none."""
+    left: dict[object, set[object]] = {node: set(targets) for node, targets in graph.items()}
+    while ready := {node for node, targets in left.items() if not targets & left.keys()}:
+        left = {node: targets for node, targets in left.items() if node not in ready}
+    return set(left)
+
+
+def test_the_table_lists_the_imports() -> None:
+    rows, graph = table(), folder_graph()
+    differences = [
+        f"{name}: the table lacks {sorted(graph.get(name, set()) - rows.get(name, set()))}, "
+        f"and lists without use {sorted(rows.get(name, set()) - graph.get(name, set()))}"
+        for name in sorted(rows.keys() | graph.keys())
+        if rows.get(name) != graph.get(name)
+    ]
+    assert differences == []
+
+
+def test_there_are_no_circles() -> None:
+    assert rest_of_circles(folder_graph()) == set()
+    assert rest_of_circles(module_graph()) == set()
+
+
+def test_a_circle_would_be_found() -> None:
+    assert rest_of_circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == {"a", "b", "c"}
+
+
+def test_engine_libraries_are_imported_late_and_by_the_engines() -> None:
+    for path in MODULES:
+        for name, at_once in imported(path):
+            if name.split(".")[0] in ENGINE_LIBRARIES:
+                assert folder(path).startswith("exec"), f"{path} imports {name} outside the engines"
+                assert not at_once, f"{path} imports {name} as it is loaded"
+
+
+def test_sqlalchemy_is_used_by_the_catalog_alone() -> None:
+    users = {folder(path) for path in MODULES for name, _ in imported(path) if name.split(".")[0] == "sqlalchemy"}
+    assert {name for name in users if not name.startswith("catalog")} == set()
+    assert users.isdisjoint({"catalog/model", "catalog/keys", "catalog/facts", "catalog/cache"})
+
+
+def test_the_root_and_the_files_stay_small() -> None:
+    assert len([path for path in MODULES if path.parent == ROOT]) <= MOST_ROOT_MODULES
+    long = [path for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES]
+    assert long == []
+
+
+def test_every_folder_says_what_it_is_for() -> None:
+    for path in MODULES:
+        if path.name == "__init__.py":
+            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{path} has no docstring"

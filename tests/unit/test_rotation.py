@@ -1,0 +1,66 @@
+"""Shares of seeds and cases: together they are everything, and a number repeats each of them."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import rotation
+
+
+class Case:
+    """A test case as far as shares ask for it: its name, and the marks it has."""
+
+    def __init__(self, nodeid: str, *marks: pytest.Mark) -> None:
+        self.nodeid = nodeid
+        self.marks = {mark.name: mark for mark in marks}
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return self.marks.get(name)
+
+    def add_marker(self, name: str) -> None:
+        self.marks[name] = getattr(pytest.mark, name).mark
+
+
+def ordinary(cases: list[Case]) -> set[str]:
+    """Those that run without ``-m long``."""
+    rotation.mark_shares(cases)  # type: ignore[arg-type]
+    return {case.nodeid for case in cases if "long" not in case.marks}
+
+
+def test_all_shares_together_are_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    for number in range(4):
+        monkeypatch.setenv(rotation.VARIABLE, str(number))
+        now = ordinary([Case(f"a::test[{n}]", pytest.mark.share(4).mark) for n in range(10)])
+        assert now == {f"a::test[{n}]" for n in rotation.share(range(10), 4)}
+        assert len(now) in (2, 3)
+        seen += now
+    assert sorted(seen) == sorted(f"a::test[{n}]" for n in range(10))
+
+
+def test_only_cases_of_a_mark_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(rotation.VARIABLE, "1")
+    mark = pytest.mark.share(2, "spark").mark
+    cases = [Case(f"a::test[duckdb-{n}]", mark) for n in range(2)]
+    cases += [Case(f"a::test[spark-{n}]", mark, pytest.mark.spark.mark) for n in range(2)]
+    assert ordinary(cases) == {"a::test[duckdb-0]", "a::test[duckdb-1]", "a::test[spark-1]"}
+
+
+def test_a_case_that_is_asked_for_by_its_name_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(rotation.VARIABLE, "1")
+    assert ordinary([Case("a::test[7]", pytest.mark.share(3).mark)]) == {"a::test[7]"}
+
+
+def test_the_commit_chooses_and_processes_started_from_here_choose_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(rotation.VARIABLE)
+    chosen = rotation.turn()
+    assert os.environ[rotation.VARIABLE] == str(chosen)
+    monkeypatch.setattr(rotation, "_of_the_commit", lambda: chosen + 1)
+    assert rotation.turn() == chosen
+
+
+def test_without_a_repository_the_first_share_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(rotation.VARIABLE)
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    assert rotation.turn() == 0

@@ -1,0 +1,135 @@
+"""How often a statement reads and translates the same: once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlglot.parser import Parser
+
+from rewriter.catalog.reading import queries
+from rewriter.catalog.store.database import Database
+from rewriter.exec.duckdb import engine
+from rewriter.grammar import lexer
+from rewriter.session import Session
+from rewriter.timeline.layouts import TimeLayout
+
+HOURS = [f"{datetime(2013, 1, 1) + timedelta(hours=hour):%Y-%m-%d-%H}" for hour in range(48)]
+SUMS = "SELECT SUM(a) AS s FROM events WHERE time_range_in(t, '2013-01-01', '2013-01-03')"
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> list[object]:
+    """The first arguments of the calls of a function from now on."""
+    seen: list[object] = []
+    real = getattr(module, name)
+
+    def count(*given: object, **named: object) -> object:
+        seen.append(given[0])
+        return real(*given, **named)
+
+    monkeypatch.setattr(module, name, count)
+    return seen
+
+
+def test_a_query_reads_the_partitions_of_a_table_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Session(tmp_path, engine="duckdb") as session:
+        session.execute("CREATE TABLE parts (a INT) PARTITIONED BY (k INT)")
+        session.execute(f"ALTER TABLE parts ADD {' '.join(f'PARTITION (k = {n})' for n in range(20))}")
+    with Session(tmp_path, engine="duckdb", settings={"rewriter.cache_bytes": 0}) as session:
+        pages = counted(monkeypatch, queries, "partition_page")
+        assert list(session.execute("SELECT COUNT(*) FROM parts").rows()) == [(0,)]
+        assert len(pages) == 1
+
+
+def test_an_insert_is_translated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Session(tmp_path, engine="duckdb") as session:
+        session.execute("CREATE TABLE t (a INT, b STRING)")
+        translated = counted(monkeypatch, engine, "translate")
+        session.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+        assert len(translated) == 1
+        assert list(session.execute("SELECT COUNT(*) FROM t").rows()) == [(2,)]
+        session.execute("INSERT INTO t (b, a) VALUES ('z', 3)")
+        assert sorted(session.execute("SELECT * FROM t").rows()) == [(1, "x"), (2, "y"), (3, "z")]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    """A cube over 48 hourly partitions, a table of the same rows and one of three partitions; nothing is cached."""
+    with Session(tmp_path, engine="duckdb") as made:
+        made.execute("CREATE TABLE hourly (a BIGINT) PARTITIONED BY (dt STRING)")
+        made.execute("CREATE CUBE events (a BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+        made.execute(
+            "CREATE FACT f OF CUBE events STORED IN "
+            "(TABLE hourly PERIOD HOURLY PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH'))"
+        )
+        made.execute("CREATE TABLE source (a BIGINT, dt STRING)")
+        made.execute(f"INSERT INTO source VALUES {', '.join(f'({n}, {hour!r})' for n, hour in enumerate(HOURS))}")
+        made.execute("INSERT INTO hourly PARTITION (dt) SELECT * FROM source")
+        made.execute("CREATE TABLE parts (a BIGINT) PARTITIONED BY (k INT)")
+        made.execute("INSERT INTO parts PARTITION (k) VALUES (1, 1), (2, 2), (3, 3)")
+    with Session(tmp_path, engine="duckdb", settings={"rewriter.cache_bytes": 0}) as fresh:
+        yield fresh
+
+
+def rows_of(session: Session, sql: str) -> list[tuple[object, ...]]:
+    return list(session.execute(sql).rows())
+
+
+Work = Callable[[Session, str], dict[str, int]]
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    """Runs a statement and returns how often it did each kind of work; kinds that did not occur are left out."""
+
+    def run(session: Session, sql: str) -> dict[str, int]:
+        with monkeypatch.context() as patched:
+            # Each lexing counts, whether its tokens would have been remembered or not.
+            patched.setattr(lexer, "_SHORTEST", 10**9)
+            kinds = {
+                "lexed": counted(patched, lexer, "_lexed"),
+                "parsed": counted(patched, Parser, "parse"),
+                "translated": counted(patched, engine, "translate"),
+                "read": counted(patched, Database, "read"),
+                "asked": counted(patched, Database, "rows"),
+                "written": counted(patched, Database, "write"),
+                "decoded": counted(patched, TimeLayout, "ordinal"),
+            }
+            session.execute(sql)
+            return {kind: len(seen) for kind, seen in kinds.items() if seen}
+
+    return run
+
+
+#: The most work that statements may do. A query is lexed and parsed as typed, and as the engine gets it.
+LIMITS = {
+    SUMS: {"lexed": 2, "parsed": 2, "translated": 1, "read": 7, "asked": 1, "decoded": 48},
+    "SELECT SUM(a) AS s FROM source": {"lexed": 2, "parsed": 2, "translated": 1, "read": 4, "asked": 1},
+    "INSERT INTO parts PARTITION (k) SELECT a, 3 FROM source": {
+        "lexed": 2, "parsed": 2, "translated": 1, "read": 6, "asked": 1, "written": 3,
+    },
+    "INSERT INTO hourly PARTITION (dt) SELECT a, dt FROM source": {
+        "lexed": 2, "parsed": 2, "translated": 1, "read": 6, "asked": 1, "written": 3, "decoded": 48,
+    },
+    "INSERT OVERWRITE hourly PARTITION (dt) SELECT a, dt FROM source": {
+        "lexed": 2, "parsed": 2, "translated": 1, "read": 6, "asked": 1, "written": 3, "decoded": 48,
+    },
+    "ALTER TABLE parts DROP PARTITION (k = 1)": {"lexed": 1, "read": 3, "asked": 1, "written": 2},
+    "ALTER TABLE hourly DROP PARTITION (dt < '2013-01-02')": {
+        "lexed": 1, "read": 3, "asked": 1, "written": 2, "decoded": 24,
+    },
+    "INSERT INTO source VALUES (1, 'x')": {"lexed": 1, "parsed": 1, "translated": 1, "read": 3, "written": 3},
+    f"INSERT INTO source VALUES {', '.join(f'({n}, {str(n)!r})' for n in range(100))}": {
+        "lexed": 1, "translated": 1, "read": 3, "written": 3,
+    },
+    "SHOW TABLES": {"lexed": 1, "read": 3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", LIMITS, ids=lambda sql: sql[:60])
+def test_a_statement_does_each_work_once(sql: str, session: Session, work: Work) -> None:
+    rows_of(session, "SELECT 1")
+    done = work(session, sql)
+    assert {kind: count for kind, count in done.items() if count > LIMITS[sql].get(kind, 0)} == {}

@@ -1,0 +1,169 @@
+"""What reaches a terminal: no control character of data or of a statement, and carets that line up; CSV round-trips."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rewriter.cli import main
+from rewriter.errors import ParseError, Span, render
+from rewriter.shell.rendering import FORMATS, rendered
+from rewriter.terminal_text import printable, width
+
+#: Whatever a terminal acts on, each beside an ordinary character.
+ACTING = (
+    "\x00\x07\x08\x0b\x0c\r\x1b\x1f\x7f\x80\x9b\x9f\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ufeff\ud800"
+)
+RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def test_printable() -> None:
+    assert printable("a\tb\nc é 漢 😀") == "a\tb\nc é 漢 😀"
+    assert printable("\x1b[31m\x9b\x7f") == "\\u001b[31m\\u009b\\u007f"
+    for char in ACTING:
+        assert printable(f"a{char}b") == f"a\\u{ord(char):04x}b"
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "csv"])
+def test_no_format_but_csv_prints_what_a_terminal_acts_on(form: str) -> None:
+    row = (f"a{ACTING}", [ACTING], {ACTING: ACTING})
+    for line in rendered([f"n{ACTING}", "b", "c"], [row], form):
+        assert not RAW.search(line)
+        line.encode()
+
+
+def test_json_round_trips() -> None:
+    text = ACTING.replace("\ud800", "") + "\\u001b \" \\ 'é"
+    (line,) = rendered(["a\x9b"], [(text,)], "json")
+    assert json.loads(line) == {"a\x9b": text}
+
+
+@pytest.mark.parametrize("null", ["", "\\N", "NULL", "-"])
+def test_csv_round_trips_and_tells_null_from_the_empty_string(null: str) -> None:
+    values = ["", None, "NULL", "\\N", "-", "a\rb", "\r", "\n", "a\r\nb", 'say "x"', "a,b", " ", "\x1b", "plain"]
+    lines = list(rendered(["a", "b\r"], [(value, "x") for value in values], "csv", null))
+    text = "\n".join(lines) + "\n"
+    assert [row[0] for row in csv.reader(io.StringIO(text, newline=""))] == [
+        "a", *(null if value is None else value for value in values)
+    ]  # fmt: skip
+    # A field is NULL if it is the text of NULL without quotes.
+    assert [line.startswith(f"{null},") for line in lines[1:]] == [value is None for value in values]
+
+
+def test_the_text_of_null_in_tables() -> None:
+    assert list(rendered(["a"], [(None,), ("",)], "table"))[2:] == ["NULL", ""]
+    assert list(rendered(["a"], [(None,), ("",)], "table", "∅"))[2:] == ["∅", ""]
+
+
+def test_carets_stand_below_what_is_shown() -> None:
+    for before, pointed in (
+        ("ab", "xyz"),
+        ("漢字 ", "漢"),
+        ("\x1b[1m", "x\x07"),
+        ("\ta", "b"),
+        ("e\u0301", "x"),
+        ("\r", "y"),
+    ):
+        text = f"SELECT 1,\n{before}{pointed} FROM t"
+        start = text.index(pointed, text.index("\n") + 1 + len(before))
+        error = ParseError("no", position=Span(start, start + len(pointed)))
+        _, shown, carets = render(error, text).splitlines()
+        place = width(carets.rstrip("^").expandtabs())
+        assert shown.expandtabs().startswith("line 2: ")
+        assert width(f"line 2: {printable(before)}".expandtabs()) == place
+        assert carets.count("^") == width(printable(pointed))
+        assert not RAW.search(shown)
+
+
+HOSTILE = "\x1b]0;owned\x07\x9b31m\x7f\u202e"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    place = str(tmp_path / "w")
+    sql = (
+        "CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING); "
+        "CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);"
+        "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt));"
+        "ALTER TABLE hours ADD PARTITION (dt='2013-01-01-00')"
+    )
+    assert main.main(["sql", "-w", place, "--engine", "duckdb", "-e", sql]) == 0
+    return place
+
+
+QUERY = f"SELECT SUM(n) AS `a{HOSTILE}`, '{HOSTILE}' AS b FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-01T01')"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT '{HOSTILE}' AS `{HOSTILE}`",
+        f"EXPLAIN {QUERY}",
+        f"EXPLAIN COVER {QUERY}",
+        f"SELECT * FROM `{HOSTILE}`",
+        f"SELECT {HOSTILE} nonsense",
+        f"{HOSTILE}",
+        f"CREATE TABLE t (`{HOSTILE}` INT COMMENT '{HOSTILE}') COMMENT '{HOSTILE}'; DESCRIBE EXTENDED t",
+        f"CREATE TABLE t (x INT) TBLPROPERTIES ('{HOSTILE}' = '{HOSTILE}'); SHOW CREATE TABLE t; SHOW TBLPROPERTIES t",
+        f"SELECT CAST('{HOSTILE}' AS INT)",
+        f"SET rewriter.{HOSTILE} = 1",
+        f"SHOW PARTITIONS hours PARTITION (dt = '{HOSTILE}')",
+    ],
+)
+@pytest.mark.parametrize("form", ["table", "json", "markdown"])
+def test_no_statement_prints_them(warehouse: str, sql: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main.main(["sql", "-w", warehouse, "--engine", "duckdb", "--format", form, "-e", sql])
+    captured = capsys.readouterr()
+    assert not RAW.search(captured.out + captured.err)
+
+
+def on_terminal(*arguments: str) -> str:
+    """What a terminal gets of the command, of both streams."""
+    here, there = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rewriter", *arguments], stdout=there, stderr=there, stdin=subprocess.DEVNULL
+    ) as process:
+        os.close(there)
+        found = b""
+        while True:
+            try:
+                part = os.read(here, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            found += part
+        process.wait()
+    os.close(here)
+    return found.decode().replace("\r\n", "\n")
+
+
+def test_a_pipe_gets_data_as_it_is_and_a_terminal_does_not(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    select = ["sql", "-w", warehouse, "--engine", "duckdb", "--format", "csv", "-e", f"SELECT '{HOSTILE}' AS a"]
+    rewrite = ["rewrite", "-w", warehouse, QUERY]
+    assert main.main(select) == 0
+    assert capsys.readouterr().out == f"a\n{HOSTILE}\n"
+    assert main.main(rewrite) == 0
+    assert HOSTILE in capsys.readouterr().out
+    assert not RAW.search(on_terminal(*rewrite))
+    # The line of progress is rewritten in place; of the data nothing is raw.
+    assert printable(HOSTILE) in on_terminal(*select)
+    assert "\x1b]0;" not in on_terminal(*select)
+
+
+def test_wrong_arguments_are_printed_without_them(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["sql", "-e", "x", f"--{HOSTILE}"], [HOSTILE], ["sql", "-e", "x", "--format", HOSTILE]):
+        with pytest.raises(SystemExit):
+            main.main(arguments)
+        assert not RAW.search(capsys.readouterr().err)
+    assert main.main(["sql", "-w", f"/nowhere/{HOSTILE}", "-f", f"/nowhere/{HOSTILE}"]) == 1
+    assert not RAW.search(capsys.readouterr().err)
