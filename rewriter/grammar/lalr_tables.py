@@ -49,9 +49,13 @@ class Shape(NamedTuple):
         if taken == every and not nones and passes and self.size == 1:
             return Reduction(self.size, self.rule, None)
 
+        # A list that grows by one part at a time is extended in place, as its old value is not used again.
+        grows = bool(taken) and taken[0][1] and not taken[0][2]
+        added = taken[1:] if grows else taken
+
         def built(values: list[Any]) -> Any:
-            parts: list[Any] = []
-            for place, is_list, absent in taken:
+            parts: list[Any] = values[taken[0][0]] if grows else []
+            for place, is_list, absent in added:
                 if absent:
                     parts += [None] * absent
                 if is_list:

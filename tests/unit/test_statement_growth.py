@@ -1,4 +1,4 @@
-"""The work of whole statements on DuckDB grows with their text, and answers do not depend on their length."""
+"""The work of whole statements on DuckDB grows with their text, and results do not depend on its length."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _SUFFIX_WIDTHS = {"Y": 1, "S": 2, "L": 8}
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,38}")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,60}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _SPECIAL_FLOATS = {"inf": "Infinity", "infinity": "Infinity", "nan": "NaN"}
@@ -84,6 +85,8 @@ def _literal_range(text: str, kind: str) -> DataError:
 
 
 def _number_text(text: str) -> str:
+    if _WHOLE_NUMBER.fullmatch(text) is not None:
+        return str(int(text))
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         raise DataError(f"'{text}' is not a number", hint="write digits, as in -12.5")

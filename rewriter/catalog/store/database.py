@@ -16,6 +16,7 @@ from rewriter.catalog.cache.cache import CatalogCache
 from rewriter.catalog.cache.mean_sizes import VolumeCache
 from rewriter.catalog.store import migrations, postgresql, readonly_sqlite, schema, sqlite
 from rewriter.catalog.store.backend import OPTION, Backend, Purpose
+from rewriter.catalog.store.fork_guard import driver_calls
 from rewriter.catalog.store.leases import Leases
 from rewriter.catalog.store.prepared_statements import Prepared, changed, fetch, fetch_value, once
 from rewriter.catalog.store.readonly_sqlite import is_writable
@@ -100,7 +101,12 @@ class Database:
     def read(self) -> Iterator[sa.Connection]:
         """Yields a connection that sees one state of the database until it is released."""
         # The transaction begins here, because SQLAlchemy does not see the direct statements of the driver.
-        with _our_errors(self._backend), self._engines[Purpose.READ].connect() as connection, connection.begin():
+        with (
+            _our_errors(self._backend),
+            driver_calls(),
+            self._engines[Purpose.READ].connect() as connection,
+            connection.begin(),
+        ):
             yield connection
             self._backend.read(connection.connection.dbapi_connection)
 
@@ -114,7 +120,7 @@ class Database:
 
         Takes a third of the time of ``read`` and SQLAlchemy for one row.
         """
-        with _our_errors(self._backend), closing(self._backend.engine.raw_connection()) as connection:
+        with _our_errors(self._backend), driver_calls(), closing(self._backend.engine.raw_connection()) as connection:
             cursor = connection.cursor()
             cursor.execute(statement.text, statement.given(values))
             rows = cast(list[tuple[Any, ...]], cursor.fetchall())
@@ -161,7 +167,7 @@ class Database:
 
     @contextmanager
     def _alone(self, purpose: Purpose) -> Iterator[sa.Connection]:
-        with _our_errors(self._backend), self._engines[purpose].begin() as connection:
+        with _our_errors(self._backend), driver_calls(), self._engines[purpose].begin() as connection:
             yield connection
 
     def forget(self) -> None:
@@ -173,7 +179,8 @@ class Database:
     def close(self) -> None:
         """Releases all connections, and the lease. Idempotent."""
         self.leases.close()
-        self._backend.engine.dispose()
+        with driver_calls():
+            self._backend.engine.dispose()
 
 
 def stored_version(place: Path | str | sa.URL) -> int:
@@ -183,10 +190,11 @@ def stored_version(place: Path | str | sa.URL) -> int:
     """
     backend = readonly_sqlite.backend(place) if isinstance(place, Path) and not is_writable(place) else _backend(place)
     try:
-        with _our_errors(backend), backend.engine.connect() as connection:
+        with _our_errors(backend), driver_calls(), backend.engine.connect() as connection:
             return migrations.version_of(connection)
     finally:
-        backend.engine.dispose()
+        with driver_calls():
+            backend.engine.dispose()
 
 
 def _backend(place: Path | str | sa.URL) -> Backend:

@@ -78,17 +78,20 @@ def named_values(table: Table, items: Sequence[PartitionItem]) -> PartitionValue
     one.
     """
     values = read_full(table, items)
-    check_names(table, items)
+    check_names(table, items, dict(enumerate(values)))
     return values
 
 
-def check_names(table: Table, items: Iterable[PartitionItem]) -> None:
-    """Raises the errors of ``catalog.keys.values.check_path``, at the item whose value no directory can bear."""
+def check_names(table: Table, items: Iterable[PartitionItem], static: Mapping[int, str | None]) -> None:
+    """Raises the errors of ``catalog.keys.values.check_path``, at the item whose value no directory can bear.
+
+    ``static`` are the canonical values of the items by the position of their column, as in ``Spec``.
+    """
     for item in items:
         if item.value is not None:
-            column = table.partition_columns[_index(table, item.column, item.span)]
+            index = _index(table, item.column, item.span)
             try:
-                check_path(column, value_of(column, item.value))
+                check_path(table.partition_columns[index], static[index])
             except Error as error:
                 raise error.at(item.value.span) from None
 

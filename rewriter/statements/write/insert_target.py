@@ -79,7 +79,7 @@ def _spec(statement: s.Insert, table: Table) -> Spec:
     if statement.partition is None:
         return Spec({}, frozenset(range(len(table.partition_columns))))
     named = read_spec(table, statement.partition)
-    check_names(table, statement.partition)
+    check_names(table, statement.partition, named.static)
     spec = Spec(named.static, frozenset(range(len(table.partition_columns))) - set(named.static))
     span = Span(statement.partition[0].span.start, statement.partition[-1].span.end)
     if statement.if_not_exists and spec.dynamic:

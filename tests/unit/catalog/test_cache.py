@@ -640,6 +640,8 @@ def test_a_forked_child_reads_the_store(w: Warehouse) -> None:
     assert w.catalog.snapshot().table("t") == table
     child = os.fork()
     if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)
         os._exit(0 if w.catalog.cache is None and w.catalog.snapshot().table("t") == table else 1)
     assert os.waitpid(child, 0)[1] == 0
 

@@ -12,7 +12,7 @@ from rewriter.errors import InternalError
 from rewriter.grammar import stored_grammar
 from rewriter.grammar.compile_grammar import tables_of
 from rewriter.grammar.dialect_rules import dialect_rules
-from rewriter.grammar.lalr_tables import END, Parse, Tables
+from rewriter.grammar.lalr_tables import END, Parse, Shape, Tables
 from rewriter.grammar.lexer import Token, TokenKind
 from rewriter.grammar.statement_parts import Terminal
 
@@ -79,6 +79,16 @@ def test_builders_get_what_they_would_get_of_lark(text: str) -> None:
         return tuple(map(plain, value)) if isinstance(value, tuple) else None if value is None else str(value)
 
     assert plain(parse.result) == plain(made.parse(text))
+
+
+def test_a_list_grows_in_place() -> None:
+    """The value of a rule that repeats itself is used once. To copy it for each part would take quadratic time."""
+    appended = Shape(2, "items", "", passes=False, taken=((0, True, 0), (1, False, 0)), nones=0)
+    items = ["a"]
+    build = appended.reduction({}).build
+    assert build is not None
+    assert build([items, "b"]) is items
+    assert items == ["a", "b"]
 
 
 def test_the_stored_grammar_is_that_of_the_rules(request: pytest.FixtureRequest) -> None:
