@@ -56,25 +56,34 @@ def _prepared(
     return Prepared(history, reference)
 
 
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> list[Prepared]:
-    """Histories made without any fault."""
-    folder = tmp_path_factory.mktemp("planted")
-    return [_prepared(seed, folder) for seed in SEEDS]
+class Sound:
+    """Histories made without any fault, by seed; each is made once. ``mixed`` ones are of schemas with everything."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[tuple[int, bool], Prepared] = {}
+
+    def of(self, fault: Fault) -> list[Prepared]:
+        """Those that the fault is asked about; none if its histories are made with the fault."""
+        if fault.steps is not None:
+            return []
+        return [self._history(seed, fault.mixed) for seed in (fault.seeds if fault.mixed else SEEDS)]
+
+    def _history(self, seed: int, mixed: bool) -> Prepared:
+        if (seed, mixed) not in self._made:
+            folder = self._folder / ("mixed" if mixed else "plain")
+            folder.mkdir(exist_ok=True)
+            self._made[seed, mixed] = _prepared(seed, folder, mixed=mixed)
+        return self._made[seed, mixed]
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Prepared]:
-    """The same of schemas that have all there may be, by seed; made when asked for."""
-    folder = tmp_path_factory.mktemp("mixed")
-    seeds = {seed for fault in FAULTS if fault.mixed and fault.steps is None for seed in fault.seeds}
-    return {seed: _prepared(seed, folder, mixed=True) for seed in sorted(seeds)}
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
+    return Sound(tmp_path_factory.mktemp("planted"))
 
 
-def _made(fault: Fault, sound: list[Prepared], mixed: Mapping[int, Prepared], folder: Path) -> Iterator[Prepared]:
-    if fault.mixed and fault.steps is None:
-        yield from [mixed[seed] for seed in fault.seeds] * (QUESTIONS // len(fault.seeds))
-        return
+def _histories(fault: Fault, sound: list[Prepared], folder: Path) -> Iterator[Prepared]:
+    """One history for each question."""
     if fault.steps is None:
         yield from sound * (QUESTIONS // len(sound))
         return
@@ -86,13 +95,12 @@ def _made(fault: Fault, sound: list[Prepared], mixed: Mapping[int, Prepared], fo
 
 @pytest.mark.share(12)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_planted_fault_is_found(
-    fault: Fault, sound: list[Prepared], mixed: Mapping[int, Prepared], tmp_path: Path
-) -> None:
+def test_a_planted_fault_is_found(fault: Fault, sound: Sound, tmp_path: Path) -> None:
     rng = random.Random(fault.name)
+    made_before = sound.of(fault)
     with pytest.MonkeyPatch.context() as patch:
         fault.plant(patch)
-        for number, made in enumerate(_made(fault, sound, mixed, tmp_path)):
+        for number, made in enumerate(_histories(fault, made_before, tmp_path)):
             generator = Generator(
                 made.history.schema, rng, NOW, fault.shapes, fault.additive, fault.single, fault.strange, fault.time
             )

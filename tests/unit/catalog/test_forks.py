@@ -16,7 +16,7 @@ from rewriter.catalog.store.database import Database
 
 
 def ended(child_work: Callable[[], object]) -> int:
-    """Returns the status of a forked child that does the work; 0 is success. A child that hangs is killed after 10 s."""
+    """Returns the status of a forked child that does the work; 0 is success. One that hangs is killed after 10 s."""
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
