@@ -274,6 +274,18 @@ def only_ours() -> Iterator[None]:
         raise foreign(error) from error
 
 
+def _clipped(line: str, first: int, last: int) -> tuple[str, int, int]:
+    """Returns a line as it is shown, and where ``line[first:last]`` stands there. A long line is cut on both sides.
+
+    An ellipsis stands for each cut.
+    """
+    begin = 0 if len(line) <= _SHOWN_CHARACTERS else max(0, first - _SHOWN_CHARACTERS // 2)
+    end = min(len(line), begin + _SHOWN_CHARACTERS)
+    before, after = "… " if begin else "", " …" if end < len(line) else ""
+    shift = len(before) - begin
+    return f"{before}{line[begin:end]}{after}", first + shift, min(last, end) + shift
+
+
 def render(error: Error, text: str | None = None) -> str:
     """Returns the error as a person reads it: message, the line of ``text`` with a caret, the excluded candidates, the
     hint.
@@ -288,7 +300,8 @@ def render(error: Error, text: str | None = None) -> str:
         line_end = text.find("\n", start)
         line = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
         number, column = Span(start, start).line_column(text)
-        before, pointed = line[: column - 1], line[column - 1 : max(column, error.position.end - line_start)]
+        line, first, last = _clipped(line, column - 1, max(column, error.position.end - line_start))
+        before, pointed = line[:first], line[first:last]
         pad = "\t".join(" " * width(printable(part)) for part in before.split("\t"))
         margin = f"line {number}: "
         lines += [f"{margin}{line}", " " * len(margin) + pad + "^" * max(1, width(printable(pointed)))]
@@ -302,3 +315,5 @@ def render(error: Error, text: str | None = None) -> str:
 
 
 _SHOWN_CAUSES = 10
+#: How many characters of a statement's line ``render`` shows.
+_SHOWN_CHARACTERS = 240

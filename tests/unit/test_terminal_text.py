@@ -84,6 +84,21 @@ def test_carets_stand_below_what_is_shown() -> None:
         assert not RAW.search(shown)
 
 
+@pytest.mark.parametrize("before", [0, 100, 5_000])
+@pytest.mark.parametrize("after", [0, 5_000])
+@pytest.mark.parametrize("pointed", ["x", "y" * 3_000])
+def test_a_long_line_is_shown_around_the_caret(before: int, after: int, pointed: str) -> None:
+    text = f"SELECT 1,\n{'a' * before}{pointed}{'b' * after}"
+    start = len("SELECT 1,\n") + before
+    _, shown, carets = render(ParseError("no", position=Span(start, start + len(pointed))), text).splitlines()
+    assert len(shown) < 300
+    place = len(carets) - carets.count("^")
+    assert shown[place : len(carets)] == pointed[: carets.count("^")]
+    assert place == len("line 2: ") or shown[place - 1] == "a"
+    assert ("… " in shown[:10]) == (before > 200)
+    assert len(carets) <= len(shown)
+
+
 HOSTILE = "\x1b]0;owned\x07\x9b31m\x7f\u202e"
 
 

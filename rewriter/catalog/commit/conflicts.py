@@ -63,11 +63,11 @@ def record(connection: sa.Connection, table: Table, claims: Claims, own: int) ->
     """Records the writes that the commit's partition rows do not show, for transactions that have not seen it."""
     shared = set(claims.shared)
     written_and_shared = (key for key in claims.rows if key in shared)
-    entries = [(keys, True) for keys in (*claims.ranges, *map(KeyRange.of_key, written_and_shared))] + [
-        (KeyRange.of_key(key), False) for key in shared
-    ]
+    exclusive = (*claims.ranges, *map(KeyRange.of_key, written_and_shared))
     columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
-    rows = [(keys.start, keys.end, exclusive, table.id, own) for keys, exclusive in entries]
+    rows = [(keys.start, keys.end, True, table.id, own) for keys in exclusive]
+    # The range of one key, as ``KeyRange.of_key`` returns it: an INTO may have many.
+    rows += [(key, key + b"\x00", False, table.id, own) for key in shared]
     insert_rows(connection, _INSERT, columns, rows)
 
 

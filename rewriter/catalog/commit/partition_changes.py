@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import attrgetter
 
 import sqlalchemy as sa
 
@@ -156,7 +157,8 @@ class PartitionChanges:
                 table.name,
                 hint="DROP IF EXISTS ignores missing partitions",
             )
-        if not all(key in KeyRange.of_prefix(encoding.prefix(table.id)) for key in keys):
+        own = KeyRange.of_prefix(encoding.prefix(table.id))
+        if keys and not (keys[0] in own and keys[-1] in own):
             raise InternalError(f"a key does not belong to the table '{table.name}'")
         rows.end_partitions(self._context.connection, list(live.values()), version.made)
         rows.end_files(self._context.connection, keys, version.made)
@@ -214,6 +216,8 @@ class PartitionChanges:
     ) -> None:
         table, work, slots = change.table, self._works.of(change.table), self._locate(change.table, written)
         sources, unproven = self._read_by(change)
+        # The table may join a fact later, which then judges the partition by its row.
+        outside_facts = Proof(self._context.snapshot.sequence, BEFORE_FACT)
         new_rows: list[tuple[LivePartition, Proof]] = []
         for key, partition in written.items():
             files = () if table.external else partition.files
@@ -225,8 +229,7 @@ class PartitionChanges:
             elif work is not None:
                 proof = work.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
             else:
-                # The table may join a fact later, which then judges the partition by its row.
-                proof = Proof(self._context.snapshot.sequence, BEFORE_FACT)
+                proof = outside_facts
             new_rows.append((_new(key, partition, files, before, keep_statistics=appended), proof))
             if work is not None:
                 work.wrote(table, partition.values, slots[key], proof)
@@ -275,7 +278,8 @@ def _by_key(
     by_key: dict[bytes, PartitionWrite] = {}
     key_of = _encoder(table)
     for partition in partitions:
-        declared_period(partition.properties)  # raises if it is not a period
+        if partition.properties:
+            declared_period(partition.properties)  # raises if it is not a period
         key = key_of(partition.values)
         if key in by_key and not repeated:
             name = partition_name(table.partition_columns, partition.values)
@@ -305,6 +309,9 @@ def _encoder(table: Table) -> Callable[[PartitionValues], bytes]:
     return encoded
 
 
+_FILE_ROWS, _FILE_BYTES = attrgetter("rows"), attrgetter("bytes")
+
+
 def _new(
     key: bytes,
     partition: PartitionWrite,
@@ -316,12 +323,12 @@ def _new(
     """Returns the partition with its added files: on top of its earlier ones, or in place of them."""
     if not files and before is None and not partition.properties:
         return LivePartition(key, partition.values, partition.location, 0, 0, 0)
-    counts = [file.rows for file in files]
-    size, number = sum(file.bytes for file in files), len(files)
+    counts = list(map(_FILE_ROWS, files))
+    size, number = sum(map(_FILE_BYTES, files)), len(files)
     if before is not None and keep_statistics:
         counts.append(before.rows)
         size, number = size + before.bytes, number + before.files
-    row_count = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
+    row_count = None if None in counts else sum(counts)
     location = partition.location if before is None or partition.location is not None else before.location
     properties = before.properties if before is not None else None
     if partition.properties:

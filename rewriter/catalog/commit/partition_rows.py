@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -14,8 +15,8 @@ from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.catalog.model.proofs import UNKNOWN, Proof
-from rewriter.catalog.model.stored_paths import loaded, stored, stored_location
-from rewriter.catalog.model.stored_rows import ids_in, values_in
+from rewriter.catalog.model.stored_paths import all_stored, loaded, stored_location
+from rewriter.catalog.model.stored_rows import all_values_in, ids_in, values_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
@@ -37,6 +38,8 @@ class LivePartition(NamedTuple):
     row_id: int = 0
     properties: str | None = None
 
+
+_KEY = itemgetter(0)
 
 #: The maximum number of keys of one statement, a power of two.
 _KEYS = 512
@@ -96,9 +99,8 @@ def live_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes,
     by_key: dict[bytes, LivePartition] = {}
     for chunk in chunks(keys, _KEYS):
         size, parameters = _filled(chunk)
-        by_key.update(
-            (live.key, live) for live in _lives(fetch(connection, _live_of(connection.dialect, size), **parameters))
-        )
+        partitions = _lives(fetch(connection, _live_of(connection.dialect, size), **parameters))
+        by_key |= zip(map(_KEY, partitions), partitions, strict=True)
     return by_key
 
 
@@ -151,15 +153,18 @@ def known_before(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]
     return existing
 
 
-def _live(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Iterable[LivePartition]:
+def _live(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> list[LivePartition]:
     row = schema.partitions
     query = sa.select(*_COLUMNS).where(row.c.ended == schema.NEVER, *conditions)
     return _lives(connection.execute(query))
 
 
-def _lives(rows: Iterable[Sequence[Any]]) -> Iterator[LivePartition]:
-    for key, values, *fields in rows:
-        yield LivePartition(key, values_in(values, key), *fields)
+def _lives(rows: Iterable[Sequence[Any]]) -> list[LivePartition]:
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        return []
+    keys, texts, *fields = columns
+    return list(map(LivePartition._make, zip(keys, all_values_in(texts, keys), *fields, strict=True)))
 
 
 def insert_partitions(
@@ -211,11 +216,10 @@ def insert_files(
 ) -> None:
     """Inserts the files that a write added, by partition key."""
     common = (base, version.made, schema.NEVER, version.commit_seq)
-    warehouse = warehouse_of(connection)
+    keyed_files = [(key, file) for key, files in added.items() for file in files]
+    paths = all_stored([file.path for _, file in keyed_files], warehouse_of(connection))
     file_rows = [
-        (key, stored(file.path, warehouse), file.rows, file.bytes, *common)
-        for key, files in added.items()
-        for file in files
+        (key, path, file.rows, file.bytes, *common) for (key, file), path in zip(keyed_files, paths, strict=True)
     ]
     columns = ("key", "path", "rows", "bytes", "base", "made", "ended", "commit_seq")
     insert_rows(connection, _INSERT_FILES, columns, file_rows)

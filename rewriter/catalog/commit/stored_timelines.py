@@ -243,7 +243,7 @@ def end_rows(connection: sa.Connection, table: sa.Table, row_ids: Sequence[int],
     """Marks rows as ended. One prepared statement, run once for each row."""
     if row_ids:
         statement = _end_row(connection.dialect, table)
-        parameters = [statement.given({"gone": row_id, "by": write_id}) for row_id in row_ids]
+        parameters = statement.given_each("gone", row_ids, by=write_id)
         connection.exec_driver_sql(statement.text, cast(Any, parameters))
 
 

@@ -118,7 +118,7 @@ def _number_text(text: str) -> str:
 
 
 def _string(kind: PartitionType, text: str) -> str:
-    if "\x00" in text or not _encodable(text):
+    if (not text.isascii() and not _encodable(text)) or "\x00" in text:
         raise DataError(
             "a partition value cannot contain the character NUL or half of a surrogate pair",
             condition="INVALID_PARTITION_SPEC",

@@ -88,7 +88,7 @@ LONGEST_NAME = 255
 
 def check_path(column: Column, value: str | None) -> None:
     """Raises ``DataError`` PARTITION_VALUE_TOO_LONG if the name of a canonical value is too long for a directory."""
-    length = len(partition_name((column,), (value,)).encode("utf-8"))
+    length = len(_level(column.name, value).encode())
     if length > LONGEST_NAME:
         raise DataError(
             f"a value of the partition column {column.name} is too long for a directory name: {length} "

@@ -137,6 +137,9 @@ _MEMBERS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
+#: The members that hold at least one object or name.
+_FILLED: Mapping[type, str] = {Fact: "storages", Storage: "tables", StorageTable: "layouts"}
+
 #: The characters in the spelling of a type.
 _TYPE = re.compile(r"(?:[\w<>(),: ]|`(?:[^`]|``)*`)*")
 
@@ -154,6 +157,10 @@ def _check_members(value_tree: object) -> None:
             _check_members(part)
     if not is_dataclass(value_tree):
         return
+    if isinstance(value_tree, Table) and not isinstance(value_tree.location, str):
+        raise TypeError(f"location is {value_tree.location!r}")
+    if not getattr(value_tree, _FILLED.get(type(value_tree), ""), True):
+        raise ValueError(f"it has no {_FILLED[type(value_tree)]}")
     for member in fields(value_tree):
         value = getattr(value_tree, member.name)
         if not isinstance(value, _MEMBERS.get(member.name, object)):
@@ -180,6 +187,12 @@ def _decoded(kind: str, id: int, name: str, text: str, warehouse: str) -> Object
     if kind == "database":
         return Namespace(id, name, **data)
     return _cube(id, name, data) if kind == "cube" else _fact(id, name, data)
+
+
+def _listed(data: object) -> tuple[Any, ...]:
+    if not isinstance(data, list):
+        raise TypeError(f"{data!r} is not a list")
+    return tuple(data)
 
 
 def _columns(data: list[list[Any]]) -> tuple[Column, ...]:
@@ -239,7 +252,9 @@ def _cube(id: int, name: str, data: dict[str, Any]) -> Cube:
     measures = tuple(
         Measure(name, type_, Aggregate(role), *options) for name, type_, role, *options in data["measures"]
     )
-    times, column_order = tuple(data["times"]), tuple(data["column_order"])
+    times, column_order = _listed(data["times"]), _listed(data["column_order"])
+    if not set(times) <= set(column_order):
+        raise ValueError(f"{times!r} are not among its columns")
     cube = Cube(id, name, _columns(data["dimensions"]), measures, times, column_order, _zone(data))
     # Measures of earlier versions have no mark.
     return _with_mark(cube) if any(len(measure) == _UNMARKED for measure in data["measures"]) else cube
@@ -292,7 +307,7 @@ def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
         Storage(label, tuple(_storage_table(table, calendar) for table in tables), *bounds)
         for label, tables, *bounds in data["storages"]
     )
-    columns = None if data["columns"] is None else tuple(data["columns"])
+    columns = None if data["columns"] is None else _listed(data["columns"])
     return Fact(id, name, data["cube"], storages, columns, data["weight"], calendar.zone, data.get("lateness"))
 
 
@@ -314,7 +329,7 @@ def _storage_table_data(table: StorageTable) -> dict[str, Any]:
 def _storage_table(data: dict[str, Any], calendar: Calendar) -> StorageTable:
     # Facts of the first schema have no such entries.
     complete = tuple(
-        Completeness(column, None if values is None else tuple(values)) for column, values in data.get("complete", ())
+        Completeness(column, None if values is None else _listed(values)) for column, values in data.get("complete", ())
     )
     others = tuple(OtherTime(time, _layouts(layouts, calendar)) for time, layouts in data.get("others", ()))
     layouts, bounds = _layouts(data["layouts"], calendar), (data.get("start"), data.get("end"))

@@ -7,7 +7,7 @@ its original. In memory all paths are absolute, below the name of the directory 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 #: The prefix of the properties that note a move of directories; each move has a property of its own.
 MOVING = "rewriter.moving."
@@ -21,10 +21,15 @@ def stored(path: str, warehouse: str) -> str:
     >>> stored("/data/other/a.parquet", "/data/w")
     '/data/other/a.parquet'
     """
-    if path == warehouse:
-        return os.curdir
+    return all_stored((path,), warehouse)[0]
+
+
+def all_stored(paths: Iterable[str], warehouse: str) -> list[str]:
+    """Returns many paths as they are stored, in their order."""
+    if not warehouse:
+        return list(paths)
     root = warehouse.rstrip(os.sep) + os.sep
-    return path[len(root) :] if warehouse and path.startswith(root) else path
+    return [os.curdir if path == warehouse else path.removeprefix(root) for path in paths]
 
 
 def loaded(path: str, warehouse: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -28,7 +28,19 @@ class Prepared:
     def given(self, values: Mapping[str, object]) -> Mapping[str, object] | tuple[object, ...]:
         """Returns all parameter values, with those of one run."""
         all_values = {**self.constants, **values}
-        return all_values if self.names is None else tuple(all_values[name] for name in self.names)
+        return all_values if self.names is None else tuple(map(all_values.__getitem__, self.names))
+
+    def given_each(
+        self, name: str, column: Iterable[object], **common: object
+    ) -> list[Mapping[str, object] | tuple[object, ...]]:
+        """Returns the parameter values of many runs that differ in one parameter."""
+        if self.names is None:
+            return [{**self.constants, **common, name: value} for value in column]
+        known = {**self.constants, **common, name: None}
+        place = self.names.index(name)
+        before = tuple(map(known.__getitem__, self.names[:place]))
+        after = tuple(map(known.__getitem__, self.names[place + 1 :]))
+        return [(*before, value, *after) for value in column]
 
 
 @dataclass(frozen=True)

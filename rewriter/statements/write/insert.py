@@ -193,7 +193,7 @@ def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | 
         prepared.scans if prepared is not None else (),
         written_partitions=len({file.values for file in files}),
         written_files=len(files),
-        written_bytes=sum(file.bytes for file in files),
+        written_bytes=sum([file.bytes for file in files]),
         planning_seconds=prepared.planning_seconds if prepared is not None else 0.0,
         execution_seconds=seconds,
     )
@@ -202,7 +202,7 @@ def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | 
 def rows_of(files: Sequence[WrittenFile]) -> int:
     """Returns the number of rows in the files; -1 where a file has no row count."""
     counts = [file.rows for file in files]
-    return -1 if None in counts else sum(count or 0 for count in counts)
+    return -1 if None in counts else sum([count or 0 for count in counts])
 
 
 def _refuse_zoned_casts(
@@ -268,7 +268,7 @@ def written(
     write = Write(folder, table.format, table.columns, table.partition_columns, target.static, limit)
     try:
         with context.progress.watching(folder):
-            return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
+            return tuple([file for file in context.engine().write(query, write) if file.rows != 0])
     except Error as error:
         raise placed(error, source, query.sql) from None
 
@@ -304,7 +304,7 @@ def change_of(
     return WritePartitions(
         target.table,
         write_id,
-        tuple(PartitionWrite(values, files) for values, files in partitions.items()),
+        tuple([PartitionWrite(values, files) for values, files in partitions.items()]),
         overwrite=statement.overwrite,
         wipes=(key_range(target.table, target.static),) if static_wipe else (),
         if_not_exists=isinstance(statement, s.Insert) and statement.if_not_exists,

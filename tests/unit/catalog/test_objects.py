@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from rewriter.catalog import Transaction
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
+from rewriter.catalog.model.json_codec import decoded, to_text
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Storage, Table, View
-from rewriter.errors import AnalysisError, ConflictError, IntegrityError
+from rewriter.errors import AnalysisError, ConflictError, IntegrityError, OperationalError
 
 from .support import STRING, P, Warehouse, names, storage_table
 
@@ -94,6 +97,28 @@ def test_unknown_names(w: Warehouse, kind: str, condition: str) -> None:
         getattr(w.catalog.snapshot(), kind)("nosuch")
     assert (caught.value.condition, caught.value.sqlstate, caught.value.object) == (condition, "42P01", "nosuch")
     assert caught.value.hint
+
+
+FACT = to_text(Fact(1, "f", "c", (Storage("s", (storage_table("t", [P.DAILY]),)),)), "")
+TABLE = to_text(Table(1, "t", (STRING,), (), "parquet", "/x"), "")
+CUBE = to_text(Cube(1, "c", (), (), ("t",), ("t",)), "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "member", "value"),
+    [
+        ("fact", FACT, "storages", []),
+        ("fact", FACT, "storages", [["s", [], None, None]]),
+        ("table", TABLE, "location", None),
+        ("cube", CUBE, "times", [1]),
+        ("cube", CUBE, "column_order", [[]]),
+    ],
+)
+def test_a_damaged_definition_is_named(kind: str, text: str, member: str, value: object) -> None:
+    assert decoded(kind, 1, "o", text, "") is not None
+    with pytest.raises(OperationalError, match=f"the {kind} 'o' is damaged") as caught:
+        decoded(kind, 1, "o", json.dumps({**json.loads(text), member: value}), "")
+    assert caught.value.condition == "DAMAGED_CATALOG"
 
 
 def test_near_names_are_hinted(w: Warehouse) -> None:

@@ -185,7 +185,10 @@ UNPROVEN_WEEKS = {
         f"SELECT {SUMS} FROM (SELECT * FROM v WHERE k LIKE '%') q WHERE {WEEK} GROUP BY k",
         "k LIKE '%'",
     ),
-    "COUNT(*) of a table": (f"SELECT k, COUNT(*), SUM(x), MAX(hi) FROM d WHERE {WEEK} GROUP BY k", "n otherwise"),
+    "COUNT(*) of a table": (
+        f"SELECT k, COUNT(*), SUM(x), MAX(hi) FROM d WHERE {WEEK} GROUP BY k",
+        "does not compute n as SUM(n)",
+    ),
     "SUM of a MAX measure": (f"SELECT k, SUM(n), SUM(x), SUM(hi) FROM d WHERE {WEEK} GROUP BY k", "MAX(hi)"),
     "MAX of a SUM measure": (f"SELECT k, SUM(n), MAX(x), MAX(hi) FROM d WHERE {WEEK} GROUP BY k", "SUM(x)"),
     "measures of another name": (f"SELECT k, SUM(x), SUM(n), MAX(hi) FROM d WHERE {WEEK} GROUP BY k", "SUM(n)"),
