@@ -144,10 +144,6 @@ _FILLED: Mapping[type, str] = {Fact: "storages", Storage: "tables", StorageTable
 _TYPE = re.compile(r"(?:[\w<>(),: ]|`(?:[^`]|``)*`)*")
 
 
-def _is_names(value: object) -> bool:
-    return isinstance(value, tuple | list) and all(isinstance(name, str) for name in value)
-
-
 def _check_members(value_tree: object) -> None:
     """Raises ``TypeError`` if a member has another type than its kind of object requires."""
     if isinstance(value_tree, tuple):
@@ -167,8 +163,6 @@ def _check_members(value_tree: object) -> None:
             raise TypeError(f"{member.name} is {value!r}")
         if member.name == "type" and _TYPE.fullmatch(str(value)) is None:
             raise ValueError(f"{value!r} is not a type")
-        if member.name in ("times", "column_order") and not _is_names(value):
-            raise TypeError(f"{member.name} is {value!r}")
         if member.name == "location" and "\0" in str(value):
             raise ValueError("its location contains the character NUL")
         if member.name == "properties":
@@ -193,6 +187,13 @@ def _listed(data: object) -> tuple[Any, ...]:
     if not isinstance(data, list):
         raise TypeError(f"{data!r} is not a list")
     return tuple(data)
+
+
+def _names(data: object) -> tuple[str, ...]:
+    names = _listed(data)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{data!r} is not a list of names")
+    return names
 
 
 def _columns(data: list[list[Any]]) -> tuple[Column, ...]:
@@ -234,7 +235,10 @@ def _view_data(view: View) -> dict[str, Any]:
 
 
 def _view(id: int, name: str, data: dict[str, Any]) -> View:
-    columns = tuple((column, comment) for column, comment in data.pop("columns"))
+    columns = tuple((column, comment) for column, comment in _listed(data.pop("columns")))
+    for column, comment in columns:
+        if not isinstance(column, str) or not isinstance(comment, str | NoneType):
+            raise TypeError(f"({column!r}, {comment!r}) is no column with its comment")
     return View(id, name, columns=columns, **data)
 
 
@@ -252,7 +256,7 @@ def _cube(id: int, name: str, data: dict[str, Any]) -> Cube:
     measures = tuple(
         Measure(name, type_, Aggregate(role), *options) for name, type_, role, *options in data["measures"]
     )
-    times, column_order = _listed(data["times"]), _listed(data["column_order"])
+    times, column_order = _names(data["times"]), _names(data["column_order"])
     if not set(times) <= set(column_order):
         raise ValueError(f"{times!r} are not among its columns")
     cube = Cube(id, name, _columns(data["dimensions"]), measures, times, column_order, _zone(data))
@@ -307,7 +311,7 @@ def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
         Storage(label, tuple(_storage_table(table, calendar) for table in tables), *bounds)
         for label, tables, *bounds in data["storages"]
     )
-    columns = None if data["columns"] is None else _listed(data["columns"])
+    columns = None if data["columns"] is None else _names(data["columns"])
     return Fact(id, name, data["cube"], storages, columns, data["weight"], calendar.zone, data.get("lateness"))
 
 

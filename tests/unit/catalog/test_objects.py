@@ -101,6 +101,7 @@ def test_unknown_names(w: Warehouse, kind: str, condition: str) -> None:
 
 FACT = to_text(Fact(1, "f", "c", (Storage("s", (storage_table("t", [P.DAILY]),)),)), "")
 TABLE = to_text(Table(1, "t", (STRING,), (), "parquet", "/x"), "")
+VIEW = to_text(View(1, "v", "SELECT 1 AS a", (("a", None),)), "")
 CUBE = to_text(Cube(1, "c", (), (), ("t",), ("t",)), "")
 
 
@@ -109,7 +110,13 @@ CUBE = to_text(Cube(1, "c", (), (), ("t",), ("t",)), "")
     [
         ("fact", FACT, "storages", []),
         ("fact", FACT, "storages", [["s", [], None, None]]),
+        ("fact", FACT, "columns", [None]),
+        ("fact", FACT, "columns", "ab"),
         ("table", TABLE, "location", None),
+        ("view", VIEW, "columns", [[None, "c"]]),
+        ("view", VIEW, "columns", [["a", 1]]),
+        ("cube", CUBE, "times", "t"),
+        ("cube", CUBE, "times", ["u"]),
         ("cube", CUBE, "times", [1]),
         ("cube", CUBE, "column_order", [[]]),
     ],
