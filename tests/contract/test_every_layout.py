@@ -236,7 +236,7 @@ def check(engine: Engine, folder: Path, seed: int, names: Sequence[str], length:
             assert one == wanted, f"seed {seed}, {name}, answer {place}"
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", range(2 * len(PERIODS)))
 def test_every_layout_answers_as_the_default_ones_do(duckdb: Engine, tmp_path: Path, seed: int) -> None:
     check(duckdb, tmp_path, seed, [*LAYOUTS, *TOGETHER][seed % 2 :: 2], 44)

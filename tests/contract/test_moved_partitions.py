@@ -41,21 +41,22 @@ TYPES = [
 ]  # fmt: skip
 
 
-def test_a_renamed_partition_has_its_new_value(session: Session) -> None:
-    for number, (type_name, old, new, condition, value) in enumerate(TYPES):
-        table = f"t{number}"
-        session.execute(f"CREATE TABLE {table} (x INT) PARTITIONED BY (k STRING, p {type_name})")
-        session.execute(f"INSERT INTO {table} PARTITION (k='a', p={old}) VALUES (1), (2)")
-        session.execute(f"ALTER TABLE {table} PARTITION (k='a', p={old}) RENAME TO PARTITION (k='b', p={new})")
-        # The old name is free again. Some files spell the new name, others do not.
-        session.execute(f"INSERT INTO {table} PARTITION (k='a', p={old}) VALUES (3)")
-        session.execute(f"INSERT INTO {table} PARTITION (k='b', p={new}) VALUES (4)")
-        moved = [(1, "b", value), (2, "b", value), (4, "b", value)]
-        every = f"SELECT * FROM {table}"
-        assert [row for row in rows(session, f"{every} ORDER BY x") if row[0] != 3] == moved, type_name
-        assert rows(session, f"{every} WHERE {condition} ORDER BY x") == moved, type_name
-        assert rows(session, f"{every} WHERE k = 'b' ORDER BY x") == moved, type_name
-        assert rows(session, f"SELECT x FROM {table} WHERE k = 'a'") == [(3,)], type_name
+@pytest.mark.share(4, "spark")
+@pytest.mark.parametrize(("type_name", "old", "new", "condition", "value"), TYPES, ids=[case[0] for case in TYPES])
+def test_a_renamed_partition_has_its_new_value(
+    session: Session, type_name: str, old: str, new: str, condition: str, value: object
+) -> None:
+    session.execute(f"CREATE TABLE t (x INT) PARTITIONED BY (k STRING, p {type_name})")
+    session.execute(f"INSERT INTO t PARTITION (k='a', p={old}) VALUES (1), (2)")
+    session.execute(f"ALTER TABLE t PARTITION (k='a', p={old}) RENAME TO PARTITION (k='b', p={new})")
+    # The old name is free again. Some files spell the new name, others do not.
+    session.execute(f"INSERT INTO t PARTITION (k='a', p={old}) VALUES (3)")
+    session.execute(f"INSERT INTO t PARTITION (k='b', p={new}) VALUES (4)")
+    moved = [(1, "b", value), (2, "b", value), (4, "b", value)]
+    assert [row for row in rows(session, "SELECT * FROM t ORDER BY x") if row[0] != 3] == moved
+    assert rows(session, f"SELECT * FROM t WHERE {condition} ORDER BY x") == moved
+    assert rows(session, "SELECT * FROM t WHERE k = 'b' ORDER BY x") == moved
+    assert rows(session, "SELECT x FROM t WHERE k = 'a'") == [(3,)]
 
 
 def test_a_cube_counts_moved_rows_once(session: Session) -> None:

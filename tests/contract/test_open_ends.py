@@ -373,6 +373,7 @@ ALIGNED = (
 )
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("query", COMPARISONS)
 def test_a_comparison_inside_the_base_period_is_not_exact(flights: Callable[..., Session], query: str) -> None:
     session = flights()
@@ -386,6 +387,7 @@ def test_a_comparison_inside_the_base_period_is_not_exact(flights: Callable[...,
     assert caught.value.condition == "UNALIGNED_TIME_RANGE"
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("query", ALIGNED)
 def test_a_comparison_on_a_base_periods_bound_is_exact(flights: Callable[..., Session], query: str) -> None:
     session = flights()

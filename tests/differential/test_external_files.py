@@ -206,6 +206,7 @@ def history(folder: Path, engine: Engine, seed: int, rounds: int) -> int:
 SEEDS = range(3)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_answered_is_what_the_files_hold(tmp_path: Path, seed: int) -> None:
     engine = Meddled()
@@ -259,6 +260,7 @@ def _own_writes_are_no_news(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(insert, "files_written", lambda table, keys: NoteFiles(table, ()))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("plant", [_nothing_is_news, _names_tell_all, _nobody_looks_again, _own_writes_are_no_news])
 def test_a_mistake_would_be_found(
     tmp_path: Path, plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

@@ -265,6 +265,7 @@ def history(
     return told
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("zone", "first", "last", "hours"), WORLDS, ids=lambda value: str(value))
 def test_answers_are_those_of_the_zone(zone: str, first: date, last: date, hours: bool, tmp_path: Path) -> None:
     told = history(zone, first, last, hours, 1, 2, 16, tmp_path, "duckdb")

@@ -30,6 +30,7 @@ WORLDS = [
 ]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("zone", "first", "last", "hours"), WORLDS, ids=lambda value: str(value))
 def test_answers_are_those_of_the_zone(zone: str, first: date, last: date, hours: bool, tmp_path: Path) -> None:
     ask(zone, first, last, hours, 1, 40, tmp_path, "duckdb")
