@@ -191,7 +191,7 @@ def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal], 
     if index == len(tokens):
         near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
     else:
-        near, position = f"'{tokens[index].text}'", tokens[index].span
+        near, position = f"'{tokens[index].shown}'", tokens[index].span
     return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected))
 
 

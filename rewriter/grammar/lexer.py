@@ -31,6 +31,10 @@ class TokenKind(Enum):
     __hash__ = object.__hash__
 
 
+#: How many characters of a token a message shows.
+LONGEST_SHOWN = 80
+
+
 class Token(NamedTuple):
     """A token: ``text`` as typed, quotes included, at ``[start, end)`` of the lexed text."""
 
@@ -46,6 +50,11 @@ class Token(NamedTuple):
     @property
     def upper(self) -> str:
         return self.text.upper()
+
+    @property
+    def shown(self) -> str:
+        """The text as messages show it: a long one is cut."""
+        return self.text if len(self.text) <= LONGEST_SHOWN else f"{self.text[:LONGEST_SHOWN]}…"
 
     def is_word(self, *keywords: str) -> bool:
         """Tests whether this is one of the (upper case) keywords, typed without quotes."""

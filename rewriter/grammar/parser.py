@@ -77,7 +77,7 @@ def read_by_grammar(text: str, statement_tokens: Sequence[Token]) -> Statement:
     except SyntaxFailure as failure:
         if failure.index == 0:
             raise refusal(statement_tokens, 0) or ParseError(
-                f"Syntax error at or near '{statement_tokens[0].text}'.",
+                f"Syntax error at or near '{statement_tokens[0].shown}'.",
                 position=statement_tokens[0].span,
                 hint=f"Statements are {_STATEMENTS}.",
             ) from None

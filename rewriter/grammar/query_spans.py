@@ -29,7 +29,7 @@ def read_query(text: str, tokens: Sequence[Token]) -> Query:
     """
     start = next((token for token in tokens if not token.is_operator("(")), None)
     if start is None or not start.is_word(*QUERY_STARTS):
-        near = f"'{start.text}'" if start else "end of input"
+        near = f"'{start.shown}'" if start else "end of input"
         position = start.span if start else Span(tokens[-1].end, tokens[-1].end) if tokens else None
         raise ParseError(
             f"Syntax error at or near {near}.", position=position, hint=f"Expected {', '.join(QUERY_STARTS)}."

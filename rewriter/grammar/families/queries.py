@@ -123,7 +123,7 @@ def _unexplained(remaining: Sequence[Token], statement_tokens: Sequence[Token]) 
             if finds
             else "EXPLAIN the query alone.",
         )
-    near = f"'{remaining[0].text}'" if remaining else "end of input"
+    near = f"'{remaining[0].shown}'" if remaining else "end of input"
     position = remaining[0].span if remaining else Span(statement_tokens[-1].end, statement_tokens[-1].end)
     options = ", ".join((*_EXPLAINED, *QUERY_STARTS[:3]))
     return ParseError(f"Syntax error at or near {near}.", position=position, hint=f"Expected {options}.")

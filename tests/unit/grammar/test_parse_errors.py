@@ -6,6 +6,7 @@ A case marks the stretch that the error must point at with « and »; they are n
 import pytest
 
 from rewriter.errors import AnalysisError, Error, NotSupportedError, ParseError, Span
+from rewriter.grammar.lexer import LONGEST_SHOWN
 from rewriter.grammar.parser import parse
 
 
@@ -278,3 +279,11 @@ def test_understood_and_refused(marked: str, hint: str) -> None:
     assert error.position == span
     assert "not supported" in error.message
     assert hint in (error.hint or "")
+
+
+@pytest.mark.parametrize("head", ["", "EXPLAIN ", "ALTER TABLE t ADD ", "CREATE VIEW v AS "])
+def test_a_message_shows_the_beginning_of_a_long_word(head: str) -> None:
+    with pytest.raises(ParseError) as info:
+        parse(head + "x" * 10_000)
+    assert f"'{'x' * LONGEST_SHOWN}…'" in info.value.message
+    assert len(info.value.message) < 200
