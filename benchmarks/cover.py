@@ -28,7 +28,7 @@ BYTES = {MINUTELY: 50, HOURLY: 2_000, DAILY: 40_000, WEEKLY: 275_000, MONTHLY: 1
 
 @dataclass(frozen=True)
 class _Case:
-    """What is measured; ``enumerated`` states whether the seed's procedure also covers it."""
+    """A cover to measure; ``enumerated`` states whether the seed's procedure also covers it."""
 
     what: str
     target: RangeSet

@@ -341,9 +341,9 @@ class Catalog:
     def close(self) -> None:
         """Closes all connections. Idempotent. Snapshots and transactions of the catalog can no longer read."""
         self._end_cache()
-        for one in (self._opened, self._nothing):
-            if one is not None:
-                one.close()
+        for database in (self._opened, self._nothing):
+            if database is not None:
+                database.close()
 
 
 class _Nothing:

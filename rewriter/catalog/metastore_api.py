@@ -55,7 +55,7 @@ class CachedCatalog:
         """
         table, listed = self._listed(name, valid_write_id_list)
         require_canonical(table.partition_columns, values)
-        return listed.partition(table, encode(table.id, [one.type for one in table.partition_columns], values))
+        return listed.partition(table, encode(table.id, [column.type for column in table.partition_columns], values))
 
     def get_partitions(self, name: str, valid_write_id_list: str | None = None) -> tuple[Partition, ...]:
         """Returns all partitions, in key order. Raises the errors of ``get_table``."""

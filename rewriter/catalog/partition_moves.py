@@ -80,14 +80,15 @@ def exchanged(snapshot: Snapshot, target: Table, source: Table, leading: Partiti
     PARTITIONS_ALREADY_EXIST 428FT if the target has one of them.
     """
     require_canonical(source.partition_columns[: len(leading)], leading)
-    found = snapshot.partitions(source, [_range(source, leading)])
-    if not found:
+    moved = snapshot.partitions(source, [_range(source, leading)])
+    if not moved:
         raise _not_found(source, leading)
-    names = {one.values for one in found}
-    taken = [one.values for one in snapshot.partitions(target, [_range(target, leading)]) if one.values in names]
+    moved_values = {partition.values for partition in moved}
+    existing = snapshot.partitions(target, [_range(target, leading)])
+    taken = [partition.values for partition in existing if partition.values in moved_values]
     if taken:
         raise already_exist(target, taken)
-    return found
+    return moved
 
 
 def exchange(
@@ -105,10 +106,16 @@ def exchange(
     wrote below a prefix in either table.
     """
     check_alike(target, source)
-    found = {one.values: one for leading in prefixes for one in exchanged(snapshot, target, source, leading)}
+    # Prefixes may overlap: each partition moves once.
+    moved = {
+        partition.values: partition
+        for leading in prefixes
+        for partition in exchanged(snapshot, target, source, leading)
+    }
     ranges = [merged(_range(table, leading) for leading in prefixes) for table in (source, target)]
-    _move(begin, begin_note, snapshot, source, target, [(one, one.values) for one in found.values()], *ranges)
-    return len(found)
+    named = [(partition, values) for values, partition in moved.items()]
+    _move(begin, begin_note, snapshot, source, target, named, *ranges)
+    return len(moved)
 
 
 def check_alike(target: Table, source: Table) -> None:
@@ -183,13 +190,14 @@ def _move(
     target_ranges: Sequence[KeyRange],
 ) -> None:
     places = [
-        (directory(source, one), default_directory(target, values))
-        for one, values in found
-        if source.external and not _is_custom(source, one)
+        (directory(source, partition), default_directory(target, values))
+        for partition, values in found
+        if source.external and not _is_custom(source, partition)
     ]
     directory_moves.check_unshared(places, _readers(snapshot, (source, target)))
     moved = tuple(
-        PartitionMove(one.key, values, one.location if _is_custom(source, one) else None) for one, values in found
+        PartitionMove(partition.key, values, partition.location if _is_custom(source, partition) else None)
+        for partition, values in found
     )
     change = MovePartitions(source, target, moved, tuple(source_ranges), tuple(target_ranges))
     moves = directory_moves.prepare(places)
@@ -244,7 +252,7 @@ def _readers(snapshot: Snapshot, own: Sequence[Table]) -> Iterator[tuple[str, st
     for table in snapshot.tables():
         if not table.external:
             continue
-        if all(table.id != one.id for one in own):
+        if all(table.id != own_table.id for own_table in own):
             yield f"the table {table.name}", table.location
         for partition in snapshot.lookup(table, None).partitions():
             if partition.location is not None and _is_custom(table, partition):
@@ -255,12 +263,12 @@ def _differences(kind: str, theirs: Sequence[Column], ours: Sequence[Column], ex
     if len(theirs) != len(ours):
         yield f"{len(theirs)} {kind}s in the source and {len(ours)} in the target"
         return
-    for number, (one, other) in enumerate(zip(theirs, ours, strict=True), start=1):
-        same = one.name == other.name or (not exactly and one.name.lower() == other.name.lower())
-        if not same or one.type != other.type:
+    for number, (their, our) in enumerate(zip(theirs, ours, strict=True), start=1):
+        same = their.name == our.name or (not exactly and their.name.lower() == our.name.lower())
+        if not same or their.type != our.type:
             yield (
-                f"{kind} {number} is {one.name} {one.type.upper()} in the source and {other.name} "
-                f"{other.type.upper()} in the target"
+                f"{kind} {number} is {their.name} {their.type.upper()} in the source and {our.name} "
+                f"{our.type.upper()} in the target"
             )
 
 

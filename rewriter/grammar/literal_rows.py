@@ -56,8 +56,8 @@ def _outline(text: str, tokens: Sequence[Token]) -> str | None:
     """Returns one character for each token behind VALUES; ``None`` if they are not rows of literals."""
     if len(tokens) < 2 or not tokens[0].is_word("VALUES") or "--" in text or "/*" in text:
         return None
-    known = _OF_TEXT.get
-    outline = "".join([_OF_KIND.get(t[0]) or known(t[1]) or known(t[1].upper(), "?") for t in tokens[1:]])
+    mark_of = _OF_TEXT.get
+    outline = "".join([_OF_KIND.get(t[0]) or mark_of(t[1]) or mark_of(t[1].upper(), "?") for t in tokens[1:]])
     row = f"({','.join('x' * _width(outline))})"
     expected = ",".join([row] * outline.count(")"))
     is_table = outline.replace("-", "").translate(_ANY_CELL) == expected

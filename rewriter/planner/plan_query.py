@@ -268,7 +268,7 @@ def _columns(text: QueryText, resolved: Resolved) -> Collection[str]:
     """
     over_cubes = any(block.cubes for block in resolved.blocks)
     names = _column_names(resolved)
-    return names if over_cubes else names | {one.alias.lower() for one in text.find_all(exp.Alias)}
+    return names if over_cubes else names | {alias.alias.lower() for alias in text.find_all(exp.Alias)}
 
 
 def _column_names(resolved: Resolved) -> set[str]:
@@ -341,13 +341,18 @@ def _reading(reference: TableReference, pruning: Pruning, branch: int | None) ->
     """Returns the partitions that a reference to a table itself reads."""
     table = reference.table
     use = TableUse(table, None) if pruning.wanted is None else TableUse(table, (), wanted=pruning.wanted)
-    notes = tuple(f"not used: {one}" for one in pruning.unused)
+    notes = tuple(f"not used: {condition}" for condition in pruning.unused)
     return Reading((use,), branch, alias=reference.node.alias_or_name, notes=notes)
 
 
 def _tables(source: CubeSource, reader: CatalogReader) -> tuple[Table, ...]:
     """All tables of the facts that a reference may read."""
-    names = {one.table.lower(): one.table for fact in source.facts for place in fact.storages for one in place.tables}
+    names = {
+        stored.table.lower(): stored.table
+        for fact in source.facts
+        for storage in fact.storages
+        for stored in storage.tables
+    }
     return tuple(map(reader.table, names.values()))
 
 

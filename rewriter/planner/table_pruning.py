@@ -340,7 +340,7 @@ class _Reader:
         name = node.name.lower()
         if node.table.lower() != self.alias if node.table else name not in self.bare:
             return None
-        column = next((one for one in self.table.partition_columns if one.name.lower() == name), None)
+        column = next((column for column in self.table.partition_columns if column.name.lower() == name), None)
         # Whether blanks at the end of a CHAR count depends on what it is compared with: the engine is to say.
         return None if column is not None and partition_type(column.type).name == "char" else column
 

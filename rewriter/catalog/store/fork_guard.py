@@ -1,8 +1,8 @@
 """A fork waits until no other thread is in a call of a database's driver.
 
 SQLite and libpq have locks of their own. A forked child has one thread, so a lock that another thread held at the fork
-is never released there, and the child's first call waits for ever. After ``LONGEST_WAIT`` the
-process forks nevertheless.
+is never released there, and the child's first call waits for ever. After ``LONGEST_WAIT`` the process forks
+nevertheless.
 """
 
 from __future__ import annotations

@@ -36,10 +36,10 @@ class Prepared:
         """Returns the parameter values of many runs that differ in one parameter."""
         if self.names is None:
             return [{**self.constants, **common, name: value} for value in column]
-        known = {**self.constants, **common, name: None}
+        values = {**self.constants, **common}
         place = self.names.index(name)
-        before = tuple(map(known.__getitem__, self.names[:place]))
-        after = tuple(map(known.__getitem__, self.names[place + 1 :]))
+        before = tuple(map(values.__getitem__, self.names[:place]))
+        after = tuple(map(values.__getitem__, self.names[place + 1 :]))
         return [(*before, value, *after) for value in column]
 
 

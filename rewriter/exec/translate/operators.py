@@ -60,10 +60,10 @@ def _only_selects(node: exp.Expr) -> bool:
 
 def _chained(word: str, names: Sequence[str | None]) -> str | None:
     """Returns Spark's name of ``a AND b AND c``: ``((a AND b) AND c)``."""
-    known = [name for name in names if name is not None]
-    if len(known) < len(names):
+    existing_names = [name for name in names if name is not None]
+    if len(existing_names) < len(names):
         return None
-    first, *others = known
+    first, *others = existing_names
     return "(" * len(others) + first + "".join(f" {word} {name})" for name in others)
 
 

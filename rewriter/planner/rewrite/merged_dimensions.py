@@ -64,7 +64,8 @@ class _Uses:
         #: A value computed on a dimension, not the dimension itself.
         self._computed = {name for name, value in offered.items() if not isinstance(value, exp.Column)}
         self._names = dimensions | set(offered)
-        self._relations = {one.alias.lower() for one in block.cubes} | {one.alias.lower() for one in block.others}
+        cubes = {cube.alias.lower() for cube in block.cubes}
+        self._relations = cubes | {relation.alias.lower() for relation in block.others}
         items = block.effective.expressions
         self._aliases = {item.alias.lower() for item in items if isinstance(item, exp.Alias) and self._is(item.this)}
 
