@@ -34,7 +34,7 @@ from rewriter.planner.scope.joins import filters, matching, nullable, relations
 from rewriter.planner.scope.pushdown import Pushdown
 from rewriter.planner.text.edits import Edit
 from rewriter.planner.text.query_text import QueryText
-from rewriter.planner.text.sqlglot_trees import find_all, walk
+from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, find_all, is_of_type, walk
 
 
 @dataclass(frozen=True)
@@ -441,9 +441,9 @@ def _literal(node: exp.Expr, parameters: Mapping[str, object]) -> Literal | None
             text_of = _literal(node.this, parameters)
             if text_of is None or text_of.kind != "string":
                 return None
-            if node.to.is_type("date") and _DATE.fullmatch(text_of.text):
+            if is_of_type(node.to, exp.DType.DATE) and _DATE.fullmatch(text_of.text):
                 return Literal("date", text_of.text)
-            if node.to.is_type("timestamp", "timestamptz", "timestampltz") and _TIMESTAMP.fullmatch(text_of.text):
+            if is_of_type(node.to, *TIMESTAMPS) and _TIMESTAMP.fullmatch(text_of.text):
                 return Literal("timestamp", text_of.text)
         case exp.Placeholder() if node.name in parameters:
             return _value(parameters[node.name])

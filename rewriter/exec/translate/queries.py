@@ -23,6 +23,7 @@ from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
 from rewriter.exec.translate.select_lists import Item, SelectLists
 from rewriter.exec.translate.sql_text import SqlText
+from rewriter.gc_pause import paused
 
 #: The maximum number of queries in one set operation. DuckDB's time grows with the square of their number, to about a
 #: minute here.
@@ -47,6 +48,11 @@ def translate(query: EngineQuery) -> Translation:
 
     Raises ``NotSupportedError`` for constructs that are not on the list, and ``EngineError`` for unknown names.
     """
+    with paused():
+        return _translated(query)
+
+
+def _translated(query: EngineQuery) -> Translation:
     text = SqlText(query.sql, query.tokens)
     literals = literal_table(text)
     if literals is not None:

@@ -40,7 +40,7 @@ class SqlText:
         if nests_too_deeply(self.tokens):
             raise _too_deep()
         try:
-            trees = [tree for tree in read_with_calls(self.text, self._strings.values()) if tree is not None]
+            trees = [tree for tree in read_with_calls(self.text, self.tokens) if tree is not None]
         except SqlglotError as error:
             words = parser_words(error).replace(CALL, "")
             raise ParseError(f"DuckDB's translator cannot parse this query: {words}.", hint=_HINT) from None
@@ -48,14 +48,15 @@ class SqlText:
             raise _too_deep() from None
         if len(trees) != 1:
             raise ParseError("Expected one query.", position=Span(0, len(self.text)))
-        for identifier in trees[0].find_all(exp.Identifier):
+        for identifier in settle(trees[0]):
+            if not isinstance(identifier, exp.Identifier):
+                continue
             # The alias in ``AS v(x, y)`` is not a call.
             if str(identifier.this).startswith(CALL):
                 identifier.set("this", str(identifier.this).removeprefix(CALL))
             string = self._strings.get(identifier.meta.get("start", -1)) if identifier._meta else None
             if string is not None:
                 raise _no_name(string)
-        settle(trees[0])
         return trees[0]
 
     def called(self, node: exp.Expr) -> str | None:

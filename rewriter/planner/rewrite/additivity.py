@@ -16,11 +16,11 @@ from rewriter.catalog.model.objects import Aggregate, Cube, Measure
 from rewriter.errors import NotSupportedError
 from rewriter.planner.model.plan import ReasonKind
 from rewriter.planner.scope.deterministic import is_scalar
-from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
+from rewriter.planner.text.sqlglot_trees import find_all, is_of_type, one_of, walk
 
 #: Types whose rows may be added before or after they are summed: decimals and FLOAT would round, INT overflow.
 _ADDED = ("bigint", "double")
-_DECIMALS = ("decimal", "bigdecimal")
+_DECIMALS = (exp.DType.DECIMAL, exp.DType.BIGDECIMAL)
 MeasureOf = Callable[[exp.Column], Measure | None]
 TypeOf = Callable[[exp.Column], str | None]
 
@@ -341,7 +341,7 @@ def _distributes(measure: str, product: exp.Expr, type_of: TypeOf) -> bool:
             kind = type_of(node)
             if kind is None or kind.startswith("decimal"):
                 return False
-        elif isinstance(node, exp.Placeholder) or (isinstance(node, exp.DataType) and node.is_type(*_DECIMALS)):
+        elif isinstance(node, exp.Placeholder) or (isinstance(node, exp.DataType) and is_of_type(node, *_DECIMALS)):
             return False
         elif isinstance(node, exp.Literal) and not node.is_string and "." in node.name and "e" not in node.name.lower():
             digits += len(node.name) + 1

@@ -123,7 +123,7 @@ class _Namer:
         # sqlglot drops the sign of ``+x``.
         if any(second.is_operator("+") and _opens(first) for first, second in pairwise(self._tokens)):
             raise _UnknownError
-        trees = read_with_calls(self._text, self._strings.values())
+        trees = read_with_calls(self._text, self._tokens)
         select = trees[0] if len(trees) == 1 else None
         if not isinstance(select, exp.Select) or len(select.expressions) != 1:
             raise _UnknownError

@@ -6,13 +6,14 @@ formats. Here each call arrives as an ``Anonymous``, so sqlglot recognizes none 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import sqlglot
 from sqlglot import TokenType, exp
 
 from rewriter.grammar.lexer import Token, TokenKind
 from rewriter.planner.text.literal_lists import list_parser
+from rewriter.planner.text.sqlglot_tokens import sqlglot_tokens
 
 #: Goes before the name of each call; names cannot contain a blank, so sqlglot has no such function.
 CALL = "call "
@@ -29,19 +30,20 @@ _COMPARING = (TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenTyp
               TokenType.ILIKE, TokenType.RLIKE)  # fmt: skip
 
 
-def read_with_calls(text: str, strings: Iterable[Token]) -> list[exp.Expr | None]:
-    """Returns the statements of a text, whose string literals are ``strings``. Raises sqlglot's errors, and
-    RecursionError.
-    """
-    masked = _masked(text, strings)
+def read_with_calls(text: str, lexed: Sequence[Token]) -> list[exp.Expr | None]:
+    """Returns the statements of a text. ``lexed`` are its tokens. Raises sqlglot's errors, and RecursionError."""
+    masked = _masked(text, lexed)
     dialect = sqlglot.Dialect.get_or_raise("spark")
-    tokens = dialect.tokenize(masked)
-    for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
+    tokens = sqlglot_tokens(dialect, masked, lexed)
+    for index, following in enumerate(tokens[1:]):
+        if following.token_type is not TokenType.L_PAREN:
+            continue
+        token = tokens[index]
         word = token.text.upper()
         is_call = token.token_type is TokenType.VAR and word not in _OWN_GRAMMAR
         # ``= ANY (…)`` and ``LIKE ANY (…)`` are no calls.
-        compared = word in ("ANY", "SOME") and before is not None and before.token_type in _COMPARING
-        if after.token_type is TokenType.L_PAREN and (is_call or (word in _FUNCTION_WORDS and not compared)):
+        compared = word in ("ANY", "SOME") and index > 0 and tokens[index - 1].token_type in _COMPARING
+        if is_call or (word in _FUNCTION_WORDS and not compared):
             token.text = CALL + token.text
     return list_parser(dialect).parse(tokens, masked)
 
@@ -52,13 +54,15 @@ def called(node: exp.Expr) -> str | None:
     return name.removeprefix(CALL).lower() if name.startswith(CALL) else None
 
 
-def _masked(text: str, strings: Iterable[Token]) -> str:
+def _masked(text: str, lexed: Iterable[Token]) -> str:
     """The text with strings that sqlglot could misread replaced by plain ones of the same length."""
     parts: list[str] = []
     position = 0
-    for token in strings:
+    for token in lexed:
+        if token.kind is not TokenKind.STRING:
+            continue
         body = token.text[1:-1]
-        if token.kind is TokenKind.STRING and (token.text[0] in "rR" or "\\" in body or token.text[0] in body):
+        if token.text[0] in "rR" or "\\" in body or token.text[0] in body:
             parts += [text[position : token.start], "'", _MASK * (len(token.text) - 2), "'"]
             position = token.end
     return "".join([*parts, text[position:]])

@@ -17,11 +17,13 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span
+from rewriter.gc_pause import paused
 from rewriter.grammar.lexer import Token, tokens
 from rewriter.planner.model.plan import SqlTemplate, TableToken
 from rewriter.planner.text.edits import Copied, Edit
 from rewriter.planner.text.list_items import ListItems
 from rewriter.planner.text.literal_lists import list_parser
+from rewriter.planner.text.sqlglot_tokens import sqlglot_tokens
 from rewriter.planner.text.sqlglot_trees import children, nests_too_deeply, settle, walk
 
 _Node = TypeVar("_Node", bound=exp.Expr)
@@ -63,7 +65,8 @@ class QueryText:
         if self.nests_too_deeply:
             raise self._too_deep()
         try:
-            trees = list_parser(_SPARK).parse(self._parsed_tokens(), self.text)
+            with paused():
+                trees = list_parser(_SPARK).parse(self._parsed_tokens(), self.text)
         except SqlglotError as error:
             raise self._unreadable(error) from None
         except RecursionError:
@@ -165,7 +168,7 @@ class QueryText:
 
     @cached_property
     def _their_tokens(self) -> list[Any]:
-        return _SPARK.tokenize(self.text)
+        return sqlglot_tokens(_SPARK, self.text, self.tokens)
 
     def _parsed_tokens(self) -> list[Any]:
         """sqlglot's tokens, with two things put right that it reads otherwise than Spark."""

@@ -130,6 +130,17 @@ def _balanced(kind: type[exp.Expr], operands: list[exp.Expr]) -> exp.Expr:
     return kind(this=_balanced(kind, operands[: middle + 1]), expression=_balanced(kind, operands[middle + 1 :]))
 
 
+#: The types that sqlglot's names for Spark's TIMESTAMP build.
+TIMESTAMPS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
+
+
+def is_of_type(data_type: exp.Expr, *types: exp.DType) -> bool:
+    """Tests whether a data type, as of a cast, is one of ``types``, with any parameters (``DataType.is_type``, which
+    parses the names of types for each call).
+    """
+    return isinstance(data_type, exp.DataType) and data_type.this in types
+
+
 def one_of(*kinds: type[exp.Expr]) -> Callable[[type[exp.Expr]], bool]:
     """Returns a test whether a class is one of these or derived from one. Results are cached for each class."""
     return cache(lambda kind: issubclass(kind, kinds))  # type: ignore[return-value]  # a class has a hash

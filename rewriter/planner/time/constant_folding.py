@@ -14,6 +14,7 @@ from enum import Enum
 
 from sqlglot import exp
 
+from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type
 from rewriter.planner.time.datetime_fields import unit_named
 from rewriter.planner.time.interval_literals import Interval, interval_literal, unit_interval
 from rewriter.planner.time.timestamp_casts import date_text, has_zone, timestamp_text
@@ -74,7 +75,7 @@ class Constants:
             case exp.Cast() | exp.TryCast():
                 inner = self.fold(node.this)
                 texts = inner is not None and inner.kind is Kind.STRING and has_zone(inner.text)
-                return node.args["to"].is_type("timestamp", "timestamptz", "timestampltz") and (
+                return is_of_type(node.args["to"], *TIMESTAMPS) and (
                     texts or (inner is not None and inner.kind is Kind.TIMESTAMP)
                 )
             case exp.Add() | exp.Sub():
@@ -174,16 +175,16 @@ class Constants:
         value, kind = self.fold(node.this), node.args["to"]
         if value is None or node.args.get("format"):
             return None
-        if kind.is_type("date"):
+        if is_of_type(kind, exp.DType.DATE):
             return as_date(value, self.calendar)
-        if kind.is_type("timestamp", "timestamptz", "timestampltz"):
+        if is_of_type(kind, *TIMESTAMPS):
             return as_timestamp(value, self.calendar)
-        if kind.is_type("timestampntz"):
+        if is_of_type(kind, exp.DType.TIMESTAMPNTZ):
             # Without a time zone, a zone in the text is ignored; in UTC everything else is the same instant.
             return None if value.kind is Kind.STRING and has_zone(value.text) else as_timestamp(value)
-        if kind.is_type("int", "bigint"):
+        if is_of_type(kind, exp.DType.INT, exp.DType.BIGINT):
             return value if value.kind is Kind.INTEGER else None
-        return value if kind.is_type("text") and value.kind is Kind.STRING else None
+        return value if is_of_type(kind, exp.DType.TEXT) and value.kind is Kind.STRING else None
 
     def _function(self, node: exp.Expr) -> Constant | None:
         match node:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from rewriter.catalog.model.objects import Cube
 from rewriter.errors import AnalysisError
-from rewriter.planner.text.sqlglot_trees import find_all
+from rewriter.planner.text.sqlglot_trees import find_all, is_of_type
 from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.monotone_functions import Form, compare, operand_of
 from rewriter.planner.time.time_expressions import climb
@@ -66,7 +66,11 @@ def _uses(node: exp.Expr) -> Iterator[exp.Expr]:
 
 def _is_text_of(parent: exp.Expr | None, node: exp.Expr) -> bool:
     """True for a time as text, ``2014-01-01 15:30:00``, which is compared like the time."""
-    return isinstance(parent, exp.Cast | exp.TryCast) and parent.this is node and parent.args["to"].is_type("text")
+    return (
+        isinstance(parent, exp.Cast | exp.TryCast)
+        and parent.this is node
+        and is_of_type(parent.args["to"], exp.DType.TEXT)
+    )
 
 
 def _compared_with(node: exp.Expr) -> Iterator[_Comparison]:

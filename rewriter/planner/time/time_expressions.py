@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type
 from rewriter.planner.time.constant_folding import Constants, Kind
 from rewriter.planner.time.datetime_fields import unit_named
 from rewriter.planner.time.interval_literals import NO_INTERVAL, Interval
@@ -72,7 +73,7 @@ def truncation(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
             # DATEDIFF(HOUR, …) is also parsed with dates around its operands, but takes none.
             return None if isinstance(node.parent, exp.DateDiff) and node.parent.args.get("unit") else _P.DAILY
         case exp.Cast() | exp.TryCast() if not node.args.get("format"):
-            return _P.DAILY if node.args["to"].is_type("date") else None
+            return _P.DAILY if is_of_type(node.args["to"], exp.DType.DATE) else None
     return None
 
 
@@ -87,7 +88,7 @@ def _through(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constan
             return chain
         case exp.Cast() | exp.TryCast() if not node.args.get("format"):
             kind = node.args["to"]
-            return replace(chain, date=False) if kind.is_type("timestamp", "timestamptz", "timestampltz") else None
+            return replace(chain, date=False) if is_of_type(kind, *TIMESTAMPS) else None
         case exp.LastDay() if not node.args.get("unit"):
             cut = _cut(chain, _P.MONTHLY, date=True)
             return replace(cut, starts=False) if cut is not None else None

@@ -6,6 +6,8 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
+from rewriter.planner.text.sqlglot_trees import is_of_type
+
 #: Functions of an instant that do not depend on a zone.
 SECONDS = (exp.UnixMicros, exp.UnixMillis, exp.UnixSeconds, exp.StrToUnix)
 #: The format argument of unix_timestamp(t), which applies to texts.
@@ -27,7 +29,9 @@ def counts_seconds(node: exp.Expr | None, operand: exp.Expr) -> bool:
 def reckoned(node: exp.Expr) -> exp.Expr:
     """The outermost arithmetic expression around a number."""
     while (parent := node.parent) is not None:
-        number = isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type(*exp.DataType.NUMERIC_TYPES)
+        number = isinstance(parent, exp.Cast | exp.TryCast) and is_of_type(
+            parent.args["to"], *exp.DataType.NUMERIC_TYPES
+        )
         if not number and not isinstance(parent, (*_RECKONING, *_CHOOSING, *_ROLLING)):
             break
         node = parent

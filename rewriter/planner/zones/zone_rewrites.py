@@ -20,6 +20,7 @@ from rewriter.planner.scope.item_names import item_name_edits
 from rewriter.planner.text.edits import Copied, Edit
 from rewriter.planner.text.literals import date_literal, timestamp_literal
 from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.sqlglot_trees import is_of_type
 from rewriter.planner.time.constant_folding import Constants, Kind, as_timestamp
 from rewriter.planner.time.granularity import COMPARISONS
 from rewriter.planner.zones.unix_seconds import SECONDS, counts_seconds, is_reckoned, reckoned, seconds_above
@@ -166,7 +167,7 @@ class ZoneEdits:
             return
         if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
             return
-        if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and parent.args["to"].is_type("text")):
+        if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and is_of_type(parent.args["to"], exp.DType.TEXT)):
             return
         if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
             for other in others(parent, top):

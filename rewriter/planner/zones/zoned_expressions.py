@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.planner.scope.projections import own_nodes
+from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type
 from rewriter.planner.time.constant_folding import Constant, Kind
 from rewriter.planner.time.granularity import truncation, value_unit
 from rewriter.timeline.periods import UpdatePeriod
-
-_TIMESTAMPS = ("timestamp", "timestamptz", "timestampltz")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def _wider(use: TimeOf, node: exp.Expr) -> TimeOf | None:
     if isinstance(node, exp.TimestampTrunc):
         left = None if unit is None or use.date else _left(use.unit, unit)
         return None if left is None else replace(use, top=node, cut=node, unit=left)
-    if isinstance(node, exp.Cast | exp.TryCast) and not use.date and node.args["to"].is_type(*_TIMESTAMPS):
+    if isinstance(node, exp.Cast | exp.TryCast) and not use.date and is_of_type(node.args["to"], *TIMESTAMPS):
         return replace(use, top=node)
     if unit is not None:
         return None if node.args.get("format") else replace(use, top=node, date=True)
