@@ -18,6 +18,7 @@ from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.model.changes import CompactPartitions
 from rewriter.catalog.model.objects import DataFile, Table
 from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_rows import part_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
@@ -72,10 +73,11 @@ def _live_files(connection: sa.Connection, keys: list[bytes]) -> dict[bytes, lis
     files_by_key: dict[bytes, list[_LiveFile]] = {}
     warehouse = warehouse_of(connection)
     for chunk in chunks(keys):
-        query = sa.select(row.key, row.row_id, row.path, row.rows, row.bytes)
+        query = sa.select(row.key, row.row_id, row.path, row.rows, row.bytes, row.part)
         live = query.where(row.key.in_(chunk), row.ended == schema.NEVER)
-        for key, row_id, path, count, size in connection.execute(live):
-            files_by_key.setdefault(key, []).append((row_id, DataFile(loaded(path, warehouse), count, size)))
+        for key, row_id, path, count, size, part in connection.execute(live):
+            file = DataFile(loaded(path, warehouse), count, size, part_in(part, path))
+            files_by_key.setdefault(key, []).append((row_id, file))
     return files_by_key
 
 

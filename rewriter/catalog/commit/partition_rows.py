@@ -16,7 +16,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.catalog.model.proofs import UNKNOWN, Proof
 from rewriter.catalog.model.stored_paths import all_stored, loaded, stored_location
-from rewriter.catalog.model.stored_rows import all_values_in, ids_in, values_in
+from rewriter.catalog.model.stored_rows import all_values_in, ids_in, part_in, stored_part, values_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
@@ -219,9 +219,10 @@ def insert_files(
     keyed_files = [(key, file) for key, files in added.items() for file in files]
     paths = all_stored([file.path for _, file in keyed_files], warehouse_of(connection))
     file_rows = [
-        (key, path, file.rows, file.bytes, *common) for (key, file), path in zip(keyed_files, paths, strict=True)
+        (key, path, file.rows, file.bytes, stored_part(file.part), *common)
+        for (key, file), path in zip(keyed_files, paths, strict=True)
     ]
-    columns = ("key", "path", "rows", "bytes", "base", "made", "ended", "commit_seq")
+    columns = ("key", "path", "rows", "bytes", "part", "base", "made", "ended", "commit_seq")
     insert_rows(connection, _INSERT_FILES, columns, file_rows)
 
 
@@ -231,11 +232,12 @@ def live_files(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bool, d
     by_origin: dict[bool, dict[bytes, list[DataFile]]] = {True: {}, False: {}}
     warehouse = warehouse_of(connection)
     for chunk in chunks(keys):
-        query = sa.select(row.key, row.path, row.rows, row.bytes, row.base).order_by(row.row_id)
-        for key, path, count, size, base in connection.execute(
+        query = sa.select(row.key, row.path, row.rows, row.bytes, row.base, row.part).order_by(row.row_id)
+        for key, path, count, size, base, part in connection.execute(
             query.where(row.key.in_(chunk), row.ended == schema.NEVER)
         ):
-            by_origin[base].setdefault(key, []).append(DataFile(loaded(path, warehouse), count, size))
+            file = DataFile(loaded(path, warehouse), count, size, part_in(part, path))
+            by_origin[base].setdefault(key, []).append(file)
     return by_origin
 
 

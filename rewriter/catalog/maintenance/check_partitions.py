@@ -15,6 +15,7 @@ from rewriter.catalog.maintenance.file_garbage import StoredTable
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_rows import part_in
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.errors import Error
@@ -133,13 +134,19 @@ def _amounts(connection: sa.Connection, table: Table) -> dict[bytes, _Amount]:
 
 
 def _files(connection: sa.Connection, table: Table) -> Iterator[Problem]:
-    """Checks that every file that readers see exists with its size."""
+    """Checks that every file that readers see exists with its size. A packed file has one row for each of its parts."""
     row, table_keys = schema.files.c, KeyRange.of_prefix(encoding.prefix(table.id))
-    query = sa.select(row.path, row.bytes).where(
+    query = sa.select(row.path, row.bytes, row.part).where(
         row.key >= table_keys.start, row.key < table_keys.end, row.ended == schema.NEVER
     )
     warehouse = warehouse_of(connection)
-    for stored_path, size in connection.execute(query.order_by(row.key, row.path)):
+    packed: set[str] = set()
+    for stored_path, part_bytes, part_text in connection.execute(query.order_by(row.key, row.path)):
+        part = part_in(part_text, stored_path)
+        if part is not None and stored_path in packed:
+            continue
+        size = part_bytes if part is None else part.file_bytes
+        packed |= set() if part is None else {stored_path}
         path = loaded(stored_path, warehouse)
         if table.external:
             yield table.name, f"it is external, but has a row for the file {path}"

@@ -23,7 +23,7 @@ from rewriter.catalog.model.json_codec import decoded
 from rewriter.catalog.model.objects import Cube, Namespace
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.catalog.model.stored_paths import loaded
-from rewriter.catalog.model.stored_rows import check_types, ids_in, properties_in, values_in
+from rewriter.catalog.model.stored_rows import check_types, ids_in, part_in, properties_in, values_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
@@ -106,9 +106,14 @@ def _unreadable(connection: sa.Connection, names: dict[int, str], widths: dict[i
         if not (isinstance(start, int) and isinstance(end, int)):
             yield Finding(names.get(table, f"id {table}"), f"{start!r} to {end!r} is not a valid range of a timeline")
     file = schema.files.c
-    for path, count, size in connection.execute(sa.select(file.path, file.rows, file.bytes)):
+    for path, count, size, part in connection.execute(sa.select(file.path, file.rows, file.bytes, file.part)):
         if not (isinstance(path, str) and isinstance(size, int) and isinstance(count, int | None)):
             yield Finding("catalog", f"a row of files cannot be read: {path!r}")
+            continue
+        try:
+            part_in(part, path)
+        except Error as error:
+            yield Finding("catalog", f"a row of files cannot be read: {error.message}")
 
 
 def _names(connection: sa.Connection) -> dict[int, str]:
@@ -299,9 +304,11 @@ def _keys(connection: sa.Connection, prefixes: set[bytes]) -> Iterator[Finding]:
 
 
 def _same_paths(connection: sa.Connection) -> Iterator[Finding]:
-    row = schema.files.c
-    query = sa.select(row.path, sa.func.count()).where(row.ended == schema.NEVER).group_by(row.path)
-    for path, count in connection.execute(query.having(sa.func.count() > 1).order_by(row.path)):
+    """Checks that no two live rows name one file, or one part of a packed file."""
+    row, count_rows = schema.files.c, sa.func.count()
+    query = sa.select(row.path, count_rows).where(row.ended == schema.NEVER).group_by(row.path)
+    repeated = query.having(count_rows > 1, count_rows > sa.func.count(sa.distinct(row.part)))
+    for path, count in connection.execute(repeated.order_by(row.path)):
         path_text = loaded(path, warehouse_of(connection))
         yield Finding(path_text, f"{count} live rows name this file: its rows are counted more than once")
 

@@ -20,6 +20,7 @@ from rewriter.catalog.model.json_codec import decoded
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Namespace, Table
 from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_rows import part_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
@@ -214,16 +215,17 @@ def forget(database: Database, removed: Iterable[Unneeded]) -> None:
 
 
 def _ended_rows(connection: sa.Connection, table_row: StoredTable, limit: int) -> Iterator[tuple[int, str, int, int]]:
-    """Yields row id, path, bytes and ending commit of the ended rows of a table."""
+    """Yields row id, path, size of the file and ending commit of the ended rows of a table."""
     row, ender, keys = schema.files.c, schema.write_ids.c, KeyRange.of_prefix(prefix(table_row.table.id))
     in_table = (row.key >= keys.start, row.key < keys.end)
     warehouse = warehouse_of(connection)
     if table_row.dropped is not None and table_row.dropped <= limit:
-        for row_id, path, size in connection.execute(sa.select(row.row_id, row.path, row.bytes).where(*in_table)):
-            yield row_id, loaded(path, warehouse), size, table_row.dropped
+        rows = sa.select(row.row_id, row.path, row.bytes, row.part).where(*in_table)
+        for row_id, path, size, part in connection.execute(rows):
+            yield row_id, loaded(path, warehouse), _file_bytes(path, size, part), table_row.dropped
         return
     query = (
-        sa.select(row.row_id, row.path, row.bytes, ender.commit_seq)
+        sa.select(row.row_id, row.path, row.bytes, row.part, ender.commit_seq)
         .join_from(
             schema.files,
             schema.write_ids,
@@ -231,8 +233,14 @@ def _ended_rows(connection: sa.Connection, table_row: StoredTable, limit: int) -
         )
         .where(*in_table, row.ended < schema.NEVER, ender.commit_seq <= limit)
     )
-    for row_id, path, size, commit in connection.execute(query):
-        yield row_id, loaded(path, warehouse), size, commit
+    for row_id, path, size, part, commit in connection.execute(query):
+        yield row_id, loaded(path, warehouse), _file_bytes(path, size, part), commit
+
+
+def _file_bytes(path: str, size: int, part_text: str | None) -> int:
+    """Returns the size of a file: of a packed one, the size that the rows of all its parts repeat."""
+    part = part_in(part_text, path)
+    return size if part is None else part.file_bytes
 
 
 def _all_paths(connection: sa.Connection) -> Iterator[str]:

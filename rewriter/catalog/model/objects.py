@@ -88,13 +88,33 @@ class Partition(NamedTuple):
     properties: Mapping[str, str] = NO_PROPERTIES
 
 
+class PackedPart(NamedTuple):
+    """The place of one partition in a packed file, which holds several partitions, sorted by key.
+
+    ``values`` are those in the partition columns of the file; after RENAME and EXCHANGE the catalog has others.
+    The rows are in ``row_groups`` row groups from number ``first_row_group`` on. Neighbors may share a row group.
+    ``partitions`` is the number of partitions that were written into the file, and ``file_bytes`` its size.
+    """
+
+    values: PartitionValues
+    first_row_group: int
+    row_groups: int
+    partitions: int
+    file_bytes: int
+
+
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a partition. ``path`` is absolute; ``rows`` is ``None`` if not counted."""
+    """A file of a partition, or the ``part`` of a packed file. ``path`` is absolute.
+
+    ``rows`` is ``None`` if not counted. The ``bytes`` of the parts of a packed file are proportional to their rows, and
+    add up to its size.
+    """
 
     path: str
     rows: int | None
     bytes: int
+    part: PackedPart | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from rewriter.catalog.model.json_codec import damaged
-from rewriter.catalog.model.objects import PartitionValues
+from rewriter.catalog.model.objects import PackedPart, PartitionValues
 from rewriter.errors import OperationalError
 
 _Value = TypeVar("_Value")
@@ -50,6 +50,31 @@ def properties_in(text: object, owner: str | bytes) -> dict[str, str]:
 def ids_in(text: object, owner: str | bytes) -> list[int]:
     """Returns the ids of the tables that a partition was computed from. Raises like ``values_in``."""
     return _read(text, owner, _ids)
+
+
+def part_in(text: object, path: str) -> PackedPart | None:
+    """Returns the part of a packed file; NULL is none. Raises ``OperationalError`` DAMAGED_CATALOG for another text."""
+    if text is None:
+        return None
+    try:
+        numbers = json.loads(text)  # type: ignore[arg-type]
+        *numbers, values = numbers
+        check_types(numbers, int)
+        check_values([values], len(values))
+        first_row_group, row_groups, partitions, file_bytes = numbers
+        if first_row_group < 0 or min(row_groups, partitions, file_bytes) < 1:
+            raise ValueError("a number is too small")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged(f"the file '{path}'", path, f"its part is damaged: {error}") from None
+    return PackedPart(tuple(values), first_row_group, row_groups, partitions, file_bytes)
+
+
+def stored_part(part: PackedPart | None) -> str | None:
+    """Returns the text of a part that ``part_in`` reads."""
+    if part is None:
+        return None
+    numbers = (part.first_row_group, part.row_groups, part.partitions, part.file_bytes)
+    return json.dumps([*numbers, list(part.values)], ensure_ascii=False, separators=(",", ":"))
 
 
 def check_values(rows: Sequence[object], width: int) -> None:

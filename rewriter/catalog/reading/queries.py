@@ -22,7 +22,7 @@ from rewriter.catalog.model.objects import NO_PROPERTIES, DataFile, Partition, T
 from rewriter.catalog.model.qualified_names import database_key
 from rewriter.catalog.model.real_paths import Nest, RealPaths
 from rewriter.catalog.model.stored_paths import loaded
-from rewriter.catalog.model.stored_rows import check_types, check_values, damaged_partition, properties_in
+from rewriter.catalog.model.stored_rows import check_types, check_values, damaged_partition, part_in, properties_in
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading.write_id_queries import _number, _numbers
 from rewriter.catalog.store import range_query, schema
@@ -270,14 +270,14 @@ def files(
     Each comes with its partition's key. One statement for up to ``range_query.MOST`` ranges.
     """
     row = schema.files
-    columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes)
+    columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes, row.c.part)
     warehouse = warehouse_of(connection)
     for chunk in chunks(ranges, range_query.MOST):
         query = range_query.search(connection, row.c.key, columns, visible(row, ids), chunk)
-        for key, path, rows, size in connection.execute(query.order_by("key", "path")):
+        for key, path, rows, size, part in connection.execute(query.order_by("key", "path")):
             if not (isinstance(path, str) and isinstance(size, int) and isinstance(rows, int | None)):
                 raise damaged(f"the file {path!r}", str(path), "it has no path, byte count or row count")
-            yield key, DataFile(loaded(path, warehouse), rows, size)
+            yield key, DataFile(loaded(path, warehouse), rows, size, None if part is None else part_in(part, path))
 
 
 def check_readable(connection: sa.Connection, sequence: int) -> None:

@@ -129,6 +129,13 @@ def _identity(connection: Connection) -> None:
             make_relative(connection, warehouse_of(connection))
 
 
+def _packed_files(connection: Connection) -> None:
+    """Allows files that hold several partitions. An older release would read all rows of such a file."""
+    table = schema.files
+    if table.c.part.name not in {column["name"] for column in inspect(connection).get_columns(table.name)}:
+        connection.execute(text("ALTER TABLE files ADD COLUMN part TEXT"))
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -146,6 +153,7 @@ STEPS: tuple[Step, ...] = (
     _noted_files,
     _unproven_rollups,
     _identity,
+    _packed_files,
 )
 
 

@@ -165,7 +165,8 @@ partition_fields = Table(
     sqlite_with_rowid=False,
 )
 
-#: The files of managed tables; ``base`` distinguishes an OVERWRITE's from an INTO's.
+#: The files of managed tables; ``base`` distinguishes an OVERWRITE's from an INTO's. A packed file has a row for each
+#: partition in it, with the JSON of the ``PackedPart`` in ``part``; for other files this is null.
 files = Table(
     "files",
     metadata,
@@ -178,6 +179,7 @@ files = Table(
     Column("made", BigInteger, nullable=False),
     Column("ended", BigInteger, nullable=False),
     Column("commit_seq", BigInteger, nullable=False),
+    Column("part", Text),
     Index("files_by_key", "key", "ended"),
 )
 
