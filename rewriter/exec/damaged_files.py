@@ -29,15 +29,15 @@ _VALUES = (
 _SECONDS = 10.0
 
 
-def naming_file(error: Error, relations: Sequence[Relation], conditions: Sequence[str]) -> Error:
+def name_damaged_file(error: Error, relations: Sequence[Relation], conditions: Sequence[str]) -> Error:
     """Returns the error, or ``EngineError`` FAILED_READ_FILE with the path if a file causes one of ``conditions``.
 
-    If a value does not fit its column in a CSV or JSON file, the error includes the place of the value.
+    If a value does not fit its column in a CSV or JSON file, the error includes the position of the value.
 
     Costs a search of the message if it names the file; otherwise a reading of the files, ten seconds at most.
     """
     if error.condition in _OF_VALUES:
-        return _naming_value(error, relations)
+        return _locate_value(error, relations)
     if error.condition not in conditions:
         return error
     for relation in relations:
@@ -47,7 +47,7 @@ def naming_file(error: Error, relations: Sequence[Relation], conditions: Sequenc
                     return error
                 return unreadable(file.path, error.message)
     try:
-        for _ in _read(relations, time.monotonic() + _SECONDS):
+        for _ in _read_files(relations, time.monotonic() + _SECONDS):
             pass
     except EngineError as failure:
         if error.condition in _NAMELESS:
@@ -56,19 +56,19 @@ def naming_file(error: Error, relations: Sequence[Relation], conditions: Sequenc
     return error
 
 
-def _naming_value(error: Error, relations: Sequence[Relation]) -> Error:
-    """The error with the place of its value, if a column of that type has the value in a text file."""
-    match = next((candidate for pattern in _VALUES if (candidate := pattern.search(error.message))), None)
-    if match is None:
+def _locate_value(error: Error, relations: Sequence[Relation]) -> Error:
+    """Returns the error with the position of its value, if a column of that type has the value in a text file."""
+    message_match = next((candidate for pattern in _VALUES if (candidate := pattern.search(error.message))), None)
+    if message_match is None:
         return error
     # Spark shows a value as a literal.
-    texts = {match["value"].strip(), re.sub(r"\\(.)", r"\1", match["value"]).strip()}
-    until = time.monotonic() + _SECONDS
+    texts = {message_match["value"].strip(), re.sub(r"\\(.)", r"\1", message_match["value"]).strip()}
+    deadline = time.monotonic() + _SECONDS
     for relation in relations:
         columns = {
             column.name.lower(): column.name
             for column in relation.columns
-            if _spelled(column.type) == _spelled(match["type"])
+            if _normalized_type(column.type) == _normalized_type(message_match["type"])
         }
         if relation.format not in TEXT_FORMATS or not columns:
             continue
@@ -76,23 +76,25 @@ def _naming_value(error: Error, relations: Sequence[Relation]) -> Error:
             try:
                 for line, name, value in _values(relation, file.path):
                     if value.strip() in texts and name.lower() in columns:
-                        place = f"It is in the column {columns[name.lower()]} in line {line} of the file {file.path}."
-                        error.message, error.object = f"{error.message.rstrip('.')}. {place}", file.path
+                        location = (
+                            f"It is in the column {columns[name.lower()]} in line {line} of the file {file.path}."
+                        )
+                        error.message, error.object = f"{error.message.rstrip('.')}. {location}", file.path
                         return error
-                    if time.monotonic() > until:
+                    if time.monotonic() > deadline:
                         return error
             except (Error, OSError, ValueError, csv.Error):
                 continue  # This file did not cause the engine's error, or the error would have said so.
     return error
 
 
-def _spelled(type: str) -> str:
-    """A type, spelled as the messages of all engines name it."""
+def _normalized_type(type: str) -> str:
+    """Returns a type, spelled as the messages of all engines name it."""
     return type.lower().replace(" ", "")
 
 
 def _values(relation: Relation, path: str) -> Iterator[tuple[int, str, str]]:
-    """The values of a text file: each with the line where its row ends, and its column as named in the file."""
+    """Returns the values of a text file: each with the line where its row ends, and its column as named in the file."""
     with open(path, encoding="utf-8-sig", newline="" if relation.format == "csv" else None) as file:
         if relation.format == "csv":
             lines = csv.reader(file, delimiter=delimiter(relation.options), strict=True)
@@ -106,15 +108,15 @@ def _values(relation: Relation, path: str) -> Iterator[tuple[int, str, str]]:
                 yield number, name, value if isinstance(value, str) else json.dumps(value)
 
 
-def _read(relations: Sequence[Relation], until: float) -> Iterator[None]:
+def _read_files(relations: Sequence[Relation], deadline: float) -> Iterator[None]:
     """Reads the files, cheap reads first. Raises ``EngineError`` at the first file that cannot be read."""
-    for read in (_read_head, _read_all):
+    for read_file in (_read_head, _read_all):
         for relation in relations:
             for file in relation.files:
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     return
                 try:
-                    read(relation, file.path, until)
+                    read_file(relation, file.path, deadline)
                 except EngineError:
                     raise
                 except Exception as error:  # A library may raise any exception on a damaged file.
@@ -122,20 +124,20 @@ def _read(relations: Sequence[Relation], until: float) -> Iterator[None]:
                 yield
 
 
-def _read_head(relation: Relation, path: str, _until: float) -> None:
+def _read_head(relation: Relation, path: str, _deadline: float) -> None:
     if relation.format in ("parquet", "orc"):
         stored_rows(relation.format, path)
     elif relation.format == "csv":
         csv_header(path, delimiter(relation.options))
 
 
-def _read_all(relation: Relation, path: str, until: float) -> None:
+def _read_all(relation: Relation, path: str, deadline: float) -> None:
     if relation.format == "parquet":
         import pyarrow.parquet
 
         with pyarrow.parquet.ParquetFile(path) as file:
             for _ in file.iter_batches():
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     return
     elif relation.format == "orc":
         import pyarrow.orc
@@ -144,26 +146,26 @@ def _read_all(relation: Relation, path: str, until: float) -> None:
         for number in range(stripes.nstripes):
             stripes.read_stripe(number)
     elif relation.format == "csv":
-        _read_csv(path, delimiter(relation.options), until)
+        _read_csv(path, delimiter(relation.options), deadline)
     else:
-        _read_json(path, until)
+        _read_json(path, deadline)
 
 
-def _read_csv(path: str, separator: str, until: float) -> None:
+def _read_csv(path: str, separator: str, deadline: float) -> None:
     with open(path, encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file, delimiter=separator, strict=True)
         width = len(next(lines, []))
         for fields in lines:
             if len(fields) not in (width, 0):
                 raise ValueError(f"line {lines.line_num} has {len(fields)} fields, but the header has {width}")
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 return
 
 
-def _read_json(path: str, until: float) -> None:
+def _read_json(path: str, deadline: float) -> None:
     with open(path, encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
             if line.strip() and not isinstance(json.loads(line), dict):
                 raise ValueError(f"line {number} is not a JSON object")
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 return

@@ -67,7 +67,7 @@ def file_columns(format: str, path: str, options: Mapping[str, str] | None = Non
 
 
 def stored_columns(format: str, path: str) -> tuple[Column, ...]:
-    """The columns of one file, with any name, as stored. In parquet files, a timestamp without a zone is a
+    """Returns the columns of one file, with any name, as stored. In parquet files, a timestamp without a zone is a
     ``timestamp_ntz``, and a timestamp in nanoseconds has no supported type. Costs as ``file_columns``. Raises
     ``EngineError``.
     """
@@ -91,7 +91,7 @@ def _stored_type(type_: pa.DataType, format: str) -> str:
 
 
 def stored_rows(format: str, path: str) -> int:
-    """The number of rows that a parquet or ORC file declares. Raises ``EngineError``."""
+    """Returns the number of rows that a parquet or ORC file declares. Raises ``EngineError``."""
     try:
         if format == "orc":
             import pyarrow.orc
@@ -125,7 +125,7 @@ def unreadable(path: str, error: object) -> EngineError:
 
 
 def delimiter(options: Mapping[str, str]) -> str:
-    """The delimiter of CSV fields. Raises ``NotSupportedError`` for unknown options."""
+    """Returns the delimiter of CSV fields. Raises ``NotSupportedError`` for unknown options."""
     for name in options:
         if name.lower() != "delimiter":
             raise NotSupportedError(f"The file option {name} is not supported.", object=name, hint="Use delimiter.")
@@ -136,7 +136,7 @@ def delimiter(options: Mapping[str, str]) -> str:
 
 
 def csv_header(path: str, separator: str) -> tuple[str, ...]:
-    """The names in the first line of a CSV file. Raises ``EngineError`` if they are not valid column names."""
+    """Returns the names in the first line of a CSV file. Raises ``EngineError`` if they are not valid column names."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             names = tuple(next(csv.reader(file, delimiter=separator), []))
@@ -154,19 +154,21 @@ def by_header(files: Sequence[ScanFile], separator: str, columns: Sequence[Colum
     The other files, which ``common_header`` checks, are the last group. Reads the first line of each file.
     """
     names = [column.name.lower() for column in columns]
-    older: dict[int, list[ScanFile]] = {}
-    rest: list[ScanFile] = []
+    files_by_width: dict[int, list[ScanFile]] = {}
+    other_files: list[ScanFile] = []
     for file in files:
         header = [name.lower() for name in csv_header(file.path, separator)]
         if len(header) < len(names) and header == names[: len(header)]:
-            older.setdefault(len(header), []).append(file)
+            files_by_width.setdefault(len(header), []).append(file)
         else:
-            rest.append(file)
-    return [tuple(group) for group in (*older.values(), rest) if group]
+            other_files.append(file)
+    return [tuple(group) for group in (*files_by_width.values(), other_files) if group]
 
 
 def common_header(paths: Iterable[str], separator: str) -> tuple[str, ...]:
-    """The header that all these CSV files have. Raises ``EngineError`` naming the first file with another header."""
+    """Returns the header that all these CSV files have. Raises ``EngineError`` naming the first file with another
+    header.
+    """
     header: tuple[str, ...] | None = None
     for path in paths:
         file_header = csv_header(path, separator)
@@ -242,10 +244,10 @@ def _footer(format: str, path: str) -> pa.Schema:
 
 
 def _spark_type(type_: pa.DataType) -> str:
-    """Spark's name of an Arrow type. Timestamps without a zone are taken as UTC."""
+    """Returns Spark's name of an Arrow type. Timestamps without a zone are taken as UTC."""
     import pyarrow as pa
 
-    plain = {
+    names_of_types = {
         pa.bool_(): "boolean",
         pa.int8(): "tinyint",
         pa.int16(): "smallint",
@@ -263,8 +265,8 @@ def _spark_type(type_: pa.DataType) -> str:
         pa.date32(): "date",
         pa.null(): "string",
     }
-    if type_ in plain:
-        return plain[type_]
+    if type_ in names_of_types:
+        return names_of_types[type_]
     if pa.types.is_timestamp(type_):
         return "timestamp"
     if pa.types.is_decimal(type_):

@@ -74,7 +74,7 @@ class EngineQuery:
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
 
     def with_sql(self, sql: str) -> EngineQuery:
-        """The query with another text over the same relations."""
+        """Returns the query with another text over the same relations."""
         return self if sql == self.sql else EngineQuery(sql, self.relations, self.parameters)
 
 
@@ -117,8 +117,10 @@ class WrittenFile:
     bytes: int
 
 
-def closed() -> EngineError:
-    """``EngineError`` ENGINE_CLOSED: for calls after ``close``, and for queries that are running when it is called."""
+def engine_closed() -> EngineError:
+    """Returns ``EngineError`` ENGINE_CLOSED, for calls after ``close`` and for queries that are running when it is
+    called.
+    """
     return EngineError(
         "The engine is closed.",
         condition="ENGINE_CLOSED",
@@ -126,8 +128,10 @@ def closed() -> EngineError:
     )
 
 
-def written_to(directory: str | None) -> str:
-    """The kind of files that fill a disk, for ``errors.disk_full``: the files of a write, or a query's spill files."""
+def disk_content(directory: str | None) -> str:
+    """Returns the kind of files that fill a disk, for ``errors.disk_full``: the files of a write, or a query's spill
+    files.
+    """
     return "The spill data of the query" if directory is None else f"The directory {directory}"
 
 
@@ -174,9 +178,9 @@ class Engine(Protocol):
         """Names and types of the columns of the file, directory or pattern ``path``; the same on all engines."""
 
     def explain(self, query: EngineQuery) -> str:
-        """The engine's own plan as text."""
+        """Returns the engine's own plan as text."""
 
     def close(self) -> None:
         """Stops everything that the engine started. Idempotent. Queries in other threads are interrupted and raise
-        ``closed``.
+        ``engine_closed``.
         """

@@ -44,43 +44,44 @@ def scan(relation: Relation) -> Scan:
     if not columns:
         return Scan((), relation.files)
     groups: dict[tuple[str, bool, tuple[str, ...]], list[ScanFile]] = {}
-    strays: list[ScanFile] = []
+    files_elsewhere: list[ScanFile] = []
     for file in relation.files:
-        key = _spelled(file, columns)
+        key = _path_form(file, columns)
         if key is None:
-            strays.append(file)
+            files_elsewhere.append(file)
         else:
             groups.setdefault(key, []).append(file)
     largest_first = sorted(groups.items(), key=lambda item: -len(item[1]))
     for _, files in largest_first[_MOST_GROUPS:]:
-        strays += files
+        files_elsewhere += files
     by_path = tuple(PathGroup(key[2], tuple(files)) for key, files in largest_first[:_MOST_GROUPS])
-    return Scan(by_path, tuple(strays))
+    return Scan(by_path, tuple(files_elsewhere))
 
 
-def by_value(relation: Relation, format: str, found: Scan) -> list[tuple[ScanFile, ...]]:
-    """The files of ``found.by_value`` in groups that are read alike: CSV files with one header per group."""
-    if format == "csv" and relation.grown and found.by_value:
-        return by_header(found.by_value, delimiter(relation.options), relation.columns)
-    return [found.by_value] if found.by_value else []
+def by_value(relation: Relation, format: str, scan_: Scan) -> list[tuple[ScanFile, ...]]:
+    """Returns the files of ``scan_.by_value`` in groups that are read alike: CSV files with one header per group."""
+    if format == "csv" and relation.grown and scan_.by_value:
+        return by_header(scan_.by_value, delimiter(relation.options), relation.columns)
+    return [scan_.by_value] if scan_.by_value else []
 
 
-def _spelled(file: ScanFile, columns: Sequence[Column]) -> tuple[str, bool, tuple[str, ...]] | None:
-    """If the levels of the file's directory spell its values: the path above them, whether a write id is in it, and the
-    names of the levels. ``None`` otherwise.
+def _path_form(file: ScanFile, columns: Sequence[Column]) -> tuple[str, bool, tuple[str, ...]] | None:
+    """Returns the path above the partition levels, whether a write id is in it, and the names of the levels.
+
+    Returns ``None`` if the levels of the file's directory do not spell its values.
     """
     names: list[str] = []
-    rest = file.path.rpartition(os.sep)[0]
+    directory = file.path.rpartition(os.sep)[0]
     for column, value in zip(reversed(columns), reversed(file.values), strict=True):
-        rest, _, level = rest.rpartition(os.sep)
+        directory, _, level = directory.rpartition(os.sep)
         name, equals, text = level.partition("=")
-        expected = DEFAULT_PARTITION if value is None else escape(value)
-        if not equals or name.lower() != column.name.lower() or text != expected:
+        directory_value = DEFAULT_PARTITION if value is None else escape(value)
+        if not equals or name.lower() != column.name.lower() or text != directory_value:
             return None
         names.append(name)
-    above, _, level = rest.rpartition(os.sep)
+    parent, _, level = directory.rpartition(os.sep)
     has_write_id = level.startswith(WRITE_ID_LEVEL + "=")
-    base = above if has_write_id else rest
+    base = parent if has_write_id else directory
     # Engines take every level with a '=' as a column, and would overwrite a data column of that name.
     if "=" in base:
         return None
@@ -88,18 +89,18 @@ def _spelled(file: ScanFile, columns: Sequence[Column]) -> tuple[str, bool, tupl
 
 
 def _check_columns(relation: Relation) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for column in relation.all_columns:
         name = column.name.lower()
-        if name in seen or name == WRITE_ID_LEVEL:
+        if name in names or name == WRITE_ID_LEVEL:
             raise EngineError(
-                f"A relation cannot have the column {column.name} {'twice' if name in seen else 'as a data column'}.",
+                f"A relation cannot have the column {column.name} {'twice' if name in names else 'as a data column'}.",
                 condition="COLUMN_ALREADY_EXISTS",
                 sqlstate="42711",
                 object=column.name,
                 hint="Rename the column.",
             )
-        seen.add(name)
+        names.add(name)
     for file in relation.files:
         if len(file.values) != len(relation.partition_columns):
             raise EngineError(

@@ -26,9 +26,9 @@ WRITTEN_FORMATS = ("parquet", "csv")
 class FileList:
     """Writes the files: each key (the texts of the partition values, ``None`` is NULL) has one open at a time.
 
-    ``written`` collects (path, key, rows, bytes). If there are more than ``most`` partitions, only the first are
-    written, and the rest are counted in ``left``, by runs. ``escapes`` maps characters to their replacements in a path,
-    and ``null`` is the text for NULL.
+    ``written`` collects (path, key, rows, bytes). If there are more than ``max_partitions`` partitions, only the first
+    are written, and the rest are counted in ``unwritten_partitions``, by runs. ``escapes`` maps characters to their
+    replacements in a path, and ``null`` is the text for NULL.
     """
 
     def __init__(
@@ -38,34 +38,34 @@ class FileList:
         levels: Sequence[str],
         escapes: Mapping[str, str],
         null: str,
-        most: int | None = None,
+        max_partitions: int | None = None,
     ) -> None:
         self.directory = directory
         self.format = format
         self.levels = tuple(levels)
         self.written: list[tuple[str, tuple[str | None, ...], int, int]] = []
-        self.left = 0
-        self._most = most
+        self.unwritten_partitions = 0
+        self._max_partitions = max_partitions
         self._keys = 0
         self._escapes = str.maketrans(dict(escapes))
         self._null = null
         self._key: tuple[str | None, ...] | None = None
-        self._held: list[Any] = []
+        self._batches: list[Any] = []
         self._rows = self._bytes = 0
         self._writer: Any = None
         self._path = ""
         self._total = 0
 
     def add(self, key: tuple[str | None, ...], batch: pa.RecordBatch) -> None:
-        """Adds rows of one partition. A partition that was left and appears again gets another file."""
+        """Adds rows of one partition. If rows of the partition follow later again, they get another file."""
         if key != self._key:
             self.close()
             self._key = key
             self._keys += 1
-            self.left += self._most is not None and self._keys > self._most
-        if self.left:
+            self.unwritten_partitions += self._max_partitions is not None and self._keys > self._max_partitions
+        if self.unwritten_partitions:
             return
-        self._held.append(batch)
+        self._batches.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
         if self._rows >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
@@ -73,7 +73,7 @@ class FileList:
 
     def close(self) -> None:
         """Finishes the open file."""
-        if self._held:
+        if self._batches:
             self._flush()
         if self._writer is not None and self._key is not None:
             self._writer.close()
@@ -89,7 +89,7 @@ class FileList:
     def _flush(self) -> None:
         import pyarrow as pa
 
-        table = pa.Table.from_batches(self._held)
+        table = pa.Table.from_batches(self._batches)
         if self._writer is None:
             self._open(table.schema)
         if self.format == "parquet":
@@ -97,7 +97,7 @@ class FileList:
         else:
             self._writer.write_table(table)
         self._total += table.num_rows
-        self._held, self._rows, self._bytes = [], 0, 0
+        self._batches, self._rows, self._bytes = [], 0, 0
 
     def _open(self, schema: pa.Schema) -> None:
         folder = os.path.join(self.directory, *self._names())
@@ -113,8 +113,8 @@ class FileList:
 
             # A minimum and a maximum do not show whether NaN occurs, and both engines assume that it does not.
             # Column names here are those of leaves: nested columns have no statistics.
-            told = [field.name for field in schema if not pa.types.is_floating(field.type)]
-            self._writer = pq.ParquetWriter(self._path, schema, compression="snappy", write_statistics=told)
+            exact_columns = [field.name for field in schema if not pa.types.is_floating(field.type)]
+            self._writer = pq.ParquetWriter(self._path, schema, compression="snappy", write_statistics=exact_columns)
 
     def _names(self) -> Iterator[str]:
         for level, value in zip(self.levels, self._key or (), strict=True):
@@ -162,19 +162,19 @@ def write_sorted(
         raise
 
 
-def _python(values: pa.Array, place: int) -> Any:
+def _python(values: pa.Array, index: int) -> Any:
     try:
-        return values[place].as_py()
+        return values[index].as_py()
     except (OverflowError, ValueError):  # no partition can have a date or timestamp that Python cannot hold
         raise ValueError(
             "[INVALID_PARTITION_VALUE] A partition column has the value "
-            f"{values.cast('string')[place]}, which is not between "
+            f"{values.cast('string')[index]}, which is not between "
             "the years 1 and 9999."
         ) from None
 
 
 def _run_ends(keys: Sequence[pa.Array], rows: int) -> list[int]:
-    """The offsets at which a run of equal keys ends, in order; NULL equals NULL."""
+    """Returns the offsets at which a run of equal keys ends, in order; NULL equals NULL."""
     import pyarrow.compute as pc
 
     ends = {rows} if rows else set()

@@ -31,7 +31,7 @@ class SqlType:
         return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
 
     @property
-    def spelled(self) -> str:
+    def declared_name(self) -> str:
         """The type as a table declares it: ``char(3)`` where ``str`` returns ``string``."""
         if self.length is None:
             return str(self)
@@ -93,7 +93,7 @@ def decimal(precision: int, scale: int) -> SqlType:
 
 
 def parse_type(text: str) -> SqlType:
-    """The type that Spark spells ``text``. Raises ``NotSupportedError`` for types that only Spark handles."""
+    """Returns the type that Spark spells ``text``. Raises ``NotSupportedError`` for types that only Spark handles."""
     match = _SIZED.match(text.strip().lower())
     if match:
         name, first, second = match.groups()
@@ -112,12 +112,12 @@ def parse_type(text: str) -> SqlType:
 
 
 def duckdb_type(type_: SqlType) -> str:
-    """The type's name in DuckDB. Timestamps are plain there, meaning UTC."""
+    """Returns the type's name in DuckDB. Timestamps are plain there, meaning UTC."""
     return f"DECIMAL({type_.precision},{type_.scale})" if type_.is_decimal else _DUCKDB[type_.name]
 
 
 def arrow_type(type_: SqlType) -> pa.DataType:
-    """The type of a result column: timestamps are ``timestamp[us, UTC]``."""
+    """Returns the type of a result column: timestamps are ``timestamp[us, UTC]``."""
     import pyarrow as pa
 
     if type_.is_decimal:

@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING, Any
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, escape
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError, EngineError, Error, InternalError, NotSupportedError, disk_full, is_disk_full
-from rewriter.exec.damaged_files import naming_file
+from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
 from rewriter.exec.duckdb.relations import create_view
-from rewriter.exec.engine import CLOSING_SECONDS, EngineQuery, Write, WrittenFile, check_partitions, closed, written_to
+from rewriter.exec.engine import (
+    CLOSING_SECONDS,
+    EngineQuery,
+    Write,
+    WrittenFile,
+    check_partitions,
+    disk_content,
+    engine_closed,
+)
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.partitioned_writer import FileList, write_sorted
 from rewriter.exec.scratch_directories import ScratchDirectory
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 122_880
 #: Errors raised by ``error()`` in our SQL: anchored, because DuckDB quotes the SQL behind errors of its own.
-_OURS = re.compile(r"(?:[A-Za-z ]+ Error: )?\[([A-Z][A-Z_.]+)\] (.*)", re.DOTALL)
+_OWN_ERROR = re.compile(r"(?:[A-Za-z ]+ Error: )?\[([A-Z][A-Z_.]+)\] (.*)", re.DOTALL)
 #: The conditions of DuckDB's errors for a file that it cannot read.
 _OF_FILES = ("DUCKDB_ERROR", "FAILED_READ_FILE")
 _QUOTED_PATH = re.compile(r"[\"'](/[^\"']*)[\"']")
@@ -83,7 +91,7 @@ class DuckDBEngine:
         self._database: duckdb.DuckDBPyConnection | None = None
         self._macros: MacroDefinitions | None = None
         self._spill: ScratchDirectory | None = None
-        self._closed = False
+        self._is_closed = False
         #: The connections of queries that are running now, in any thread.
         self._busy: set[duckdb.DuckDBPyConnection] = set()
         #: The query whose columns were asked last: an INSERT asks for them, and writes it next.
@@ -94,7 +102,9 @@ class DuckDBEngine:
         self._translated = query, translation
         with self._connection(query, translation) as connection:
             _check_types(self._relation(connection, translation.sql, translation), translation)
-        return tuple(Column(name, type_.spelled if declared else str(type_)) for name, type_ in translation.columns)
+        return tuple(
+            Column(name, type_.declared_name if declared else str(type_)) for name, type_ in translation.columns
+        )
 
     def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
         """Runs the query. The result is held in memory."""
@@ -143,17 +153,17 @@ class DuckDBEngine:
                     reader.close()
 
             interruptible(run, connection.interrupt)
-        check_partitions(len({key for _, key, _, _ in files.written}) + files.left, write)
+        check_partitions(len({key for _, key, _, _ in files.written}) + files.unwritten_partitions, write)
         return tuple(WrittenFile(path, key, rows, size) for path, key, rows, size in files.written)
 
     def _translation(self, query: EngineQuery) -> Translation:
-        """The translation of a query; what ``columns`` has translated is taken from there."""
+        """Returns the translation of a query, the one that ``columns`` has made if there is one."""
         last, self._translated = self._translated, None
         if last is not None:
-            before, known = last
-            same = before.relations is query.relations and before.parameters is query.parameters
-            if same and before.sql == query.sql:
-                return known
+            last_query, last_translation = last
+            same_inputs = last_query.relations is query.relations and last_query.parameters is query.parameters
+            if same_inputs and last_query.sql == query.sql:
+                return last_translation
         return translate(query)
 
     def file_columns(self, format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
@@ -168,11 +178,11 @@ class DuckDBEngine:
 
     def close(self) -> None:
         with self._lock:
-            self._closed = True
+            self._is_closed = True
             database, self._database = self._database, None
             spill, self._spill = self._spill, None
-        until = time.monotonic() + CLOSING_SECONDS
-        while time.monotonic() < until:
+        deadline = time.monotonic() + CLOSING_SECONDS
+        while time.monotonic() < deadline:
             with self._lock:
                 busy = list(self._busy)
             if not busy:
@@ -207,11 +217,11 @@ class DuckDBEngine:
                 connection.register(literal_tables.NAME, translation.literals.arrow)
             yield connection
         except (duckdb.Error, RuntimeError, OSError, ValueError) as error:
-            if self._closed:
-                raise closed() from None
+            if self._is_closed:
+                raise engine_closed() from None
             if "interrupted" in str(error).lower() and isinstance(error, RuntimeError | duckdb.InterruptException):
                 raise KeyboardInterrupt from None
-            raise naming_file(_ours(error, directory), query.relations, _OF_FILES) from None
+            raise name_damaged_file(_own_error(error, directory), query.relations, _OF_FILES) from None
         finally:
             with suppress(duckdb.Error):  # Still busy, because Ctrl-C did not reach it.
                 connection.close()
@@ -219,10 +229,10 @@ class DuckDBEngine:
                 self._busy.discard(connection)
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
-        database = self._started()
+        database = self._start()
         with self._lock:
-            if self._closed:
-                raise closed()
+            if self._is_closed:
+                raise engine_closed()
             connection = database.cursor()
             self._busy.add(connection)
             return connection
@@ -238,12 +248,12 @@ class DuckDBEngine:
         assert self._macros is not None  # A connection is open.
         return self._macros.define(sql)
 
-    def _started(self) -> duckdb.DuckDBPyConnection:
+    def _start(self) -> duckdb.DuckDBPyConnection:
         import duckdb
 
         with self._lock:
-            if self._closed:
-                raise closed()
+            if self._is_closed:
+                raise engine_closed()
             if self._database is None:
                 self._spill = ScratchDirectory("duckdb")
                 self._database = duckdb.connect(":memory:", config={"temp_directory": self._spill.path})
@@ -263,7 +273,7 @@ SET scalar_subquery_error_on_multiple_rows = true;
 
 
 def escapes() -> dict[str, str]:
-    """The characters that are escaped in a partition's path, with their replacements."""
+    """Returns the characters that are escaped in a partition's path, with their replacements."""
     return {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}
 
 
@@ -273,23 +283,29 @@ def _parameters(translation: Translation) -> dict[str, object]:
 
 def _check_types(relation: duckdb.DuckDBPyRelation, translation: Translation) -> None:
     """Checks that DuckDB's result types are the promised ones; otherwise the translator has a bug."""
-    actual = [str(type_) for type_ in relation.types]
-    expected = [duckdb_type(type_) for _, type_ in translation.columns]
-    if actual != expected:
-        raise InternalError(f"DuckDB returned {actual} where {expected} was expected, for {translation.sql}")
+    result_types = [str(type_) for type_ in relation.types]
+    translated_types = [duckdb_type(type_) for _, type_ in translation.columns]
+    if result_types != translated_types:
+        raise InternalError(
+            f"DuckDB returned {result_types} where {translated_types} was expected, for {translation.sql}"
+        )
 
 
 def _as_declared(table: pa.Table, translation: Translation) -> pa.Table:
-    """The table with Spark's names and types. Raises ``InternalError`` if a type differs from the promised one."""
+    """Returns the table with Spark's names and types. Raises ``InternalError`` if a type differs from the
+    promised one.
+    """
     import pyarrow as pa
 
     schema = pa.schema([pa.field(name, arrow_type(type_)) for name, type_ in translation.columns])
-    for actual, expected in zip(table.schema, schema, strict=True):
-        same = actual.type == expected.type or (
-            pa.types.is_timestamp(expected.type) and actual.type == pa.timestamp("us")
+    for field, declared_field in zip(table.schema, schema, strict=True):
+        same_type = field.type == declared_field.type or (
+            pa.types.is_timestamp(declared_field.type) and field.type == pa.timestamp("us")
         )
-        if not same:
-            raise InternalError(f"DuckDB returned {actual.type} where {expected.type} was expected: {translation.sql}")
+        if not same_type:
+            raise InternalError(
+                f"DuckDB returned {field.type} where {declared_field.type} was expected: {translation.sql}"
+            )
     return table.rename_columns(schema.names).cast(schema)
 
 
@@ -305,14 +321,14 @@ class _texts:
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         self._columns = columns
-        self._known: dict[tuple[int, Any], str | None] = {}
+        self._texts_by_value: dict[tuple[int, Any], str | None] = {}
 
     def __call__(self, index: int, value: Any) -> str | None:
         # 0.0 and -0.0 are one key, and one partition.
         key = (index, value)
-        if key not in self._known:
-            self._known[key] = canonical(self._columns[index], _plain_text(value))
-        return self._known[key]
+        if key not in self._texts_by_value:
+            self._texts_by_value[key] = canonical(self._columns[index], _plain_text(value))
+        return self._texts_by_value[key]
 
 
 def _plain_text(value: Any) -> str | None:
@@ -330,19 +346,19 @@ def _plain_text(value: Any) -> str | None:
     return str(value)
 
 
-def _ours(error: Exception, directory: str | None = None) -> Error:
-    """DuckDB's error as one of ours, with the first line of its message."""
+def _own_error(error: Exception, directory: str | None = None) -> Error:
+    """Returns DuckDB's error as one of ours, with the first line of its message."""
     import duckdb
 
     text = str(error).strip()
-    match = _OURS.match(text)
+    match = _OWN_ERROR.match(text)
     if match and match[1] in _SQLSTATES:
         return DataError(match[2].strip(), condition=match[1], sqlstate=_SQLSTATES[match[1]])
     if match and match[1] == "DUCKDB_UNSUPPORTED":
         return NotSupportedError(match[2].strip(), condition=match[1], hint="Use the Spark engine (engine spark).")
     if is_disk_full(error):
         path = _QUOTED_PATH.search(text)
-        return disk_full(f"The file {path[1]}", path[1]) if path else disk_full(written_to(directory), directory)
+        return disk_full(f"The file {path[1]}", path[1]) if path else disk_full(disk_content(directory), directory)
     line = (text.splitlines() or [type(error).__name__])[0]
     overflow = _OVERFLOW.match(line)
     if overflow:

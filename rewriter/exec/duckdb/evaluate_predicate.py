@@ -38,8 +38,8 @@ def satisfying(
     rows: Sequence[PartitionValues],
     parameters: Mapping[str, object],
 ) -> list[bool | None]:
-    """For each row of canonical values of ``columns``: True if the condition is TRUE for it, False if not, ``None`` if
-    it fails.
+    """Evaluates a condition for each row of canonical values of ``columns``: True if the condition is TRUE for it,
+    False if not, ``None`` if it fails.
 
     In the condition, the rows' table is called ``alias``. Raises ``NotSupportedError`` for constructs that are not on
     DuckDB's allow-list, and ``EngineError`` for errors that do not depend on a row. Costs about 2 ms plus 1 µs a row,
@@ -51,8 +51,8 @@ def satisfying(
 
     number = Column(_ROW, "bigint")
     relation = Relation(_TABLE, "parquet", (number, *columns), (), ())
-    called = alias.replace("`", "``")
-    sql = f"SELECT `{called}`.{_ROW}, ({condition}) FROM {_TABLE} AS `{called}`"
+    alias_name = alias.replace("`", "``")
+    sql = f"SELECT `{alias_name}`.{_ROW}, ({condition}) FROM {_TABLE} AS `{alias_name}`"
     translation = translate(EngineQuery(sql, (relation,), parameters))
     if translation.columns[1][1] != BOOLEAN:
         raise EngineError(f"A condition must be a BOOLEAN, not {translation.columns[1][1]}.")
@@ -82,15 +82,15 @@ class _Trials:
 
     def satisfied(self, count: int) -> list[bool | None]:
         results: list[bool | None] = [None] * count
-        stretches = deque([(0, count)] if count else [])
-        while stretches and self._left:
-            first, last = stretches.popleft()
+        row_ranges = deque([(0, count)] if count else [])
+        while row_ranges and self._left:
+            first, last = row_ranges.popleft()
             try:
                 truths = self._run(first, last)
             except _failures():
                 if last - first > 1:
                     middle = (first + last) // 2
-                    stretches += [(first, middle), (middle, last)]  # The longest ranges are tried first.
+                    row_ranges += [(first, middle), (middle, last)]  # The longest ranges are tried first.
                 continue
             for row, truth in truths:
                 results[row] = truth is True
@@ -113,7 +113,7 @@ class _Trials:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """The exceptions that DuckDB raises for a value, without those that it raises for a statement."""
+    """Returns the exceptions that DuckDB raises for a value, without those that it raises for a statement."""
     import duckdb
 
     return (duckdb.DataError, duckdb.InvalidInputException, duckdb.OutOfRangeException, duckdb.ConversionException)
@@ -127,12 +127,12 @@ def _load(connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], rows
     values = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
     texts = {_ROW: pa.array(range(len(rows)), pa.int64())}
     texts |= {f"p{number}": pa.array(column_texts, pa.string()) for number, column_texts in enumerate(values)}
-    typed = (
+    casts = (
         f"CAST(p{number} AS {duckdb_type(parse_type(column.type))}) AS {quote(column.name)}"
         for number, column in enumerate(columns)
     )
     connection.register("rewriter_texts", pa.table(texts))
-    connection.execute(f"CREATE TEMP TABLE rewriter_all AS SELECT {_ROW}, {', '.join(typed)} FROM rewriter_texts")
+    connection.execute(f"CREATE TEMP TABLE rewriter_all AS SELECT {_ROW}, {', '.join(casts)} FROM rewriter_texts")
     connection.unregister("rewriter_texts")
 
 
@@ -153,9 +153,9 @@ _OPENING = threading.Lock()
 
 def _database() -> _Database:
     with _OPENING:  # Two threads must not open one each.
-        return _opened()
+        return _new_database()
 
 
 @cache
-def _opened() -> _Database:
+def _new_database() -> _Database:
     return _Database()

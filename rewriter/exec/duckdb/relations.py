@@ -106,9 +106,9 @@ def _values_table(
             },
         }
     )
-    typed = (f"CAST(p{number} AS {_type_name(column)}) AS p{number}" for number, column in enumerate(columns))
+    casts = (f"CAST(p{number} AS {_type_name(column)}) AS p{number}" for number, column in enumerate(columns))
     connection.register("rewriter_texts", texts)
-    connection.execute(f"CREATE TEMP TABLE {table} AS SELECT path, {', '.join(typed)} FROM rewriter_texts")
+    connection.execute(f"CREATE TEMP TABLE {table} AS SELECT path, {', '.join(casts)} FROM rewriter_texts")
     connection.unregister("rewriter_texts")
 
 
@@ -135,12 +135,12 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
     """Columns of CSV and JSON: text, cast as Spark casts it."""
     if format == "csv":
         header = common_header(paths, delimiter(relation.options))
-        present = {name.lower(): name for name in header}
+        names_in_file = {name.lower(): name for name in header}
     else:
-        present = {column.name.lower(): column.name for column in relation.columns}
+        names_in_file = {column.name.lower(): column.name for column in relation.columns}
     items = []
     for column in relation.columns:
-        name = present.get(column.name.lower())
+        name = names_in_file.get(column.name.lower())
         target = _scalar(column)
         if name is None:
             items.append(f"CAST(NULL AS {duckdb_type(target)}) AS {quote(column.name)}")
@@ -160,26 +160,26 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
 def _data_items(
     connection: duckdb.DuckDBPyConnection, relation: Relation, source: str, has_file: bool = False
 ) -> list[str]:
-    """The data columns of parquet files, cast to the declared types; NULL for columns that no file has."""
+    """Returns the data columns of parquet files, cast to the declared types; NULL for columns that no file has."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-    present: dict[str, tuple[str, str]] = {}
+    types_in_file: dict[str, tuple[str, str]] = {}
     for name, type_name, *_ in described:
-        present.setdefault(str(name).lower(), (str(name), str(type_name)))
+        types_in_file.setdefault(str(name).lower(), (str(name), str(type_name)))
     prefix = "f." if has_file else ""
     items = []
     for column in relation.columns:
-        name, type_name = present.get(column.name.lower(), (None, ""))
+        name, type_name = types_in_file.get(column.name.lower(), (None, ""))
         if _is_other(column):
             items.append(f"NULL AS {quote(column.name)}")
         elif name is None:
             items.append(f"CAST(NULL AS {_type_name(column)}) AS {quote(column.name)}")
         else:
-            items.append(f"{_read(prefix + quote(name), type_name, column)} AS {quote(column.name)}")
+            items.append(f"{_cast_from_text(prefix + quote(name), type_name, column)} AS {quote(column.name)}")
     return items
 
 
-def _read(sql: str, type_name: str, column: Column) -> str:
-    """A column of a file as the declared type, provided that no value can change."""
+def _cast_from_text(sql: str, type_name: str, column: Column) -> str:
+    """Returns a column of a file as the declared type, provided that no value can change."""
     target = _scalar(column)
     declared = duckdb_type(target)
     if type_name in ("FLOAT", "DOUBLE"):
@@ -216,7 +216,7 @@ def _mismatch(column: Column, type_name: str) -> EngineError:
 
 
 def _is_other(column: Column) -> bool:
-    """True if only Spark handles the type. The translator refuses a query that names the column."""
+    """Tests whether only Spark handles the type. The translator refuses a query that names the column."""
     try:
         parse_type(column.type)
     except NotSupportedError:
@@ -233,5 +233,5 @@ def _type_name(column: Column) -> str:
 
 
 def _list(paths: Sequence[str]) -> str:
-    """The paths as a DuckDB list, with glob characters escaped."""
+    """Returns the paths as a DuckDB list, with glob characters escaped."""
     return f"[{', '.join([string_literal(_GLOB.sub(_BRACKETED, path)) for path in paths])}]"

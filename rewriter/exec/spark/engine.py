@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape, partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
-from rewriter.exec.damaged_files import naming_file
+from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
@@ -24,8 +24,8 @@ from rewriter.exec.engine import (
     Write,
     WrittenFile,
     check_partitions,
-    closed,
-    written_to,
+    disk_content,
+    engine_closed,
 )
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
@@ -67,7 +67,7 @@ class SparkEngine:
         self._lock = threading.Lock()
         self._started: StartedSpark | None = None
         self._scratch: ScratchDirectory | None = None
-        self._closed = False
+        self._is_closed = False
         #: The number of running queries, in any thread, and the job groups of those that have begun.
         self._queries = 0
         self._groups: set[str] = set()
@@ -77,7 +77,7 @@ class SparkEngine:
 
         def quietly() -> None:
             with contextlib.suppress(Error):
-                self._running()
+                self._running_spark()
 
         threading.Thread(target=quietly, name="rewriter-spark-start", daemon=True).start()
 
@@ -102,11 +102,11 @@ class SparkEngine:
         """
         check_written(write.format)
         with self._frame(query, write.directory) as frame:
-            arranged = _assigned(frame, write)
+            assigned = _assigned(frame, write)
             os.makedirs(write.directory, exist_ok=True)
             if write.dynamic_columns or write.format.lower() != "parquet":
-                return self._write_partitions(arranged, query, write)
-            return self._write_one(arranged, query, write)
+                return self._write_partitions(assigned, query, write)
+            return self._write_one(assigned, query, write)
 
     def file_columns(self, format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
         return file_columns(format, path, options)
@@ -118,27 +118,27 @@ class SparkEngine:
 
     def close(self) -> None:
         with self._lock:
-            started, self._started = self._started, None
+            spark, self._started = self._started, None
             scratch, self._scratch = self._scratch, None
-            self._closed = True
-        until = time.monotonic() + CLOSING_SECONDS
-        while self._queries and started is not None and time.monotonic() < until:
+            self._is_closed = True
+        deadline = time.monotonic() + CLOSING_SECONDS
+        while self._queries and spark is not None and time.monotonic() < deadline:
             with self._lock:
                 groups = list(self._groups)
             for group in groups:
-                started.cancel(group)
+                spark.cancel(group)
             time.sleep(0.1)
-        if started is not None:
-            started.stop()
+        if spark is not None:
+            spark.stop()
         if scratch is not None:
             scratch.remove()
 
-    def _running(self) -> StartedSpark:
+    def _running_spark(self) -> StartedSpark:
         from rewriter.exec.spark.session import start
 
         with self._lock:
-            if self._closed:
-                raise closed()
+            if self._is_closed:
+                raise engine_closed()
             if self._started is None:
                 self._started = start(self._master, self._conf)
                 self._scratch = ScratchDirectory("scan")
@@ -150,10 +150,10 @@ class SparkEngine:
 
         ``directory`` is the target of a write inside the block.
         """
-        session = interruptible(self._running).session
+        session = interruptible(self._running_spark).session
         with self._lock:
             if self._scratch is None:
-                raise closed()
+                raise engine_closed()
             views = Views(session, self._scratch.path)
             self._queries += 1
         try:
@@ -165,7 +165,7 @@ class SparkEngine:
             try:
                 views.close()
             except Exception:
-                if not self._closed:  # After ``close``, they are gone with their Spark.
+                if not self._is_closed:  # After ``close``, they are gone with their Spark.
                     raise
             finally:
                 with self._lock:
@@ -177,13 +177,13 @@ class SparkEngine:
             with _spark_errors(sql, directory):
                 yield
         except Error as error:
-            if self._closed:
-                raise closed() from error
-            raise naming_file(error, relations, _OF_FILES) from None
+            if self._is_closed:
+                raise engine_closed() from error
+            raise name_damaged_file(error, relations, _OF_FILES) from None
         except Exception as error:
             # If another thread has stopped Spark, any attribute may be gone.
-            if self._closed:
-                raise closed() from error
+            if self._is_closed:
+                raise engine_closed() from error
             raise
 
     def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
@@ -196,7 +196,7 @@ class SparkEngine:
         levels = [escape(column.name) for column in write.partition_columns]
         scratch = self._scratch
         if scratch is None:
-            raise closed()
+            raise engine_closed()
         target = PartitionTarget(
             write.directory,
             write.format.lower(),
@@ -214,21 +214,21 @@ class SparkEngine:
         """Writes everything into one partition with Spark's own writer, which needs no Python workers."""
         import pyarrow.parquet as pq
 
-        place = os.path.join(write.directory, partition_name(write.partition_columns, write.static))
-        directory = place if write.partition_columns else write.directory
+        partition_directory = os.path.join(write.directory, partition_name(write.partition_columns, write.static))
+        directory = partition_directory if write.partition_columns else write.directory
         before = set(os.listdir(directory)) if os.path.isdir(directory) else set()
         self._job(query.sql, lambda: frame.write.mode("append").parquet(directory))
-        written = []
+        files = []
         for name in sorted(os.listdir(directory)):
             path = os.path.join(directory, name)
             if name in before or name.startswith((".", "_")):
                 continue
-            written.append(WrittenFile(path, write.static, pq.read_metadata(path).num_rows, os.path.getsize(path)))
-        return tuple(written)
+            files.append(WrittenFile(path, write.static, pq.read_metadata(path).num_rows, os.path.getsize(path)))
+        return tuple(files)
 
     def _job(self, sql: str, run: Callable[[], T]) -> T:
         """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled."""
-        started = self._running()
+        started = self._running_spark()
         group = f"rewriter-{uuid.uuid4().hex}"
 
         def work() -> T:
@@ -255,12 +255,12 @@ def _spark_errors(sql: str, directory: str | None) -> Iterator[None]:
         raise translated(error, sql, directory) from None
     except OSError as error:
         if is_disk_full(error):
-            raise disk_full(written_to(directory), directory) from None
+            raise disk_full(disk_content(directory), directory) from None
         raise EngineError(str(error), condition="FAILED_WRITE_FILE", sqlstate="58030") from None
 
 
 def _arguments(query: EngineQuery) -> dict[str, Any] | None:
-    """The parameters in the form that Spark expects: a datetime without a zone is UTC."""
+    """Returns the parameters in the form that Spark expects: a datetime without a zone is UTC."""
     arguments = {
         name: value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
         for name, value in query.parameters.items()
@@ -269,24 +269,26 @@ def _arguments(query: EngineQuery) -> dict[str, Any] | None:
 
 
 def _assigned(frame: DataFrame, write: Write) -> DataFrame:
-    """The columns by position, as the table declares them; dynamic partition columns as texts of their values."""
+    """Returns the columns by position, as the table declares them; dynamic partition columns as texts of their
+    values.
+    """
     targets = (*write.columns, *write.dynamic_columns)
-    given = [field.dataType.simpleString() for field in frame.schema.fields]
-    check_arity(len(given), len(targets))
+    types = [field.dataType.simpleString() for field in frame.schema.fields]
+    check_arity(len(types), len(targets))
     # Generated names: those of the query may repeat.
-    plain = frame.toDF(*(f"q{number}" for number in range(len(given))))
+    renamed = frame.toDF(*(f"q{number}" for number in range(len(types))))
     items = []
-    for number, (type_name, column) in enumerate(zip(given, targets, strict=True)):
+    for number, (type_name, column) in enumerate(zip(types, targets, strict=True)):
         value = assign(f"q{number}", type_name, column, SPARK)
         if number >= len(write.columns):
             items.append(f"{_partition_text(value, column)} AS rewriter_key_{number}")
         else:
             items.append(f"{value} AS {identifier(column.name)}")
-    return plain.selectExpr(*items)
+    return renamed.selectExpr(*items)
 
 
 def _partition_text(value: str, column: Column) -> str:
-    """The canonical text of a partition value; NULL, '' and Hive's name for NULL are NULL."""
+    """Returns the canonical text of a partition value; NULL, '' and Hive's name for NULL are NULL."""
     type_ = parse_type(column.type)
     if type_.is_floating:
         # -0.0 and 0.0 are one partition.
@@ -296,7 +298,9 @@ def _partition_text(value: str, column: Column) -> str:
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The same names and types, with every column nullable: engines differ in the nullability that they infer."""
+    """Returns the same names and types, with every column nullable: engines differ in the nullability that they
+    infer.
+    """
     import pyarrow as pa
 
     return pa.schema([pa.field(field.name, field.type) for field in schema])

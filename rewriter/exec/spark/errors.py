@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
-from rewriter.exec.engine import written_to
+from rewriter.exec.engine import disk_content
 
 #: Raised through ``raise_error`` or in a Python worker: our errors carry their condition in the message.
-_OURS = re.compile(
+_OWN_ERROR = re.compile(
     r"\[(INSERT_WOULD_ROUND|EXCEED_LIMIT_LENGTH|PARTITION_VALUE_TOO_LONG|INVALID_PARTITION_VALUE|FAILED_READ_FILE)\] "
     r"([^\n]*)"
 )
@@ -25,17 +25,17 @@ _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
 
 
 def translated(error: BaseException, sql: str, directory: str | None = None) -> Error:
-    """An exception of PySpark or Py4J that ``sql`` caused, as an ``EngineError``, or as a ``DataError`` if a value is
-    at fault (SQLSTATE class 22). ``directory`` is the target of the query's write.
+    """Returns an exception of PySpark or Py4J that ``sql`` caused, as an ``EngineError``, or as a ``DataError`` if a
+    value is at fault (SQLSTATE class 22). ``directory`` is the target of the query's write.
     """
     text = _text(error)
-    ours = _OURS.search(text)
-    if ours:
-        ours_kind = EngineError if ours[1] == "FAILED_READ_FILE" else DataError
-        message = _STATE.sub("", ours[2]).strip().rstrip("'\"")
-        return ours_kind(message, condition=ours[1], sqlstate=_OUR_STATES[ours[1]])
+    own_error = _OWN_ERROR.search(text)
+    if own_error:
+        ours_kind = EngineError if own_error[1] == "FAILED_READ_FILE" else DataError
+        message = _STATE.sub("", own_error[2]).strip().rstrip("'\"")
+        return ours_kind(message, condition=own_error[1], sqlstate=_OUR_STATES[own_error[1]])
     if is_disk_full(f"{error}\n{text}"):
-        return disk_full(written_to(directory), directory)
+        return disk_full(disk_content(directory), directory)
     condition, state = _declared(error)
     match = _CONDITION.search(text)
     if match and (condition is None or match[1].startswith(condition)):
@@ -62,7 +62,7 @@ def _declared(error: BaseException) -> tuple[str | None, str | None]:
 
 
 def _java_cause(error: BaseException) -> Any:
-    """The deepest Spark exception in Java's chain of causes, if Py4J passed one on."""
+    """Returns the deepest Spark exception in Java's chain of causes, if Py4J passed one on."""
     java = getattr(error, "java_exception", None)
     cause = None
     for _ in range(20):
@@ -92,7 +92,7 @@ def _first_line(text: str) -> str:
 
 
 def _position(error: BaseException, sql: str) -> Span | None:
-    """The span of ``sql`` that the error's query context names, if the context is of this text."""
+    """Returns the span of ``sql`` that the error's query context names, if the context is of this text."""
     try:
         for context in getattr(error, "getQueryContext", list)():
             start, stop = int(context.startIndex()), int(context.stopIndex()) + 1
@@ -100,11 +100,11 @@ def _position(error: BaseException, sql: str) -> Span | None:
                 return Span(start, stop)
     except Exception:
         return None
-    place = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
-    if place is None:
+    position = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
+    if position is None:
         return None
     lines = sql.split("\n")
-    line, column = int(place[1]), int(place[2])
+    line, column = int(position[1]), int(position[2])
     if line > len(lines):
         return None
     start = sum(len(text) + 1 for text in lines[: line - 1]) + column

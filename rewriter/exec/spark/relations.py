@@ -77,7 +77,7 @@ class Views:
         return frame
 
     def _is_small(self, relation: Relation) -> bool:
-        """True if the files together are small enough that Spark would broadcast them if it knew their size."""
+        """Tests whether the files together are small enough that Spark would broadcast them if it knew their size."""
         threshold = self._session.conf.get("spark.sql.autoBroadcastJoinThreshold") or ""
         return sum(file.bytes for file in relation.files) <= _bytes(threshold)
 
@@ -105,17 +105,17 @@ class Views:
         # An inner join would silently lose the rows of a file without values.
         check = f"CASE WHEN known IS NULL THEN raise_error(concat('no partition values for ', {_FILE})) ELSE true END"
         located = frame.selectExpr(*items, f"{path} AS {_FILE}")
-        joined = located.join(values.selectExpr("*", "true AS known"), _FILE, "left").where(check)
-        typed = [
+        rows_with_values = located.join(values.selectExpr("*", "true AS known"), _FILE, "left").where(check)
+        casts = [
             f"CAST({name} AS {_read_type(column.type)}) AS {identifier(column.name)}"
             for name, column in zip(names, columns, strict=True)
         ]
-        return joined.selectExpr(*(identifier(column.name) for column in relation.columns), *typed)
+        return rows_with_values.selectExpr(*(identifier(column.name) for column in relation.columns), *casts)
 
     def _located(
         self, relation: Relation, format: str, paths: Sequence[str]
     ) -> tuple[DataFrame, Sequence[Column], str]:
-        """The rows of the files, their columns, and the SQL for the path of a row's file."""
+        """Returns the rows of the files, their columns, and the SQL for the path of a row's file."""
         reader, stored = self._reader(relation, format, paths)
         if format == "csv" and len(stored) == 1:
             schema = _schema([*stored, Column(_FILE, "string")])
@@ -127,7 +127,7 @@ class Views:
         return frame, stored, path
 
     def _reader(self, relation: Relation, format: str, paths: Sequence[str]) -> tuple[DataFrameReader, list[Column]]:
-        """A reader for the format, and the columns as the files store them."""
+        """Returns a reader for the format, and the columns as the files store them."""
         reader = self._session.read.format(format)
         if format == "csv":
             separator = delimiter(relation.options)
@@ -144,7 +144,7 @@ class Views:
         return reader, list(relation.columns)
 
     def _manifest(self, paths: Iterable[str], format: str) -> str:
-        """A directory that names the files, in the format of Spark's file sink."""
+        """Returns a directory that names the files, in the format of Spark's file sink."""
         self._manifests += 1
         directory = os.path.join(self._directory, str(self._manifests))
         os.makedirs(os.path.join(directory, "_spark_metadata"))
@@ -156,7 +156,9 @@ class Views:
 
 
 def _bytes(text: str) -> int:
-    """A size in the spelling of Spark's settings (``10MB``, ``10485760b``, ``-1``); -1 for any other spelling."""
+    """Returns the bytes of a size in the spelling of Spark's settings (``10MB``, ``10485760b``, ``-1``); -1 for any
+    other spelling.
+    """
     size = re.fullmatch(r"(-?[0-9]+)([kmgtp]?)b?", text.strip().lower())
     return int(size[1]) * 1024 ** " kmgtp".index(size[2] or " ") if size else -1
 
@@ -192,7 +194,7 @@ def _uri(path: str) -> str:
 
 
 def _declared(frame: DataFrame, relation: Relation) -> DataFrame:
-    """The frame with its CHAR and VARCHAR columns declared to Spark, which pads values compared with CHAR."""
+    """Returns the frame with its CHAR and VARCHAR columns declared to Spark, which pads values compared with CHAR."""
     from pyspark.sql.functions import col
 
     types = {c.name: c.type.lower() for c in relation.all_columns if c.type.lower().startswith(("char", "varchar"))}
@@ -204,11 +206,13 @@ def _declared(frame: DataFrame, relation: Relation) -> DataFrame:
 
 
 def _items(relation: Relation, format: str, stored: Sequence[Column]) -> list[str]:
-    """The data columns by name, in the relation's order. Text is cast, except where Spark's reader parses it."""
-    present = {column.name.lower(): column.name for column in stored}
+    """Returns the data columns by name, in the relation's order. Text is cast, except where Spark's reader
+    parses it.
+    """
+    columns_by_name = {column.name.lower(): column.name for column in stored}
     items = []
     for column in relation.columns:
-        name = present.get(column.name.lower())
+        name = columns_by_name.get(column.name.lower())
         value = "NULL" if name is None else identifier(name)
         if name is None or (format in TEXT_FORMATS and not (format == "json" and _is_nested(column))):
             value = f"CAST({value} AS {_read_type(column.type)})"
@@ -217,7 +221,7 @@ def _items(relation: Relation, format: str, stored: Sequence[Column]) -> list[st
 
 
 def _is_nested(column: Column) -> bool:
-    """True if values have parts: text cannot be cast to the type."""
+    """Tests whether values have parts: text cannot be cast to the type."""
     return column.type.lower().startswith(("array", "map", "struct"))
 
 
@@ -228,10 +232,10 @@ def _schema(columns: Iterable[Column]) -> StructType:
 
 
 def _read_type(type_name: str) -> str:
-    """The type to read a column as: Spark reads CHAR and VARCHAR as strings, and refuses them in a schema."""
+    """Returns the type to read a column as: Spark reads CHAR and VARCHAR as strings, and refuses them in a schema."""
     return "string" if type_name.lower().startswith(("char", "varchar")) else type_name
 
 
 def identifier(name: str) -> str:
-    """The name in Spark's quotes."""
+    """Returns the name in Spark's quotes."""
     return "`" + name.replace("`", "``") + "`"

@@ -77,7 +77,7 @@ class StartedSpark:
 
 
 def start(master: str | None, conf: Mapping[str, str]) -> StartedSpark:
-    """A new session in the running Spark, or in a Spark that is started now (5 to 30 s).
+    """Returns a new session in the running Spark, or in a Spark that is started now (5 to 30 s).
 
     A running Spark keeps its master; its sessions, their settings and views are not touched. Raises
     ``JavaNotFoundError`` and ``EngineError``.
@@ -169,7 +169,7 @@ def _static_settings(master: str) -> dict[str, str]:
 
 
 def process_directory() -> str:
-    """A directory for this process's Spark, removed when the process ends."""
+    """Returns a directory for this process's Spark, removed when the process ends."""
     global _directory
     if _directory is None:
         _directory = ScratchDirectory("spark")

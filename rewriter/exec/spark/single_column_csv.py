@@ -26,7 +26,8 @@ def register(session: SparkSession) -> None:
 
 
 def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schema: StructType) -> DataFrame:
-    """The rows of CSV files with a header of one name: the value as text and the path of the file, named by ``schema``.
+    """Returns the rows of CSV files with a header of one name: the value as text and the path of the file, named by
+    ``schema``.
 
     Reads about a million lines a second per core. A line with a delimiter, or an unterminated quote, fails the query
     with FAILED_READ_FILE.
@@ -36,8 +37,8 @@ def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schem
 
 
 def _source() -> Any:
-    """The data source's class. It is made here and uses nothing of this package, so that it travels to the workers by
-    value.
+    """Returns the data source's class. It is made here and uses nothing of this package, so that it travels to the
+    workers by value.
     """
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 

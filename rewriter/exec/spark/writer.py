@@ -46,13 +46,14 @@ class PartitionTarget:
     static: PartitionValues
     data_columns: int
     escapes: Mapping[str, str]
-    most: int | None
+    max_partitions: int | None
 
 
 def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) -> tuple[tuple[WrittenFile, ...], int]:
     """Writes the frame, in which the rows of a partition are adjacent. ``scratch`` is a working directory.
 
-    Returns the files, and the number of partitions that were not written because there are more than ``target.most``.
+    Returns the files, and the number of partitions that were not written because there are more than
+    ``target.max_partitions``.
     """
     handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
     os.close(handle)
@@ -60,14 +61,14 @@ def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) ->
     try:
         frame.write.format(FORMAT).mode("append").option("plan", plan).save()
         with open(report, encoding="utf-8") as file:
-            written, left = json.load(file)
+            manifest_files, remaining = json.load(file)
     finally:
         os.unlink(report)
-    return tuple(WrittenFile(path, tuple(values), rows, size) for path, values, rows, size in written), left
+    return tuple(WrittenFile(path, tuple(values), rows, size) for path, values, rows, size in manifest_files), remaining
 
 
 def _source() -> Any:
-    """The data source's class, made here so that it travels to the workers by value."""
+    """Returns the data source's class, made here so that it travels to the workers by value."""
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
     file_list, write_sorted, name_of_format = partitioned_writer.FileList, partitioned_writer.write_sorted, FORMAT
@@ -75,7 +76,7 @@ def _source() -> Any:
     @dataclass
     class Written(WriterCommitMessage):  # type: ignore[misc]
         files: list[Any]
-        left: int
+        unwritten_partitions: int
 
     class Writer(DataSourceArrowWriter):  # type: ignore[misc]
         def __init__(self, plan: dict[str, Any]) -> None:
@@ -83,18 +84,18 @@ def _source() -> Any:
 
         def write(self, iterator: Any) -> Any:
             plan = self.plan
-            where = (plan["directory"], plan["format"], plan["levels"])
-            files = file_list(*where, plan["escapes"], plan["null"], plan["most"])
+            destination = (plan["directory"], plan["format"], plan["levels"])
+            files = file_list(*destination, plan["escapes"], plan["null"], plan["max_partitions"])
             write_sorted(iterator, plan["data_columns"], files, tuple(plan["static"]))
-            return Written([list(file) for file in files.written], files.left)
+            return Written([list(file) for file in files.written], files.unwritten_partitions)
 
         def commit(self, messages: Any) -> None:
             import json
 
-            told = [message for message in messages if message is not None]
-            written_files = [file for message in told for file in message.files]
+            reports = [message for message in messages if message is not None]
+            written_files = [file for message in reports for file in message.files]
             with open(self.plan["report"], "w", encoding="utf-8") as file:
-                json.dump([written_files, sum(message.left for message in told)], file)
+                json.dump([written_files, sum(message.unwritten_partitions for message in reports)], file)
 
         def abort(self, messages: Any) -> None:
             pass

@@ -109,18 +109,20 @@ _DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
 
 
 def aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate | None:
-    """The aggregate that a node calls; ``None`` if it calls none of the list. Raises the errors of ``translate``."""
+    """Returns the aggregate that a node calls; ``None`` if it calls none of the list. Raises the errors of
+    ``translate``.
+    """
     function = e.text.called(node)
     rule = _RULES.get(function or "")
     if rule is None or function is None:
         return None
     (argument,) = e.arguments(node, 1)
     if isinstance(argument, exp.Star) and function == "count":
-        e.only(argument)
+        e.allow_only(argument)
         return Aggregate("count({0}){1}", "*", BIGINT, "count(1)")
     word = ""
     if isinstance(argument, exp.Distinct):
-        e.only(argument, "expressions")
+        e.allow_only(argument, "expressions")
         if len(argument.expressions) != 1 or function not in _DISTINCT:
             e.refuse(node, f"{function.upper()}(DISTINCT …) of several columns" if function in _DISTINCT else None)
         argument, word = argument.expressions[0], "DISTINCT "
@@ -131,25 +133,25 @@ def aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate | None:
     return Aggregate(template, word + sql, type_, call(function, None if value.name is None else word + value.name))
 
 
-def applied(found: Aggregate, clause: str) -> str:
-    """The aggregate's SQL with FILTER or OVER, or nothing, after each of its calls."""
-    return plain_cast(found.template.format(found.argument, clause), found.type)
+def aggregate_sql(aggregate_: Aggregate, clause: str) -> str:
+    """Returns the aggregate's SQL with FILTER or OVER, or nothing, after each of its calls."""
+    return plain_cast(aggregate_.template.format(aggregate_.argument, clause), aggregate_.type)
 
 
 def _aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    called = aggregate(e, node, scope)
-    assert called is not None
-    return Typed(applied(called, ""), called.type, called.name)
+    translated = aggregate(e, node, scope)
+    assert translated is not None
+    return Typed(aggregate_sql(translated, ""), translated.type, translated.name)
 
 
 def _filter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression")
-    called = aggregate(e, node.this, scope)
-    if called is None:
+    e.allow_only(node, "this", "expression")
+    translated = aggregate(e, node.this, scope)
+    if translated is None:
         e.refuse(node, f"FILTER after {e.text.shown(node.this)}")
     test = e.test(node.expression.this, scope, "FILTER")
-    name = f"{called.name} FILTER (WHERE {test.name})" if called.name and test.name else None
-    return Typed(applied(called, f" FILTER (WHERE {test.sql})"), called.type, name)
+    name = f"{translated.name} FILTER (WHERE {test.name})" if translated.name and test.name else None
+    return Typed(aggregate_sql(translated, f" FILTER (WHERE {test.sql})"), translated.type, name)
 
 
 def _grouping(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -172,8 +174,8 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
 
 
 def _functions(*lines: tuple[str, str]) -> dict[type[exp.Expr] | str, Allowed]:
-    listed: list[tuple[str, Translation, str]] = [(form, _aggregate, refused) for form, refused in lines]
-    return functions(_SECTION, *listed)
+    entries: list[tuple[str, Translation, str]] = [(form, _aggregate, refused) for form, refused in lines]
+    return functions(_SECTION, *entries)
 
 
 FUNCTIONS = {

@@ -46,11 +46,11 @@ ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {
 
 
 def entries() -> tuple[Entry, ...]:
-    """All lines of the list, section by section, each once."""
-    listed = [allowed.entry for allowed in ALLOWED.values() if allowed.entry is not None]
-    ordered = dict.fromkeys([*CONSTRUCTS.values(), *listed, *cast_entries()])
-    sections = list(dict.fromkeys(entry.section for entry in ordered))
-    return tuple(sorted(ordered, key=lambda entry: sections.index(entry.section)))
+    """Returns all lines of the list, section by section, each once."""
+    allowed_entries = [allowed.entry for allowed in ALLOWED.values() if allowed.entry is not None]
+    distinct_entries = dict.fromkeys([*CONSTRUCTS.values(), *allowed_entries, *cast_entries()])
+    sections = list(dict.fromkeys(entry.section for entry in distinct_entries))
+    return tuple(sorted(distinct_entries, key=lambda entry: sections.index(entry.section)))
 
 
 _HEAD = """\
@@ -81,7 +81,7 @@ In all queries:
 
 
 def document() -> str:
-    """The page, in Markdown."""
+    """Returns the page, in Markdown."""
     lines = [_HEAD]
     for section, section_entries in groupby(entries(), key=lambda entry: entry.section):
         lines += [f"## {section}", "", "| accepted | refused |", "| --- | --- |"]

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.casts import as_decimal, common_type, plain_cast
-from rewriter.exec.translate.expressions import Expressions, Scope, Typed, infix, narrow
+from rewriter.exec.translate.expressions import Expressions, Scope, Typed, infix, narrow_literal
 from rewriter.exec.translate.literals import has_suffix, number
 
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
@@ -23,17 +23,17 @@ _MIN_SCALE = 6
 
 
 def arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """``a + b`` and similar operations of two numbers."""
-    e.only(node, "this", "expression", "typed", "safe")
+    """Translates ``a + b`` and similar operations of two numbers."""
+    e.allow_only(node, "this", "expression", "typed", "safe")
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     operator = _OPERATORS[type(node)]
     return replace(calculated(e, left, right, operator, node), name=infix(operator, left.name, right.name))
 
 
 def calculated(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
-    """The value of an operation, without its name."""
+    """Translates an operation, without its name."""
     if left.type.is_decimal or right.type.is_decimal:
-        left, right = narrow(left), narrow(right)
+        left, right = narrow_literal(left), narrow_literal(right)
     if any(not value.type.is_numeric and value.type != VOID for value in (left, right)):
         e.refuse(node, f"{left.type} {operator} {right.type}")
     floating = left.type.is_floating or right.type.is_floating
@@ -41,14 +41,14 @@ def calculated(e: Expressions, left: Typed, right: Typed, operator: str, node: e
         return _decimals(e, left, right, operator, node)
     if operator in "/%":
         return _divided(e, left, right, operator, floating, node)
-    (first, second), type_ = e.together([left, right], node)
+    (first, second), type_ = e.cast_to_common_type([left, right], node)
     if type_.is_integer:
         return Typed(plain_cast(f"{_widened(first)} {operator} {_widened(second)}", type_), type_)
     return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
 
 
 def _widened(sql: str) -> str:
-    """An integer in 128 bits. The cast back to its type detects an overflow.
+    """Returns an integer in 128 bits. The cast back to its type detects an overflow.
 
     DuckDB's optimizer assumes that its own checked operations never fail: it rewrites ``a + 1 > 0`` as ``a > -1``, and
     ``sum(a + 1)`` as ``sum(a) + count(a)``, and counts rows for ``count(a + 1)``.
@@ -57,16 +57,16 @@ def _widened(sql: str) -> str:
 
 
 def without_overflow(function: str, value: Typed) -> str:
-    """SQL of ``-`` or ``abs`` of a number. It fails for the smallest integer of a type, which has no positive
+    """Returns SQL of ``-`` or ``abs`` of a number. It fails for the smallest integer of a type, which has no positive
     counterpart.
     """
     if value.type.name not in _SMALL_INTEGERS:
-        wide = _widened(value.sql) if value.type.is_integer else value.sql
-        return plain_cast(f"{function}({wide})", value.type)
+        widened = _widened(value.sql) if value.type.is_integer else value.sql
+        return plain_cast(f"{function}({widened})", value.type)
     # The cast of a wider integer to these types has the condition of operations of two values.
-    least = _SMALL_INTEGERS[value.type.name]
+    minimum = _SMALL_INTEGERS[value.type.name]
     failure = "error('[ARITHMETIC_OVERFLOW] The value has no counterpart in its type.')"
-    sql = f"CASE WHEN {value.sql} = {least} THEN {failure} ELSE {function}({value.sql}) END"
+    sql = f"CASE WHEN {value.sql} = {minimum} THEN {failure} ELSE {function}({value.sql}) END"
     return plain_cast(sql, value.type)
 
 
@@ -94,24 +94,24 @@ def _decimals(e: Expressions, left: Typed, right: Typed, operator: str, node: ex
         first, second = plain_cast(first, type_), plain_cast(second, type_)
     elif type_.precision > _SMALL_DECIMAL:
         # DuckDB multiplies two small decimals in 64 bits, even if the product needs more.
-        wide = max(a.precision, b.precision, _SMALL_DECIMAL + 1)
+        widened_precision = max(a.precision, b.precision, _SMALL_DECIMAL + 1)
         if a.precision >= b.precision:
-            first = plain_cast(first, decimal(wide, a.scale))
+            first = plain_cast(first, decimal(widened_precision, a.scale))
         else:
-            second = plain_cast(second, decimal(wide, b.scale))
+            second = plain_cast(second, decimal(widened_precision, b.scale))
     return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
 
 
 def divided_decimals(
-    first: str, a: SqlType, second: str, b: SqlType, wanted: SqlType | None = None
+    first: str, a: SqlType, second: str, b: SqlType, result_type: SqlType | None = None
 ) -> tuple[str | None, SqlType]:
-    """The quotient of two decimals, exact and then rounded half up, and its type: ``wanted`` or Spark's. The SQL is
-    ``None`` if the digits do not fit in 128 bits.
+    """Returns the quotient of two decimals, exact and then rounded half up, and its type: ``result_type`` or Spark's.
+    The SQL is ``None`` if the digits do not fit in 128 bits.
 
     DuckDB divides decimals as doubles. So the digits are divided as integers: ``a / b`` at scale ``s`` is
     ``A * 10^(s - scale(a) + scale(b)) / B``.
     """
-    type_ = wanted or _quotient_type(a, b)
+    type_ = result_type or _quotient_type(a, b)
     shift = type_.scale - a.scale + b.scale
     if shift < 0 or a.precision + shift > MAX_PRECISION:
         return None, type_
@@ -143,21 +143,23 @@ def _divided(e: Expressions, left: Typed, right: Typed, operator: str, floating:
         type_ = DOUBLE
         first, second = e.cast(left, type_, node), e.cast(right, type_, node)
     else:
-        (first, second), type_ = e.together([left, right], node)
+        (first, second), type_ = e.cast_to_common_type([left, right], node)
     condition = "DIVIDE_BY_ZERO" if operator == "/" else "REMAINDER_BY_ZERO"
     return Typed(_unless_zero(first, second, condition, f"{first} {operator} {second}"), type_)
 
 
 def _unless_zero(first: str, second: str, condition: str, sql: str) -> str:
-    """The SQL of a division with Spark's rules for zero, also for doubles: NULL / 0 is NULL, and x / 0 is an error."""
+    """Returns the SQL of a division with Spark's rules for zero, also for doubles: NULL / 0 is NULL, and x / 0 is an
+    error.
+    """
     return (
         f"CASE WHEN {second} = 0 AND {first} IS NOT NULL THEN error('[{condition}] Division by zero.') ELSE {sql} END"
     )
 
 
 def whole_division(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """``a DIV b`` of integers, towards zero."""
-    e.only(node, "this", "expression")
+    """Translates ``a DIV b`` of integers, towards zero."""
+    e.allow_only(node, "this", "expression")
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     if not (left.type.is_integer and right.type.is_integer):
         e.refuse(node, f"{left.type} div {right.type}")
@@ -167,8 +169,8 @@ def whole_division(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """``-x``; ``-2147483648`` is a literal."""
-    e.only(node, "this")
+    """Translates ``-x``; ``-2147483648`` is a literal."""
+    e.allow_only(node, "this")
     if isinstance(node.this, exp.Literal) and not node.this.args.get("is_string"):
         value = number(e, str(node.this.this), node)
         if value.digits == 2**31:
@@ -178,11 +180,11 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         digits = None if value.digits is None else -value.digits
         name = None if value.name is None else f"-{value.name}"
         return Typed(plain_cast(f"-{value.sql}", value.type), value.type, name, digits=digits)
-    inner = node.this.this if isinstance(node.this, exp.Cast) else None
+    cast_operand = node.this.this if isinstance(node.this, exp.Cast) else None
     if (
-        isinstance(inner, exp.Literal)
-        and e.text.shown(node.this) == e.spelled(inner)
-        and not has_suffix(e.spelled(inner))
+        isinstance(cast_operand, exp.Literal)
+        and e.text.shown(node.this) == e.typed_text(cast_operand)
+        and not has_suffix(e.typed_text(cast_operand))
     ):
         # Spark reads ``-1::int`` as ``(-1)::int``.
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
@@ -190,12 +192,12 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if not value.type.is_numeric or value.type.precision > EXACT_SIGN:
         e.refuse(node, f"-({value.type})")
     # -1.5D is a literal, and its column is named like one.
-    literal = isinstance(node.this, exp.Cast) and has_suffix(e.spelled(node.this.this))
-    name = None if value.name is None else f"-{value.name}" if literal else f"(- {value.name})"
+    is_typed_literal = isinstance(node.this, exp.Cast) and has_suffix(e.typed_text(node.this.this))
+    name = None if value.name is None else f"-{value.name}" if is_typed_literal else f"(- {value.name})"
     return Typed(without_overflow("-", value), value.type, name)
 
 
 def digits_rounded(value: Typed, scale: int) -> str:
-    """A DOUBLE rounded half up to ``scale`` digits, based on its displayed digits."""
+    """Returns a DOUBLE rounded half up to ``scale`` digits, based on its displayed digits."""
     text = plain_cast(value.sql, STRING)
     return f"rw_rounded({value.sql}, {plain_cast(text, decimal(MAX_PRECISION, scale))})"

@@ -27,12 +27,12 @@ from rewriter.exec.translate.duckdb_macros import READABLE
 
 
 def quote(name: str) -> str:
-    """A name in DuckDB's quotes."""
+    """Returns a name in DuckDB's quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def string_literal(value: str) -> str:
-    """A string in DuckDB's quotes, in which a backslash is an ordinary character."""
+    """Returns a string in DuckDB's quotes, in which a backslash is an ordinary character."""
     return "'" + value.replace("'", "''") + "'"
 
 
@@ -41,7 +41,9 @@ def plain_cast(sql: str, target: SqlType) -> str:
 
 
 def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> str | None:
-    """``CAST`` (or ``TRY_CAST`` if ``tolerant``) with Spark's meaning; ``None`` if equality is not proven."""
+    """Returns the SQL of ``CAST`` (or ``TRY_CAST`` if ``tolerant``) with Spark's meaning; ``None`` if equality is not
+    proven.
+    """
     if source == target or (source.name == target.name == "string"):
         return sql
     if source.name == "void":
@@ -86,8 +88,8 @@ def _numeric(sql: str, source: SqlType, target: SqlType, keyword: str, direct: s
 def _from_string(sql: str, target: SqlType, tolerant: bool) -> str | None:
     if target.is_decimal:
         digits = f"{target.precision}, {target.scale}"
-        inner = f"{'TRY_CAST' if tolerant else 'CAST'}(rw_digits({sql}) AS {duckdb_type(target)})"
-        return inner if tolerant else f"rw_present({inner}, {sql}, 'DECIMAL({digits})')"
+        cast_digits = f"{'TRY_CAST' if tolerant else 'CAST'}(rw_digits({sql}) AS {duckdb_type(target)})"
+        return cast_digits if tolerant else f"rw_present({cast_digits}, {sql}, 'DECIMAL({digits})')"
     if target.name not in READABLE:
         return None
     return f"rw_{'try_' if tolerant else ''}{target.name}({sql})"
@@ -123,18 +125,20 @@ def _entries() -> dict[tuple[str, str, bool], Entry]:
 
 
 def cast_entry(source: SqlType, target: SqlType, tolerant: bool) -> Entry | None:
-    """The line of the allow-list for a cast; ``None`` for a cast that changes nothing, and for a cast of NULL."""
+    """Returns the line of the allow-list for a cast; ``None`` for a cast that changes nothing, and for a cast
+    of NULL.
+    """
     return None if source == target else _entries().get((source.name, target.name, tolerant))
 
 
 def cast_entries() -> tuple[Entry, ...]:
-    """The lines of the allow-list for casts."""
+    """Returns the lines of the allow-list for casts."""
     return tuple(_entries().values())
 
 
 def common_type(left: SqlType, right: SqlType) -> SqlType | None:
-    """The common type of two values in a comparison, a CASE or a set operation (Spark's ANSI rules); ``None`` if there
-    is no common type or it is not proven.
+    """Returns the common type of two values in a comparison, a CASE or a set operation (Spark's ANSI rules); ``None``
+    if there is no common type or it is not proven.
     """
     if left.name == right.name and not left.is_decimal:
         return left
@@ -152,17 +156,19 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
         return DOUBLE
     first, second = as_decimal(left), as_decimal(right)
     scale = max(first.scale, second.scale)
-    whole = max(first.precision - first.scale, second.precision - second.scale)
-    return decimal(whole + scale, scale) if whole + scale <= MAX_PRECISION else None
+    integer_digits = max(first.precision - first.scale, second.precision - second.scale)
+    return decimal(integer_digits + scale, scale) if integer_digits + scale <= MAX_PRECISION else None
 
 
 def as_decimal(type_: SqlType) -> SqlType:
-    """The decimal that holds all values of an integer type."""
+    """Returns the decimal that holds all values of an integer type."""
     return type_ if type_.is_decimal else decimal(INTEGERS[type_.name], 0)
 
 
 def assigned(value: str, target: SqlType) -> str | None:
-    """SQL for a string literal where a value of ``target`` is needed: only forms with an unambiguous meaning."""
+    """Returns SQL for a string literal where a value of ``target`` is needed: only forms with an unambiguous
+    meaning.
+    """
     if target.name == "string":
         return string_literal(value)
     if target == DATE:
@@ -179,7 +185,7 @@ def assigned(value: str, target: SqlType) -> str | None:
 
 
 def assigned_type(target: SqlType) -> SqlType:
-    """The type that a string takes in a comparison with ``target``."""
+    """Returns the type that a string takes in a comparison with ``target``."""
     return BIGINT if target.is_integer else target
 
 
@@ -198,7 +204,7 @@ _TIMESTAMP = re.compile(
 
 
 def timestamp_value(text: str) -> dt.datetime | None:
-    """The instant in UTC, without a zone."""
+    """Returns the instant in UTC, without a zone."""
     match = _TIMESTAMP.fullmatch(text.strip(" "))
     if match is None:
         return None

@@ -12,18 +12,20 @@ from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
 
-_MANY = 1000
+_MAX_ARGUMENTS = 1000
 
 
-def _chosen(e: Expressions, node: exp.Expr, scope: Scope, least: int, most: int) -> tuple[str, list[Typed]]:
+def _name_and_arguments(
+    e: Expressions, node: exp.Expr, scope: Scope, min_count: int, max_count: int
+) -> tuple[str, list[Typed]]:
     name = e.text.called(node) or ""
-    return name, [e.translate(part, scope) for part in e.arguments(node, least, most)]
+    return name, [e.translate(part, scope) for part in e.arguments(node, min_count, max_count)]
 
 
-def _coalesce(most: int) -> Translation:
+def _coalesce(max_count: int) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        function, values = _chosen(e, node, scope, 1 if most > 2 else 2, most)
-        sqls, type_ = e.together(values, node)
+        function, values = _name_and_arguments(e, node, scope, 1 if max_count > 2 else 2, max_count)
+        sqls, type_ = e.cast_to_common_type(values, node)
         name = call(function, *(value.name for value in values))
         return Typed(f"coalesce({', '.join(sqls)})", type_, name)
 
@@ -31,15 +33,15 @@ def _coalesce(most: int) -> Translation:
 
 
 def _nvl2(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    function, (test, *results) = _chosen(e, node, scope, 3, 3)
-    (first, second), type_ = e.together(results, node)
+    function, (test, *results) = _name_and_arguments(e, node, scope, 3, 3)
+    (first, second), type_ = e.cast_to_common_type(results, node)
     name = call(function, test.name, *(value.name for value in results))
     return Typed(f"CASE WHEN {test.sql} IS NOT NULL THEN {first} ELSE {second} END", type_, name)
 
 
 def _nullif(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    _, (value, other) = _chosen(e, node, scope, 2, 2)
-    (first, second), _ = e.together([value, other], node, binary=True)
+    _, (value, other) = _name_and_arguments(e, node, scope, 2, 2)
+    (first, second), _ = e.cast_to_common_type([value, other], node, binary=True)
     sql = f"CASE WHEN {first} = {second} THEN NULL ELSE {value.sql} END"
     return Typed(plain_cast(sql, value.type), value.type, call("nullif", value.name, other.name))
 
@@ -48,35 +50,35 @@ def _if(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     condition, *nodes = e.arguments(node, 3)
     test = e.condition(condition, scope)
     branches = [e.translate(branch, scope) for branch in nodes]
-    (first, second), type_ = e.together(branches, node)
+    (first, second), type_ = e.cast_to_common_type(branches, node)
     name = call("IF", test.name, *(branch.name for branch in branches))
     return Typed(f"CASE WHEN {test.sql} THEN {first} ELSE {second} END", type_, None if name is None else f"({name})")
 
 
 def _case(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "ifs", "default")
+    e.allow_only(node, "this", "ifs", "default")
     subject = e.translate(node.this, scope) if node.this is not None else None
     tests, results = [], []
     for branch in node.args["ifs"]:
-        e.only(branch, "this", "true")
+        e.allow_only(branch, "this", "true")
         if subject is None:
             tests.append(e.test(branch.this, scope, "CASE"))
         else:
             option = e.translate(branch.this, scope)
-            (first, second), _ = e.together([subject, option], branch.this, binary=True)
+            (first, second), _ = e.cast_to_common_type([subject, option], branch.this, binary=True)
             name = None if subject.name is None or option.name is None else f"({subject.name} = {option.name})"
             tests.append(Typed(f"{first} = {second}", BOOLEAN, name))
         results.append(e.translate(branch.args["true"], scope))
     if node.args.get("default") is not None:
         results.append(e.translate(node.args["default"], scope))
-    sqls, type_ = e.together(results, node)
+    sqls, type_ = e.cast_to_common_type(results, node)
     return Typed(_branches([test.sql for test in tests], sqls), type_, _case_name(tests, results))
 
 
 def _branches(tests: Sequence[str], results: Sequence[str]) -> str:
     arms = " ".join(f"WHEN {test} THEN {sql}" for test, sql in zip(tests, results, strict=False))
-    otherwise = f" ELSE {results[-1]}" if len(results) > len(tests) else ""
-    return f"CASE {arms}{otherwise} END"
+    else_clause = f" ELSE {results[-1]}" if len(results) > len(tests) else ""
+    return f"CASE {arms}{else_clause} END"
 
 
 def _case_name(tests: Sequence[Typed], results: Sequence[Typed]) -> str | None:
@@ -86,26 +88,28 @@ def _case_name(tests: Sequence[Typed], results: Sequence[Typed]) -> str | None:
 
 
 def _decode(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """``decode(x, search, result, …[, default])``, in which NULL equals NULL; with two arguments it reads bytes."""
-    _, (subject, *rest) = _chosen(e, node, scope, 3, _MANY)
-    searches, results = rest[0 : len(rest) - 1 : 2], rest[1::2]
-    if len(rest) % 2:
-        results = [*results, rest[-1]]
+    """Translates ``decode(x, search, result, …[, default])``, in which NULL equals NULL; with two arguments it reads
+    bytes.
+    """
+    _, (subject, *alternatives) = _name_and_arguments(e, node, scope, 3, _MAX_ARGUMENTS)
+    searches, results = alternatives[0 : len(alternatives) - 1 : 2], alternatives[1::2]
+    if len(alternatives) % 2:
+        results = [*results, alternatives[-1]]
     tests = []
     for search in searches:
         if search.type == VOID:
             # Spark may return another type then.
             e.refuse(node, "DECODE with NULL as a search value")
-        (first, second), _ = e.together([subject, search], node, binary=True)
+        (first, second), _ = e.cast_to_common_type([subject, search], node, binary=True)
         tests.append(f"{first} IS NOT DISTINCT FROM {second}")
-    sqls, type_ = e.together(results, node)
-    return Typed(_branches(tests, sqls), type_, call("decode", subject.name, *(value.name for value in rest)))
+    sqls, type_ = e.cast_to_common_type(results, node)
+    return Typed(_branches(tests, sqls), type_, call("decode", subject.name, *(value.name for value in alternatives)))
 
 
 def _extreme(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """The greatest or least of the values that are not NULL."""
-    function, values = _chosen(e, node, scope, 2, _MANY)
-    sqls, type_ = e.together(values, node)
+    """Translates the greatest or least of the values that are not NULL."""
+    function, values = _name_and_arguments(e, node, scope, 2, _MAX_ARGUMENTS)
+    sqls, type_ = e.cast_to_common_type(values, node)
     if type_.is_floating or type_ == VOID:
         # Whether 0.0 or -0.0 is returned depends on the order of the arguments.
         e.refuse(node, f"{function.upper()} of {type_}")
@@ -114,7 +118,7 @@ def _extreme(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _null_test(negated: bool) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        _, (value,) = _chosen(e, node, scope, 1, 1)
+        _, (value,) = _name_and_arguments(e, node, scope, 1, 1)
         word = "IS NOT NULL" if negated else "IS NULL"
         name = None if value.name is None else f"({value.name} {word})"
         return Typed(f"({value.sql} {word})", BOOLEAN, name)
@@ -129,12 +133,12 @@ def _double(e: Expressions, node: exp.Expr, value: Typed) -> Typed:
 
 
 def _isnan(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    value = _double(e, node, _chosen(e, node, scope, 1, 1)[1][0])
+    value = _double(e, node, _name_and_arguments(e, node, scope, 1, 1)[1][0])
     return Typed(f"coalesce(isnan({value.sql}), false)", BOOLEAN, call("isnan", value.name))
 
 
 def _nanvl(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    value, other = (_double(e, node, argument) for argument in _chosen(e, node, scope, 2, 2)[1])
+    value, other = (_double(e, node, argument) for argument in _name_and_arguments(e, node, scope, 2, 2)[1])
     sql = f"CASE WHEN isnan({value.sql}) THEN {other.sql} ELSE {value.sql} END"
     return Typed(sql, DOUBLE, call("nanvl", value.name, other.name))
 
@@ -147,7 +151,7 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
 FUNCTIONS = functions(
     _SECTION,
     ("if(condition, a, b)", _if),
-    ("coalesce(a, b, …)", _coalesce(_MANY)),
+    ("coalesce(a, b, …)", _coalesce(_MAX_ARGUMENTS)),
     ("nvl(a, b)", _coalesce(2)),
     ("ifnull(a, b)", _coalesce(2)),
     ("nvl2(a, b, c)", _nvl2),

@@ -66,17 +66,17 @@ class Typed:
 
 @dataclass(frozen=True)
 class SourceColumn:
-    """A column of a relation in FROM. ``type`` is ``None`` if DuckDB does not handle it; ``spelled`` is the type's name
-    in that case.
+    """A column of a relation in FROM. ``type`` is ``None`` if DuckDB does not handle it; ``type_name`` is the type's
+    name in that case.
     """
 
     name: str
     sql: str
     type: SqlType | None
-    spelled: str = ""
+    type_name: str = ""
 
     def typed(self, name: str | None = None) -> Typed:
-        """The column as an expression. Only for a column whose type DuckDB handles."""
+        """Returns the column as an expression. Only for a column whose type DuckDB handles."""
         type_ = self.type or VOID
         char, varchar = (type_.length, None) if type_.padded else (None, type_.length)
         return Typed(self.sql, type_.plain, name, char=char, varchar=varchar)
@@ -84,56 +84,63 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class Source:
-    """A relation in FROM, with its columns in the order of ``alias.*``. ``hidden`` are those that USING merged into
-    another source's. The first ``apart`` columns of them are reached by ``alias`` alone; the others are the columns
-    that USING returns.
+    """A relation in FROM, with its columns in the order of ``alias.*``. ``hidden_names`` are those that USING merged
+    into another source's. The first ``qualified_only`` columns of them are reached by ``alias`` alone; the others are
+    the columns that USING returns.
     """
 
     alias: str | None
     columns: tuple[SourceColumn, ...]
-    hidden: frozenset[str] = frozenset()
-    apart: int = 0
+    hidden_names: frozenset[str] = frozenset()
+    qualified_only: int = 0
 
     @cached_property
-    def named(self) -> Mapping[str, Sequence[SourceColumn]]:
+    def columns_by_name(self) -> Mapping[str, Sequence[SourceColumn]]:
         """The columns by their names in lower case."""
         by_name: dict[str, list[SourceColumn]] = {}
         for column in self.columns:
             by_name.setdefault(column.name.lower(), []).append(column)
         return by_name
 
-    def merged(self, names: Sequence[str], answered: bool) -> Source:
-        """The source after USING of ``names``, whose columns come first in ``alias.*``. If ``answered``, they are the
-        columns that USING itself returns.
+    def after_using(self, names: Sequence[str], in_result: bool) -> Source:
+        """Returns the source after USING of ``names``, whose columns come first in ``alias.*``. If ``in_result``, they
+        are the columns that USING itself returns.
         """
-        lower = [name.lower() for name in names]
-        apart, reached = self.columns[: self.apart], self.columns[self.apart :]
-        keys = tuple(column for name in lower for column in reached if column.name.lower() == name)
-        others = tuple(column for column in reached if column.name.lower() not in lower)
-        hidden = self.hidden | frozenset(lower)
-        if answered:
-            return replace(self, columns=(*apart, *keys, *others), hidden=hidden)
-        return replace(self, columns=(*keys, *apart, *others), hidden=hidden, apart=self.apart + len(keys))
+        lower_names = [name.lower() for name in names]
+        qualified, other_columns = self.columns[: self.qualified_only], self.columns[self.qualified_only :]
+        keys = tuple(column for name in lower_names for column in other_columns if column.name.lower() == name)
+        rest_columns = tuple(column for column in other_columns if column.name.lower() not in lower_names)
+        hidden_names = self.hidden_names | frozenset(lower_names)
+        if in_result:
+            return replace(self, columns=(*qualified, *keys, *rest_columns), hidden_names=hidden_names)
+        return replace(
+            self,
+            columns=(*keys, *qualified, *rest_columns),
+            hidden_names=hidden_names,
+            qualified_only=self.qualified_only + len(keys),
+        )
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The scope of names. ``outer`` is the scope around a subquery, ``queries`` are its common table expressions."""
+    """A scope of names. ``outer_scope`` is the scope around a subquery, ``queries`` are its common table
+    expressions.
+    """
 
     sources: tuple[Source, ...] = ()
-    outer: Scope | None = None
+    outer_scope: Scope | None = None
     queries: Mapping[str, object] = field(default_factory=dict)
 
     def find(self, name: str, qualifier: str | None) -> list[SourceColumn]:
-        """The columns that a name can mean, in the innermost scope that has any."""
+        """Returns the columns that a name can mean, in the innermost scope that has any."""
         matches = [
             column
             for source in self.sources
             if qualifier is None or (source.alias or "").lower() == qualifier.lower()
-            for column in source.named.get(name.lower(), ())
-            if qualifier is not None or name.lower() not in source.hidden
+            for column in source.columns_by_name.get(name.lower(), ())
+            if qualifier is not None or name.lower() not in source.hidden_names
         ]
-        return matches if matches or self.outer is None else self.outer.find(name, qualifier)
+        return matches if matches or self.outer_scope is None else self.outer_scope.find(name, qualifier)
 
 
 #: Translates a subquery in a scope; returns its SQL and its columns' types.
@@ -141,8 +148,8 @@ Subquery = Callable[[exp.Expr, Scope], tuple[str, tuple[SqlType, ...]]]
 
 
 class Expressions:
-    """Translates expressions of one query text. ``parameters`` are the values of ``:name``; ``used`` are those that
-    occurred. ``allowed`` is the allow-list, and ``entries`` are its lines that were used.
+    """Translates expressions of one query text. ``parameters`` are the values of ``:name``; ``used_parameters`` are
+    those that occurred. ``allowed`` is the allow-list, and ``entries`` are its lines that were used.
     """
 
     def __init__(
@@ -154,13 +161,15 @@ class Expressions:
     ) -> None:
         self.text = text
         self.parameters = parameters
-        self.used: dict[str, object] = {}
+        self.used_parameters: dict[str, object] = {}
         self.entries: set[Entry] = set()
         self.subquery = subquery
         self.allowed = allowed
 
     def translate(self, node: exp.Expr, scope: Scope) -> Typed:
-        """The expression in DuckDB's SQL. Raises ``NotSupportedError`` for constructs that are not on the list."""
+        """Translates an expression to DuckDB's SQL. Raises ``NotSupportedError`` for constructs that are not on the
+        list.
+        """
         allowed = self.allowed.get(self.text.called(node) or type(node))
         if allowed is None:
             self.refuse(node)
@@ -172,25 +181,31 @@ class Expressions:
         """Records a construct that is not an expression. ``form`` is its key in ``CONSTRUCTS``."""
         self.entries.add(CONSTRUCTS[form])
 
-    def arguments(self, node: exp.Expr, least: int, most: int | None = None) -> list[exp.Expr]:
-        """The arguments of a call: ``least`` to ``most`` of them, or exactly ``least`` if ``most`` is not given."""
-        self.only(node, "this", "expressions")
-        passed: list[exp.Expr] = node.expressions
-        most = least if most is None else most
-        if not least <= len(passed) <= most:
-            expected = str(least) if least == most else f"{least} to {most}"
-            self.refuse(node, f"The function {self.text.called(node)} of {len(passed)} arguments, not {expected},")
-        return passed
+    def arguments(self, node: exp.Expr, min_count: int, max_count: int | None = None) -> list[exp.Expr]:
+        """Returns the arguments of a call: ``min_count`` to ``max_count`` of them, or exactly
+        ``min_count`` if ``max_count`` is not given.
+        """
+        self.allow_only(node, "this", "expressions")
+        call_arguments: list[exp.Expr] = node.expressions
+        max_count = min_count if max_count is None else max_count
+        if not min_count <= len(call_arguments) <= max_count:
+            expected_count = str(min_count) if min_count == max_count else f"{min_count} to {max_count}"
+            self.refuse(
+                node, f"The function {self.text.called(node)} of {len(call_arguments)} arguments, not {expected_count},"
+            )
+        return call_arguments
 
     def test(self, node: exp.Expr, scope: Scope, clause: str) -> Typed:
-        """The condition of a clause in which Spark refuses a bare NULL. ``clause`` is a key of ``_NO_TESTS``."""
+        """Translates the condition of a clause in which Spark refuses a bare NULL. ``clause`` is a key of
+        ``_NO_TESTS``.
+        """
         if isinstance(node.unnest(), exp.Null):
             condition, sqlstate = _NO_TESTS[clause]
             self.text.wrong(f"The condition of {clause} is a BOOLEAN, not VOID.", condition, sqlstate, node)
         return self.condition(node, scope)
 
     def condition(self, node: exp.Expr, scope: Scope) -> Typed:
-        """A boolean, or NULL. Like Spark, it refuses numbers and strings."""
+        """Translates a boolean, or NULL. Like Spark, it refuses numbers and strings."""
         value = self.translate(node, scope)
         if value.type == VOID:
             return Typed("CAST(NULL AS BOOLEAN)", BOOLEAN, value.name)
@@ -201,19 +216,19 @@ class Expressions:
             )  # fmt: skip
         return value
 
-    def refuse(self, node: exp.Expr, what: str | None = None) -> NoReturn:
+    def refuse(self, node: exp.Expr, construct: str | None = None) -> NoReturn:
         """Raises the error for a node that is not on the list."""
-        if what is None:
+        if construct is None:
             name = self.text.called(node)
             if name is None and isinstance(node, exp.Func):
                 name = self.text.function_name(node)
-            what = f"The expression {self.text.shown(node)}" if name is None else f"The function {name}"
-        self.text.refuse(what, node)
+            construct = f"The expression {self.text.shown(node)}" if name is None else f"The function {name}"
+        self.text.refuse(construct, node)
 
-    def only(self, node: exp.Expr, *known: str) -> None:
+    def allow_only(self, node: exp.Expr, *translated_keys: str) -> None:
         """Refuses a node that carries an argument which the translation would drop."""
         for key, value in node.args.items():
-            if value not in (None, False, []) and key not in known and not key.startswith("_"):
+            if value not in (None, False, []) and key not in translated_keys and not key.startswith("_"):
                 self.refuse(node, _CLAUSES.get(key) or f"{key.strip('_').upper()} in {self.text.shown(node)}")
 
     def cast(self, value: Typed, target: SqlType, node: exp.Expr, tolerant: bool = False) -> str:
@@ -225,36 +240,41 @@ class Expressions:
             self.entries.add(entry)
         return sql
 
-    def together(self, values: Sequence[Typed], node: exp.Expr, binary: bool = False) -> tuple[list[str], SqlType]:
-        """The values in their common type. In a comparison (``binary``), a string constant takes the other's type, and
-        a literal integer beside a decimal is as narrow as its digits. A CHAR column is compared elsewhere, or refused.
+    def cast_to_common_type(
+        self, values: Sequence[Typed], node: exp.Expr, binary: bool = False
+    ) -> tuple[list[str], SqlType]:
+        """Casts the values to their common type. In a comparison (``binary``), a string constant takes the other's
+        type, and a literal integer beside a decimal is as narrow as its digits. A CHAR column is compared elsewhere, or
+        refused.
         """
         if binary and any(value.char for value in values):
             self.refuse(node, "A CHAR column in this comparison")
         if binary and any(value.type.is_decimal for value in values):
-            values = [narrow(value) for value in values]
-        others = [value.type for value in values if value.text is None and value.type != VOID]
-        target = others[0] if others else (STRING if any(value.text is not None for value in values) else VOID)
-        for type_ in others[1:]:
-            common = common_type(target, type_)
-            if common is None:
+            values = [narrow_literal(value) for value in values]
+        value_types = [value.type for value in values if value.text is None and value.type != VOID]
+        target = (
+            value_types[0] if value_types else (STRING if any(value.text is not None for value in values) else VOID)
+        )
+        for type_ in value_types[1:]:
+            common_type_ = common_type(target, type_)
+            if common_type_ is None:
                 self.refuse(node, f"{'Comparing' if binary else 'Mixing'} {target} with {type_}")
-            target = common
+            target = common_type_
         if binary and target.name != "string" and any(value.text is not None for value in values):
             target = assigned_type(target)
-        out = []
+        sqls = []
         for value in values:
             if value.text is not None and target.name != "string":
                 sql = assigned(value.text, target) if binary else None
                 if sql is None:
                     self.refuse(node, f"Reading the string '{value.text}' as {target}")
-                out.append(sql)
+                sqls.append(sql)
             else:
-                out.append(self.cast(value, target, node))
-        return out, target
+                sqls.append(self.cast(value, target, node))
+        return sqls, target
 
-    def spelled(self, node: exp.Expr) -> str:
-        """The typed text of the node, in lower case, if sqlglot kept its position."""
+    def typed_text(self, node: exp.Expr) -> str:
+        """Returns the typed text of the node, in lower case, if sqlglot kept its position."""
         if not node._meta or "start" not in node.meta:
             return ""
         return self.text.text[node.meta["start"] : node.meta["end"] + 1].lower()
@@ -283,22 +303,22 @@ def functions(
 
 
 def quoted(name: str, qualifier: str | None = None) -> str:
-    """A name as Spark quotes it in messages."""
+    """Returns a name as Spark quotes it in messages."""
     return f"`{name}`" if qualifier is None else f"`{qualifier}`.`{name}`"
 
 
 def call(function: str, *names: str | None) -> str | None:
-    """Spark's name of a call's column."""
+    """Returns Spark's name of a call's column."""
     return None if any(name is None for name in names) else f"{function}({', '.join(str(name) for name in names)})"
 
 
 def infix(operator: str, left: str | None, right: str | None) -> str | None:
-    """Spark's name of an operator's column."""
+    """Returns Spark's name of an operator's column."""
     return None if left is None or right is None else f"({left} {operator} {right})"
 
 
-def narrow(value: Typed) -> Typed:
-    """A literal integer as the decimal of exactly its digits, which is its type beside a decimal."""
+def narrow_literal(value: Typed) -> Typed:
+    """Returns a literal integer as the decimal of exactly its digits, which is its type beside a decimal."""
     if value.digits is None:
         return value
     type_ = decimal(len(str(abs(value.digits))), 0)

@@ -41,11 +41,13 @@ Translate = Callable[[exp.Expr, Scope, Ctes], Query]
 
 @dataclass
 class _From:
-    """The relations that have been joined so far. ``crossed`` says that a comma or CROSS JOIN is among the joins."""
+    """The relations that have been joined so far. ``has_cross_join`` says that a comma or CROSS JOIN is among the
+    joins.
+    """
 
     sql: str
     sources: list[Source]
-    crossed: bool = False
+    has_cross_join: bool = False
 
 
 class FromClauses:
@@ -58,27 +60,27 @@ class FromClauses:
         self.translate = translate
         self._serial = 0
 
-    def clause(self, node: exp.Select, outer: Scope, ctes: Ctes) -> tuple[str, tuple[Source, ...]]:
-        """The clause with its keyword, empty if there is none, and its sources."""
+    def clause(self, node: exp.Select, outer_scope: Scope, ctes: Ctes) -> tuple[str, tuple[Source, ...]]:
+        """Returns the clause with its keyword, empty if there is none, and its sources."""
         clause = node.args.get("from_")
         if clause is None:
             if node.args.get("joins"):
                 self.text.refuse("A join without FROM", node)
             self.expressions.construct("SELECT without FROM")
             return "", ()
-        self.expressions.only(clause, "this")
+        self.expressions.allow_only(clause, "this")
         self.expressions.construct("SELECT … FROM …")
         sql, source = self._relation(clause.this, ctes)
-        joined = _From(sql, [source])
+        from_ = _From(sql, [source])
         joins = node.args.get("joins") or ()
         if len(joins) > _MOST_JOINS:
             self.text.refuse(f"A query with {len(joins):,} joins, more than {_MOST_JOINS},", node)
         for join in joins:
-            self._join(join, joined, outer, ctes)
-        return f" FROM {joined.sql}", tuple(joined.sources)
+            self._join(join, from_, outer_scope, ctes)
+        return f" FROM {from_.sql}", tuple(from_.sources)
 
     def alias(self) -> str:
-        """A name that no relation has."""
+        """Returns a name that no relation has."""
         self._serial += 1
         while f"s{self._serial}" in self.relations:
             self._serial += 1
@@ -86,9 +88,9 @@ class FromClauses:
 
     # -- joins --------------------------------------------------------------------------------------------------
 
-    def _join(self, join: exp.Join, found: _From, outer: Scope, ctes: Ctes) -> None:
+    def _join(self, join: exp.Join, from_: _From, outer_scope: Scope, ctes: Ctes) -> None:
         e = self.expressions
-        e.only(join, "this", "side", "kind", "on", "using", "method")
+        e.allow_only(join, "this", "side", "kind", "on", "using", "method")
         side, kind, method = (str(join.args.get(key) or "").upper() for key in ("side", "kind", "method"))
         if side not in ("", "LEFT", "RIGHT", "FULL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
             self.text.refuse(f"{side} {kind} JOIN".replace("  ", " ").strip(), join.this)
@@ -96,14 +98,18 @@ class FromClauses:
             self.text.refuse(f"{method} JOIN", join.this)
         word = kind if kind in ("SEMI", "ANTI") else side or "INNER"
         # sqlglot does not distinguish a comma from CROSS JOIN, and a comma binds looser than these joins.
-        if found.crossed and (word in ("RIGHT", "FULL") or join.args.get("using") or method):
+        if from_.has_cross_join and (word in ("RIGHT", "FULL") or join.args.get("using") or method):
             self.text.refuse(f"{method or word} JOIN after a comma or CROSS JOIN", join.this)
         sql, source = self._relation(join.this, ctes)
-        names = self._shared(found.sources, source, join) if method else [n.name for n in join.args.get("using") or ()]
-        scope = Scope((*found.sources, source), outer if outer.sources else None, dict(ctes))
+        names = (
+            self._common_names(from_.sources, source, join)
+            if method
+            else [n.name for n in join.args.get("using") or ()]
+        )
+        scope = Scope((*from_.sources, source), outer_scope if outer_scope.sources else None, dict(ctes))
         if names:
             e.construct("NATURAL" if method else "USING")
-            test = self._using(names, found.sources, source, word, join)
+            test = self._using(names, from_.sources, source, word, join)
         elif join.args.get("on") is not None:
             test = e.test(join.args["on"], scope, "ON").sql
         elif word != "INNER":
@@ -111,32 +117,32 @@ class FromClauses:
         else:
             test = ""
         if not names and word not in ("SEMI", "ANTI"):
-            found.sources.append(source)
+            from_.sources.append(source)
         if test:
             e.construct(f"LEFT {word} JOIN" if word in ("SEMI", "ANTI") else f"{word} JOIN")
-            found.sql = f"{found.sql} {word} JOIN {sql} ON {test}"
+            from_.sql = f"{from_.sql} {word} JOIN {sql} ON {test}"
         else:
             e.construct("CROSS JOIN")
-            found.sql, found.crossed = f"{found.sql} CROSS JOIN {sql}", True
+            from_.sql, from_.has_cross_join = f"{from_.sql} CROSS JOIN {sql}", True
 
-    def _shared(self, sources: Sequence[Source], source: Source, join: exp.Join) -> list[str]:
-        """The columns that both sides of a NATURAL JOIN have, in the left side's order."""
+    def _common_names(self, sources: Sequence[Source], source: Source, join: exp.Join) -> list[str]:
+        """Returns the columns that both sides of a NATURAL JOIN have, in the left side's order."""
         right = {column.name.lower() for column in source.columns}
         names = [
             column.name
             for left in sources
             for column in left.columns
-            if column.name.lower() in right and column.name.lower() not in left.hidden
+            if column.name.lower() in right and column.name.lower() not in left.hidden_names
         ]
         if not names:
             self.text.refuse("NATURAL JOIN without a column in common", join.this)
         return names
 
     def _using(self, names: Sequence[str], sources: list[Source], source: Source, word: str, join: exp.Join) -> str:
-        """The condition of USING. Puts the merged columns, which come first in ``*``, into a separate source before the
-        others, and hides the original columns, which come first in ``t.*``.
+        """Returns the condition of USING. Puts the merged columns, which come first in ``*``, into a separate source
+        before the others, and hides the original columns, which come first in ``t.*``.
         """
-        tests, merged = [], []
+        tests, merged_columns = [], []
         for name in names:
             before = Scope(tuple(sources)).find(name, None)
             after = [column for column in source.columns if column.name.lower() == name.lower()]
@@ -151,11 +157,11 @@ class FromClauses:
                 "RIGHT": (right, after[0].type),
                 "FULL": (f"coalesce({left}, {right})", before[0].type.plain),
             }.get(word, (left, before[0].type))
-            merged.append(SourceColumn(before[0].name, sql, type_))
-        behind = [joined_source.merged(names, word not in ("RIGHT", "FULL")) for joined_source in sources]
+            merged_columns.append(SourceColumn(before[0].name, sql, type_))
+        sides = [joined_source.after_using(names, word not in ("RIGHT", "FULL")) for joined_source in sources]
         if word not in ("SEMI", "ANTI"):
-            behind.append(source.merged(names, word == "RIGHT"))
-        sources[:] = [Source(None, tuple(merged)), *behind]
+            sides.append(source.after_using(names, word == "RIGHT"))
+        sources[:] = [Source(None, tuple(merged_columns)), *sides]
         return " AND ".join(tests)
 
     # -- relations ----------------------------------------------------------------------------------------------
@@ -163,7 +169,7 @@ class FromClauses:
     def _relation(self, node: exp.Expr, ctes: Ctes) -> tuple[str, Source]:
         alias = self.alias()
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            self.expressions.only(node, "this", "alias")
+            self.expressions.allow_only(node, "this", "alias")
             cte = ctes.get(node.name.lower())
             if cte is not None:
                 return f"{cte.alias} AS {alias}", self._source(node, alias, cte.columns, node.name)
@@ -176,7 +182,7 @@ class FromClauses:
             columns = [_source_column(column.name, column.type, alias) for column in relation.all_columns]
             return f"{quote(relation.name)} AS {alias}", self._aliased(node, columns, relation.name)
         if isinstance(node, exp.Subquery):
-            self.expressions.only(node, "this", "alias", "order", "limit", "offset", "with_")
+            self.expressions.allow_only(node, "this", "alias", "order", "limit", "offset", "with_")
             self.expressions.construct("subquery in FROM")
             # A relation in FROM cannot refer to its neighbors.
             query = self.translate(_without_alias(node), Scope(), ctes)
@@ -194,7 +200,7 @@ class FromClauses:
         return self._aliased(node, source_columns, name)
 
     def _aliased(self, node: exp.Expr, columns: Sequence[SourceColumn], name: str | None) -> Source:
-        """The source under the name and column names that the query gives it."""
+        """Returns the source under the name and column names that the query gives it."""
         alias = node.args.get("alias")
         if alias is None:
             return Source(name, tuple(columns))
@@ -205,8 +211,8 @@ class FromClauses:
     def renamed(
         self, columns: Sequence[tuple[str, SqlType]], alias: exp.Expr, node: exp.Expr
     ) -> tuple[tuple[str, SqlType], ...]:
-        """The columns under the names that ``AS t(a, b)`` gives them."""
-        self.expressions.only(alias, "this", "columns")
+        """Returns the columns under the names that ``AS t(a, b)`` gives them."""
+        self.expressions.allow_only(alias, "this", "columns")
         names = [identifier.name for identifier in alias.args.get("columns") or ()]
         if not names:
             return tuple(columns)

@@ -55,7 +55,7 @@ class LiteralTable:
 
     @property
     def names(self) -> list[str]:
-        return [f"c{place}" for place in range(len(self.types))]
+        return [f"c{number}" for number in range(len(self.types))]
 
 
 def literal_table(text: SqlText) -> LiteralTable | None:
@@ -70,11 +70,11 @@ def literal_table(text: SqlText) -> LiteralTable | None:
     values: list[Sequence[object]] = []
     entries = {CONSTRUCTS["VALUES"]}
     for column in columns:
-        read = _column(column, entries)
-        if read is None:
+        column_literals = _column(column, entries)
+        if column_literals is None:
             return None
-        types.append(read[0])
-        values.append(read[1])
+        types.append(column_literals[0])
+        values.append(column_literals[1])
     return LiteralTable(tuple(types), tuple(values), frozenset(entries))
 
 
@@ -106,10 +106,10 @@ def _strings(column: LiteralColumn, entries: set[Entry]) -> tuple[SqlType, Seque
 
 
 def _text(token: Token) -> str:
-    typed = token.text
+    token_text = token.text
     # Most strings are neither raw nor escaped.
-    plain = typed[0] == "'" and "\\" not in typed and "''" not in typed
-    return typed[1:-1] if plain else string_value(token)
+    is_plain = token_text[0] == "'" and "\\" not in token_text and "''" not in token_text
+    return token_text[1:-1] if is_plain else string_value(token)
 
 
 def _numbers(column: LiteralColumn, entries: set[Entry]) -> tuple[SqlType, Sequence[object]] | None:
@@ -130,10 +130,10 @@ def _numbers(column: LiteralColumn, entries: set[Entry]) -> tuple[SqlType, Seque
         values.append(_negated(number) if negative else number)
     target = next(iter(types))
     for type_ in types:
-        common = common_type(target, type_)
-        if common is None:
+        common_type_ = common_type(target, type_)
+        if common_type_ is None:
             return None
-        target = common
+        target = common_type_
     entries.update(entry for type_ in types if (entry := cast_entry(type_, target, tolerant=False)))
     for type_ in types:
         entries.add(CONSTRUCTS["1.5, 1.5BD (DECIMAL)" if type_.is_decimal else "whole number (INT, BIGINT)"])
@@ -150,14 +150,14 @@ def _negated(number: int | Decimal) -> int | Decimal:
 
 
 def _number(digits: str) -> int | Decimal | None:
-    """The value of a number of digits, with a point or without one; ``None`` for other forms."""
+    """Returns the value of a number of digits, with a point or without one; ``None`` for other forms."""
     if digits.isdigit():
         return int(digits)
     return Decimal(digits) if _DECIMAL.fullmatch(digits) else None
 
 
 def _type_of(number: int | Decimal, negative: bool) -> SqlType | None:
-    """The type of a literal; ``None`` if it is not certain. -2147483648 is an INT, and 2147483648 a BIGINT."""
+    """Returns the type of a literal; ``None`` if it is not certain. -2147483648 is an INT, and 2147483648 a BIGINT."""
     if isinstance(number, Decimal):
         return decimal_type(number)
     if number < 2**31 + negative:

@@ -45,7 +45,7 @@ _DUCKDB_OF = {BOOLEAN: "BOOLEAN", INT: "INTEGER", BIGINT: "BIGINT", DOUBLE: "DOU
 
 
 def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "table")
+    e.allow_only(node, "this", "table")
     name = node.name
     qualifier = node.args["table"].name if node.args.get("table") else None
     matches = scope.find(name, qualifier)
@@ -62,7 +62,7 @@ def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
             "AMBIGUOUS_REFERENCE", "42704", node, name,
         )  # fmt: skip
     if matches[0].type is None:
-        e.refuse(node, f"The type {matches[0].spelled} of the column {matches[0].name}")
+        e.refuse(node, f"The type {matches[0].type_name} of the column {matches[0].name}")
     return matches[0].typed(name)
 
 
@@ -79,7 +79,7 @@ def _literal(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
-    """A literal number: INT, BIGINT or DECIMAL by its size, DOUBLE with an exponent."""
+    """Translates a literal number: INT, BIGINT or DECIMAL by its size, DOUBLE with an exponent."""
     if not _NUMBER.fullmatch(digits):
         e.refuse(node, f"The number {digits}")
     if "e" in digits.lower():
@@ -94,7 +94,7 @@ def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
 
 
 def _float_name(digits: str) -> str | None:
-    """A double in Java's notation, if that has no exponent."""
+    """Returns a double in Java's notation, if that has no exponent."""
     value = float(digits)
     return str(value) if value == 0 or 1e-3 <= abs(value) < 1e7 else None
 
@@ -108,7 +108,7 @@ def _decimal(e: Expressions, value: Decimal, node: exp.Expr) -> Typed:
 
 
 def decimal_type(value: Decimal) -> SqlType | None:
-    """The type of a literal decimal; ``None`` if it has too many digits for any."""
+    """Returns the type of a literal decimal; ``None`` if it has too many digits for any."""
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(0, -exponent)
@@ -126,7 +126,7 @@ def _null(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _parameter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this")
+    e.allow_only(node, "this")
     name = str(node.this or "")
     if name not in e.parameters:
         e.text.wrong(f"The placeholder :{name} has no value.", "UNBOUND_SQL_PARAMETER", "42P02", node, name)
@@ -140,11 +140,11 @@ def _parameter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(value, Decimal):
         return _decimal(e, value, node)
     type_ = _parameter_type(e, value, node)
-    e.used[name] = value
+    e.used_parameters[name] = value
     return Typed(
         f"CAST(${name} AS {_DUCKDB_OF[type_]})",
         type_,
-        _shown(value),
+        _name_of_value(value),
         text=value if isinstance(value, str) else None,
         digits=value if isinstance(value, int) and not isinstance(value, bool) else None,
     )
@@ -153,13 +153,13 @@ def _parameter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _parameter_type(e: Expressions, value: object, node: exp.Expr) -> SqlType:
     for kind, type_ in _PARAMETER_TYPES:
         if isinstance(value, kind):
-            wide = type_ == INT and isinstance(value, int) and not -(2**31) <= value < 2**31
-            return BIGINT if wide else type_
+            exceeds_int = type_ == INT and isinstance(value, int) and not -(2**31) <= value < 2**31
+            return BIGINT if exceeds_int else type_
     return e.refuse(node, f"A parameter of the type {type(value).__name__}")
 
 
-def _shown(value: object) -> str | None:
-    """A parameter's value as Spark shows it in a column's name."""
+def _name_of_value(value: object) -> str | None:
+    """Returns a parameter's value as Spark shows it in a column's name."""
     if isinstance(value, dt.date):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, bool):
@@ -168,12 +168,12 @@ def _shown(value: object) -> str | None:
 
 
 def _cast(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "to", "safe", "requires_string")
+    e.allow_only(node, "this", "to", "safe", "requires_string")
     target = _target(e, node.args["to"])
-    inner = node.this
-    if isinstance(inner, exp.Literal):
-        return _cast_literal(e, node, inner, target)
-    value = e.translate(inner, scope)
+    operand = node.this
+    if isinstance(operand, exp.Literal):
+        return _cast_literal(e, node, operand, target)
+    value = e.translate(operand, scope)
     tolerant = bool(node.args.get("safe"))
     name = None
     if value.name is not None:
@@ -183,21 +183,23 @@ def _cast(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: SqlType) -> Typed:
     """``CAST('…' AS …)``, ``DATE '…'`` and ``1L`` are the same tree."""
-    typed = e.spelled(literal)
+    spelling = e.typed_text(literal)
     tolerant = bool(node.args.get("safe"))
-    named = f"{'TRY_CAST' if tolerant else 'CAST'}({{}} AS {str(target).upper()})"
+    name_template = f"{'TRY_CAST' if tolerant else 'CAST'}({{}} AS {str(target).upper()})"
     if literal.args.get("is_string"):
         value = _literal(e, literal, Scope())
-        if target.is_datetime and type(node) is exp.Cast and not e.spelled(node):
+        if target.is_datetime and type(node) is exp.Cast and not e.typed_text(node):
             e.construct(f"{str(target).upper()} '…'")
             sql = _instant(e, value.text or "", target, node)
             return Typed(sql, target, sql)
         # 1.5BD is the cast of a string that was not typed.
-        return Typed(e.cast(value, target, node, tolerant), target, named.format(value.name) if typed else value.name)
+        return Typed(
+            e.cast(value, target, node, tolerant), target, name_template.format(value.name) if spelling else value.name
+        )
     value = number(e, str(literal.this), literal)
-    if not has_suffix(typed):
-        name = None if value.name is None else named.format(value.name)
-        if target.name == "float" and "e" not in typed:
+    if not has_suffix(spelling):
+        name = None if value.name is None else name_template.format(value.name)
+        if target.name == "float" and "e" not in spelling:
             # The digits are rounded once, while other numbers may lie between two floats.
             return Typed(plain_cast(string_literal(str(literal.this)), target), target, name)
         return Typed(e.cast(value, target, node, tolerant), target, name)
@@ -207,9 +209,9 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
     return Typed(e.cast(value, target, node), target, value.name)
 
 
-def has_suffix(typed: str) -> bool:
-    """True if a literal number was typed with a letter for its type, as in ``1L``."""
-    return typed[-1:].isalpha()
+def has_suffix(spelling: str) -> bool:
+    """Tests whether a literal number was typed with a letter for its type, as in ``1L``."""
+    return spelling[-1:].isalpha()
 
 
 def _instant(e: Expressions, text: str, target: SqlType, node: exp.Expr) -> str:

@@ -16,11 +16,11 @@ _MOST_ROUNDED = MAX_PRECISION - 17
 
 
 def literal_int(e: Expressions, node: exp.Expr) -> int:
-    """The value of a literal integer. Anything else is refused."""
-    sign, inner = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
-    if not isinstance(inner, exp.Literal) or inner.args.get("is_string") or not str(inner.this).isdigit():
+    """Returns the value of a literal integer. Anything else is refused."""
+    sign, literal = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
+    if not isinstance(literal, exp.Literal) or literal.args.get("is_string") or not str(literal.this).isdigit():
         e.refuse(node, f"The argument {e.text.shown(node)}, which is not a literal integer,")
-    return sign * int(str(inner.this))
+    return sign * int(str(literal.this))
 
 
 def _number(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -39,17 +39,21 @@ def _abs(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _round(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    argument, *rest = e.arguments(node, 1, 2)
+    argument, *places = e.arguments(node, 1, 2)
     value = e.translate(argument, scope)
-    digits = literal_int(e, rest[0]) if rest else 0
+    digits = literal_int(e, places[0]) if places else 0
     name = call("round", value.name, str(digits))
     if value.type.is_integer and digits >= 0:
         return Typed(value.sql, value.type, name)
     if value.type.is_decimal and digits >= 0:
-        whole = value.type.precision - value.type.scale + 1
+        integer_digits = value.type.precision - value.type.scale + 1
         scale = min(digits, value.type.scale)
-        if whole + scale <= MAX_PRECISION:
-            return Typed(plain_cast(value.sql, decimal(whole + scale, scale)), decimal(whole + scale, scale), name)
+        if integer_digits + scale <= MAX_PRECISION:
+            return Typed(
+                plain_cast(value.sql, decimal(integer_digits + scale, scale)),
+                decimal(integer_digits + scale, scale),
+                name,
+            )
     if value.type == DOUBLE and 0 <= digits <= _MOST_ROUNDED:
         return Typed(digits_rounded(value, digits), DOUBLE, name)
     return e.refuse(node, f"ROUND of {value.type} to {digits} digits")
@@ -58,8 +62,8 @@ def _round(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _to_integer(function: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         value = _number(e, node, scope)
-        typed = e.text.called(node)
-        name = call("ceiling" if typed == "ceiling" else function.upper(), value.name)
+        function_name = e.text.called(node)
+        name = call("ceiling" if function_name == "ceiling" else function.upper(), value.name)
         if value.type.is_integer:
             return Typed(plain_cast(value.sql, BIGINT), BIGINT, name)
         if value.type.is_decimal:

@@ -27,13 +27,13 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
 
 
 def _paren(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this")
-    inner = e.translate(node.this, scope)
-    return replace(inner, sql=f"({inner.sql})")
+    e.allow_only(node, "this")
+    operand = e.translate(node.this, scope)
+    return replace(operand, sql=f"({operand.sql})")
 
 
 def _connective(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression")
+    e.allow_only(node, "this", "expression")
     word = "AND" if isinstance(node, exp.And) else "OR"
     # Recursion over a chain of hundreds of operands (the ranges of a cover) would need as many Python frames.
     parts = list(node.flatten(unnest=False))
@@ -52,10 +52,10 @@ _LONG_OR = 64
 
 def _only_selects(node: exp.Expr) -> bool:
     """Tests whether a condition is part of WHERE under AND and OR alone, where NULL selects what FALSE selects."""
-    above = node.parent
-    while isinstance(above, exp.Paren | exp.And | exp.Or):
-        above = above.parent
-    return isinstance(above, exp.Where)
+    ancestor = node.parent
+    while isinstance(ancestor, exp.Paren | exp.And | exp.Or):
+        ancestor = ancestor.parent
+    return isinstance(ancestor, exp.Where)
 
 
 def _chained(word: str, names: Sequence[str | None]) -> str | None:
@@ -63,17 +63,17 @@ def _chained(word: str, names: Sequence[str | None]) -> str | None:
     existing_names = [name for name in names if name is not None]
     if len(existing_names) < len(names):
         return None
-    first, *others = existing_names
-    return "(" * len(others) + first + "".join(f" {word} {name})" for name in others)
+    first, *later_names = existing_names
+    return "(" * len(later_names) + first + "".join(f" {word} {name})" for name in later_names)
 
 
 def _not(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this")
-    inner = e.condition(node.this, scope)
-    name = None if inner.name is None else f"(NOT {inner.name})"
-    if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null) and inner.name:
-        name = f"{inner.name.removesuffix(' IS NULL)')} IS NOT NULL)"
-    return Typed(f"(NOT {inner.sql})", BOOLEAN, name)
+    e.allow_only(node, "this")
+    operand = e.condition(node.this, scope)
+    name = None if operand.name is None else f"(NOT {operand.name})"
+    if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null) and operand.name:
+        name = f"{operand.name.removesuffix(' IS NULL)')} IS NOT NULL)"
+    return Typed(f"(NOT {operand.sql})", BOOLEAN, name)
 
 
 def _refuse_regrouped(e: Expressions, node: exp.Expr) -> None:
@@ -89,11 +89,11 @@ def _refuse_regrouped(e: Expressions, node: exp.Expr) -> None:
 
 
 def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression")
+    e.allow_only(node, "this", "expression")
     _refuse_regrouped(e, node)
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     attributes = [isinstance(part.unnest(), exp.Column) for part in (node.this, node.expression)]
-    (first, second), _ = e.together(_filled(e, [left, right], all(attributes), node), node, binary=True)
+    (first, second), _ = e.cast_to_common_type(_padded(e, [left, right], all(attributes), node), node, binary=True)
     if isinstance(node, exp.NullSafeEQ):
         return Typed(f"({first} IS NOT DISTINCT FROM {second})", BOOLEAN, infix("<=>", left.name, right.name))
     operator = _COMPARISONS[type(node)]
@@ -103,9 +103,10 @@ def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(f"({first} {operator} {second})", BOOLEAN, name)
 
 
-def _filled(e: Expressions, values: list[Typed], attributes: bool, node: exp.Expr) -> list[Typed]:
-    """The values padded for a comparison with CHAR columns: texts get trailing blanks, and so does the column if they
-    are longer, because Spark pads the shorter one. If both are columns (``attributes``), only CHAR columns are padded.
+def _padded(e: Expressions, values: list[Typed], attributes: bool, node: exp.Expr) -> list[Typed]:
+    """Returns the values padded for a comparison with CHAR columns: texts get trailing blanks, and so does the column
+    if they are longer, because Spark pads the shorter one. If both are columns (``attributes``), only CHAR columns are
+    padded.
     """
     if not any(value.char for value in values):
         return values
@@ -117,10 +118,10 @@ def _filled(e: Expressions, values: list[Typed], attributes: bool, node: exp.Exp
     length = max(value.char or len(value.text or "") for value in values)
     if isinstance(node, exp.In) and (length != values[0].char or len(texts) + 1 < len(values)):
         e.refuse(node, "A CHAR column IN longer texts or NULL")
-    return [_filled_up(value, length) for value in values]
+    return [_padded_to(value, length) for value in values]
 
 
-def _filled_up(value: Typed, length: int) -> Typed:
+def _padded_to(value: Typed, length: int) -> Typed:
     if value.type == VOID:
         return value
     if value.char is None:
@@ -129,25 +130,25 @@ def _filled_up(value: Typed, length: int) -> Typed:
 
 
 def _between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "low", "high")
+    e.allow_only(node, "this", "low", "high")
     value, low, high = (e.translate(node.args[key], scope) for key in ("this", "low", "high"))
-    (first, least), _ = e.together([value, low], node, binary=True)
-    (second, most), _ = e.together([value, high], node, binary=True)
+    (value_sql, low_sql), _ = e.cast_to_common_type([value, low], node, binary=True)
+    (value_for_high, high_sql), _ = e.cast_to_common_type([value, high], node, binary=True)
     name = call("between", value.name, low.name, high.name)
-    return Typed(f"({first} >= {least} AND {second} <= {most})", BOOLEAN, name)
+    return Typed(f"({value_sql} >= {low_sql} AND {value_for_high} <= {high_sql})", BOOLEAN, name)
 
 
 def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expressions", "query")
+    e.allow_only(node, "this", "expressions", "query")
     value = e.translate(node.this, scope)
     if node.args.get("query") is not None:
         return _in_query(e, node, value, scope)
     if not node.expressions:
         e.text.wrong("IN needs at least one value.", "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", "42000", node)
     options = [e.translate(option, scope) for option in node.expressions]
-    sqls, _ = e.together(_filled(e, [value, *options], False, node), node, binary=True)
-    listed = call("", *(option.name for option in options))
-    name = None if value.name is None or listed is None else f"({value.name} IN {listed})"
+    sqls, _ = e.cast_to_common_type(_padded(e, [value, *options], False, node), node, binary=True)
+    list_name = call("", *(option.name for option in options))
+    name = None if value.name is None or list_name is None else f"({value.name} IN {list_name})"
     return Typed(f"({sqls[0]} IN ({', '.join(sqls[1:])}))", BOOLEAN, name)
 
 
@@ -158,38 +159,38 @@ def _in_query(e: Expressions, node: exp.Expr, value: Typed, scope: Scope) -> Typ
     sql, types = e.subquery(node.args["query"], scope)
     if value.char or any(type_.padded for type_ in types):
         e.refuse(node, "IN (SELECT …) of a CHAR column")
-    common = common_type(value.type, types[0]) if len(types) == 1 else None
-    if common is None:
+    target = common_type(value.type, types[0]) if len(types) == 1 else None
+    if target is None:
         e.refuse(node, "IN with this subquery")
-    if types[0] != common:
-        sql = f"SELECT {e.cast(Typed('c0', types[0]), common, node)} FROM ({sql})"
+    if types[0] != target:
+        sql = f"SELECT {e.cast(Typed('c0', types[0]), target, node)} FROM ({sql})"
     name = None if value.name is None else f"({value.name} IN (listquery()))"
-    return Typed(f"({e.cast(value, common, node)} IN ({sql}))", BOOLEAN, name)
+    return Typed(f"({e.cast(value, target, node)} IN ({sql}))", BOOLEAN, name)
 
 
 def _filters(node: exp.Expr) -> bool:
-    """True if a test is one of the conditions of WHERE, where FALSE and NULL are the same: under AND and OR alone, or
-    under AND if it is negated.
+    """Tests whether a predicate is one of the conditions of WHERE, where FALSE and NULL are the same: under AND and OR
+    alone, or under AND if it is negated.
     """
-    above: exp.Expr | None = node.parent
-    inside: tuple[type[exp.Expr], ...] = (exp.Paren, exp.And, exp.Or)
-    while isinstance(above, exp.Paren):
-        above = above.parent
-    if isinstance(above, exp.Not):
-        above, inside = above.parent, (exp.Paren, exp.And)
-    while isinstance(above, inside):
-        above = above.parent
-    return isinstance(above, exp.Where) and isinstance(above.parent, exp.Select)
+    ancestor: exp.Expr | None = node.parent
+    connectives: tuple[type[exp.Expr], ...] = (exp.Paren, exp.And, exp.Or)
+    while isinstance(ancestor, exp.Paren):
+        ancestor = ancestor.parent
+    if isinstance(ancestor, exp.Not):
+        ancestor, connectives = ancestor.parent, (exp.Paren, exp.And)
+    while isinstance(ancestor, connectives):
+        ancestor = ancestor.parent
+    return isinstance(ancestor, exp.Where) and isinstance(ancestor.parent, exp.Select)
 
 
 def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this")
+    e.allow_only(node, "this")
     sql, _ = e.subquery(node.this, scope)
     return Typed(f"EXISTS ({sql})", BOOLEAN, "exists()")
 
 
 def _scalar(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this")
+    e.allow_only(node, "this")
     sql, types = e.subquery(node.this, scope)
     if len(types) != 1:
         e.text.wrong(
@@ -200,7 +201,7 @@ def _scalar(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _is(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression")
+    e.allow_only(node, "this", "expression")
     value = e.translate(node.this, scope)
     if isinstance(node.expression, exp.Null):
         name = None if value.name is None else f"({value.name} IS NULL)"
@@ -214,12 +215,12 @@ def _is(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(node.this, exp.Interval) or isinstance(node.expression, exp.Interval):
         e.entries.add(_INTERVALS)
-        return _shifted(e, node, scope)
+        return _datetime_plus_interval(e, node, scope)
     return arithmetic(e, node, scope)
 
 
-def _shifted(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """A date or timestamp plus or minus an interval of one unit."""
+def _datetime_plus_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Returns a date or timestamp plus or minus an interval of one unit."""
     before = isinstance(node.this, exp.Interval)
     interval, other = (node.this, node.expression) if before else (node.expression, node.this)
     if isinstance(other, exp.Interval) or not isinstance(node, exp.Add | exp.Sub):
@@ -234,16 +235,16 @@ def _shifted(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     operator = "-" if isinstance(node, exp.Sub) else "+"
     name = None
     if value.name is not None and amount >= 0 and not before:
-        shown = f"{amount:02d}" if unit in _CLOCK_UNITS else str(amount)
-        name = f"{value.name} {operator} INTERVAL '{shown}' {unit}"
+        shown_amount = f"{amount:02d}" if unit in _CLOCK_UNITS else str(amount)
+        name = f"{value.name} {operator} INTERVAL '{shown_amount}' {unit}"
         if (value.type, unit) == (DATE, "DAY"):
-            days = f"extractansiintervaldays(INTERVAL '{shown}' DAY)"
+            days = f"extractansiintervaldays(INTERVAL '{shown_amount}' DAY)"
             name = f"date_add({value.name}, {days if operator == '+' else f'(- {days})'})"
     return Typed(plain_cast(f"{value.sql} {operator} INTERVAL ({amount}) {unit}", type_), type_, name)
 
 
 def _interval(e: Expressions, node: exp.Expr) -> tuple[int, str]:
-    e.only(node, "this", "unit")
+    e.allow_only(node, "this", "unit")
     unit = str(node.args["unit"].name).upper() if isinstance(node.args.get("unit"), exp.Var) else ""
     unit = unit.removesuffix("S")
     digits = str(node.this.this) if isinstance(node.this, exp.Literal) else ""
@@ -252,7 +253,7 @@ def _interval(e: Expressions, node: exp.Expr) -> tuple[int, str]:
     return (int(digits) * 7, "DAY") if unit == "WEEK" else (int(digits), unit)
 
 
-def _alone(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+def _refuse_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return e.refuse(node, f"The interval {e.text.shown(node)} as a value")
 
 
@@ -262,7 +263,7 @@ _INTERVALS = Entry(
     "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR",
     "intervals of several units, computed ones, and as values; a time minus a time",
 )
-_TYPES_APART = (
+_REFUSED_TYPES = (
     "a column of strings with another type; a CHAR column with an expression that is neither a literal nor a column; "
     "another test as an operand without parentheses"
 )
@@ -277,13 +278,13 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.And: _operator(_connective, "a AND b"),
     exp.Or: _operator(_connective, "a OR b"),
     exp.Not: _operator(_not, "NOT a"),
-    exp.EQ: _operator(_comparison, "a = b, a == b", _TYPES_APART),
-    exp.NEQ: _operator(_comparison, "a <> b, a != b", _TYPES_APART),
-    exp.LT: _operator(_comparison, "a < b", _TYPES_APART),
-    exp.LTE: _operator(_comparison, "a <= b", _TYPES_APART),
-    exp.GT: _operator(_comparison, "a > b", _TYPES_APART),
-    exp.GTE: _operator(_comparison, "a >= b", _TYPES_APART),
-    exp.NullSafeEQ: _operator(_comparison, "a <=> b", _TYPES_APART),
+    exp.EQ: _operator(_comparison, "a = b, a == b", _REFUSED_TYPES),
+    exp.NEQ: _operator(_comparison, "a <> b, a != b", _REFUSED_TYPES),
+    exp.LT: _operator(_comparison, "a < b", _REFUSED_TYPES),
+    exp.LTE: _operator(_comparison, "a <= b", _REFUSED_TYPES),
+    exp.GT: _operator(_comparison, "a > b", _REFUSED_TYPES),
+    exp.GTE: _operator(_comparison, "a >= b", _REFUSED_TYPES),
+    exp.NullSafeEQ: _operator(_comparison, "a <=> b", _REFUSED_TYPES),
     exp.Between: _operator(
         _between,
         "a BETWEEN b AND c",
@@ -303,6 +304,6 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.Div: _operator(_arithmetic, "a / b", "decimals whose quotient does not fit in 38 digits; strings"),
     exp.Mod: _operator(_arithmetic, "a % b", "decimals of more than 38 digits together; strings"),
     exp.IntDiv: _operator(whole_division, "a DIV b", "other than integers"),
-    exp.Interval: Allowed(_alone, _INTERVALS),
+    exp.Interval: Allowed(_refuse_interval, _INTERVALS),
     exp.Neg: _operator(minus, "-a"),
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 _LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
 
 #: Fields of fixed width that both engines read alike: the format of strptime and the pattern of RE2.
-_READ = {
+_READ_FIELDS = {
     "yyyy": ("%Y", "[0-9]{4}"),
     "MM": ("%m", "[0-9]{2}"),
     "dd": ("%d", "[0-9]{2}"),
@@ -21,16 +21,17 @@ _READ = {
     "ss": ("%S", "[0-9]{2}"),
 }
 #: Fields that both engines write alike, for the years 1 to 9999.
-_WRITTEN = {
-    **{field: strftime for field, (strftime, _) in _READ.items()},
+_WRITTEN_FIELDS = {
+    **{field: strftime for field, (strftime, _) in _READ_FIELDS.items()},
     "yy": "%y", "M": "%-m", "MMM": "%b", "MMMM": "%B", "d": "%-d", "DDD": "%j", "E": "%a", "EE": "%a", "EEE": "%a",
     "EEEE": "%A", "a": "%p", "H": "%-H", "h": "%-I", "hh": "%I", "m": "%-M", "s": "%-S", "SSS": "%g", "SSSSSS": "%f",
 }  # fmt: skip
 _FORMAT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]")
 
 DESCRIPTION = (
-    f"- Formats that read a time: `{' '.join(_READ)}`, each once at most, and text that is no letter or in quotes.",
-    f"- Formats that write a time: `{' '.join(_WRITTEN)}`, and such text.",
+    f"- Formats that read a time: `{' '.join(_READ_FIELDS)}`, each once at most, and text that is no letter or in "
+    "quotes.",
+    f"- Formats that write a time: `{' '.join(_WRITTEN_FIELDS)}`, and such text.",
     "- LIKE: a backslash only before `%`, `_` or itself.",
     "- Regular expressions: letters, digits, blanks and signs, classes `[a-z]`, `\\d`, `.`, `^`, `$`, groups, `|`, and "
     "the quantifiers `* + ? {n,m}` with their lazy forms.",
@@ -48,26 +49,26 @@ class TimePattern:
 
 
 def time_pattern(text: str) -> TimePattern | None:
-    """A format for reading: ``yyyy MM dd HH mm ss``, each at most once, and literal text."""
+    """Returns a format for reading: ``yyyy MM dd HH mm ss``, each at most once, and literal text."""
     pieces = _pieces(text)
     fields = [piece for piece, is_field in pieces or () if is_field]
-    if not fields or pieces is None or len(set(fields)) < len(fields) or not set(fields) <= _READ.keys():
+    if not fields or pieces is None or len(set(fields)) < len(fields) or not set(fields) <= _READ_FIELDS.keys():
         return None
-    strftime = "".join(_READ[piece][0] if is_field else piece.replace("%", "%%") for piece, is_field in pieces)
-    regex = "".join(_READ[piece][1] if is_field else re.escape(piece) for piece, is_field in pieces)
+    strftime = "".join(_READ_FIELDS[piece][0] if is_field else piece.replace("%", "%%") for piece, is_field in pieces)
+    regex = "".join(_READ_FIELDS[piece][1] if is_field else re.escape(piece) for piece, is_field in pieces)
     return TimePattern(text, strftime, regex, "yyyy" in fields)
 
 
 def time_format(text: str) -> str | None:
-    """A format for writing, in strftime's notation."""
+    """Returns a format for writing, in strftime's notation."""
     pieces = _pieces(text)
-    if pieces is None or any(is_field and piece not in _WRITTEN for piece, is_field in pieces):
+    if pieces is None or any(is_field and piece not in _WRITTEN_FIELDS for piece, is_field in pieces):
         return None
-    return "".join(_WRITTEN[piece] if is_field else piece.replace("%", "%%") for piece, is_field in pieces)
+    return "".join(_WRITTEN_FIELDS[piece] if is_field else piece.replace("%", "%%") for piece, is_field in pieces)
 
 
 def _pieces(text: str) -> list[tuple[str, bool]] | None:
-    """The pieces of a format, each with a flag that is True for a field and False for literal text."""
+    """Returns the pieces of a format, each with a flag that is True for a field and False for literal text."""
     pieces: list[tuple[str, bool]] = []
     position = 0
     for match in _FORMAT.finditer(text):
@@ -80,7 +81,7 @@ def _pieces(text: str) -> list[tuple[str, bool]] | None:
 
 
 def like_pattern(text: str) -> bool:
-    """True if both engines read the LIKE pattern alike: every backslash escapes ``%``, ``_`` or itself."""
+    """Tests whether both engines read the LIKE pattern alike: every backslash escapes ``%``, ``_`` or itself."""
     return re.fullmatch(r"(?:[^\\]|\\[%_\\])*", text, re.DOTALL) is not None
 
 
@@ -96,7 +97,7 @@ _ATOM = re.compile(
 
 
 def java_regex(text: str) -> str | None:
-    """A Java regular expression of simple parts in RE2's notation, for searching."""
+    """Returns a Java regular expression of simple parts in RE2's notation, for searching."""
     parts: list[str] = []
     position = 0
     repeated = True
@@ -133,8 +134,8 @@ def java_regex(text: str) -> str | None:
 
 
 def replaceable(text: str) -> bool:
-    """True if the matches of a pattern that ``java_regex`` accepts are those of Java, not only their existence. ``$``
-    would include a line end, and repeated groups and empty matches follow the rules of each engine.
+    """Tests whether the matches of a pattern that ``java_regex`` accepts are those of Java, not only their existence.
+    ``$`` would include a line end, and repeated groups and empty matches follow the rules of each engine.
     """
     try:
         return "$" not in text and re.search(r"\)[*+?{]", text) is None and re.search(text, "") is None
@@ -143,5 +144,5 @@ def replaceable(text: str) -> bool:
 
 
 def groups(text: str) -> int:
-    """The number of groups in a pattern that ``java_regex`` accepts."""
+    """Returns the number of groups in a pattern that ``java_regex`` accepts."""
     return re.compile(text).groups

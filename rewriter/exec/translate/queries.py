@@ -44,7 +44,8 @@ class Translation:
 
 
 def translate(query: EngineQuery) -> Translation:
-    """The query for DuckDB, where every relation is a view with its name. About 1 ms for a query of ordinary size.
+    """Returns the query for DuckDB, where every relation is a view with its name. About 1 ms for a query of ordinary
+    size.
 
     Raises ``NotSupportedError`` for constructs that are not on the list, and ``EngineError`` for unknown names.
     """
@@ -67,7 +68,7 @@ def _translated(query: EngineQuery) -> Translation:
         queries.text.refuse("A query that is nested so deeply")
     # A parameter whose value became a literal (a string compared with a timestamp) no longer occurs in the SQL.
     names = set(re.findall(r"\$(\w+)", translated.sql))
-    used = {name: value for name, value in queries.expressions.used.items() if name in names}
+    used = {name: value for name, value in queries.expressions.used_parameters.items() if name in names}
     return Translation(translated.sql, translated.columns, used, frozenset(queries.expressions.entries))
 
 
@@ -80,19 +81,19 @@ class _Queries:
 
     # -- queries ------------------------------------------------------------------------------------------------
 
-    def query(self, node: exp.Expr, outer: Scope, ctes: Ctes) -> Query:
-        """Any query. ``outer`` is the scope around it, for correlated subqueries."""
+    def query(self, node: exp.Expr, outer_scope: Scope, ctes: Ctes) -> Query:
+        """Translates any query. ``outer_scope`` is the scope around it, for correlated subqueries."""
         if isinstance(node, exp.Subquery):
-            self.expressions.only(node, "this", "order", "limit", "offset", "with_")
-            head, ctes = self._with(node, outer, ctes)
-            inner = self.query(node.this, outer, ctes)
+            self.expressions.allow_only(node, "this", "order", "limit", "offset", "with_")
+            head, ctes = self._with(node, outer_scope, ctes)
+            subquery = self.query(node.this, outer_scope, ctes)
             if any(node.args.get(key) for key in ("order", "limit", "offset")):
-                return self._headed(head, self._sorted(node, inner))
-            return self._headed(head, inner)
+                return self._headed(head, self._sorted(node, subquery))
+            return self._headed(head, subquery)
         if isinstance(node, exp.Select):
-            return self._select(node, outer, ctes)
+            return self._select(node, outer_scope, ctes)
         if isinstance(node, exp.SetOperation):
-            return self._set_operation(node, outer, ctes)
+            return self._set_operation(node, outer_scope, ctes)
         if isinstance(node, exp.Values):
             return self._values(node)
         return self.text.refuse(f"The statement {self.text.shown(node)}", node)
@@ -102,24 +103,24 @@ class _Queries:
         query = self.query(node, scope, ctes)
         return query.sql, tuple(type_ for _, type_ in query.columns)
 
-    def _with(self, node: exp.Expr, outer: Scope, ctes: Ctes) -> tuple[str, Ctes]:
+    def _with(self, node: exp.Expr, outer_scope: Scope, ctes: Ctes) -> tuple[str, Ctes]:
         clause = node.args.get("with_")
         if clause is None:
             return "", ctes
-        self.expressions.only(clause, "expressions")
+        self.expressions.allow_only(clause, "expressions")
         self.expressions.construct("WITH")
         visible = dict(ctes)
-        named: set[str] = set()
+        names: set[str] = set()
         parts = []
         for cte in clause.expressions:
-            self.expressions.only(cte, "this", "alias")
-            if cte.alias.lower() in named:
+            self.expressions.allow_only(cte, "this", "alias")
+            if cte.alias.lower() in names:
                 self.text.wrong(
                     f"Two common table expressions have the name `{cte.alias}`.",
                     "DUPLICATED_CTE_NAMES", "42602", cte, cte.alias,
                 )  # fmt: skip
-            named.add(cte.alias.lower())
-            query = self.query(cte.this, outer, visible)
+            names.add(cte.alias.lower())
+            query = self.query(cte.this, outer_scope, visible)
             alias = self.clauses.alias()
             columns = self.clauses.renamed(query.columns, cte.args["alias"], cte)
             visible[cte.alias.lower()] = Cte(alias, columns)
@@ -130,13 +131,13 @@ class _Queries:
     def _headed(head: str, query: Query) -> Query:
         return replace(query, sql=head + query.sql) if head else query
 
-    def _select(self, node: exp.Select, outer: Scope, ctes: Ctes) -> Query:
+    def _select(self, node: exp.Select, outer_scope: Scope, ctes: Ctes) -> Query:
         e = self.expressions
-        e.only(node, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset",
+        e.allow_only(node, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset",
                "distinct", "with_", "hint")  # fmt: skip
-        head, ctes = self._with(node, outer, ctes)
-        from_sql, sources = self.clauses.clause(node, outer, ctes)
-        scope = Scope(sources, outer if outer.sources else None, dict(ctes))
+        head, ctes = self._with(node, outer_scope, ctes)
+        from_sql, sources = self.clauses.clause(node, outer_scope, ctes)
+        scope = Scope(sources, outer_scope if outer_scope.sources else None, dict(ctes))
         if node.args.get("where"):
             e.construct("WHERE")
         where = f" WHERE {e.test(node.args['where'].this, scope, 'WHERE').sql}" if node.args.get("where") else ""
@@ -150,7 +151,7 @@ class _Queries:
         self.lists.check_grouping(node, group, scope)
         distinct = node.args.get("distinct")
         if distinct is not None:
-            e.only(distinct)
+            e.allow_only(distinct)
             e.construct("SELECT DISTINCT")
         selected = self.lists.selected(items, group, distinct=distinct is not None)
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
@@ -158,17 +159,17 @@ class _Queries:
         columns = tuple((item.name, item.value.declared) for item in items)
         return self._headed(head, Query(sql, columns))
 
-    def _set_operation(self, node: exp.SetOperation, outer: Scope, ctes: Ctes) -> Query:
-        self.expressions.only(node, "this", "expression", "distinct", "order", "limit", "offset", "with_")
-        head, ctes = self._with(node, outer, ctes)
+    def _set_operation(self, node: exp.SetOperation, outer_scope: Scope, ctes: Ctes) -> Query:
+        self.expressions.allow_only(node, "this", "expression", "distinct", "order", "limit", "offset", "with_")
+        head, ctes = self._with(node, outer_scope, ctes)
         # A union of many arms is a deep tree on its left side.
         chain: list[exp.SetOperation] = [node]
-        while type(chain[-1].this) is type(node) and _plain(chain[-1].this, bool(node.args.get("distinct"))):
+        while type(chain[-1].this) is type(node) and _is_chain_link(chain[-1].this, bool(node.args.get("distinct"))):
             chain.append(chain[-1].this)
         arms = [chain[-1].this, *(operation.expression for operation in reversed(chain))]
         if len(arms) > _MOST_ARMS:
             self.text.refuse(f"A set operation of {len(arms):,} queries, more than {_MOST_ARMS:,},", node)
-        queries = [self.query(arm, outer, ctes) for arm in arms]
+        queries = [self.query(arm, outer_scope, ctes) for arm in arms]
         types = self._common_types(queries, node)
         word = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}[type(node)]
         form = {"EXCEPT": "EXCEPT, MINUS", "EXCEPT ALL": "EXCEPT ALL, MINUS ALL"}
@@ -178,12 +179,14 @@ class _Queries:
         columns = tuple((name, type_) for (name, _), type_ in zip(queries[0].columns, types, strict=True))
         if word != "UNION ALL" and any(type_.is_floating for type_ in types):
             # Of equal zeros Spark returns 0.0, never -0.0.
-            merged = (f"{f'(c{n} + 0)' if type_.is_floating else f'c{n}'} AS c{n}" for n, type_ in enumerate(types))
-            sql = f"SELECT {', '.join(merged)} FROM ({sql})"
-        combined = Query(sql, columns)
+            merged_items = (
+                f"{f'(c{n} + 0)' if type_.is_floating else f'c{n}'} AS c{n}" for n, type_ in enumerate(types)
+            )
+            sql = f"SELECT {', '.join(merged_items)} FROM ({sql})"
+        union_query = Query(sql, columns)
         if any(node.args.get(key) for key in ("order", "limit", "offset")):
-            combined = self._sorted(node, combined)
-        return self._headed(head, combined)
+            union_query = self._sorted(node, union_query)
+        return self._headed(head, union_query)
 
     def _common_types(self, queries: Sequence[Query], node: exp.Expr) -> list[SqlType]:
         types = [type_ for _, type_ in queries[0].columns]
@@ -194,23 +197,23 @@ class _Queries:
                     "NUM_COLUMNS_MISMATCH", "42826", node,
                 )  # fmt: skip
             for index, (_, type_) in enumerate(query.columns):
-                common = common_type(types[index], type_)
-                if common is None:
+                target = common_type(types[index], type_)
+                if target is None:
                     self.text.refuse(f"A set operation of {types[index]} and {type_}", node)
-                types[index] = common
+                types[index] = target
         return types
 
     def _as_types(self, query: Query, types: Sequence[SqlType]) -> str:
-        if all(actual == expected for (_, actual), expected in zip(query.columns, types, strict=True)):
+        if all(query_type == type_ for (_, query_type), type_ in zip(query.columns, types, strict=True)):
             return query.sql
         items = []
-        for number, ((_, actual), expected) in enumerate(zip(query.columns, types, strict=True)):
-            value = Typed(f"c{number}", actual)
-            items.append(f"{self.expressions.cast(value, expected, self.text.tree)} AS c{number}")
+        for number, ((_, query_type), type_) in enumerate(zip(query.columns, types, strict=True)):
+            value = Typed(f"c{number}", query_type)
+            items.append(f"{self.expressions.cast(value, type_, self.text.tree)} AS c{number}")
         return f"SELECT {', '.join(items)} FROM ({query.sql})"
 
     def _values(self, node: exp.Values) -> Query:
-        self.expressions.only(node, "expressions", "alias")
+        self.expressions.allow_only(node, "expressions", "alias")
         self.expressions.construct("VALUES")
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
         if len({len(row) for row in rows}) != 1:
@@ -220,7 +223,9 @@ class _Queries:
             )  # fmt: skip
         columns = []
         for cells in zip(*rows, strict=True):
-            columns.append(self.expressions.together([self.expressions.translate(c, Scope()) for c in cells], node))
+            columns.append(
+                self.expressions.cast_to_common_type([self.expressions.translate(c, Scope()) for c in cells], node)
+            )
         names = tuple((f"col{number}", type_) for number, (_, type_) in enumerate(columns, start=1))
         lines = [f"({', '.join(sqls[row] for sqls, _ in columns)})" for row in range(len(rows))]
         items = ", ".join(f"CAST(v{n} AS {duckdb_type(type_)}) AS c{n}" for n, (_, type_) in enumerate(columns))
@@ -228,7 +233,7 @@ class _Queries:
         return Query(f"SELECT {items} FROM (VALUES {', '.join(lines)}) AS {self.clauses.alias()}({alias})", names)
 
     def _sorted(self, node: exp.Expr, query: Query) -> Query:
-        """ORDER BY and LIMIT of a set operation or of a query in parentheses: by output columns."""
+        """Translates ORDER BY and LIMIT of a set operation or of a query in parentheses: by output columns."""
         alias = self.clauses.alias()
         columns = [SourceColumn(name, f"{alias}.c{n}", type_) for n, (name, type_) in enumerate(query.columns)]
         items = [Item(column.name, column.typed(), None, True) for column in columns]
@@ -238,7 +243,7 @@ class _Queries:
         return Query(f"SELECT {selected} FROM ({query.sql}) AS {alias}{tail}", query.columns)
 
 
-def _plain(node: exp.Expr, distinct: bool) -> bool:
-    """True if a set operation can be one link of a chain: the same kind, without clauses of its own."""
+def _is_chain_link(node: exp.Expr, distinct: bool) -> bool:
+    """Tests whether a set operation can be one link of a chain: the same kind, without clauses of its own."""
     clauses = ("order", "limit", "offset", "with_")
     return bool(node.args.get("distinct")) == distinct and not any(node.args.get(key) for key in clauses)

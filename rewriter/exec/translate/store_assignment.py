@@ -37,22 +37,22 @@ SPARK = Dialect(str, "raise_error", _spark_literal, "STRING")
 DUCKDB = Dialect(duckdb_type, "error", string_literal, "VARCHAR")
 
 
-def assign(sql: str, given: str, column: Column, dialect: Dialect) -> str:
-    """SQL that puts ``sql``, of the type ``given`` (Spark's spelling), into the column.
+def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
+    """Returns SQL that puts ``sql``, of the type ``source_type`` (Spark's spelling), into the column.
 
     Raises ``EngineError`` INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST for types. For values, the SQL fails when it
     runs. Types that only Spark handles (nested ones, binary) are assigned only to themselves.
     """
     try:
-        source, target = parse_type(given), parse_type(column.type)
+        source, target = parse_type(source_type), parse_type(column.type)
     except NotSupportedError:
-        if given == "void":
+        if source_type == "void":
             return f"CAST({sql} AS {column.type})"
-        if given.lower().replace(" ", "") != column.type.lower().replace(" ", ""):
-            raise _incompatible(given, column) from None
+        if source_type.lower().replace(" ", "") != column.type.lower().replace(" ", ""):
+            raise _incompatible(source_type, column) from None
         return sql
     if not _assignable(source, target):
-        raise _incompatible(given, column)
+        raise _incompatible(source_type, column)
     converted = _converted(sql, source, target, column, dialect)
     if target.length is None:
         return converted
@@ -91,12 +91,13 @@ def _converted(sql: str, source: SqlType, target: SqlType, column: Column, diale
             object=column.name,
             hint=f"Write CAST(… AS {target}) in the query.",
         )
-    back = f"CAST({direct} AS {dialect.type_name(source)})"
-    return f"CASE WHEN {sql} IS NULL OR {back} = {sql} THEN {direct} ELSE {_rounding(sql, target, column, dialect)} END"
+    round_trip = f"CAST({direct} AS {dialect.type_name(source)})"
+    failure = _rounding(sql, target, column, dialect)
+    return f"CASE WHEN {sql} IS NULL OR {round_trip} = {sql} THEN {direct} ELSE {failure} END"
 
 
 def _loses(source: SqlType, target: SqlType) -> bool:
-    """True if a cast can change a value that it does not refuse."""
+    """Tests whether a cast can change a value that it does not refuse."""
     if target == DATE:
         return source == TIMESTAMP
     if target.is_integer:
@@ -113,7 +114,7 @@ def _rounding(sql: str, target: SqlType, column: Column, dialect: Dialect) -> st
 
 
 def _fitted(sql: str, target: SqlType, column: Column, dialect: Dialect) -> str:
-    """A string in a CHAR(n) or VARCHAR(n): only trailing blanks may be cut."""
+    """Returns a string in a CHAR(n) or VARCHAR(n): only trailing blanks may be cut."""
     length = target.length
     trimmed = f"rtrim({sql}, ' ')" if dialect is DUCKDB else f"rtrim({sql})"
     message = dialect.literal(f"[EXCEED_LIMIT_LENGTH] A value exceeds the length {length} of the column {column.name}.")
@@ -124,20 +125,20 @@ def _fitted(sql: str, target: SqlType, column: Column, dialect: Dialect) -> str:
     return f"rpad({fitted}, {length}, ' ')" if target.padded else fitted
 
 
-def check_arity(found: int, wanted: int) -> None:
+def check_arity(count: int, expected_count: int) -> None:
     """Raises ``EngineError`` if a query returns another number of columns than the write needs."""
-    if found != wanted:
-        few = "NOT_ENOUGH" if found < wanted else "TOO_MANY"
+    if count != expected_count:
+        prefix = "NOT_ENOUGH" if count < expected_count else "TOO_MANY"
         raise EngineError(
-            f"The query returns {found} columns, but the table takes {wanted}.",
-            condition=f"INSERT_COLUMN_ARITY_MISMATCH.{few}_DATA_COLUMNS",
+            f"The query returns {count} columns, but the table takes {expected_count}.",
+            condition=f"INSERT_COLUMN_ARITY_MISMATCH.{prefix}_DATA_COLUMNS",
             sqlstate="21S01",
         )
 
 
-def _incompatible(given: str, column: Column) -> EngineError:
+def _incompatible(source_type: str, column: Column) -> EngineError:
     return EngineError(
-        f"Cannot safely cast {given.upper()} to the {column.type.upper()} of the column {column.name}.",
+        f"Cannot safely cast {source_type.upper()} to the {column.type.upper()} of the column {column.name}.",
         condition="INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST",
         sqlstate="KD000",
         object=column.name,

@@ -15,17 +15,17 @@ _CASED = (
     r"'[\x00-\x7f\x{a0}-\x{b4}\x{b6}-\x{de}\x{e0}-\x{fe}\x{100}-\x{12f}\x{131}-\x{148}\x{14a}-\x{17f}"
     r"\x{410}-\x{44f}\x{2000}-\x{206f}\x{3000}-\x{30ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]*'"
 )
-_MANY = 1000
+_MAX_ARGUMENTS = 1000
 
 
 def text(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """A string. Values that Spark casts to one implicitly (numbers, dates) are cast."""
+    """Translates an argument to a string. Values that Spark casts to one implicitly (numbers, dates) are cast."""
     value = e.translate(node, scope)
     return Typed(e.cast(value, STRING, node), STRING, value.name, value.text)
 
 
 def _count(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """A number of characters."""
+    """Translates a number of characters."""
     value = e.translate(node, scope)
     if not (value.type.is_integer and value.type != BIGINT) and value.type != VOID:
         e.refuse(node, f"A {value.type} where an INT is needed")
@@ -36,12 +36,14 @@ def _name(e: Expressions, node: exp.Expr) -> str:
     return str(e.text.called(node))
 
 
-def _plain(template: str, most: int = 1, spark: str | None = None, result: str = "string") -> Translation:
-    """A function of strings alone, which DuckDB also has. ``{0}``, ``{1}`` represent its arguments."""
+def _direct(template: str, argument_count: int = 1, spark: str | None = None, result: str = "string") -> Translation:
+    """Returns the translation of a function of strings alone, which DuckDB also has. ``{0}``, ``{1}`` represent its
+    arguments.
+    """
     type_ = {"string": STRING, "int": INT, "boolean": BOOLEAN}[result]
 
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        values = [text(e, argument, scope) for argument in e.arguments(node, most)]
+        values = [text(e, argument, scope) for argument in e.arguments(node, argument_count)]
         sql = template.format(*(value.sql for value in values))
         name = call(spark or _name(e, node), *(value.name for value in values))
         return Typed(plain_cast(sql, type_), type_, name)
@@ -63,49 +65,49 @@ def _cased(function: str) -> Translation:
 
 
 def _trim(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "position")
+    e.allow_only(node, "this", "position")
     function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or ""), "trim")
     value = text(e, node.this, scope)
     return Typed(f"{function}({value.sql}, ' ')", STRING, call(function, value.name))
 
 
 def _pipes(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression", "safe")
+    e.allow_only(node, "this", "expression", "safe")
     if isinstance(node.expression, exp.Add | exp.Sub):
         # Spark reads ``a || b + c`` as ``(a || b) + c``.
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
-    return _joined([text(e, part, scope) for part in (node.this, node.expression)])
+    return _concatenation([text(e, part, scope) for part in (node.this, node.expression)])
 
 
 def _concat(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return _joined([text(e, part, scope) for part in e.arguments(node, 1, _MANY)])
+    return _concatenation([text(e, part, scope) for part in e.arguments(node, 1, _MAX_ARGUMENTS)])
 
 
-def _joined(values: list[Typed]) -> Typed:
+def _concatenation(values: list[Typed]) -> Typed:
     return Typed(f"({' || '.join(v.sql for v in values)})", STRING, call("concat", *(v.name for v in values)))
 
 
 def _concat_ws(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    values = [text(e, part, scope) for part in e.arguments(node, 2, _MANY)]
+    values = [text(e, part, scope) for part in e.arguments(node, 2, _MAX_ARGUMENTS)]
     sql = f"concat_ws({', '.join(v.sql for v in values)})"
     return Typed(sql, STRING, call("concat_ws", *(v.name for v in values)))
 
 
 def _substring(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    string, start, *rest = e.arguments(node, 2, 3)
+    string, start, *options = e.arguments(node, 2, 3)
     value, first = text(e, string, scope), _count(e, start, scope)
-    length = _count(e, rest[0], scope) if rest else Typed("2147483647", INT, "2147483647")
-    typed = _name(e, node)
-    name = call(typed, value.name, first.name, length.name)
-    if (first.digits or 0) > 0 and (not rest or (length.digits or -1) >= 0):
+    length = _count(e, options[0], scope) if options else Typed("2147483647", INT, "2147483647")
+    function_name = _name(e, node)
+    name = call(function_name, value.name, first.name, length.name)
+    if (first.digits or 0) > 0 and (not options or (length.digits or -1) >= 0):
         # Text from its middle needs none of the rules for positions below 1.
-        end = f", {length.sql}" if rest else ""
+        end = f", {length.sql}" if options else ""
         return Typed(f"substring({value.sql}, {first.sql}{end})", STRING, name)
     return Typed(f"rw_substring({value.sql}, {first.sql}, {length.sql})", STRING, name)
 
 
 def _unless_none(value: Typed, count: Typed, sql: str) -> str:
-    """An empty string if the number of characters is 0 or less, otherwise ``sql``."""
+    """Returns an empty string if the number of characters is 0 or less, otherwise ``sql``."""
     return f"CASE WHEN {count.sql} <= 0 AND {value.sql} IS NOT NULL THEN '' ELSE {sql} END"
 
 
@@ -121,9 +123,9 @@ def _side(function: str) -> Translation:
 
 def _padded(function: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        string, number, *rest = e.arguments(node, 2, 3)
+        string, number, *options = e.arguments(node, 2, 3)
         value, count = text(e, string, scope), _count(e, number, scope)
-        pad = text(e, rest[0], scope) if rest else Typed("' '", STRING, " ", " ")
+        pad = text(e, options[0], scope) if options else Typed("' '", STRING, " ", " ")
         if not pad.text:
             e.refuse(node, f"{function.upper()} with an argument that is not a string literal, or is empty,")
         call_sql = f"{function}({value.sql}, {count.sql}, {pad.sql})"
@@ -156,8 +158,8 @@ def _translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(sql, STRING, call("translate", value.name, before.name, after.name))
 
 
-def _found(swapped: bool) -> Translation:
-    """``instr(string, part)``; ``locate`` and ``position`` take the part first."""
+def _position_of(swapped: bool) -> Translation:
+    """Returns the translation of ``instr(string, part)``; ``locate`` and ``position`` take the part first."""
 
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         first, second = (text(e, part, scope) for part in e.arguments(node, 2))
@@ -171,15 +173,15 @@ def _found(swapped: bool) -> Translation:
 
 def _split_part(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     string, delimiter, number = e.arguments(node, 3)
-    value, by, part = text(e, string, scope), text(e, delimiter, scope), e.translate(number, scope)
-    if not by.text or not part.digits:
+    value, separator, part = text(e, string, scope), text(e, delimiter, scope), e.translate(number, scope)
+    if not separator.text or not part.digits:
         e.refuse(node, "SPLIT_PART with an empty or computed delimiter, or a part that is 0 or computed,")
-    sql = f"split_part({value.sql}, {by.sql}, {part.sql})"
-    return Typed(sql, STRING, call("split_part", value.name, by.name, part.name))
+    sql = f"split_part({value.sql}, {separator.sql}, {part.sql})"
+    return Typed(sql, STRING, call("split_part", value.name, separator.name, part.name))
 
 
 def _like(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression", "negate")
+    e.allow_only(node, "this", "expression", "negate")
     value, pattern = text(e, node.this, scope), e.translate(node.expression, scope)
     if pattern.text is None or not like_pattern(pattern.text):
         e.refuse(node, f"The LIKE pattern {e.text.shown(node.expression)}")
@@ -191,16 +193,18 @@ def _like(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _rlike(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression")
-    return _matched(e, node, node.this, node.expression, "RLIKE", scope)
+    e.allow_only(node, "this", "expression")
+    return _regex_search(e, node, node.this, node.expression, "RLIKE", scope)
 
 
 def _regexp_like(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     string, pattern = e.arguments(node, 2)
-    return _matched(e, node, string, pattern, _name(e, node).upper(), scope)
+    return _regex_search(e, node, string, pattern, _name(e, node).upper(), scope)
 
 
-def _matched(e: Expressions, node: exp.Expr, string: exp.Expr, regex: exp.Expr, function: str, scope: Scope) -> Typed:
+def _regex_search(
+    e: Expressions, node: exp.Expr, string: exp.Expr, regex: exp.Expr, function: str, scope: Scope
+) -> Typed:
     value, pattern = text(e, string, scope), e.translate(regex, scope)
     translated = java_regex(pattern.text) if pattern.text is not None else None
     if translated is None:
@@ -210,7 +214,7 @@ def _matched(e: Expressions, node: exp.Expr, string: exp.Expr, regex: exp.Expr, 
 
 
 def _regex(e: Expressions, node: exp.Expr, pattern: exp.Expr, scope: Scope) -> tuple[Typed, str]:
-    """A pattern whose matches, not only their existence, are those of Java."""
+    """Returns a pattern whose matches, not only their existence, are those of Java."""
     value = e.translate(pattern, scope)
     translated = java_regex(value.text) if value.text is not None and replaceable(value.text) else None
     if translated is None:
@@ -219,10 +223,10 @@ def _regex(e: Expressions, node: exp.Expr, pattern: exp.Expr, scope: Scope) -> t
 
 
 def _regexp_extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    string, regex, *rest = e.arguments(node, 2, 3)
+    string, regex, *options = e.arguments(node, 2, 3)
     value = text(e, string, scope)
     pattern, translated = _regex(e, node, regex, scope)
-    group = e.translate(rest[0], scope).digits if rest else 1
+    group = e.translate(options[0], scope).digits if options else 1
     if group is None or not 0 <= group <= groups(str(pattern.text)):
         e.refuse(node, "REGEXP_EXTRACT of a group that is not in the pattern")
     sql = f"regexp_extract({value.sql}, {string_literal(translated)}, {group})"
@@ -230,11 +234,11 @@ def _regexp_extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _regexp_replace(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    string, regex, by = e.arguments(node, 3)
-    value, other = text(e, string, scope), text(e, by, scope)
+    string, regex, replacement = e.arguments(node, 3)
+    value, other = text(e, string, scope), text(e, replacement, scope)
     pattern, translated = _regex(e, node, regex, scope)
     if other.text is None or "$" in other.text or "\\" in other.text:
-        e.refuse(node, f"The replacement {e.text.shown(by)}")
+        e.refuse(node, f"The replacement {e.text.shown(replacement)}")
     sql = f"regexp_replace({value.sql}, {string_literal(translated)}, {other.sql}, 'g')"
     return Typed(sql, STRING, call("regexp_replace", value.name, pattern.name, other.name, "1"))
 
@@ -255,14 +259,14 @@ FUNCTIONS = functions(
     ("ucase(s)", _cased("upper"), _LETTERS),
     ("lower(s)", _cased("lower"), _LETTERS),
     ("lcase(s)", _cased("lower"), _LETTERS),
-    ("ltrim(s)", _plain("ltrim({0}, ' ')"), "other characters than blanks"),
-    ("rtrim(s)", _plain("rtrim({0}, ' ')"), "other characters than blanks"),
-    ("btrim(s)", _plain("trim({0}, ' ')"), "other characters than blanks"),
-    ("length(s)", _plain("length({0})", result="int")),
-    ("len(s)", _plain("length({0})", result="int")),
-    ("char_length(s)", _plain("length({0})", result="int")),
-    ("character_length(s)", _plain("length({0})", result="int")),
-    ("octet_length(s)", _plain("strlen({0})", result="int")),
+    ("ltrim(s)", _direct("ltrim({0}, ' ')"), "other characters than blanks"),
+    ("rtrim(s)", _direct("rtrim({0}, ' ')"), "other characters than blanks"),
+    ("btrim(s)", _direct("trim({0}, ' ')"), "other characters than blanks"),
+    ("length(s)", _direct("length({0})", result="int")),
+    ("len(s)", _direct("length({0})", result="int")),
+    ("char_length(s)", _direct("length({0})", result="int")),
+    ("character_length(s)", _direct("length({0})", result="int")),
+    ("octet_length(s)", _direct("strlen({0})", result="int")),
     ("concat(a, b, …)", _concat, "arrays"),
     ("concat_ws(separator, a, b, …)", _concat_ws, "arrays"),
     ("substring(s, start[, length])", _substring),
@@ -272,20 +276,20 @@ FUNCTIONS = functions(
     ("lpad(s, n[, pad])", _padded("lpad"), "a pad that is empty or not a literal"),
     ("rpad(s, n[, pad])", _padded("rpad"), "a pad that is empty or not a literal"),
     ("repeat(s, n)", _repeat),
-    ("reverse(s)", _plain("array_to_string(list_reverse(regexp_extract_all({0}, '(?s).')), '')"), "arrays"),
+    ("reverse(s)", _direct("array_to_string(list_reverse(regexp_extract_all({0}, '(?s).')), '')"), "arrays"),
     ("replace(s, search[, other])", _replace),
     ("translate(s, before, after)", _translate, "before and after that are not literals"),
-    ("instr(s, part)", _found(False)),
-    ("locate(part, s)", _found(True), "a third argument"),
-    ("position(part, s)", _found(True), "a third argument; position(part IN s)"),
+    ("instr(s, part)", _position_of(False)),
+    ("locate(part, s)", _position_of(True), "a third argument"),
+    ("position(part, s)", _position_of(True), "a third argument; position(part IN s)"),
     (
         "split_part(s, delimiter, part)",
         _split_part,
         "an empty or computed delimiter, a computed part",
     ),
-    ("startswith(s, part)", _plain("starts_with({0}, {1})", 2, result="boolean")),
-    ("endswith(s, part)", _plain("ends_with({0}, {1})", 2, result="boolean")),
-    ("contains(s, part)", _plain("contains({0}, {1})", 2, result="boolean")),
+    ("startswith(s, part)", _direct("starts_with({0}, {1})", 2, result="boolean")),
+    ("endswith(s, part)", _direct("ends_with({0}, {1})", 2, result="boolean")),
+    ("contains(s, part)", _direct("contains({0}, {1})", 2, result="boolean")),
     ("regexp_like(s, 'regex')", _regexp_like, _PATTERN),
     ("regexp_extract(s, 'regex'[, group])", _regexp_extract, f"{_PATTERN}, $, repeated groups"),
     ("regexp_replace(s, 'regex', other)", _regexp_replace, f"{_PATTERN}, $, repeated groups, matches of nothing"),

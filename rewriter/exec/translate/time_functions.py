@@ -24,7 +24,7 @@ _SECONDS = decimal(8, 6)
 
 
 def _time(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """A date or timestamp, or a string literal that is one."""
+    """Translates a date or timestamp, or a string literal that is one."""
     value = e.translate(node, scope)
     if value.text is not None:
         kind = DATE if date_value(value.text) is not None else TIMESTAMP
@@ -42,7 +42,7 @@ def _one_time(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return _time(e, e.arguments(node, 1)[0], scope)
 
 
-def _whole(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+def _to_days(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = e.translate(node, scope)
     if not value.type.is_integer and value.type != VOID:
         e.refuse(node, f"A {value.type} where an integer is needed")
@@ -54,40 +54,40 @@ def _name(e: Expressions, node: exp.Expr) -> str:
 
 
 def _word(e: Expressions, node: exp.Expr, scope: Scope) -> str:
-    """A string literal that selects a variant of a function."""
+    """Returns the string literal that selects a variant of a function."""
     value = e.translate(node, scope)
     if value.text is None:
         e.refuse(node, f"The argument {e.text.shown(node)}, which is not a string literal,")
     return value.text
 
 
-def _unit_sql(typed: str, unit: str) -> str:
-    """The unit in DuckDB's SQL. Each spelling has SQL of its own: Spark does not treat ``date_trunc('MONTH', t)`` as
-    grouped by ``date_trunc('month', t)``.
+def _unit_sql(unit_text: str, unit: str) -> str:
+    """Returns the unit in DuckDB's SQL. Each spelling has SQL of its own: Spark does not treat ``date_trunc('MONTH',
+    t)`` as grouped by ``date_trunc('month', t)``.
     """
-    return f"'{unit}'" if typed == unit else f"left('{unit}{typed}', {len(unit)})"
+    return f"'{unit}'" if unit_text == unit else f"left('{unit}{unit_text}', {len(unit)})"
 
 
 def _date_trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    typed = _word(e, first, scope)
-    unit = _TRUNCATIONS.get(typed.lower())
+    unit_text = _word(e, first, scope)
+    unit = _TRUNCATIONS.get(unit_text.lower())
     if unit is None:
-        e.refuse(node, f"DATE_TRUNC to {typed}")
+        e.refuse(node, f"DATE_TRUNC to {unit_text}")
     value = _time(e, second, scope)
-    sql = f"date_trunc({_unit_sql(typed, unit)}, {plain_cast(value.sql, TIMESTAMP)})"
-    return Typed(sql, TIMESTAMP, call("date_trunc", typed, value.name))
+    sql = f"date_trunc({_unit_sql(unit_text, unit)}, {plain_cast(value.sql, TIMESTAMP)})"
+    return Typed(sql, TIMESTAMP, call("date_trunc", unit_text, value.name))
 
 
 def _trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    typed = _word(e, second, scope)
-    unit = _TRUNCATIONS.get(typed.lower())
+    unit_text = _word(e, second, scope)
+    unit = _TRUNCATIONS.get(unit_text.lower())
     if unit not in ("year", "quarter", "month", "week"):
-        e.refuse(node, f"TRUNC to {typed}")
+        e.refuse(node, f"TRUNC to {unit_text}")
     value = _time(e, first, scope)
-    sql = plain_cast(f"date_trunc({_unit_sql(typed, unit)}, {plain_cast(value.sql, DATE)})", DATE)
-    return Typed(sql, DATE, call("trunc", value.name, typed))
+    sql = plain_cast(f"date_trunc({_unit_sql(unit_text, unit)}, {plain_cast(value.sql, DATE)})", DATE)
+    return Typed(sql, DATE, call("trunc", value.name, unit_text))
 
 
 def _part(function: str, offset: str = "") -> Translation:
@@ -114,11 +114,11 @@ def _extracted(e: Expressions, node: exp.Expr, field: str, source: exp.Expr, sco
 
 
 def _extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.only(node, "this", "expression")
+    e.allow_only(node, "this", "expression")
     field = str(node.this.name)
     value, type_ = _extracted(e, node, field, node.expression, scope)
-    typed = e.text.extracted(node) if isinstance(node, exp.Extract) else None
-    name = None if value.name is None or typed is None else f"extract({typed} FROM {value.name})"
+    field_text = e.text.extracted(node) if isinstance(node, exp.Extract) else None
+    name = None if value.name is None or field_text is None else f"extract({field_text} FROM {value.name})"
     return Typed(value.sql, type_, name)
 
 
@@ -132,18 +132,18 @@ def _date_part(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _to_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return _read(e, node, scope, DATE)
+    return _parse(e, node, scope, DATE)
 
 
 def _to_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return _read(e, node, scope, TIMESTAMP)
+    return _parse(e, node, scope, TIMESTAMP)
 
 
-def _read(e: Expressions, node: exp.Expr, scope: Scope, type_: SqlType) -> Typed:
-    argument, *rest = e.arguments(node, 1, 2)
+def _parse(e: Expressions, node: exp.Expr, scope: Scope, type_: SqlType) -> Typed:
+    argument, *options = e.arguments(node, 1, 2)
     value = e.translate(argument, scope)
-    if rest:
-        format = _word(e, rest[0], scope)
+    if options:
+        format = _word(e, options[0], scope)
         sql = plain_cast(_parsed(e, node, value, format), type_)
         return Typed(sql, type_, call(_name(e, node), value.name, format))
     if value.type.name not in ("string", "date", "timestamp"):
@@ -177,13 +177,13 @@ def _formatted(e: Expressions, node: exp.Expr, sql: str, format: str) -> str:
 
 
 def _make_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    parts = [_whole(e, part, scope) for part in e.arguments(node, 6)]
+    parts = [_to_days(e, part, scope) for part in e.arguments(node, 6)]
     name = call("make_timestamp", *(part.name for part in parts))
     return Typed(f"rw_make_timestamp({', '.join(plain_cast(part.sql, BIGINT) for part in parts)})", TIMESTAMP, name)
 
 
 def _make_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    parts = [_whole(e, part, scope) for part in e.arguments(node, 3)]
+    parts = [_to_days(e, part, scope) for part in e.arguments(node, 3)]
     name = call("make_date", *(part.name for part in parts))
     return Typed(f"make_date({', '.join(plain_cast(part.sql, BIGINT) for part in parts)})", DATE, name)
 
@@ -191,7 +191,7 @@ def _make_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _date_add(operator: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         first, second = e.arguments(node, 2)
-        value, days = _time(e, first, scope), _whole(e, second, scope)
+        value, days = _time(e, first, scope), _to_days(e, second, scope)
         if days.type == BIGINT:
             e.refuse(node, f"{_name(e, node).upper()} of a BIGINT")
         sql = f"{plain_cast(value.sql, DATE)} {operator} {plain_cast(days.sql, INT)}"
@@ -203,7 +203,7 @@ def _date_add(operator: str) -> Translation:
 
 def _add_months(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, months = _time(e, first, scope), _whole(e, second, scope)
+    value, months = _time(e, first, scope), _to_days(e, second, scope)
     sql = f"{plain_cast(value.sql, DATE)} + to_months({plain_cast(months.sql, INT)})"
     return Typed(plain_cast(sql, DATE), DATE, call("add_months", value.name, months.name))
 
@@ -225,7 +225,7 @@ def _timestampadd(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     unit = first.name.upper() if isinstance(first, exp.Column) else ""
     if unit not in _UNITS:
         e.refuse(node, f"The unit {e.text.shown(first)}")
-    amount, value = _whole(e, second, scope), _time(e, third, scope)
+    amount, value = _to_days(e, second, scope), _time(e, third, scope)
     if amount.type == BIGINT:
         e.refuse(node, f"{_name(e, node).upper()} of a BIGINT")
     number = plain_cast(amount.sql, INT)
@@ -241,9 +241,9 @@ def _micros(value: Typed) -> str:
 
 
 def _unix_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    argument, *rest = e.arguments(node, 1, 2)
+    argument, *options = e.arguments(node, 1, 2)
     value = e.translate(argument, scope)
-    format = _word(e, rest[0], scope) if rest else _DEFAULT_FORMAT
+    format = _word(e, options[0], scope) if options else _DEFAULT_FORMAT
     name = call(_name(e, node), value.name, format)
     if value.type == STRING:
         value = Typed(_parsed(e, node, value, format), TIMESTAMP, value.name)
@@ -265,7 +265,7 @@ def _unix(divisor: int) -> Translation:
 
 def _from_unix(factor: int) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        value = _whole(e, e.arguments(node, 1)[0], scope)
+        value = _to_days(e, e.arguments(node, 1)[0], scope)
         return Typed(_moment(value, factor), TIMESTAMP, call(_name(e, node), value.name))
 
     return translate
@@ -276,9 +276,9 @@ def _moment(value: Typed, factor: int) -> str:
 
 
 def _from_unixtime(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    argument, *rest = e.arguments(node, 1, 2)
-    value = _whole(e, argument, scope)
-    format = _word(e, rest[0], scope) if rest else _DEFAULT_FORMAT
+    argument, *options = e.arguments(node, 1, 2)
+    value = _to_days(e, argument, scope)
+    format = _word(e, options[0], scope) if options else _DEFAULT_FORMAT
     name = call("from_unixtime", value.name, format)
     return Typed(_formatted(e, node, _moment(value, _SECOND), format), STRING, name)
 
