@@ -29,7 +29,7 @@ def test_write_ids_are_taken_all_or_none(w: Warehouse) -> None:
     t, u = w.create("t"), w.create("u")
     tx = w.catalog.begin()
     assert tx.write_id(t) == 2
-    w.catalog.abort_dead(0.0)
+    w.catalog.abort_dead(-1.0)  # even those of this millisecond
     with pytest.raises(ConflictError) as caught:
         tx.write_ids([t, u])
     assert (caught.value.condition, caught.value.sqlstate) == ("TRANSACTION_NOT_OPEN", "40001")
@@ -58,7 +58,7 @@ def test_a_rehearsal_of_a_transaction_that_others_have_aborted(w: Warehouse) -> 
     t = w.create("t")
     tx = w.catalog.begin()
     change = write(tx, t, "a")
-    w.catalog.abort_dead(0.0)
+    w.catalog.abort_dead(-1.0)  # even those of this millisecond
     with pytest.raises(ConflictError) as caught:
         tx.rehearse([change])
     assert caught.value.condition == "TRANSACTION_NOT_OPEN"

@@ -544,7 +544,7 @@ class TestTheEnd:
     def test_one_that_others_took_for_dead_cannot_commit(self, two: Two) -> None:
         files = two.files()
         run(two.one, "START TRANSACTION", "INSERT INTO u VALUES (3)")
-        assert two.other.catalog.abort_dead(0.0) == 1
+        assert two.other.catalog.abort_dead(-1.0) == 1
         refused = error(two.one, "INSERT INTO u VALUES (4)")
         assert (refused.condition, refused.sqlstate) == ("TRANSACTION_NOT_OPEN", "40001")
         assert rows(two.one, T) == [(1, "a"), (2, "b")]
