@@ -8,11 +8,11 @@ commits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from rewriter.catalog.model.objects import Column, PartitionValues
+from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
 from rewriter.errors import EngineError
 from rewriter.grammar.lexer import Token
 
@@ -24,13 +24,20 @@ if TYPE_CHECKING:
 class ScanFile:
     """A file to read: its absolute path, its partition's canonical values from the catalog, and its size.
 
-    ``modified`` is the time of its last change, in nanoseconds; -1 for managed tables, whose files never change.
+    ``modified`` is the time of its last change, in nanoseconds; -1 for managed tables, whose files never change. Of a
+    packed file, only the rows of ``part`` are read.
     """
 
     path: str
     values: PartitionValues
     bytes: int
     modified: int = -1
+    part: PackedPart | None = None
+
+
+def scan_file(file: DataFile, values: PartitionValues) -> ScanFile:
+    """Returns a file of the catalog, or a part of one, as an engine reads it, with the values of its partition."""
+    return ScanFile(file.path, values, file.bytes, part=file.part)
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,9 @@ class Relation:
     types, whatever the files contain. Values of partition columns are those of the ``ScanFile``, even if the path
     differs. A relation without files is empty and has the right types. Columns are found in the files by name, ignoring
     case; a column that a file lacks is NULL there.
+
+    Packed files (``ScanFile.part``) store the partition columns under the names ``packed_columns``, which are
+    ``partition_columns`` where these are not given.
 
     ``format`` is ``parquet``, ``csv``, ``json`` (one object a line) or ``orc`` (Spark only). CSV files have a header. A
     value of CSV or JSON is read as text and cast; a value that does not fit is a ``DataError``. ``options`` are those
@@ -55,6 +65,7 @@ class Relation:
     files: tuple[ScanFile, ...]
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     grown: bool = False
+    packed_columns: tuple[Column, ...] = ()
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
@@ -79,6 +90,19 @@ class EngineQuery:
 
 
 @dataclass(frozen=True)
+class Packing:
+    """Packed files as the target of a write: Parquet files of about ``target_bytes`` that hold several partitions.
+
+    ``columns`` are the partition columns as the files store them. If ``keys`` are given, the only dynamic partition
+    column of the write is a number: an index of these values.
+    """
+
+    columns: tuple[Column, ...]
+    target_bytes: int
+    keys: tuple[PartitionValues, ...] = ()
+
+
+@dataclass(frozen=True)
 class Write:
     """The target of a query's rows, and the way they are written.
 
@@ -93,6 +117,8 @@ class Write:
     More than ``most_partitions`` partitions raise ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS with their number. The
     writer stops at the limit and only counts the rest, so that a mistake cannot fill the disk. On Spark, each task
     writes up to that many.
+
+    With ``packing``, a file holds several partitions, and lies in ``directory`` itself.
     """
 
     directory: str
@@ -101,6 +127,7 @@ class Write:
     partition_columns: tuple[Column, ...]
     static: PartitionValues = ()
     most_partitions: int | None = None
+    packing: Packing | None = None
 
     @property
     def dynamic_columns(self) -> tuple[Column, ...]:
@@ -109,12 +136,23 @@ class Write:
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file that a write made, with the canonical values of its partition (all partition columns)."""
+    """A file that a write made, with the canonical values of its partition (all partition columns), or a ``part`` of a
+    packed file.
+    """
 
     path: str
     values: PartitionValues
     rows: int | None
     bytes: int
+    part: PackedPart | None = None
+
+
+def written_file(
+    path: str, values: Sequence[str | None], rows: int, bytes: int, place: Sequence[int] | None
+) -> WrittenFile:
+    """Returns a file as a writer reports it. ``place`` is that of a part of a packed file (``packed_writer.Place``)."""
+    part = None if place is None else PackedPart(tuple(values), *place)
+    return WrittenFile(path, tuple(values), rows, bytes, part)
 
 
 def engine_closed() -> EngineError:

@@ -31,10 +31,16 @@ class PathGroup:
 
 @dataclass(frozen=True)
 class Scan:
-    """``by_path``: the paths contain the values. ``by_value``: only the ``ScanFile`` contains the values."""
+    """``by_path``: the paths contain the values. ``by_value``: only the ``ScanFile`` contains the values.
+
+    ``packed``: packed files all of whose rows are read, with the values that they store. ``packed_parts``: parts of
+    packed files, of which other rows must not be read, or which have other values now.
+    """
 
     by_path: tuple[PathGroup, ...]
     by_value: tuple[ScanFile, ...]
+    packed: tuple[str, ...] = ()
+    packed_parts: tuple[ScanFile, ...] = ()
 
 
 def scan(relation: Relation) -> Scan:
@@ -45,7 +51,10 @@ def scan(relation: Relation) -> Scan:
         return Scan((), relation.files)
     groups: dict[tuple[str, bool, tuple[str, ...]], list[ScanFile]] = {}
     files_elsewhere: list[ScanFile] = []
+    whole_files, parts = _packed(relation)
     for file in relation.files:
+        if file.part is not None:
+            continue
         key = _path_form(file, columns)
         if key is None:
             files_elsewhere.append(file)
@@ -55,7 +64,28 @@ def scan(relation: Relation) -> Scan:
     for _, files in largest_first[_MOST_GROUPS:]:
         files_elsewhere += files
     by_path = tuple(PathGroup(key[2], tuple(files)) for key, files in largest_first[:_MOST_GROUPS])
-    return Scan(by_path, tuple(files_elsewhere))
+    return Scan(by_path, tuple(files_elsewhere), whole_files, parts)
+
+
+def _packed(relation: Relation) -> tuple[tuple[str, ...], tuple[ScanFile, ...]]:
+    """Returns the packed files whose rows are all read as they are, and the parts that are read of the others."""
+    by_path: dict[str, list[ScanFile]] = {}
+    for file in relation.files:
+        if file.part is not None:
+            by_path.setdefault(file.path, []).append(file)
+    stored_alike = relation.packed_columns in ((), relation.partition_columns)
+    whole_files: list[str] = []
+    parts: list[ScanFile] = []
+    for path, files in by_path.items():
+        if stored_alike and all(_is_whole(file, len(files)) for file in files):
+            whole_files.append(path)
+        else:
+            parts += files
+    return tuple(whole_files), tuple(parts)
+
+
+def _is_whole(file: ScanFile, parts: int) -> bool:
+    return file.part is not None and file.part.partitions == parts and file.part.values == file.values
 
 
 def by_value(relation: Relation, format: str, scan_: Scan) -> list[tuple[ScanFile, ...]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ class FileList:
         self.directory = directory
         self.format = format
         self.levels = tuple(levels)
-        self.written: list[tuple[str, tuple[str | None, ...], int, int]] = []
+        self.written: list[tuple[str, tuple[str | None, ...], int, int, None]] = []
         self.unwritten_partitions = 0
         self._max_partitions = max_partitions
         self._keys = 0
@@ -77,7 +77,7 @@ class FileList:
             self._flush()
         if self._writer is not None and self._key is not None:
             self._writer.close()
-            self.written.append((self._path, self._key, self._total, os.path.getsize(self._path)))
+            self.written.append((self._path, self._key, self._total, os.path.getsize(self._path), None))
         self._writer, self._key, self._total = None, None, 0
 
     def discard(self) -> None:
@@ -100,7 +100,8 @@ class FileList:
         self._batches, self._rows, self._bytes = [], 0, 0
 
     def _open(self, schema: pa.Schema) -> None:
-        folder = os.path.join(self.directory, *self._names())
+        names = level_names(self.levels, self._key or (), self._escapes, self._null)
+        folder = os.path.join(self.directory, *names)
         os.makedirs(folder, exist_ok=True)
         self._path = os.path.join(folder, f"part-{uuid.uuid4().hex}.{self.format}")
         if self.format == "csv":
@@ -116,26 +117,43 @@ class FileList:
             exact_columns = [field.name for field in schema if not pa.types.is_floating(field.type)]
             self._writer = pq.ParquetWriter(self._path, schema, compression="snappy", write_statistics=exact_columns)
 
-    def _names(self) -> Iterator[str]:
-        for level, value in zip(self.levels, self._key or (), strict=True):
-            name = f"{level}={self._null if value is None else value.translate(self._escapes)}"
-            if len(name.encode("utf-8")) > 255:
-                raise ValueError(
-                    f"[PARTITION_VALUE_TOO_LONG] A value of the partition column {level} is too long "
-                    f"for a directory name: {len(value or '')} characters."
-                )
-            if "\0" in name:
-                raise ValueError(
-                    f"[INVALID_PARTITION_VALUE] A value of the partition column {level} contains the "
-                    "character NUL, which paths cannot contain."
-                )
-            yield name
+
+def level_names(
+    levels: Sequence[str], key: tuple[str | None, ...], escapes: Mapping[int, str], null: str
+) -> Iterator[str]:
+    """Yields the names of the directories of a partition, as ``dt=2013-01-01``. ``escapes`` is a translation table.
+
+    Raises ``ValueError`` for a value that no directory can be named by.
+    """
+    for level, value in zip(levels, key, strict=True):
+        name = f"{level}={null if value is None else value.translate(escapes)}"
+        if len(name.encode("utf-8")) > 255:
+            raise ValueError(
+                f"[PARTITION_VALUE_TOO_LONG] A value of the partition column {level} is too long "
+                f"for a directory name: {len(value or '')} characters."
+            )
+        if "\0" in name:
+            raise ValueError(
+                f"[INVALID_PARTITION_VALUE] A value of the partition column {level} contains the "
+                "character NUL, which paths cannot contain."
+            )
+        yield name
+
+
+class PartitionFiles(Protocol):
+    """A list of files that is written by ``write_sorted``."""
+
+    def add(self, key: tuple[str | None, ...], batch: pa.RecordBatch) -> None: ...
+
+    def close(self) -> None: ...
+
+    def discard(self) -> None: ...
 
 
 def write_sorted(
     batches: Iterable[pa.RecordBatch],
     data_columns: int,
-    files: FileList,
+    files: PartitionFiles,
     static: tuple[str | None, ...] = (),
     text: Callable[[int, Any], str | None] | None = None,
 ) -> None:

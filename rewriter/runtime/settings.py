@@ -135,6 +135,12 @@ _SETTINGS = {
         _Setting("rewriter.partition_overwrite_mode", "dynamic", _mode, "what INSERT OVERWRITE replaces"),
         _Setting("rewriter.periods", "", _periods, "allowed update periods; empty is all"),
         _Setting(
+            "rewriter.sink.target_file_bytes",
+            "134217728",
+            _whole_number(1, 134217728),
+            "bytes that end a packed file, with the partition that reaches them",
+        ),
+        _Setting(
             "rewriter.strict_bounds", "false", _boolean, "a bound inside a base period is an error, not a warning"
         ),
         _Setting(
@@ -232,6 +238,10 @@ class SessionSettings:
     @property
     def max_dynamic_partitions(self) -> int:
         return int(self.get("rewriter.max_dynamic_partitions"))
+
+    @property
+    def target_file_bytes(self) -> int:
+        return int(self.get("rewriter.sink.target_file_bytes"))
 
     @property
     def least_retention_hours(self) -> int:

@@ -1,8 +1,9 @@
 """Table properties with a meaning of their own, as in Spark and Hive.
 
 ``comment`` is the table's comment, and not a property beside it. ``immutable`` is Hive's: INSERT INTO fills empty
-partitions and is refused where rows exist; OVERWRITE is not. The owner of a table, and its storage, belong in clauses
-of statements; as properties they are refused, as in Spark. Names are case-sensitive, as there.
+partitions and is refused where rows exist; OVERWRITE is not. ``rewriter.packed`` lets one file hold several
+partitions. The owner of a table, and its storage, belong in clauses of statements; as properties they are refused, as
+in Spark. Names are case-sensitive, as there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from rewriter.errors import AnalysisError
 
 COMMENT = "comment"
 IMMUTABLE = "immutable"
+PACKED = "rewriter.packed"
 
 #: Spark's reserved properties, and their replacements.
 _RESERVED = {
@@ -40,6 +42,39 @@ def refuse_reserved(key: str) -> None:
 def is_immutable(table: Table) -> bool:
     """Returns True if INSERT INTO may only fill empty partitions."""
     return table.properties.get(IMMUTABLE, "").strip().lower() == "true"
+
+
+def is_packed(table: Table) -> bool:
+    """Returns True if writes put several partitions into one file: only in managed, partitioned tables of Parquet."""
+    packed = table.properties.get(PACKED, "").strip().lower() == "true"
+    return packed and not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
+
+
+def is_about_packing(key: str) -> bool:
+    """Returns whether a property is ``PACKED``, in any case."""
+    return key.lower() == PACKED
+
+
+def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
+    """Returns the property in its canonical spelling.
+
+    Raises ``AnalysisError`` INVALID_FILE_PROPERTY for another value, and for a table that is not managed, partitioned
+    and of Parquet.
+    """
+    text = value.strip().lower()
+    if text not in ("true", "false"):
+        raise _invalid_packing(f"'{value}' is neither true nor false.", key, "Write 'true' or 'false'.")
+    if table.external or not table.partition_columns or table.format.lower() != "parquet":
+        raise _invalid_packing(
+            f"The table {table.name} cannot have packed files.",
+            key,
+            "Only managed, partitioned tables of Parquet can; leave the property out.",
+        )
+    return PACKED, text
+
+
+def _invalid_packing(message: str, key: str, hint: str) -> AnalysisError:
+    return AnalysisError(message, condition="INVALID_FILE_PROPERTY", sqlstate="42601", object=key, hint=hint)
 
 
 def not_empty(table: Table, values: PartitionValues) -> AnalysisError:

@@ -116,6 +116,11 @@ class DataFile:
     bytes: int
     part: PackedPart | None = None
 
+    @property
+    def file_bytes(self) -> int:
+        """The size of the file, with the other parts of a packed file."""
+        return self.bytes if self.part is None else self.part.file_bytes
+
 
 @dataclass(frozen=True)
 class View:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from decimal import Decimal
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, escape
@@ -27,8 +28,10 @@ from rewriter.exec.engine import (
     check_partitions,
     disk_content,
     engine_closed,
+    written_file,
 )
 from rewriter.exec.interrupts import interruptible
+from rewriter.exec.packed_writer import PackedFileList
 from rewriter.exec.partitioned_writer import FileList, write_sorted
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sql_types import arrow_type, duckdb_type, parse_type
@@ -133,14 +136,7 @@ class DuckDBEngine:
         keys = ", ".join(f"w{number}" for number in range(len(write.columns), len(targets)))
         sql = f"SELECT {items} FROM ({translation.sql}) AS q{f' ORDER BY {keys}' if keys else ''}"
         schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in targets])
-        files = FileList(
-            write.directory,
-            write.format.lower(),
-            [escape(column.name) for column in write.partition_columns],
-            escapes(),
-            DEFAULT_PARTITION,
-            write.most_partitions,
-        )
+        files = _file_list(write)
         with self._connection(query, translation, write.directory) as connection:
             os.makedirs(write.directory, exist_ok=True)
 
@@ -153,8 +149,8 @@ class DuckDBEngine:
                     reader.close()
 
             interruptible(run, connection.interrupt)
-        check_partitions(len({key for _, key, _, _ in files.written}) + files.unwritten_partitions, write)
-        return tuple(WrittenFile(path, key, rows, size) for path, key, rows, size in files.written)
+        check_partitions(len({key for _, key, *_ in files.written}) + files.unwritten_partitions, write)
+        return tuple(starmap(written_file, files.written))
 
     def _translation(self, query: EngineQuery) -> Translation:
         """Returns the translation of a query, the one that ``columns`` has made if there is one."""
@@ -270,6 +266,22 @@ SET default_null_order = 'nulls_first_on_asc_last_on_desc';
 SET ieee_floating_point_ops = true;
 SET scalar_subquery_error_on_multiple_rows = true;
 """
+
+
+def _file_list(write: Write) -> FileList | PackedFileList:
+    """Returns the list of files that a write fills."""
+    import pyarrow as pa
+
+    if write.packing is None:
+        levels = [escape(column.name) for column in write.partition_columns]
+        return FileList(
+            write.directory, write.format.lower(), levels, escapes(), DEFAULT_PARTITION, write.most_partitions
+        )
+    packing = write.packing
+    schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in packing.columns])
+    return PackedFileList(
+        write.directory, schema, packing.target_bytes, escapes(), DEFAULT_PARTITION, write.most_partitions, packing.keys
+    )
 
 
 def escapes() -> dict[str, str]:

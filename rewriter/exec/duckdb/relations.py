@@ -44,6 +44,10 @@ def create_view(
     selects = [_by_path(connection, relation, group) for group in groups.by_path]
     for number, files in enumerate(by_value(relation, format, groups)):
         selects.append(_by_value(connection, relation, format, files, f"{serial}_{number}"))
+    if groups.packed:
+        selects.append(_packed(connection, relation, groups.packed))
+    if groups.packed_parts:
+        selects.append(_packed_parts(connection, relation, groups.packed_parts, f"{serial}_parts"))
     sql = " UNION ALL ".join(selects) or _empty(relation)
     connection.execute(define(f"CREATE TEMP VIEW {quote(relation.name)} AS {sql}"))
 
@@ -91,22 +95,57 @@ def _by_value(
     return f"SELECT {', '.join(items)} FROM {source} AS f LEFT JOIN {table} AS v ON v.path = f.{_FILE} WHERE {check}"
 
 
+def _packed(connection: duckdb.DuckDBPyConnection, relation: Relation, paths: Sequence[str]) -> str:
+    """Packed files all of whose rows are read: they store the values of the partition columns."""
+    source = _source(relation, "parquet", paths, "")
+    items = _data_items(connection, relation, source, columns=relation.all_columns)
+    return f"SELECT {', '.join(items)} FROM {source}"
+
+
+def _packed_parts(
+    connection: duckdb.DuckDBPyConnection, relation: Relation, files: Sequence[ScanFile], serial: str
+) -> str:
+    """Parts of packed files: each row is joined with the values of its partition by the file and the stored values.
+
+    Rows of other partitions match nothing. DuckDB skips row groups by the statistics of the stored values.
+    """
+    stored_columns = relation.packed_columns or relation.partition_columns
+    source = _source(relation, "parquet", list(dict.fromkeys(file.path for file in files)), f", filename='{_FILE}'")
+    items = _data_items(connection, relation, source, has_file=True)
+    items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
+    table = f"rewriter_values_{serial}"
+    _values_table(connection, table, relation, files)
+    stored_values = zip(*(file.part.values for file in files if file.part is not None), strict=True)
+    conditions = [f"v.path = f.{_FILE}"]
+    for number, (column, values) in enumerate(zip(stored_columns, stored_values, strict=True)):
+        operator = "IS NOT DISTINCT FROM" if None in values else "="
+        conditions.append(f"v.s{number} {operator} f.{quote(column.name)}")
+    return f"SELECT {', '.join(items)} FROM {source} AS f JOIN {table} AS v ON {' AND '.join(conditions)}"
+
+
 def _values_table(
     connection: duckdb.DuckDBPyConnection, table: str, relation: Relation, files: Sequence[ScanFile]
 ) -> None:
+    """Creates a table of the files' paths and of the values of their partitions, ``p0``, ``p1``, …
+
+    For parts of packed files, ``s0``, ``s1``, … are the values that the file stores.
+    """
     import pyarrow as pa
 
-    columns = relation.partition_columns
+    typed = {f"p{number}": column for number, column in enumerate(relation.partition_columns)}
+    value_rows = [file.values for file in files]
+    if files[0].part is not None:
+        stored_columns = relation.packed_columns or relation.partition_columns
+        typed |= {f"s{number}": column for number, column in enumerate(stored_columns)}
+        value_rows = [(*file.values, *file.part.values) for file in files if file.part is not None]
+    values_by_name = zip(typed, zip(*value_rows, strict=True), strict=True)
     texts = pa.table(
         {
             "path": pa.array([file.path for file in files], pa.string()),
-            **{
-                f"p{number}": pa.array([file.values[number] for file in files], pa.string())
-                for number in range(len(columns))
-            },
+            **{name: pa.array(values, pa.string()) for name, values in values_by_name},
         }
     )
-    casts = (f"CAST(p{number} AS {_type_name(column)}) AS p{number}" for number, column in enumerate(columns))
+    casts = (f"CAST({name} AS {_type_name(column)}) AS {name}" for name, column in typed.items())
     connection.register("rewriter_texts", texts)
     connection.execute(f"CREATE TEMP TABLE {table} AS SELECT path, {', '.join(casts)} FROM rewriter_texts")
     connection.unregister("rewriter_texts")
@@ -158,27 +197,34 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
 
 
 def _data_items(
-    connection: duckdb.DuckDBPyConnection, relation: Relation, source: str, has_file: bool = False
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    source: str,
+    has_file: bool = False,
+    columns: Sequence[Column] | None = None,
 ) -> list[str]:
-    """Returns the data columns of parquet files, cast to the declared types; NULL for columns that no file has."""
+    """Returns the data columns of parquet files, or the given ones, cast to the declared types.
+
+    A column that no file has is NULL.
+    """
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
     types_in_file: dict[str, tuple[str, str]] = {}
     for name, type_name, *_ in described:
         types_in_file.setdefault(str(name).lower(), (str(name), str(type_name)))
     prefix = "f." if has_file else ""
     items = []
-    for column in relation.columns:
+    for column in relation.columns if columns is None else columns:
         name, type_name = types_in_file.get(column.name.lower(), (None, ""))
         if _is_other(column):
             items.append(f"NULL AS {quote(column.name)}")
         elif name is None:
             items.append(f"CAST(NULL AS {_type_name(column)}) AS {quote(column.name)}")
         else:
-            items.append(f"{_cast_from_text(prefix + quote(name), type_name, column)} AS {quote(column.name)}")
+            items.append(f"{_as_declared_type(prefix + quote(name), type_name, column)} AS {quote(column.name)}")
     return items
 
 
-def _cast_from_text(sql: str, type_name: str, column: Column) -> str:
+def _as_declared_type(sql: str, type_name: str, column: Column) -> str:
     """Returns a column of a file as the declared type, provided that no value can change."""
     target = _scalar(column)
     declared = duckdb_type(target)

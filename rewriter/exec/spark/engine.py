@@ -205,6 +205,7 @@ class SparkEngine:
             len(write.columns),
             _ESCAPES,
             write.most_partitions,
+            write.packing,
         )
         files, left = self._job(query.sql, lambda: write_partitions(frame, target, scratch.path))
         check_partitions(len({file.values for file in files}) + left, write)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 DECLARED_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _FILE = "rewriter_file"
 _VALUE = "rewriter_value_"
+#: The values of a part of a packed file, as the catalog knows them and as a row of the file has them.
+_STORED, _IN_FILE = "rewriter_stored_", "rewriter_in_file_"
 #: Spark takes a quoted empty field as NULL, too, unless NULL has another text.
 _NO_TEXT = "\x01NULL\x01"
 
@@ -64,6 +66,10 @@ class Views:
             groups = Scan((), relation.files)
         frames = [self._by_path(relation, format, group) for group in groups.by_path]
         frames += [self._by_value(relation, format, files) for files in by_value(relation, format, groups)]
+        if groups.packed:
+            frames.append(self._packed(relation, groups.packed))
+        if groups.packed_parts:
+            frames.append(self._packed_parts(relation, groups.packed_parts))
         if not frames:
             # Spark plans this query as empty, but not an empty list of rows.
             items = (f"CAST(NULL AS {_read_type(c.type)}) AS {identifier(c.name)}" for c in relation.all_columns)
@@ -71,7 +77,8 @@ class Views:
         frame = frames[0]
         for other in frames[1:]:
             frame = frame.unionAll(other)
-        if groups.by_value and relation.partition_columns and self._is_small(relation):
+        is_joined = groups.packed_parts or (groups.by_value and relation.partition_columns)
+        if is_joined and self._is_small(relation):
             # Behind the join with its values, Spark does not see how small it is.
             frame = frame.hint("broadcast")
         return frame
@@ -112,8 +119,41 @@ class Views:
         ]
         return rows_with_values.selectExpr(*(identifier(column.name) for column in relation.columns), *casts)
 
+    def _packed(self, relation: Relation, paths: Sequence[str]) -> DataFrame:
+        """Returns the rows of packed files that are all read; the files store the values of the partition columns."""
+        reader, stored = self._reader(relation, "parquet", paths)
+        reader = reader.option("recursiveFileLookup", "true").schema(_schema([*stored, *relation.partition_columns]))
+        partition_items = [identifier(column.name) for column in relation.partition_columns]
+        return reader.load(self._manifest(paths, "parquet")).selectExpr(
+            *_items(relation, "parquet", stored), *partition_items
+        )
+
+    def _packed_parts(self, relation: Relation, files: Sequence[ScanFile]) -> DataFrame:
+        """Returns the rows of parts of packed files, joined with the values of their partitions by the file and the
+        stored values. Rows of other partitions match nothing.
+        """
+        columns, stored_columns = relation.partition_columns, relation.packed_columns or relation.partition_columns
+        paths = list(dict.fromkeys(file.path for file in files))
+        frame, stored, path = self._located(relation, "parquet", paths, stored_columns)
+        names = [f"{_VALUE}{number}" for number in range(len(columns))]
+        stored_names = [f"{_STORED}{number}" for number in range(len(stored_columns))]
+        schema = ", ".join(f"{name} string" for name in (_FILE, *names, *stored_names))
+        rows = [(file.path, *file.values, *file.part.values) for file in files if file.part is not None]
+        typed_names = zip((*names, *stored_names), (*columns, *stored_columns), strict=True)
+        typed = [f"CAST({name} AS {_read_type(column.type)}) AS {name}" for name, column in typed_names]
+        values = self._session.createDataFrame(rows, schema).selectExpr(_FILE, *typed).alias("v").hint("broadcast")
+        placed = [f"{identifier(c.name)} AS {_IN_FILE}{number}" for number, c in enumerate(stored_columns)]
+        located = frame.selectExpr(*_items(relation, "parquet", stored), *placed, f"{path} AS {_FILE}").alias("f")
+        same_values = [f"f.{_IN_FILE}{number} <=> v.{name}" for number, name in enumerate(stored_names)]
+        from pyspark.sql.functions import expr
+
+        joined = located.join(values, expr(" AND ".join([f"f.{_FILE} = v.{_FILE}", *same_values])))
+        items = [f"f.{identifier(column.name)}" for column in relation.columns]
+        items += [f"v.{name} AS {identifier(column.name)}" for name, column in zip(names, columns, strict=True)]
+        return joined.selectExpr(*items)
+
     def _located(
-        self, relation: Relation, format: str, paths: Sequence[str]
+        self, relation: Relation, format: str, paths: Sequence[str], further_columns: Sequence[Column] = ()
     ) -> tuple[DataFrame, Sequence[Column], str]:
         """Returns the rows of the files, their columns, and the SQL for the path of a row's file."""
         reader, stored = self._reader(relation, format, paths)
@@ -121,7 +161,8 @@ class Views:
             schema = _schema([*stored, Column(_FILE, "string")])
             return csv_lines(self._session, paths, delimiter(relation.options), schema), stored, _FILE
         # Without this option Spark would take levels of these paths as columns, and refuse paths of different shapes.
-        frame = reader.option("recursiveFileLookup", "true").schema(_schema(stored)).load(self._manifest(paths, format))
+        reader = reader.option("recursiveFileLookup", "true").schema(_schema([*stored, *further_columns]))
+        frame = reader.load(self._manifest(paths, format))
         # Spark returns a URI; url_decode would turn a plus sign into a space.
         path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', '/')"
         return frame, stored, path

@@ -6,19 +6,23 @@ into the write's directory. Only the list that the commit leaves counts, so file
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.objects import PartitionValues
-from rewriter.exec import partitioned_writer
-from rewriter.exec.engine import WrittenFile
+from rewriter.exec import packed_writer, partitioned_writer
+from rewriter.exec.engine import Packing, WrittenFile, written_file
+from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT = "rewriter_partitions"
@@ -30,6 +34,7 @@ def register(session: SparkSession) -> None:
 
     # Workers need not have this package.
     cloudpickle.register_pickle_by_value(partitioned_writer)
+    cloudpickle.register_pickle_by_value(packed_writer)
     session.dataSource.register(_source())
 
 
@@ -38,6 +43,7 @@ class PartitionTarget:
     """The target of a frame: the first ``data_columns`` columns go into files; the others, texts, into directory names.
 
     ``levels`` are the names of all partition columns as a path has them, ``static`` the values of the first of them.
+    With ``packing``, the values of all partition columns go into packed files.
     """
 
     directory: str
@@ -47,6 +53,21 @@ class PartitionTarget:
     data_columns: int
     escapes: Mapping[str, str]
     max_partitions: int | None
+    packing: Packing | None = None
+
+    def plan(self, report: str) -> str:
+        """Returns the JSON of which a worker makes its list of files. ``report`` is the file for what was written."""
+        target = {**asdict(self), "null": DEFAULT_PARTITION, "report": report}
+        if self.packing is not None:
+            fields = [(column.name, arrow_type(parse_type(column.type))) for column in self.packing.columns]
+            target["packing"]["schema"] = base64.b64encode(_schema_bytes(fields)).decode()
+        return json.dumps(target)
+
+
+def _schema_bytes(fields: Sequence[tuple[str, pa.DataType]]) -> bytes:
+    import pyarrow as pa
+
+    return bytes(pa.schema(list(fields)).serialize())
 
 
 def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) -> tuple[tuple[WrittenFile, ...], int]:
@@ -57,14 +78,13 @@ def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) ->
     """
     handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
     os.close(handle)
-    plan = json.dumps({**asdict(target), "null": DEFAULT_PARTITION, "report": report})
     try:
-        frame.write.format(FORMAT).mode("append").option("plan", plan).save()
+        frame.write.format(FORMAT).mode("append").option("plan", target.plan(report)).save()
         with open(report, encoding="utf-8") as file:
             manifest_files, remaining = json.load(file)
     finally:
         os.unlink(report)
-    return tuple(WrittenFile(path, tuple(values), rows, size) for path, values, rows, size in manifest_files), remaining
+    return tuple(starmap(written_file, manifest_files)), remaining
 
 
 def _source() -> Any:
@@ -72,6 +92,7 @@ def _source() -> Any:
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
     file_list, write_sorted, name_of_format = partitioned_writer.FileList, partitioned_writer.write_sorted, FORMAT
+    packed_file_list = packed_writer.PackedFileList
 
     @dataclass
     class Written(WriterCommitMessage):  # type: ignore[misc]
@@ -84,8 +105,17 @@ def _source() -> Any:
 
         def write(self, iterator: Any) -> Any:
             plan = self.plan
-            destination = (plan["directory"], plan["format"], plan["levels"])
-            files = file_list(*destination, plan["escapes"], plan["null"], plan["max_partitions"])
+            packing, texts = plan["packing"], (plan["escapes"], plan["null"], plan["max_partitions"])
+            files: Any
+            if packing is None:
+                files = file_list(plan["directory"], plan["format"], plan["levels"], *texts)
+            else:
+                import base64
+
+                import pyarrow as pa
+
+                schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(packing["schema"])))
+                files = packed_file_list(plan["directory"], schema, packing["target_bytes"], *texts, packing["keys"])
             write_sorted(iterator, plan["data_columns"], files, tuple(plan["static"]))
             return Written([list(file) for file in files.written], files.unwritten_partitions)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rewriter.catalog.commit.reserved_properties import COMMENT, refuse_reserved
+from rewriter.catalog.commit.reserved_properties import COMMENT, checked_packing, is_about_packing, refuse_reserved
 from rewriter.catalog.commit.stored_timelines import States, TimelineDifference
 from rewriter.catalog.facts import timeline_properties as properties
 from rewriter.catalog.facts.timeline_properties import Choice
@@ -188,6 +188,8 @@ def _spelled(key: str, value: str, table: Table, context: Context) -> tuple[str,
             "own property.",
         )
     refuse_reserved(key)
+    if is_about_packing(key):
+        return checked_packing(key, value, table)
     if is_about_sharing(key):
         return checked_sharing(key, value, table)
     if properties.is_about_timelines(key):

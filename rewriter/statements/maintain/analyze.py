@@ -20,7 +20,7 @@ from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
 from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.errors import Error, NotSupportedError, OperationalError, Span
-from rewriter.exec.engine import EngineQuery, Relation, ScanFile
+from rewriter.exec.engine import EngineQuery, Relation, scan_file
 from rewriter.grammar.families import maintenance as s
 from rewriter.grammar.terms import PartitionItem
 from rewriter.grammar.unparse import quote_name
@@ -229,9 +229,11 @@ def _check_files(table: Table, files: Mapping[bytes, Sequence[DataFile]]) -> Non
             size = os.stat(file.path).st_size
         except OSError as error:
             size, reason = -1, error.strerror or "it cannot be read"
-        if size != file.bytes:
+        if size != file.file_bytes:
             problem = (
-                f"has {size} bytes, but was written with {file.bytes}" if size >= 0 else f"cannot be read: {reason}"
+                f"has {size} bytes, but was written with {file.file_bytes}"
+                if size >= 0
+                else f"cannot be read: {reason}"
             )
             raise OperationalError(
                 f"The file {file.path} of the managed table {table.name} {problem}.",
@@ -249,9 +251,7 @@ def _counted(
     context: Context,
 ) -> _Counts:
     """Returns the counts of all these partitions together."""
-    scanned = [
-        ScanFile(file.path, partition.values, file.bytes) for partition in partitions for file in files[partition.key]
-    ]
+    scanned = [scan_file(file, partition.values) for partition in partitions for file in files[partition.key]]
     if not scanned:
         return _Counts(0, {column.name.lower(): _figures(column, 0, [0, 0, None, None]) for column in columns})
     name = f"rw_{next(context.serial)}_analyzed"
@@ -275,7 +275,7 @@ def _counted_per_partition(
     # Values of columns that are not analyzed need not be joined to the files.
     analyzed = [index for index, column in enumerate(table.partition_columns) if column in columns]
     scanned = [
-        ScanFile(file.path, (*(partition.values[index] for index in analyzed), str(number)), file.bytes)
+        scan_file(file, (*(partition.values[index] for index in analyzed), str(number)))
         for number, partition in enumerate(partitions)
         for file in files[partition.key]
     ]
@@ -285,7 +285,8 @@ def _counted_per_partition(
     number = next(name for name in (f"rw_number_{i}" for i in range(len(taken) + 1)) if name not in taken)
     name = f"rw_{next(context.serial)}_analyzed"
     places = (*(table.partition_columns[index] for index in analyzed), Column(number, "int"))
-    relation = Relation(name, table.format, table.columns, places, tuple(scanned))
+    stored = table.partition_columns
+    relation = Relation(name, table.format, table.columns, places, tuple(scanned), packed_columns=stored)
     sql = f"SELECT {_items(columns)}, {number} AS place FROM {name} GROUP BY {number}"
     for *row, index in _answers(sql, relation, context):
         assert isinstance(index, int)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from rewriter.catalog.model.changes import CompactedPartition, CompactPartitions
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
 from rewriter.catalog.model.removal_roots import roots_of
 from rewriter.errors import Error, NotSupportedError, OperationalError
-from rewriter.exec.engine import EngineQuery, Relation, ScanFile, Write, WrittenFile
+from rewriter.exec.engine import EngineQuery, Packing, Relation, Write, WrittenFile, scan_file
 from rewriter.grammar.families import maintenance as s
 from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.heartbeat import heartbeat
@@ -30,6 +31,7 @@ from rewriter.statements.resolve.named_objects import not_found
 from rewriter.statements.resolve.partition_specs import read_spec, read_static, require_partitioned
 from rewriter.statements.show.content_statistics import files_of
 from rewriter.statements.write.managed_write import make_folder, removed_on_failure, removed_on_refusal
+from rewriter.statements.write.packing import packing_of
 
 _PADDED = re.compile(r"(var)?char\(\d+\)")
 _COLUMNS = (
@@ -59,11 +61,17 @@ def compact(statement: s.Compact, context: Context) -> Result:
             object=table.name,
             hint="INSERT OVERWRITE … SELECT … rewrites its partitions.",
         )
-    chosen = [partition for partition in _named(table, statement, context) if partition.files > 1]
+    partitions = [partition for partition in _named(table, statement, context) if partition.files]
+    packing = packing_of(table, context)
+    if packing is None:
+        chosen = [partition for partition in partitions if partition.files > 1]
+    else:
+        neighbors = context.snapshot.satisfying(table, None)
+        chosen = _to_pack(partitions, files_of(table, neighbors, context), packing.target_bytes)
     if not chosen:
         return listing("COMPACT", _COLUMNS, [])
     try:
-        return listing("COMPACT", _COLUMNS, _compact(table, chosen, context))
+        return listing("COMPACT", _COLUMNS, _compact(table, chosen, packing, context))
     except Error as error:
         raise error.at(statement.table.span) from None
 
@@ -79,7 +87,7 @@ def _named(table: Table, statement: s.Compact, context: Context) -> tuple[Partit
     return partitions
 
 
-def _compact(table: Table, chosen: Sequence[Partition], context: Context) -> list[Row]:
+def _compact(table: Table, chosen: Sequence[Partition], packing: Packing | None, context: Context) -> list[Row]:
     files = files_of(table, chosen, context)
     with context.catalog.begin(context.snapshot) as transaction:
         write_id = transaction.write_id(table)
@@ -87,13 +95,13 @@ def _compact(table: Table, chosen: Sequence[Partition], context: Context) -> lis
         folder = make_folder(table, transaction, roots)
         with removed_on_failure(folder, roots):
             with heartbeat(transaction):
-                written = _written(table, chosen, files, folder, context)
+                written = _written(table, chosen, files, folder, packing, context)
+            improved = _improved(chosen, files, written, packed=packing is not None)
             compacted = [
                 CompactedPartition(
                     partition.key, tuple(file.path for file in files[partition.key]), written[partition.key]
                 )
-                for partition in chosen
-                if 0 < len(written[partition.key]) < len(files[partition.key])
+                for partition in improved
             ]
             _remove([file for partition in chosen for file in written[partition.key]], compacted, roots)
         with removed_on_refusal(folder, roots):
@@ -111,11 +119,54 @@ def _compact(table: Table, chosen: Sequence[Partition], context: Context) -> lis
     ]
 
 
+def _to_pack(
+    partitions: Sequence[Partition], files: Mapping[bytes, Sequence[DataFile]], target_bytes: int
+) -> list[Partition]:
+    """Returns those of the partitions that have several files, or are in a file that is small or holds dead rows.
+
+    ``files`` are those of all partitions of the table. One small file alone is left as it is.
+    """
+    live_parts = Counter(file.path for partition_files in files.values() for file in partition_files)
+    dead, small = set(), set()
+    for file in (file for partition_files in files.values() for file in partition_files):
+        if file.part is not None and live_parts[file.path] < file.part.partitions:
+            dead.add(file.path)
+        elif file.file_bytes < target_bytes // 2:
+            small.add(file.path)
+    chosen_paths = dead | (small if dead or len(small) > 1 else set())
+    return [
+        partition
+        for partition in partitions
+        if len(files[partition.key]) > 1 or any(file.path in chosen_paths for file in files[partition.key])
+    ]
+
+
+def _improved(
+    chosen: Sequence[Partition],
+    files: Mapping[bytes, Sequence[DataFile]],
+    written: Mapping[bytes, Sequence[DataFile]],
+    *,
+    packed: bool,
+) -> list[Partition]:
+    """Returns the partitions whose new files replace the old ones: those with fewer files, or all of a packed table if
+    there are fewer files together, or fewer bytes.
+    """
+    filled = [partition for partition in chosen if written[partition.key]]
+    if not packed:
+        return [partition for partition in filled if len(written[partition.key]) < len(files[partition.key])]
+    before, after = (
+        {file.path: file.file_bytes for partition in filled for file in listed[partition.key]}
+        for listed in (files, written)
+    )
+    return filled if (len(after), sum(after.values())) < (len(before), sum(before.values())) else []
+
+
 def _written(
     table: Table,
     chosen: Sequence[Partition],
     files: Mapping[bytes, Sequence[DataFile]],
     folder: str,
+    packing: Packing | None,
     context: Context,
 ) -> dict[bytes, tuple[DataFile, ...]]:
     """Returns the files that the engine wrote for each partition, moved below its directory name."""
@@ -123,21 +174,30 @@ def _written(
     free = next(name for name in (f"rw_number_{i}" for i in range(len(taken) + 1)) if name not in taken)
     number = Column(free, "int")
     scanned = tuple(
-        ScanFile(file.path, (str(index),), file.bytes)
-        for index, partition in enumerate(chosen)
-        for file in files[partition.key]
+        scan_file(file, (str(index),)) for index, partition in enumerate(chosen) for file in files[partition.key]
     )
     name, columns = f"rw_{next(context.serial)}_compacted", tuple(map(_plain, table.columns))
-    relation = Relation(name, table.format, columns, (number,), scanned, grown=True)
+    stored = table.partition_columns
+    relation = Relation(name, table.format, columns, (number,), scanned, grown=True, packed_columns=stored)
     items = ", ".join(quote_name(column.name) for column in (*columns, number))
     query = EngineQuery(f"SELECT {items} FROM {name}", (relation,))
     by_key: dict[bytes, list[WrittenFile]] = {partition.key: [] for partition in chosen}
-    for file in context.engine().write(query, Write(folder, table.format, columns, (number,))):
-        (index,) = file.values
-        by_key[chosen[int(index or 0)].key].append(file)
+    if packing is not None:
+        packing = replace(packing, keys=tuple(partition.values for partition in chosen))
+    key_of = {
+        (str(index),) if packing is None else partition.values: partition.key for index, partition in enumerate(chosen)
+    }
+    for file in context.engine().write(query, Write(folder, table.format, columns, (number,), packing=packing)):
+        by_key[key_of[file.values]].append(file)
     for partition in chosen:
         _check_rows(table, partition, files[partition.key], by_key[partition.key])
+    if packing is not None:
+        return {key: tuple(_data_file(file) for file in written_files) for key, written_files in by_key.items()}
     return {partition.key: tuple(_placed(table, partition, folder, by_key[partition.key])) for partition in chosen}
+
+
+def _data_file(file: WrittenFile) -> DataFile:
+    return DataFile(file.path, file.rows, file.bytes, file.part)
 
 
 def _plain(column: Column) -> Column:
@@ -175,6 +235,6 @@ def _placed(table: Table, partition: Partition, folder: str, written: Sequence[W
 def _remove(written: Sequence[DataFile], compacted: Sequence[CompactedPartition], roots: Sequence[str]) -> None:
     """Removes the surplus files: those of partitions that stay as they are."""
     kept = {file.path for partition in compacted for file in partition.files}
-    for file in written:
-        if file.path not in kept:
-            remove_file(file.path, roots)
+    for path in dict.fromkeys(file.path for file in written):
+        if path not in kept:
+            remove_file(path, roots)

@@ -35,6 +35,7 @@ from rewriter.statements.resolve.partition_specs import key_range
 from rewriter.statements.show.coverage import asked, overlapping
 from rewriter.statements.write.external_base_changes import note_listed, read_base
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.packing import packing_of
 from rewriter.timeline.calendars import Period, ZonedPeriod
 from rewriter.timeline.layout_parts import DATE, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
@@ -161,7 +162,8 @@ def _write(stored: StoredPeriod, table: Table, cube: Cube, chosen: RangeSet, con
     query = engine_query(_template(stored, table, cube, arms), uses, context)
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
-        write = Write(folder, table.format, table.columns, table.partition_columns)
+        packing = packing_of(table, context)
+        write = Write(folder, table.format, table.columns, table.partition_columns, packing=packing)
         return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
 
     def change(write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:

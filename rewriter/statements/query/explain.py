@@ -105,7 +105,7 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
             counts = (0, len(named_files), sum(file.bytes for file in named_files))
         else:
             read, files = scanned(use, context)
-            counts = (read, len(files), sum(file.bytes for file in files))
+            counts = (read, len({file.path for file in files}), sum(file.bytes for file in files))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         lines.append(f"{use.table.name}: {_amount(*counts, use, context)}")
         if use.table.partition_columns:

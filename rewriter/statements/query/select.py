@@ -11,7 +11,7 @@ from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, Partition, Table
 from rewriter.errors import Error, Span
-from rewriter.exec.engine import EngineQuery, Relation, ScanFile
+from rewriter.exec.engine import EngineQuery, Relation, ScanFile, scan_file
 from rewriter.grammar.families import queries as s
 from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Query
@@ -74,7 +74,7 @@ def prepare(query: Query, context: Context) -> Prepared:
         relation, partitions = _relation(names[use.table.id], use, query, context)
         relations.append(relation)
         size = sum([file.bytes for file in relation.files])
-        scans.append(Scan(use.table.name, partitions, len(relation.files), size))
+        scans.append(Scan(use.table.name, partitions, len({file.path for file in relation.files}), size))
     sql = plan.template.render(lambda table: names[table.id])
     engine_query = EngineQuery(sql, tuple(relations), plan.parameters, query.tokens if sql == query.text else None)
     return Prepared(plan, engine_query, tuple(scans), time.perf_counter() - started)
@@ -131,7 +131,7 @@ def _files(use: TableUse, partitions: tuple[Partition, ...], context: Context) -
             covered = {partition.key for partition, _ in files_read}
             satisfying = context.snapshot.files_satisfying(table, use.wanted)
             files_read += tuple([(p, f) for p, f in satisfying if p.key not in covered])
-        return tuple([ScanFile(f.path, p.values, f.bytes) for p, f in files_read])
+        return tuple([scan_file(file, partition.values) for partition, file in files_read])
     files = tuple([ScanFile(f.path, p.values, f.bytes, f.modified) for p, f in external_files(table, partitions)])
     absent = [p for p in partitions if not os.path.isdir(directory(table, p))] if table.partition_columns else []
     if absent:

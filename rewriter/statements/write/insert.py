@@ -54,6 +54,7 @@ from rewriter.statements.write.external_base_changes import written as files_wri
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.packing import packing_of
 from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding
 from rewriter.storage.data_files import directory
 from rewriter.storage.discovered_partitions import discovered
@@ -192,7 +193,7 @@ def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | 
     return Stats(
         prepared.scans if prepared is not None else (),
         written_partitions=len({file.values for file in files}),
-        written_files=len(files),
+        written_files=len({file.path for file in files}),
         written_bytes=sum([file.bytes for file in files]),
         planning_seconds=prepared.planning_seconds if prepared is not None else 0.0,
         execution_seconds=seconds,
@@ -265,7 +266,8 @@ def written(
 ) -> tuple[WrittenFile, ...]:
     """Runs the engine on a query, which was typed as ``source``. Files without rows are left out."""
     table, limit = target.table, context.settings.max_dynamic_partitions
-    write = Write(folder, table.format, table.columns, table.partition_columns, target.static, limit)
+    packing = None if target.is_static else packing_of(table, context)
+    write = Write(folder, table.format, table.columns, table.partition_columns, target.static, limit, packing)
     try:
         with context.progress.watching(folder):
             return tuple([file for file in context.engine().write(query, write) if file.rows != 0])

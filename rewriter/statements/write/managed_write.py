@@ -207,7 +207,7 @@ def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFil
     """Returns the files by partition."""
     partitions: dict[PartitionValues, list[DataFile]] = {}
     for file in files:
-        partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes))
+        partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes, file.part))
     return {values: tuple(partition_files) for values, partition_files in partitions.items()}
 
 

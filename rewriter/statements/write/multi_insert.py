@@ -82,7 +82,7 @@ def _multi_insert(statement: MultiInsert, context: Context) -> Result:
                     for file in branch_files
                 }
             ),
-            written_files=len(all_files),
+            written_files=len({file.path for file in all_files}),
             written_bytes=sum(file.bytes for file in all_files),
             planning_seconds=planning,
             execution_seconds=time.perf_counter() - started - planning,
