@@ -55,7 +55,7 @@ def no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: Time
             object=source.cube.name,
         )
     base = min(fact.base_period for fact in source.facts if not lacking[fact.name])
-    unaligned = next(r for r in demand.exact if not (base.is_aligned(r.start) and base.is_aligned(r.end)))
+    unaligned = next(r for r in demand.exact_ranges if not (base.is_aligned(r.start) and base.is_aligned(r.end)))
     shown = source.cube.calendar.shown(unaligned)
     call = next((call for call, ranges in time.calls if unaligned in ranges.ranges), None)
     return AnalysisError(

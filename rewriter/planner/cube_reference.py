@@ -20,7 +20,7 @@ from rewriter.planner.cover.choose_facts import (
     storage_table_of,
     table_of,
 )
-from rewriter.planner.cover.secondary_times import OtherUse, extents, selections
+from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents, selections
 from rewriter.planner.cube_messages import lag_warnings, no_candidate, timeless_warnings, words
 from rewriter.planner.model.plan import Reason, ReasonKind, ReferencePlan, Selection, Settings, quote_identifier
 from rewriter.planner.rewrite import union_arms as arms_module
@@ -73,7 +73,7 @@ class CubeQuery:
     inlined: list[exp.Expr] = field(init=False)
     #: resolve_columns: whether rows of the cube reach the block's rows; its columns that a NATURAL JOIN compares.
     visible: bool = field(init=False)
-    shared: list[str] = field(init=False)
+    natural_columns: list[str] = field(init=False)
     #: read_time: the ranges, the units and the raw uses of time.
     time: TimeUse = field(init=False)
     #: judge_additivity: which aggregates roll up, and why some uses need the base period.
@@ -84,12 +84,12 @@ class CubeQuery:
     counters: Counters = field(init=False)
     edits: list[Edit] = field(init=False)
     #: find_demand: the needed columns, and the requirements on partitions.
-    needed: tuple[str, ...] = field(init=False)
+    needed_columns: tuple[str, ...] = field(init=False)
     demand: Demand = field(init=False)
     #: choose_cover, build_arms, check_bounds.
     choice: Choice = field(init=False)
     arms: list[Arm] = field(init=False)
-    inside: tuple[int, ...] = field(init=False)
+    instants_inside: tuple[int, ...] = field(init=False)
 
     @property
     def select(self) -> exp.Select:
@@ -138,7 +138,7 @@ def resolve_columns(query: CubeQuery) -> None:
     query.columns.check(query.nodes)
     # EXISTS returns none of the columns of its subquery.
     query.visible = contributes(select, source.index) and not isinstance(block.select.parent, exp.Exists)
-    query.shared = [name for name in block.joined_names if _is_natural(select) and name in source.columns]
+    query.natural_columns = [name for name in block.joined_names if _is_natural(select) and name in source.columns]
 
 
 def read_time(query: CubeQuery) -> None:
@@ -148,8 +148,8 @@ def read_time(query: CubeQuery) -> None:
     query.time = time_use(query.text, source, conditions, query.nodes, columns, query.constants)
     stars = any(_is_star(node, columns) for node in query.nodes) and query.visible
     if stars and any(columns.times_in(value) for value in source.columns.values()):
-        query.time.raw.append(select)
-    query.time.raw += [select for name in query.shared if columns.times_in(source.columns[name])]
+        query.time.raw_uses.append(select)
+    query.time.raw_uses += [select for name in query.natural_columns if columns.times_in(source.columns[name])]
 
 
 def judge_additivity(query: CubeQuery) -> None:
@@ -162,14 +162,16 @@ def judge_additivity(query: CubeQuery) -> None:
     query.objections += merged_uses(query.block, source, columns, query.nodes, query.correlated)
     query.objections += [
         Objection(ReasonKind.MEASURE_OUTSIDE_AGGREGATE, f"the measure {name} is joined by NATURAL JOIN", select)
-        for name in query.shared
+        for name in query.natural_columns
         if columns.measures_in(source.columns[name])
     ]
 
 
 def rewrite_counts(query: CubeQuery) -> None:
     """Rewrites COUNT and AVG as sums of measures, and ``time_range_in`` as a comparison."""
-    query.counters = Counters(query.text, query.block, query.source, absent=nullable(query.select, query.source.index))
+    query.counters = Counters(
+        query.text, query.block, query.source, nullable=nullable(query.select, query.source.index)
+    )
     query.edits = [
         *aggregate_edits(query.text, query.select, query.cube, query.additivity, query.counters),
         *range_edits(query.text, query.time),
@@ -179,23 +181,25 @@ def rewrite_counts(query: CubeQuery) -> None:
 
 def find_demand(query: CubeQuery) -> None:
     """Collects the requirements on partitions: time, columns, granularity."""
-    time, columns, used = query.time, query.columns, query.counters.used
+    time, columns, used = query.time, query.columns, query.counters.measures
     shown = query.nodes if query.visible else [node for node in query.nodes if not _is_star(node, columns)]
     natural = query.cube.column_order if _is_natural(query.select) else ()
     values = (value for _, value in query.correlated)
-    query.needed = tuple(columns.needed(shown, values, (*query.counters.named, *natural)))
-    offered = tuple(dict.fromkeys((*query.needed, *used)))
+    query.needed_columns = tuple(columns.needed_names(shown, values, (*query.counters.relation_measures, *natural)))
+    offered = tuple(dict.fromkeys((*query.needed_columns, *used)))
     # If no value of another time can match, no partition is read.
-    nothing = any(not asked for asked in time.others.values())
+    nothing = any(not asked for asked in time.secondary_ranges.values())
     query.demand = Demand(
-        RangeSet.EMPTY if nothing else time.wanted,
-        tuple(time.exact),
+        RangeSet.EMPTY if nothing else time.requested,
+        tuple(time.exact_ranges),
         offered,
         frozenset(time.units),
         additive=not query.objections,
-        raw=bool(time.raw),
+        raw=bool(time.raw_uses),
         bounded=time.bounded or nothing,
-        others=tuple(OtherUse(name, time.others.get(name)) for name in query.cube.times[1:] if name in offered),
+        secondary_uses=tuple(
+            SecondaryTimeUse(name, time.secondary_ranges.get(name)) for name in query.cube.times[1:] if name in offered
+        ),
         rounded=frozenset(_rounded(query.source, query.reader, offered)),
         from_now=time.from_now,
     )
@@ -213,7 +217,7 @@ def build_arms(query: CubeQuery) -> None:
     """Replaces the cube's name by the union of its arms."""
     source = query.source
     query.arms = _arms(query.choice, query.reader, query.demand, query.cube.calendar)
-    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, query.needed, query.counters.extras)]
+    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, query.needed_columns, query.counters.extras)]
     if not source.node.alias:
         parts.append(f" AS {quote_identifier(source.node.name)}")
     query.edits.insert(0, Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(len(query.arms))}"))
@@ -224,7 +228,7 @@ def shift_to_zone(query: CubeQuery) -> None:
     calendar = query.cube.calendar
     if calendar.is_utc:
         return
-    held = within(query.arms, [use.time for use in query.demand.others], calendar)
+    held = within(query.arms, [use.time for use in query.demand.secondary_uses], calendar)
     for name, ranges in held.items():
         check_certain(ranges, query.choice.facts, name)
     held[query.cube.times[0].lower()] = query.choice.target
@@ -235,9 +239,11 @@ def shift_to_zone(query: CubeQuery) -> None:
 def check_bounds(query: CubeQuery) -> None:
     """Finds bounds inside a base period; an error where the settings are strict."""
     time, base = query.time, query.choice.base
-    query.inside = tuple(instants_inside((time.wanted, *time.others.values(), *time.compared), base))
-    if query.inside and query.settings.strict_bounds:
-        raise inexact(query.cube, base, query.inside)
+    query.instants_inside = tuple(
+        instants_inside((time.requested, *time.secondary_ranges.values(), *time.compared_ranges), base)
+    )
+    if query.instants_inside and query.settings.strict_bounds:
+        raise inexact(query.cube, base, query.instants_inside)
 
 
 #: How a reference to a cube is planned, in order.
@@ -261,11 +267,11 @@ def planned(query: CubeQuery) -> PlannedReference:
     reasons = [
         Reason(objection.kind, f"{objection.text}: {words(text, objection.node)}") for objection in query.objections
     ]
-    reasons += [Reason(ReasonKind.RAW_TIME, f"time is used directly: {words(text, node)}") for node in time.raw]
+    reasons += [Reason(ReasonKind.RAW_TIME, f"time is used directly: {words(text, node)}") for node in time.raw_uses]
     reference = ReferencePlan(
         cube=query.cube.name,
         alias=source.alias or source.node.alias_or_name,
-        wanted=choice.target | choice.beyond,
+        requested=choice.target | choice.beyond,
         parts=choice.cover.parts,
         missing=choice.cover.missing | choice.beyond,
         outdated=choice.outdated,
@@ -274,22 +280,22 @@ def planned(query: CubeQuery) -> PlannedReference:
         reasons=tuple(dict.fromkeys(reasons)),
         units=tuple((unit, words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
         warnings=(
-            *inside_warnings(query.inside, choice.base, query.cube),
+            *inside_warnings(query.instants_inside, choice.base, query.cube),
             *lag_warnings(choice, query.demand, query.settings.now, query.cube),
             *(() if query.demand.bounded else timeless_warnings(choice, query.reader)),
         ),
         edits=tuple(edit.what for edit in query.edits if edit.what),
         position=text.place(source.span),
         cost=choice.cost,
-        others=tuple((use.time, use.asked) for use in choice.others if use.asked is not None),
+        secondary_ranges=tuple((use.time, use.requested) for use in choice.secondary_uses if use.requested is not None),
         calendar=query.cube.calendar,
         open_begin=choice.begin,
         open_end=choice.end,
-        inexact=tuple(map(query.cube.calendar.text, query.inside)),
+        inexact=tuple(map(query.cube.calendar.text, query.instants_inside)),
         remedies=choice.remedies,
     )
     uses = tuple(
-        (arm.table, key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time, arm.others),))
+        (arm.table, key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections),))
         for arm in query.arms
     )
     return PlannedReference(reference, tuple(query.edits), uses)
@@ -320,10 +326,10 @@ def _subject(
         measure_of=columns.measure,
         any_measure=lambda column: any(other_columns.measure(column) is not None for other_columns in all_columns),
         type_of=columns.type_of,
-        joined=lambda name: (value := columns.joined(name)) is not None and columns.measures_in(value),
-        shown=shown and any(columns.measures_in(value) for value in source.columns.values()),
+        join_value=lambda name: (value := columns.joined_value(name)) is not None and columns.measures_in(value),
+        shows_rows=shown and any(columns.measures_in(value) for value in source.columns.values()),
         tested=tested,
-        alone=not tested and len(counted) == 1,
+        is_only_cube=not tested and len(counted) == 1,
     )
 
 
@@ -363,9 +369,9 @@ def _correlated(
             yield Objection(ReasonKind.CORRELATED, "a correlated subquery reads a measure", column)
         elif columns.times_in(value):
             if isinstance(value, exp.Column):
-                time.used(column)
+                time.record(column)
             else:
-                time.raw.append(column)
+                time.raw_uses.append(column)
         if not _is_function(column):
             yield Objection(ReasonKind.CORRELATED, "a correlated subquery is not known to be deterministic", column)
 
@@ -411,14 +417,16 @@ def _arms(choice: Choice, reader: CatalogReader, demand: Demand, calendar: Calen
         arms += _null_arms(choice, reader)
     picked = (_picked(arm, choice, reader, calendar) for arm in arms)
     # If no partition has a requested value, the arm is not read either.
-    return [arm for arm in picked if all(other.ranges for other in arm.others)]
+    return [arm for arm in picked if all(other.ranges for other in arm.secondary_selections)]
 
 
 def _picked(arm: Arm, choice: Choice, reader: CatalogReader, calendar: Calendar) -> Arm:
     """Returns the arm with the requested ranges of other times and, in a zone, the ranges that its rows may have."""
-    selection_arguments = (choice.others, arm.storage_table, calendar.of(arm.layout.period), reader)
+    selection_arguments = (choice.secondary_uses, arm.storage_table, calendar.of(arm.layout.period), reader)
     return replace(
-        arm, others=selections(*selection_arguments), extents={} if calendar.is_utc else extents(*selection_arguments)
+        arm,
+        secondary_selections=selections(*selection_arguments),
+        extents={} if calendar.is_utc else extents(*selection_arguments),
     )
 
 
@@ -428,7 +436,7 @@ def _null_arms(choice: Choice, reader: CatalogReader) -> list[Arm]:
     If another time matters, a fact that begins at a coarser period serves only if its periods are allowed.
     """
     serving = {choice.base, *choice.periods}
-    candidates = (fact for fact in choice.facts if not choice.others or fact.base_period in serving)
+    candidates = (fact for fact in choice.facts if not choice.secondary_uses or fact.base_period in serving)
     for fact in sorted(candidates, key=lambda f: (f.weight, f.name)):
         arm = null_time_arm(reader, fact)
         if arm is not None:

@@ -61,9 +61,11 @@ def derive(
 
 def _of_table(lineage: Lineage, reading: int, pruning: Pruning) -> DerivedRows:
     for condition in lineage.conditions:
-        if id(condition.typed) not in pruning.exact | pruning.computed and not _always_true(condition.value):
+        if id(condition.original) not in pruning.exact_conditions | pruning.computed and not _always_true(
+            condition.value
+        ):
             raise NotFollowed(f"a condition that does not select whole partitions: {_shown(condition)}")
-    computed = any(id(condition.typed) in pruning.computed for condition in lineage.conditions)
+    computed = any(id(condition.original) in pruning.computed for condition in lineage.conditions)
     return _rows(lineage, reading, None, computed)
 
 
@@ -105,5 +107,5 @@ def _rows(
 
 
 def _shown(condition: Condition) -> str:
-    words = " ".join(condition.typed.sql(dialect="spark").split())
+    words = " ".join(condition.original.sql(dialect="spark").split())
     return words if len(words) <= _LONGEST_SHOWN else f"{words[:_LONGEST_SHOWN]}…"

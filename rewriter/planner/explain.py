@@ -9,7 +9,7 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 
 
 def explain_rewrite(plan: Plan) -> str:
-    """The rewritten SQL over the storage tables' own names."""
+    """Returns the rewritten SQL over the storage tables' own names."""
     return plan.sql
 
 
@@ -29,19 +29,19 @@ def part_ranges(part: CoverPart) -> RangeSet:
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 partition``, ``2 partitions``."""
+    """Returns ``1 partition``, ``2 partitions``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _lines(reference: ReferencePlan) -> Iterator[str]:
     named = reference.cube if reference.alias == reference.cube else f"{reference.cube} as {reference.alias}"
     shown = reference.calendar.shown
-    yield f"{named}: {shown(reference.wanted)}"
-    for time, asked in reference.others:
+    yield f"{named}: {shown(reference.requested)}"
+    for time, asked in reference.secondary_ranges:
         yield f"  {time}: {shown(asked)}"
     for side, closed in (("begin", reference.open_begin), ("end", reference.open_end)):
         if closed is not None:
-            yield f"  open {side}: closed at {reference.calendar.text(closed.at)}, {closed.why}"
+            yield f"  open {side}: closed at {reference.calendar.text(closed.at)}, {closed.reason}"
     if reference.inexact:
         yield f"  exact: no, a base period is read completely or not at all at {', '.join(reference.inexact)}"
     yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"

@@ -24,12 +24,12 @@ _CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate)
 
 @dataclass(frozen=True)
 class Shared:
-    """The one relation of a source that is computed once. ``place`` is its span in the source's text.
+    """The one relation of a source that is computed once. ``span`` is its span in the source's text.
 
     ``query`` returns its rows. ``alias`` must be added behind its replacement; it is '' where the text has one.
     """
 
-    place: Span
+    span: Span
     query: Query
     alias: str
 
@@ -94,7 +94,7 @@ def _is_plain(relation: exp.Expr, ctes: CteReferences, pinned: bool) -> bool:
         return _is_plain_query(relation.this, ctes, pinned)
     if not isinstance(relation, exp.Table) or not isinstance(relation.this, exp.Identifier):
         return False
-    cte = ctes.of(relation)
+    cte = ctes.cte_of(relation)
     if cte is None:
         return True
     recursive = cte.parent is not None and bool(cte.parent.args.get("recursive"))

@@ -42,15 +42,15 @@ class Pruning:
     """A condition that is TRUE for every partition that the block of a reference can need; ``None`` for all partitions.
 
     ``unused`` are conditions about partition columns that exclude nothing, each with the reason. ``timed`` says that a
-    computed condition depends on the present moment. ``exact`` are the identities of the conditions, as typed, that
-    each partition satisfies as a whole or not at all; ``computed`` are those for which this holds once they are
-    computed.
+    computed condition depends on the present moment. ``exact_conditions`` are the identities of the conditions, as
+    typed, that each partition satisfies as a whole or not at all; ``computed`` are those for which this holds once they
+    are computed.
     """
 
     wanted: ScanFilter | None = None
     unused: tuple[str, ...] = ()
     timed: bool = False
-    exact: frozenset[int] = frozenset()
+    exact_conditions: frozenset[int] = frozenset()
     computed: frozenset[int] = frozenset()
 
 
@@ -73,20 +73,20 @@ class Pruner:
         """Returns the pruning for the block of a reference to a table."""
         if not reference.table.partition_columns or reference.table.id < 0:
             return Pruning()
-        place = self._places.get(id(reference.node))
-        return Pruning() if place is None else _of_block(*place, reference, self)
+        block_and_index = self._blocks_by_relation.get(id(reference.node))
+        return Pruning() if block_and_index is None else _prune_reference(*block_and_index, reference, self)
 
     @cached_property
-    def _places(self) -> Mapping[int, tuple[Block, int]]:
+    def _blocks_by_relation(self) -> Mapping[int, tuple[Block, int]]:
         """The block of each relation, by the relation's identity, and its index there."""
-        places: dict[int, tuple[Block, int]] = {}
+        blocks_by_relation: dict[int, tuple[Block, int]] = {}
         for block in self.blocks:
             for index, relation in enumerate(relations(block.select)):
-                places.setdefault(id(relation), (block, index))
-        return places
+                blocks_by_relation.setdefault(id(relation), (block, index))
+        return blocks_by_relation
 
 
-def _of_block(block: Block, index: int, reference: TableReference, query: Pruner) -> Pruning:
+def _prune_reference(block: Block, index: int, reference: TableReference, query: Pruner) -> Pruning:
     select, table = block.select, reference.table
     obstacles = modifiers(select)
     if any(renames(relation) or relation.args.get("joins") for relation in relations(select)):
@@ -95,44 +95,51 @@ def _of_block(block: Block, index: int, reference: TableReference, query: Pruner
     if obstacles and not explain:
         return Pruning()
     alias = reference.node.alias.lower()
-    called = alias or reference.node.name.lower()
-    reader = _Reader(table, called, "" if alias else database_of(table.name), _unshared(block, table), query)
+    name = alias or reference.node.name.lower()
+    reader = _Reader(table, name, "" if alias else database_of(table.name), _unshared(block, table), query)
     columns = len(table.partition_columns)
-    absent = (NULL,) * columns if nullable(select, index) else None
-    matched = {id(condition) for condition in matching(select, index)}
-    kept: list[ScanFilter] = []
-    unused: list[str | None] = []
-    exact: set[int] = set()
-    computed: set[int] = set()
-    own = [(condition, condition, True) for condition in filters(select, index)]
+    null_row = (NULL,) * columns if nullable(select, index) else None
+    join_conditions = {id(condition) for condition in matching(select, index)}
+    implied_filters: list[ScanFilter] = []
+    unused_texts: list[str | None] = []
+    exact_ids: set[int] = set()
+    computed_ids: set[int] = set()
+    own_conditions = [(condition, condition, True) for condition in filters(select, index)]
     pushed = (
         []
         if obstacles
         else [
-            (pushed_condition.typed, pushed_condition.value, False) for pushed_condition in query.pushdown.into(select)
+            (pushed_condition.original, pushed_condition.value, False)
+            for pushed_condition in query.pushdown.into(select)
         ]
     )
-    for typed, condition, is_own in (*own, *pushed):
+    for original, condition, is_own in (*own_conditions, *pushed):
         if obstacles:
-            unused.append(reader.unused(condition, f"with {', '.join(sorted(obstacles)).replace('_', ' ')}"))
+            unused_texts.append(reader.unused_text(condition, f"with {', '.join(sorted(obstacles)).replace('_', ' ')}"))
             continue
         # A condition is typed in terms of its own block: only there can it be computed as typed.
         implied = reader.implied(condition, negated=False, compute=is_own)
         if reader.is_exact(condition):
-            exact.add(id(typed))
+            exact_ids.add(id(original))
         elif isinstance(implied, Computed):
-            computed.add(id(typed))
+            computed_ids.add(id(original))
         if implied is None:
-            unused.append(reader.unused(condition) if explain and is_own else None)
+            unused_texts.append(reader.unused_text(condition) if explain and is_own else None)
         # Rows whose match was not read would come back as rows without one, which this condition may let through.
-        elif absent is None or id(condition) in matched or not implied.holds(absent):
-            kept.append(implied)
+        elif null_row is None or id(condition) in join_conditions or not implied.holds(null_row):
+            implied_filters.append(implied)
         elif any(conditions(implied)):
-            kept.append(NotOfNulls(implied, columns))
+            implied_filters.append(NotOfNulls(implied, columns))
         elif explain:
-            unused.append(reader.unused(condition, f"it accepts NULL, and rows of {called} may be absent"))
-    shown = tuple(text for text in unused if text)
-    return Pruning(_all(kept), shown, bool(reader.timed), frozenset(exact), frozenset(computed))
+            unused_texts.append(reader.unused_text(condition, f"it accepts NULL, and rows of {name} may be absent"))
+    unused_conditions = tuple(text for text in unused_texts if text)
+    return Pruning(
+        _all(implied_filters),
+        unused_conditions,
+        bool(reader.clock_edits),
+        frozenset(exact_ids),
+        frozenset(computed_ids),
+    )
 
 
 def _unshared(block: Block, table: Table) -> frozenset[str]:
@@ -150,29 +157,29 @@ def _unshared(block: Block, table: Table) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """A filter that is TRUE wherever a condition is TRUE; if ``exact``, nowhere else."""
+class _ImpliedFilter:
+    """A filter that is TRUE wherever a condition is TRUE; if ``is_exact``, nowhere else."""
 
-    wanted: ScanFilter | None
-    exact: bool
+    scan_filter: ScanFilter | None
+    is_exact: bool
 
 
 @dataclass(frozen=True)
 class _Reader:
     """Reads conditions about one relation.
 
-    The fields are its table, its name in the block, the database that may precede that name, and the names that need
-    no qualifier. ``timed`` collects the clock edits in the conditions to compute. ``compared`` are the filters made so
-    far, by the identity of the condition, which is kept.
+    The fields are its table, its name in the block, the database that may precede that name, and the names that need no
+    qualifier. ``clock_edits`` collects the clock edits in the conditions to compute. ``compared`` are the filters made
+    so far, by the identity of the condition, which is kept.
     """
 
     table: Table
     alias: str
     database: str
-    bare: frozenset[str]
+    unqualified_names: frozenset[str]
     query: Pruner
-    timed: list[Edit] = field(default_factory=list)
-    compared: dict[tuple[int, bool], tuple[exp.Expr, _Found]] = field(default_factory=dict)
+    clock_edits: list[Edit] = field(default_factory=list)
+    compared: dict[tuple[int, bool], tuple[exp.Expr, _ImpliedFilter]] = field(default_factory=dict)
 
     def implied(self, node: exp.Expr, negated: bool, compute: bool = True) -> ScanFilter | None:
         """Returns a filter that is TRUE wherever the condition (``negated``: its opposite) is TRUE; ``None`` if
@@ -190,9 +197,9 @@ class _Reader:
                 comparison = self._compared_alone(node.this, not negated)
             case _:
                 comparison = self._compared_alone(node, negated)
-        if comparison.exact or not compute:
-            return comparison.wanted
-        return _all([comparison.wanted, self._computed(node, negated)])
+        if comparison.is_exact or not compute:
+            return comparison.scan_filter
+        return _all([comparison.scan_filter, self._computed(node, negated)])
 
     def is_exact(self, node: exp.Expr) -> bool:
         """Tests whether comparisons of partition columns with values express the whole condition."""
@@ -204,80 +211,82 @@ class _Reader:
             case exp.Not() if not isinstance(node.this, _TESTS):
                 return self.is_exact(node.this)
             case exp.Not():
-                return self._compared_alone(node.this, negated=True).exact
-        return self._compared_alone(node, negated=False).exact
+                return self._compared_alone(node.this, negated=True).is_exact
+        return self._compared_alone(node, negated=False).is_exact
 
     def _chain(self, node: exp.And | exp.Or, negated: bool, compute: bool) -> ScanFilter | None:
-        """AND and OR. A chain of a thousand is a tree as deep; one of many parts to compute is computed as a whole."""
-        joined = _all if isinstance(node, exp.And) is not negated else _any
+        """Reads AND and OR. A chain of a thousand is a tree as deep; one of many parts to compute is computed as a
+        whole.
+        """
+        combine = _all if isinstance(node, exp.And) is not negated else _any
         operands = list(node.flatten())
-        if not compute or len(operands) <= _MOST_APART:
-            return joined([self.implied(part, negated, compute) for part in operands])
+        if not compute or len(operands) <= _MOST_SEPARATE:
+            return combine([self.implied(part, negated, compute) for part in operands])
         parts = [self.implied(part, negated, compute=False) for part in operands]
-        if parts.count(None) > _MOST_APART:
-            return _all([joined(parts), self._computed(node, negated)])
-        return joined([filter_ or self.implied(part, negated) for filter_, part in zip(parts, operands, strict=True)])
+        if parts.count(None) > _MOST_SEPARATE:
+            return _all([combine(parts), self._computed(node, negated)])
+        return combine([filter_ or self.implied(part, negated) for filter_, part in zip(parts, operands, strict=True)])
 
-    def _compared_alone(self, node: exp.Expr, negated: bool) -> _Found:
+    def _compared_alone(self, node: exp.Expr, negated: bool) -> _ImpliedFilter:
         """Returns the filter that comparisons of a column with values imply. It is made once for each condition."""
         key = id(node), negated
         if key not in self.compared:
             self.compared[key] = node, self._compared_anew(node, negated)
         return self.compared[key][1]
 
-    def _compared_anew(self, node: exp.Expr, negated: bool) -> _Found:
+    def _compared_anew(self, node: exp.Expr, negated: bool) -> _ImpliedFilter:
         if isinstance(node, exp.Between) and _plain(node, "this", "low", "high"):
-            ends = [(node.this, ">=", node.args["low"]), (node.this, "<=", node.args["high"])]
-            parts = [self._bound(self._compared(*end), negated) for end in ends]
-            return _Found(_any(parts) if negated else _all(parts), None not in parts)
-        bound = self._bound(self._predicate(node), negated)
-        return _Found(bound, bound is not None)
+            comparisons = [(node.this, ">=", node.args["low"]), (node.this, "<=", node.args["high"])]
+            parts = [self._bind(self._compared(*end), negated) for end in comparisons]
+            return _ImpliedFilter(_any(parts) if negated else _all(parts), None not in parts)
+        implied_filter = self._bind(self._predicate(node), negated)
+        return _ImpliedFilter(implied_filter, implied_filter is not None)
 
     def _computed(self, node: exp.Expr, negated: bool) -> ScanFilter | None:
         """Returns a condition about partition columns only, to compute row by row as typed."""
         nodes = walk(node)
-        column_nodes = [each for each in nodes if isinstance(each, exp.Column)]
-        columns = [self._column(each) for each in column_nodes]
+        column_nodes = [member for member in nodes if isinstance(member, exp.Column)]
+        columns = [self._column(member) for member in column_nodes]
         if not columns or None in columns or len(nodes) > _LONGEST:
             return None
         # With a name other than the table's own, the engine could not resolve it where it is computed.
-        if any(isinstance(each, _NO_VALUE) for each in nodes) or any(each.db for each in column_nodes):
+        if any(isinstance(member, _NO_VALUE) for member in nodes) or any(member.db for member in column_nodes):
             return None
         span = self.query.text.exactly(node)
         if span is None:
             return None
         span = self.query.text.with_parentheses(span)  # current_date and current_date() are one to sqlglot
         times = [edit for edit in self.query.clock() if span.start <= edit.span.start and edit.span.end <= span.end]
-        typed = self.query.text.edited(span, times)
-        if _SUBSTITUTED in typed:
+        condition_text = self.query.text.edited(span, times)
+        if _SUBSTITUTED in condition_text:
             return None
-        self.timed.extend(times)
+        self.clock_edits.extend(times)
         indexes = sorted({self.table.partition_columns.index(column) for column in columns if column is not None})
-        return Computed(f"NOT ({typed})" if negated else typed, self.alias, tuple(indexes))
+        return Computed(f"NOT ({condition_text})" if negated else condition_text, self.alias, tuple(indexes))
 
-    def unused(self, node: exp.Expr, why: str | None = None) -> str | None:
+    def unused_text(self, node: exp.Expr, reason: str | None = None) -> str | None:
         """Describes a condition that excludes nothing, and why; ``None`` where it is about no partition column."""
         columns = find_all(node, exp.Column)
         if not any(self._column(column) for column in columns):
             return None
         other = next((column for column in columns if self._column(column) is None), None)
-        if why is None and any(isinstance(part, exp.Query) for part in walk(node)):
-            why = "it has a subquery"
-        elif why is None and other is not None:
-            why = f"{other.sql(dialect='spark')} is not a partition column of {self.alias}"
+        if reason is None and any(isinstance(part, exp.Query) for part in walk(node)):
+            reason = "it has a subquery"
+        elif reason is None and other is not None:
+            reason = f"{other.sql(dialect='spark')} is not a partition column of {self.alias}"
         span = self.query.text.exactly(node)
         words = node.sql(dialect="spark") if span is None else self.query.text.text[span.start : span.end]
-        return f"{' '.join(words.split())}: {why or 'it is too long, or not a function of single rows'}"
+        return f"{' '.join(words.split())}: {reason or 'it is too long, or not a function of single rows'}"
 
-    def _bound(self, exact: f.Filter | None, negated: bool) -> ScanFilter | None:
-        if exact is None:
+    def _bind(self, typed_filter: f.Filter | None, negated: bool) -> ScanFilter | None:
+        if typed_filter is None:
             return None
         # The engines compare VARCHAR as STRING: trailing blanks are significant.
         columns = [
             replace(column, type="string") if _is_text(column) else column for column in self.table.partition_columns
         ]
         try:
-            return bind_filter(f.negation(exact) if negated else exact, columns)
+            return bind_filter(f.negation(typed_filter) if negated else typed_filter, columns)
         except Error:
             return None  # the engine is to say what is wrong with it
 
@@ -290,8 +299,8 @@ class _Reader:
             return self._compared(node.this, operator, node.expression)
         match node:
             case exp.NullSafeEQ() | exp.NullSafeNEQ() if _plain(node, "this", "expression"):
-                same = self._same(node.this, node.expression)
-                return f.negation(same) if same and isinstance(node, exp.NullSafeNEQ) else same
+                equality = self._same(node.this, node.expression)
+                return f.negation(equality) if equality and isinstance(node, exp.NullSafeNEQ) else equality
             case exp.Is() if _plain(node, "this", "expression") and isinstance(node.expression, exp.Null):
                 column = self._column(node.this)
                 return None if column is None else f.IsNull(column.name)
@@ -316,7 +325,7 @@ class _Reader:
         return f.Comparison(column.name, operator, values[0]) if column and values else None
 
     def _same(self, left: exp.Expr, right: exp.Expr) -> f.Filter | None:
-        """``<=>``, which is never NULL."""
+        """Reads ``<=>``, which is never NULL."""
         equal = self._compared(left, "=", right)
         if not isinstance(equal, f.Comparison):
             return None
@@ -338,7 +347,7 @@ class _Reader:
         if node.args.get("catalog") or node.db.lower() not in ("", self.database):
             return None
         name = node.name.lower()
-        if node.table.lower() != self.alias if node.table else name not in self.bare:
+        if node.table.lower() != self.alias if node.table else name not in self.unqualified_names:
             return None
         column = next((column for column in self.table.partition_columns if column.name.lower() == name), None)
         # Whether blanks at the end of a CHAR count depends on what it is compared with: the engine is to say.
@@ -354,7 +363,7 @@ class _Reader:
 #: Tests that NOT may stand inside of.
 _TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike)
 #: So many parts of an AND or OR are computed one by one, and a condition of so many nodes at most.
-_MOST_APART, _LONGEST = 16, 4000
+_MOST_SEPARATE, _LONGEST = 16, 4000
 #: Expressions whose value does not follow from one row's partition values.
 _NO_VALUE = (exp.Query, exp.AggFunc, exp.Window, exp.Star)
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -451,7 +460,7 @@ def _literal(node: exp.Expr, parameters: Mapping[str, object]) -> Literal | None
 
 
 def _value(value: object) -> Literal | None:
-    """A parameter's value as a literal."""
+    """Returns a parameter's value as a literal."""
     match value:
         case None:
             return Literal("null", "")

@@ -52,7 +52,9 @@ def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableTyp
     from rich.text import Text
 
     picture = Table(
-        title=Text(printable(f"{reference.cube}: {reference.calendar.shown(reference.wanted)}"), style="table.title"),
+        title=Text(
+            printable(f"{reference.cube}: {reference.calendar.shown(reference.requested)}"), style="table.title"
+        ),
         title_justify="left",
         box=None,
         pad_edge=False,
@@ -60,7 +62,7 @@ def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableTyp
     picture.add_column("period", no_wrap=True)
     picture.add_column("table", no_wrap=True)
     picture.add_column("partitions", justify="right", no_wrap=True)
-    window = window_of(reference.wanted)
+    window = window_of(reference.requested)
     names = max((len(part.table) for part in reference.parts), default=5)
     width = min(_WIDEST, max(_NARROWEST, columns - names - _LABELS))
     picture.add_column("" if window is None else axis(window, width, reference.calendar), no_wrap=True)

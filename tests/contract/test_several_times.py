@@ -211,7 +211,7 @@ def asked(made: World, questions: int, seed: int) -> Counter[str]:
         told["answered"] += 1
         for reference in found.coverage.references:
             told["by rollups"] += any(part.period.name != made.base for part in reference.parts)
-            told["on the other time"] += bool(reference.others)
+            told["on the other time"] += bool(reference.secondary_ranges)
     return told
 
 

@@ -277,7 +277,7 @@ def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:
     crossing = UpdatePeriod.WEEKLY in allowed and max(allowed) > UpdatePeriod.WEEKLY
     for period, ordinal in present:
         one = RangeSet.of(TimeRange(period.start(ordinal), period.end(ordinal)))
-        room = plan.missing if crossing and period.kind >= UpdatePeriod.WEEKLY else plan.wanted
+        room = plan.missing if crossing and period.kind >= UpdatePeriod.WEEKLY else plan.requested
         if (one & plan.missing) and not one - room:
             return f"{period.name} {one} of {fact.name}"
     return ""

@@ -104,7 +104,7 @@ FAULTS = (
         steps=MIXING,
         seeds=(545, 564, 574),
     ),
-    Fault("parts_of_periods_are_whole", plants.demanding(lambda one: replace(one, exact=())), PLAIN),
+    Fault("parts_of_periods_are_whole", plants.demanding(lambda one: replace(one, exact_ranges=())), PLAIN),
     Fault("counts_are_rows", plants.counts_are_rows, PLAIN),
     Fault("averages_are_of_rows", plants.averages_are_of_rows, PLAIN),
     Fault("nothing_is_nullable", plants.nothing_is_nullable, SUPPLIED, additive=1.0),

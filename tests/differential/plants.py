@@ -165,7 +165,7 @@ def one_range_for_all(patch: Patch) -> None:
 
     def planted(text: Any, *rest: Any) -> Any:
         use = time_use(text, *rest)
-        use.wanted = known.setdefault(id(text), use.wanted)
+        use.requested = known.setdefault(id(text), use.requested)
         kept.append(text)
         return use
 
@@ -289,7 +289,7 @@ def holes_are_covered(patch: Patch) -> None:
 
 def extent_of_what_serves(patch: Patch) -> None:
     """An open end means the extent of the candidates that may serve."""
-    judge, close = choose_facts._judge, choose_facts._closed
+    judge, close = choose_facts._judge, choose_facts._close_ends
     given: list[Any] = []
 
     def remembered(*args: Any) -> Any:
@@ -306,9 +306,9 @@ def extent_of_what_serves(patch: Patch) -> None:
         wanted, _, _, valid, *others = given
         windows = {source: one for source, one in valid.items() if source in serving}
         closing, _ = close(wanted, facts, serving, windows, *others)
-        return judge(facts, base, closing.within, demand, lines, *rest)
+        return judge(facts, base, closing.searched, demand, lines, *rest)
 
-    patch.setattr(choose_facts, "_closed", remembered)
+    patch.setattr(choose_facts, "_close_ends", remembered)
     patch.setattr(choose_facts, "_judge", planted)
 
 
@@ -319,13 +319,13 @@ def open_ends_are_of_whole_periods(patch: Patch) -> None:
 
 def open_ends_are_of_fresh_periods(patch: Patch) -> None:
     """An open end lies at the end of the newest period that serves: outdated rollups are not there."""
-    close = choose_facts._closed
+    close = choose_facts._close_ends
 
     def planted(wanted: Any, facts: Any, lines: Any, *rest: Any) -> Any:
         fresh = {source: (both.fresh,) for source, both in lines.items()}
         return close(wanted, facts, fresh, *rest)
 
-    patch.setattr(choose_facts, "_closed", planted)
+    patch.setattr(choose_facts, "_close_ends", planted)
 
 
 def windows_are_ignored(patch: Patch) -> None:

@@ -77,7 +77,7 @@ def other_times_end_early(patch: Patch) -> None:
 
 def other_times_are_in_no_unit(patch: Patch) -> None:
     """Functions of another time ask nothing of the periods that serve, while those of the leading time do."""
-    used = TimeUse.used
+    used = TimeUse.record
 
     def planted(self: TimeUse, column: Any) -> None:
         if column.name != "seen":

@@ -261,7 +261,7 @@ def history(
                 assert found.coverage is not None
                 for reference in found.coverage.references:
                     told["by rollups"] += any(part.period.name != ledger.base for part in reference.parts)
-                    told["on the other time"] += bool(reference.others)
+                    told["on the other time"] += bool(reference.secondary_ranges)
     return told
 
 

@@ -19,8 +19,8 @@ from rewriter.timeline.timeline import OrdinalRange
 class Arm:
     """The partitions of one period in one storage table. With ``null_time`` and no ranges: those whose time is NULL.
 
-    ``others`` select among them by other time dimensions. ``extents`` map the needed dimensions, in lower case, to the
-    periods that the rows may have; they are set only where a plan needs them, as in a zone.
+    ``secondary_selections`` select among them by other time dimensions. ``extents`` map the needed dimensions, in lower
+    case, to the periods that the rows may have; they are set only where a plan needs them, as in a zone.
     """
 
     table: Table
@@ -28,17 +28,17 @@ class Arm:
     layout: TimeLayout
     ranges: tuple[OrdinalRange, ...]
     null_time: bool = False
-    others: tuple[Selection, ...] = ()
+    secondary_selections: tuple[Selection, ...] = ()
     extents: Mapping[str, tuple[OrdinalRange, ...]] = field(default_factory=dict)
 
     def ordinals(self, time: str) -> tuple[OrdinalRange, ...]:
-        """The periods of a time dimension that the arm's rows may have. The dimension is the leading one or one with an
-        extent.
+        """Returns the periods of a time dimension that the arm's rows may have. The dimension is the leading one or one
+        with an extent.
         """
         return self.ranges if time.lower() == self.storage_table.time.lower() else self.extents[time.lower()]
 
     def within(self, time: str, calendar: Calendar) -> RangeSet:
-        """The time of these periods."""
+        """Returns the time of these periods."""
         period = calendar.of(self.layout.period)
         return RangeSet(
             TimeRange(period.start(ordinals.start), period.start(ordinals.end)) for ordinals in self.ordinals(time)
@@ -46,14 +46,14 @@ class Arm:
 
 
 def key_ranges(arm: Arm) -> tuple[KeyRange, ...]:
-    """The ranges of partition keys that contain the arm's partitions. Other partitions may lie there, too."""
+    """Returns the ranges of partition keys that contain the arm's partitions. Other partitions may lie there, too."""
     if arm.null_time:
         return (null_time(arm.table, arm.layout),)
     return time_ranges(arm.table, arm.layout, arm.ranges)
 
 
 def within(arms: Sequence[Arm], times: Iterable[str], calendar: Calendar) -> dict[str, RangeSet]:
-    """By time dimension, in lower case: ranges that contain every value of it in the arms' rows."""
+    """Returns, for each time dimension in lower case, ranges that contain every value of it in the arms' rows."""
     return {
         time.lower(): RangeSet(time_range for arm in arms for time_range in arm.within(time, calendar))
         for time in times

@@ -16,10 +16,10 @@ from rewriter.errors import NotSupportedError
 from rewriter.planner.cover.arms import Arm, key_ranges
 from rewriter.planner.cover.costs import Costs, costs
 from rewriter.planner.cover.cover import Candidate, Cover, cover
-from rewriter.planner.cover.open_ends import Closed, closed, extent, is_open, promised, widened
+from rewriter.planner.cover.open_ends import ClosedRanges, close_ends, extent, is_open, promised, widened
 from rewriter.planner.cover.prune_causes import fitting, instants, left_to_finer, nearest_misses, times
 from rewriter.planner.cover.remedies import remedies
-from rewriter.planner.cover.secondary_times import OtherUse, cut_by, undeclared
+from rewriter.planner.cover.secondary_times import SecondaryTimeUse, cut_by, undeclared
 from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines
 from rewriter.planner.cover.unused_rollups import DoubtReader
 from rewriter.planner.cover.validity import cut, is_bounded, window
@@ -36,21 +36,21 @@ from rewriter.timeline.timeline import PartitionTimeline
 class Demand:
     """The requirements of a block on a cube.
 
-    ``wanted`` are the instants that its predicates let through. ``exact`` are the ranges that ``time_range_in`` named,
-    which must be whole base periods. ``units`` are the calendar units in which time is used; ``raw`` says that it is
-    used as it is. ``columns`` are needed; ``rounded`` are the tables that round sums of them. All but ``wanted`` and
-    ``bounded`` refer to all time dimensions; ``others`` are the requirements on those beside the leading one.
-    ``from_now`` says that a bound of ``wanted`` is computed from the present.
+    ``requested`` are the instants that its predicates let through. ``exact_ranges`` are the ranges that
+    ``time_range_in`` named, which must be whole base periods. ``units`` are the calendar units in which time is used;
+    ``raw`` says that it is used as it is. ``columns`` are needed; ``rounded`` are the tables that round sums of them.
+    All but ``requested`` and ``bounded`` refer to all time dimensions; ``secondary_uses`` are the requirements on those
+    beside the leading one. ``from_now`` says that a bound of ``requested`` is computed from the present.
     """
 
-    wanted: RangeSet
-    exact: tuple[TimeRange, ...]
+    requested: RangeSet
+    exact_ranges: tuple[TimeRange, ...]
     columns: tuple[str, ...]
     units: frozenset[UpdatePeriod]
     additive: bool
     raw: bool
     bounded: bool
-    others: tuple[OtherUse, ...] = ()
+    secondary_uses: tuple[SecondaryTimeUse, ...] = ()
     rounded: frozenset[str] = frozenset()
     from_now: bool = False
 
@@ -72,7 +72,7 @@ class Choice:
     periods: tuple[Period, ...]
     causes: tuple[Cause, ...]
     cost: str
-    others: tuple[OtherUse, ...] = ()
+    secondary_uses: tuple[SecondaryTimeUse, ...] = ()
     beyond: RangeSet = RangeSet.EMPTY
     begin: OpenEnd | None = None
     end: OpenEnd | None = None
@@ -81,16 +81,20 @@ class Choice:
 
 
 def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, settings: Settings) -> Choice | None:
-    """The best group's cover; ``None`` if no fact carries the needed columns, or if ``time_range_in`` cuts periods."""
+    """Returns the best group's cover; ``None`` if no fact carries the needed columns, or if ``time_range_in`` cuts
+    periods.
+    """
     carrying = [fact for fact in facts if not missing_columns(fact, demand)]
     lacking = tuple(_lacks_columns(fact, demand) for fact in facts if fact not in carrying)
     if not carrying:
         return None
     base = min(fact.base_period for fact in carrying)
-    if any(not (base.is_aligned(r.start) and base.is_aligned(r.end)) for r in demand.exact if _closed_range(r)):
+    if any(not (base.is_aligned(r.start) and base.is_aligned(r.end)) for r in demand.exact_ranges if _closed_range(r)):
         return None
-    secondary_uses = tuple(replace(o, asked=None if o.asked is None else snapped(o.asked, base)) for o in demand.others)
-    demand = replace(demand, others=secondary_uses)
+    secondary_uses = tuple(
+        replace(o, requested=None if o.requested is None else snapped(o.requested, base)) for o in demand.secondary_uses
+    )
+    demand = replace(demand, secondary_uses=secondary_uses)
     groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
     coarser = [fact for fact in carrying if not any(fact in group for group in groups)]
     sources = [
@@ -106,8 +110,8 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         source: SourceTimelines(*(cut(line, source.period, valid[source]) for line in _timelines(reader, source)))
         for source in sources
     }
-    closing, newest = _closed(snapped(demand.wanted, base), carrying, lines, valid, reader, now, demand)
-    target = closing.within
+    closing, newest = _close_ends(snapped(demand.requested, base), carrying, lines, valid, reader, now, demand)
+    target = closing.searched
     check_certain(target, carrying)
     priced = costs(
         (
@@ -146,7 +150,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     return replace(
         best,
         causes=causes,
-        others=demand.others,
+        secondary_uses=demand.secondary_uses,
         beyond=closing.beyond,
         begin=closing.begin,
         end=closing.end,
@@ -155,17 +159,19 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
 
 
 def missing_columns(fact: Fact, demand: Demand) -> list[str]:
-    """The needed columns that a fact does not carry."""
+    """Returns the needed columns that a fact does not carry."""
     if fact.columns is None:
-        return [use.time for use in demand.others if use.time not in fact.times]
+        return [use.time for use in demand.secondary_uses if use.time not in fact.times]
     carried = {name.lower() for name in (*fact.columns, *fact.times)}
     return [name for name in demand.columns if name.lower() not in carried]
 
 
-def snapped(wanted: RangeSet, base: Period) -> RangeSet:
-    """The base periods that start inside ``wanted``, as ranges: a row's time is the start of its base period."""
+def snapped(requested: RangeSet, base: Period) -> RangeSet:
+    """Returns the base periods that start inside ``requested``, as ranges: a row's time is the start of its base
+    period.
+    """
     snapped_ranges = []
-    for time_range in wanted:
+    for time_range in requested:
         start = time_range.start if time_range.start <= MIN_INSTANT else base.ceil(time_range.start)
         end = time_range.end if time_range.end >= MAX_INSTANT else base.ceil(time_range.end)
         if start < end:
@@ -178,8 +184,8 @@ def _lacks_columns(fact: Fact, demand: Demand) -> Cause:
 
 
 def _groups(facts: Sequence[Fact], base: Period, *, additive: bool) -> list[list[Fact]]:
-    """All facts together if partitions of several may be mixed. Otherwise each fact alone, and only facts whose base
-    period is the finest: coarser facts are rollups of the same events.
+    """Returns all facts together if partitions of several may be mixed. Otherwise each fact alone, and only facts whose
+    base period is the finest: coarser facts are rollups of the same events.
     """
     if additive:
         return [list(facts)]
@@ -197,7 +203,9 @@ def _judge(
     settings: Settings,
     doubts: DoubtReader,
 ) -> tuple[Choice, tuple[Source, ...]]:
-    """One group's choice, and its candidates; ``lines`` are the timelines of all of them, ``valid`` their windows."""
+    """Returns one group's choice, and its candidates; ``lines`` are the timelines of all of them, ``valid`` their
+    windows.
+    """
     causes: list[Cause] = []
     sources: list[Source] = []
     for source in lines:
@@ -216,12 +224,12 @@ def _judge(
     for source in sources:
         timelines = lines[source]
         outdated = outdated | instants(source.period, timelines.outdated, fitting(source.period, best.missing, target))
-        causes += nearest_misses(source, timelines, best.missing, target, valid[source], doubts.shown)
+        causes += nearest_misses(source, timelines, best.missing, target, valid[source], doubts.reason)
         if settings.explain and source.period is not base:
             finer = RangeSet.of(
                 *(time_range for part in best.parts if part.period < source.period for time_range in times(part))
             )
-            causes += left_to_finer(source, timelines, finer & valid[source], doubts.shown)
+            causes += left_to_finer(source, timelines, finer & valid[source], doubts.reason)
     outdated = outdated & best.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     cost = priced.described(best.cost)
@@ -231,7 +239,7 @@ def _judge(
 
 
 def _excluded(source: Source, base: Period, demand: Demand, settings: Settings) -> Cause | None:
-    period, unnamed = source.period, undeclared(demand.others, source.storage_table)
+    period, unnamed = source.period, undeclared(demand.secondary_uses, source.storage_table)
     if unnamed:
         return Cause(PruneCause.COLUMN_MISSING, str(source), f"is not partitioned by {', '.join(unnamed)}")
     if period is not base:
@@ -248,16 +256,16 @@ def _excluded(source: Source, base: Period, demand: Demand, settings: Settings) 
         coarse = [unit.name for unit in sorted(demand.units) if not period.nests_in(calendar.of(unit))]
         if coarse:
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), f"does not nest in {', '.join(coarse)}")
-        inside = next((use for use in demand.others if cut_by(use, period)), None)
-        if inside is not None:
-            requested = calendar.shown(inside.asked or RangeSet.ALL)
-            detail = f"{inside.time} is restricted to {requested}, which cuts {period.name} periods"
+        secondary_use = next((use for use in demand.secondary_uses if cut_by(use, period)), None)
+        if secondary_use is not None:
+            requested = calendar.shown(secondary_use.requested or RangeSet.ALL)
+            detail = f"{secondary_use.time} is restricted to {requested}, which cuts {period.name} periods"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
-        uses_time = bool(demand.units or demand.others)
-        if not base.nests_in(period) and (uses_time or _loses_starts(period, base, demand.wanted)):
+        uses_time = bool(demand.units or demand.secondary_uses)
+        if not base.nests_in(period) and (uses_time or _loses_starts(period, base, demand.requested)):
             # A base row counts as of the start of its week, and so does its month; the rollup's rows lie in their own.
-            used = "time is used" if uses_time else f"the range cuts {base.name} periods"
-            detail = f"{used}, and {base.name} does not nest in it"
+            reason = "time is used" if uses_time else f"the range cuts {base.name} periods"
+            detail = f"{reason}, and {base.name} does not nest in it"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
     if settings.periods is not None and period.kind not in settings.periods:
         return Cause(PruneCause.EXCLUDED_BY_SETTING, str(source), "SET rewriter.periods excludes this period")
@@ -265,7 +273,7 @@ def _excluded(source: Source, base: Period, demand: Demand, settings: Settings) 
 
 
 def _straddles(source: Source, other: Source, base: Period) -> bool:
-    """True if a source's periods do not nest with another's, as UTC hours in the days of Kolkata. The
+    """Tests whether a source's periods do not nest with another's, as UTC hours in the days of Kolkata. The
     source that is the base serves, or the one in which the base nests.
     """
     finer, coarser = sorted((source.period, other.period), key=int)
@@ -301,12 +309,12 @@ def check_certain(target: RangeSet, facts: Sequence[Fact], time: str | None = No
         )
 
 
-def _loses_starts(period: Period, base: Period, wanted: RangeSet) -> bool:
-    """True if a candidate period begins in a gap of ``wanted`` inside a longer base period. The predicate would drop
-    its rows.
+def _loses_starts(period: Period, base: Period, requested: RangeSet) -> bool:
+    """Tests whether a candidate period begins in a gap of ``requested`` inside a longer base period. The predicate
+    would drop its rows.
     """
-    target = snapped(wanted, base)
-    for gap in target - wanted:
+    target = snapped(requested, base)
+    for gap in target - requested:
         start = period.ceil(gap.start)
         if start < gap.end and not RangeSet.of(TimeRange(start, period.end(period.ordinal(start)))) - target:
             return True
@@ -318,12 +326,14 @@ def _closed_range(time_range: TimeRange) -> bool:
 
 
 def null_time_arm(reader: CatalogReader, fact: Fact) -> Arm | None:
-    """The base partition of a fact whose time is NULL, if it exists. No window contains NULL."""
+    """Returns the base partition of a fact whose time is NULL, if it exists. No window contains NULL."""
     return next(_null_time_arms(reader, fact, bounded=False), None)
 
 
 def timeless_outside(reader: CatalogReader, facts: Sequence[Fact]) -> Iterator[str]:
-    """The tables with a base partition whose time is NULL and which therefore lies outside their storage's window."""
+    """Returns the tables with a base partition whose time is NULL and which therefore lies outside their storage's
+    window.
+    """
     for fact in facts:
         yield from (arm.table.name for arm in _null_time_arms(reader, fact, bounded=True))
 
@@ -350,7 +360,7 @@ def _badness(choice: Choice) -> tuple[int, int, int, int, tuple[str, ...]]:
 
 def _candidate(source: Source, timeline: PartitionTimeline, priced: Costs) -> Candidate:
     table, period = source.storage_table.table, source.period
-    cost = priced.of(table, period)
+    cost = priced.of_partition(table, period)
     return Candidate(source.fact.name, source.storage.name, table, period, timeline, source.fact.weight, cost)
 
 
@@ -360,38 +370,38 @@ def _timelines(reader: CatalogReader, source: Source) -> Iterator[PartitionTimel
         yield line(*timeline_key)
 
 
-def _closed(
-    wanted: RangeSet,
+def _close_ends(
+    requested: RangeSet,
     facts: Sequence[Fact],
     lines: Timelines,
     valid: Mapping[Source, RangeSet],
     reader: CatalogReader,
     now: int,
     demand: Demand,
-) -> tuple[Closed, int | None]:
-    """Returns ``wanted`` with open ends closed at the extent of all candidates, not only of the group that will serve,
-    and the end of that extent if an end is open.
+) -> tuple[ClosedRanges, int | None]:
+    """Returns ``requested`` with open ends closed at the extent of all candidates, not only of the group that will
+    serve, and the end of that extent if an end is open.
     """
-    if not is_open(wanted):
-        return Closed(wanted), None
-    existing = extent((source.period, line) for source, both in lines.items() for line in both)
+    if not is_open(requested):
+        return ClosedRanges(requested), None
+    existing = extent((source.period, line) for source, lines_of_source in lines.items() for line in lines_of_source)
     windows = {source.storage_table.table: (source, window) for source, window in valid.items()}
     existing = widened(existing, ((s.fact, s.storage_table, window) for s, window in windows.values()), reader)
     promise = promised(facts, ((source.fact, window) for source, window in valid.items()), now)
-    closing = closed(wanted, existing, promise, ignored_from=now if demand.from_now else None)
+    closing = close_ends(requested, existing, promise, ignored_from=now if demand.from_now else None)
     return closing, None if existing is None else existing.end
 
 
 def storage_table_of(facts: Sequence[Fact], fact: str, table: str) -> StorageTable:
-    """The storage table of that name in that fact."""
+    """Returns the storage table of that name in that fact."""
     return next(t for f in facts if f.name == fact for t in f.tables if t.table == table)
 
 
 def table_of(reader: CatalogReader, storage_table: StorageTable) -> Table:
-    """The table behind a storage table."""
+    """Returns the table behind a storage table."""
     return reader.table(storage_table.table)
 
 
 def nearest_aligned(time_range: TimeRange, base: Period, calendar: Calendar) -> str:
-    """The aligned range nearest to ``time_range`` (outward), as text for a hint."""
+    """Returns the aligned range nearest to ``time_range`` (outward), as text for a hint."""
     return calendar.shown(TimeRange(base.floor(time_range.start), base.ceil(time_range.end)))

@@ -8,7 +8,7 @@ candidate's validity. A cover is a set of disjoint slots. The best cover is the 
    at the first slot that differs, the one that starts earlier, then the one that is first by name.
 
 No two covers are equal in 5 if no two candidates agree in (fact, storage, table, period), so there is one best cover.
-1 to 4 are one integer, the *price* (``_offers``). Prices add up, so disjoint stretches are filled independently.
+1 to 4 are one integer, the *price* (``_price``). Prices add up, so disjoint segments are filled independently.
 
 **A chain** (``nested_cover``). Each period of MINUTELY ⊂ HOURLY ⊂ DAILY ⊂ MONTHLY ⊂ QUARTERLY ⊂ YEARLY nests in the
 next, and so does each of MINUTELY ⊂ HOURLY ⊂ DAILY ⊂ WEEKLY.
@@ -26,15 +26,15 @@ c. Where finer ones may cost less, they are filled in, too, and both are compare
    one run of finer partitions fills, the least and the greatest number of these in a slot mostly decide for all.
 
 **Weeks beside months, quarters or years** (``weekly_cover``) overlap without nesting. Let W be the best filling of a
-stretch by weeks, days and finer periods, D the best filling by days and finer periods. Both are chains.
+segment by weeks, days and finer periods, D the best filling by days and finer periods. Both are chains.
 
 d. Let the calendar partitions (months and longer) of a cover be given, and ``[b, c)`` be a gap between two of them, or
-   between one and the stretch's end. The partitions that fill it are a chain again. Only the weeks from the first
+   between one and the segment's end. The partitions that fill it are a chain again. Only the weeks from the first
    Monday r in it to the last, l, lie in it. No slot of W straddles a Monday, none of D straddles a midnight. So the
    best for the gap is D's part of [b, r), W's of [r, l) and D's of [l, c), and its price is a difference of sums along
-   W and D. (b and c lie in one week only if one of them is an end of the stretch; then D fills the whole gap.)
+   W and D. (b and c lie in one week only if one of them is an end of the segment; then D fills the whole gap.)
 e. So the best cover is a shortest path over the starts and ends of calendar slots and, for each, the Mondays around it
-   (cut to the stretch): from a slot's start to its end; from a bound by D to the next Monday; from there by W to the
+   (cut to the segment): from a slot's start to its end; from a bound by D to the next Monday; from there by W to the
    Monday before the next bound; from there by D to that bound, or by W past its week. A run of slots that every best
    path takes is one step (``forced_runs`` states the condition).
 
@@ -50,7 +50,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, lt
 
-from rewriter.planner.cover.nested_cover import Chain, Filling, Offer
+from rewriter.planner.cover.nested_cover import Chain, Filling, PricedCandidate
 from rewriter.planner.cover.weekly_cover import fill_with_weeks
 from rewriter.planner.model.plan import CoverPart
 from rewriter.timeline.calendars import Period
@@ -105,7 +105,8 @@ class Cover:
 
 
 def cover(target: RangeSet, candidates: Sequence[Candidate]) -> Cover:
-    """The best cover of ``target``: least missing, least cost, fewest partitions, lowest weight, name (proof above).
+    """Returns the best cover of ``target``: least missing, least cost, fewest partitions, lowest weight, name (proof
+    above).
 
     A period that sticks out of its target range is not used. Time that no candidate can cover is ``missing``, to the
     microsecond. Align the target to the base period first, and bound open ends by ``extent``. The order of the
@@ -133,26 +134,28 @@ def cover(target: RangeSet, candidates: Sequence[Candidate]) -> Cover:
     >>> print(best.missing)
     [2015-02-03, 2015-02-04)
     """
-    ranked = sorted(candidates, key=_rank)
-    offers, missing = _offers(target, ranked)
-    stretches = [(time_range.start, time_range.end) for time_range in target]
-    weeks = [offer for offer in offers if offer.period.kind is UpdatePeriod.WEEKLY]
-    calendar = [offer for offer in offers if offer.period > UpdatePeriod.WEEKLY]
+    sorted_candidates = sorted(candidates, key=_rank)
+    priced_candidates, missing = _price(target, sorted_candidates)
+    segments = [(time_range.start, time_range.end) for time_range in target]
+    weeks = [priced for priced in priced_candidates if priced.period.kind is UpdatePeriod.WEEKLY]
+    calendar = [priced for priced in priced_candidates if priced.period > UpdatePeriod.WEEKLY]
     if weeks and calendar:
-        days = [offer for offer in offers if offer.period < UpdatePeriod.WEEKLY]
+        days = [priced for priced in priced_candidates if priced.period < UpdatePeriod.WEEKLY]
         chains = [Chain.of(members, missing) for members in (calendar, weeks + days, days)]
         filling = Filling([], [])
-        for stretch in stretches:
-            filled = fill_with_weeks(stretch, *chains)
-            filling.taken.extend(filled.taken)
-            filling.missing.extend(filled.missing)
+        for segment in segments:
+            segment_filling = fill_with_weeks(segment, *chains)
+            filling.partitions.extend(segment_filling.partitions)
+            filling.gaps.extend(segment_filling.gaps)
     else:
-        filling = Chain.of(offers, missing).fill(stretches)
-    return _cover(filling, dict(zip(offers, ranked, strict=True)))
+        filling = Chain.of(priced_candidates, missing).fill(segments)
+    return _cover(filling, dict(zip(priced_candidates, sorted_candidates, strict=True)))
 
 
 def extent(candidates: Sequence[Candidate]) -> TimeRange | None:
-    """The range from the first instant of any candidate to the last; ``None`` without partitions. O(candidates)."""
+    """Returns the range from the first instant of any candidate to the last; ``None`` without partitions.
+    O(candidates).
+    """
     starts: list[int] = []
     ends: list[int] = []
     for candidate in candidates:
@@ -166,7 +169,7 @@ def extent(candidates: Sequence[Candidate]) -> TimeRange | None:
 
 
 def _rank(candidate: Candidate) -> tuple[int, int, int, str, str, str]:
-    """The sort key: coarse before fine, then cheap before expensive, then by name."""
+    """Returns the sort key: coarse before fine, then cheap before expensive, then by name."""
     return -int(candidate.period), candidate.cost, candidate.weight, *_name(candidate)[:3]
 
 
@@ -174,64 +177,64 @@ def _name(candidate: Candidate) -> tuple[str, str, str, int]:
     return candidate.fact, candidate.storage, candidate.table, -int(candidate.period)
 
 
-def _offers(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list[Offer], int]:
-    """The candidates with their prices, and the price of a missing microsecond.
+def _price(target: RangeSet, sorted_candidates: Sequence[Candidate]) -> tuple[list[PricedCandidate], int]:
+    """Returns the candidates with their prices, and the price of a missing microsecond.
 
     A price is one integer for (missing, cost, partitions, weight), compared in this order. Each counts in a unit that
     no sum of the later ones can reach, in any cover of the target, nor the difference of two such sums.
     """
-    if not ranked:
+    if not sorted_candidates:
         return [], 1
     duration = sum(time_range.end - time_range.start for time_range in target)
     # Every period is a minute or longer, so no cover has more partitions.
-    most = duration // MINUTE
-    partition = 2 * most * max(abs(candidate.weight) for candidate in ranked) + 1
-    cost = partition * (most + 1)
-    missing = cost * (most * max(candidate.cost for candidate in ranked) + 1)
-    by_name = sorted(range(len(ranked)), key=lambda index: _name(ranked[index]))
-    place = {index: position for position, index in enumerate(by_name)}
-    offers = [
-        Offer(
+    max_partitions = duration // MINUTE
+    partition_price = 2 * max_partitions * max(abs(candidate.weight) for candidate in sorted_candidates) + 1
+    cost_price = partition_price * (max_partitions + 1)
+    missing_price = cost_price * (max_partitions * max(candidate.cost for candidate in sorted_candidates) + 1)
+    by_name = sorted(range(len(sorted_candidates)), key=lambda index: _name(sorted_candidates[index]))
+    rank_of = {index: position for position, index in enumerate(by_name)}
+    priced_candidates = [
+        PricedCandidate(
             candidate.period,
             candidate.timeline,
             candidate.cost,
-            candidate.cost * cost + partition + candidate.weight,
-            place[index],
+            candidate.cost * cost_price + partition_price + candidate.weight,
+            rank_of[index],
         )
-        for index, candidate in enumerate(ranked)
+        for index, candidate in enumerate(sorted_candidates)
     ]
-    return offers, missing
+    return priced_candidates, missing_price
 
 
-def _cover(filling: Filling, candidates: Mapping[Offer, Candidate]) -> Cover:
-    """The cover of the taken partitions, by candidate and in order of time."""
-    taken: dict[Offer, list[OrdinalRange]] = {offer: [] for offer in candidates}
-    for offer, runs in filling.taken:
-        taken[offer] += runs
+def _cover(filling: Filling, candidates: Mapping[PricedCandidate, Candidate]) -> Cover:
+    """Returns the cover of the taken partitions, by candidate and in order of time."""
+    runs_by_candidate: dict[PricedCandidate, list[OrdinalRange]] = {priced: [] for priced in candidates}
+    for priced, runs in filling.partitions:
+        runs_by_candidate[priced] += runs
     parts: list[CoverPart] = []
     cost = weight = 0
-    for offer, candidate in candidates.items():
-        if taken[offer]:
-            ranges = tuple(_joined(taken[offer]))
+    for priced, candidate in candidates.items():
+        if runs_by_candidate[priced]:
+            ranges = tuple(_join_runs(runs_by_candidate[priced]))
             part = CoverPart(candidate.fact, candidate.storage, candidate.table, candidate.period, ranges)
             parts.append(part)
             partitions = part.partitions
             cost += candidate.cost * partitions
             weight += candidate.weight * partitions
-    return Cover(tuple(parts), RangeSet.of_bounds(filling.missing), cost, weight)
+    return Cover(tuple(parts), RangeSet.of_bounds(filling.gaps), cost, weight)
 
 
-def _joined(runs: list[OrdinalRange]) -> list[OrdinalRange]:
-    """The runs in order, with touching runs merged."""
+def _join_runs(runs: list[OrdinalRange]) -> list[OrdinalRange]:
+    """Returns the runs in order, with touching runs merged."""
     runs.sort(key=attrgetter("start"))
     if all(map(lt, [run.end for run in runs], [run.start for run in runs[1:]])):
         return runs
-    joined: list[OrdinalRange] = []
+    joined_runs: list[OrdinalRange] = []
     end = None
     for run in runs:
         if run.start == end:
-            joined[-1] = OrdinalRange(joined[-1].start, run.end)
+            joined_runs[-1] = OrdinalRange(joined_runs[-1].start, run.end)
         else:
-            joined.append(run)
+            joined_runs.append(run)
         end = run.end
-    return joined
+    return joined_runs

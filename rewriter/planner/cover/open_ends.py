@@ -28,60 +28,62 @@ NEWEST = "the end of the newest existing period"
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedRanges:
     """A set of ranges with its open ends closed.
 
-    Partitions are searched in ``within``. ``beyond`` lies wholly beyond an open end, and is missing. ``begin`` and
-    ``end`` say where ends were closed; ``None`` if none was open, or if its place is unknown.
+    Partitions are searched in ``searched``. ``beyond`` lies wholly beyond an open end, and is missing. ``begin`` and
+    ``end`` say where ends were closed; ``None`` if none was open, or if its position is unknown.
     """
 
-    within: RangeSet
+    searched: RangeSet
     beyond: RangeSet = RangeSet.EMPTY
     begin: OpenEnd | None = None
     end: OpenEnd | None = None
 
 
-def is_open(wanted: RangeSet) -> bool:
-    """True if any range has no begin or no end."""
-    return any(time_range.start <= MIN_INSTANT or time_range.end >= MAX_INSTANT for time_range in wanted)
+def is_open(requested: RangeSet) -> bool:
+    """Tests whether any range has no begin or no end."""
+    return any(time_range.start <= MIN_INSTANT or time_range.end >= MAX_INSTANT for time_range in requested)
 
 
-def closed(wanted: RangeSet, there: TimeRange | None, promise: OpenEnd | None, *, ignored_from: int | None) -> Closed:
-    """``wanted`` with its open ends closed at those of ``there``, the extent of all candidates (``None`` if they have
-    no partitions), or at the ``promise`` if that is later.
+def close_ends(
+    requested: RangeSet, existing: TimeRange | None, promise: OpenEnd | None, *, ignored_from: int | None
+) -> ClosedRanges:
+    """Returns ``requested`` with its open ends closed at those of ``existing``, the extent of all candidates (``None``
+    if they have no partitions), or at the ``promise`` if that is later.
 
     All of time asks for the existing partitions, and therefore for nothing of a fact that has none. Behind
     ``ignored_from``, an open end that follows other ranges asks for nothing: ``to_date(t) <> current_date`` does not
     mean tomorrow.
     """
-    if not is_open(wanted):
-        return Closed(wanted)
-    begin = None if there is None else OpenEnd(there.start, OLDEST)
-    end = None if there is None else OpenEnd(there.end, NEWEST)
+    if not is_open(requested):
+        return ClosedRanges(requested)
+    begin = None if existing is None else OpenEnd(existing.start, OLDEST)
+    end = None if existing is None else OpenEnd(existing.end, NEWEST)
     if promise is not None and (end is None or promise.at > end.at):
         end = promise
-    # If the place of an end is unknown, an open range is empty, and so lies beyond it.
+    # If the position of an end is unknown, an open range is empty, and so lies beyond it.
     first, last = MAX_INSTANT if begin is None else begin.at, MIN_INSTANT if end is None else end.at
     within, beyond = [], []
-    for time_range in wanted:
+    for time_range in requested:
         opens, ends = time_range.start <= MIN_INSTANT, time_range.end >= MAX_INSTANT
         start, stop = first if opens else time_range.start, last if ends else time_range.end
         if start < stop:
             within.append(TimeRange(start, stop))
         elif opens and ends:
             beyond += [TimeRange(MIN_INSTANT, last)] if last > MIN_INSTANT else []
-        elif opens or len(wanted) == 1 or ignored_from is None or time_range.start < ignored_from:
+        elif opens or len(requested) == 1 or ignored_from is None or time_range.start < ignored_from:
             beyond.append(time_range)
-    return Closed(
+    return ClosedRanges(
         RangeSet(within),
         RangeSet(beyond),
-        begin if any(time_range.start <= MIN_INSTANT for time_range in wanted) else None,
-        end if any(time_range.end >= MAX_INSTANT for time_range in wanted) else None,
+        begin if any(time_range.start <= MIN_INSTANT for time_range in requested) else None,
+        end if any(time_range.end >= MAX_INSTANT for time_range in requested) else None,
     )
 
 
 def extent(lines: Iterable[tuple[Period, PartitionTimeline]]) -> TimeRange | None:
-    """The range from the first instant of the timelines' periods to the last; ``None`` if they are empty."""
+    """Returns the range from the first instant of the timelines' periods to the last; ``None`` if they are empty."""
     starts, ends = [], []
     for period, line in lines:
         if line.first is not None and line.latest is not None:
@@ -91,24 +93,25 @@ def extent(lines: Iterable[tuple[Period, PartitionTimeline]]) -> TimeRange | Non
 
 
 def widened(
-    there: TimeRange | None,
+    existing: TimeRange | None,
     tables: Iterable[tuple[Fact, StorageTable, RangeSet]],
     reader: CatalogReader,
-    only: Period | None = None,
+    period_kind: Period | None = None,
 ) -> TimeRange | None:
-    """``there``, extended by periods beyond it of which some partitions exist, but which are in no timeline because
-    they are not whole. ``only`` restricts them to one kind of period. ``tables`` come with their windows.
+    """Returns ``existing``, extended by periods beyond it of which some partitions exist, but which are in no timeline
+    because they are not whole. ``period_kind`` restricts them to one kind of period. ``tables`` come with their
+    windows.
 
     Only tables with several partitions for a period have such periods. Costs one indexed read of the keys beyond for
     each.
     """
-    extents = [] if there is None else [there]
-    for fact, storage_table, valid in tables:
+    extents = [] if existing is None else [existing]
+    for fact, storage_table, windows_ in tables:
         if storage_table.parted:
             extents += [
                 time_range
-                for time_range in _beyond(there, fact, storage_table, reader, only)
-                if not RangeSet.of(time_range) - valid
+                for time_range in _beyond(existing, fact, storage_table, reader, period_kind)
+                if not RangeSet.of(time_range) - windows_
             ]
     return (
         TimeRange(min(time_range.start for time_range in extents), max(time_range.end for time_range in extents))
@@ -118,19 +121,23 @@ def widened(
 
 
 def _beyond(
-    there: TimeRange | None, fact: Fact, storage_table: StorageTable, reader: CatalogReader, only: Period | None
+    existing: TimeRange | None,
+    fact: Fact,
+    storage_table: StorageTable,
+    reader: CatalogReader,
+    period_kind: Period | None,
 ) -> Iterator[TimeRange]:
-    """The periods of which partitions of a table exist, at least all those that reach beyond ``there``."""
+    """Returns the periods of which partitions of a table exist, at least all those that reach beyond ``existing``."""
     table = reader.table(storage_table.table)
     binding = TimeBinding(fact, storage_table, table)
     ranges = [
         keys
         for period, layout in storage_table.layouts.items()
-        if only is None or period is only
+        if period_kind is None or period is period_kind
         for keys in (
             keys_outside(table, layout)
-            if there is None
-            else keys_outside(table, layout, period.ordinal(there.start - 1), period.ordinal(there.end))
+            if existing is None
+            else keys_outside(table, layout, period.ordinal(existing.start - 1), period.ordinal(existing.end))
         )
     ]
     for partition in reader.partitions(table, ranges):
@@ -138,21 +145,21 @@ def _beyond(
             slot = binding.locate(partition.values)
         except DataError:
             continue  # A key that names no period has no time that could be requested.
-        if slot is not None and (only is None or slot.period is only):
+        if slot is not None and (period_kind is None or slot.period is period_kind):
             yield TimeRange(slot.start, slot.end)
 
 
 def promised(facts: Sequence[Fact], windows: Iterable[tuple[Fact, RangeSet]], now: int) -> OpenEnd | None:
-    """The latest end up to which a fact should have data, by its LATENESS: the end of its whole base periods that were
-    over that long ago, within its tables' windows. ``None`` if no fact declares a LATENESS.
+    """Returns the latest end up to which a fact should have data, by its LATENESS: the end of its whole base periods
+    that were over that long ago, within its tables' windows. ``None`` if no fact declares a LATENESS.
     """
-    valid = list(windows)
+    windows_ = list(windows)
     promises: list[OpenEnd] = []
     for fact in facts:
         if fact.lateness is None:
             continue
         end = fact.base_period.floor(earlier(fact.lateness, now, fact.calendar))
-        over = RangeSet(time_range for of, window in valid if of is fact for time_range in window)
+        over = RangeSet(time_range for of, window in windows_ if of is fact for time_range in window)
         over &= RangeSet.of(TimeRange(MIN_INSTANT, end)) if end > MIN_INSTANT else RangeSet.EMPTY
         if over:
             promises.append(OpenEnd(over.ranges[-1].end, f"now minus the LATENESS '{fact.lateness}' of {fact.name}"))

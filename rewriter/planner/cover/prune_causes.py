@@ -12,16 +12,16 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 #: Explains why partitions of a candidate do not serve at some time; '' if the cause says it all.
-Why = Callable[[Source, PruneCause, RangeSet], str]
+ReasonReader = Callable[[Source, PruneCause, RangeSet], str]
 
 
-def fitting(period: Period, wanted: RangeSet, target: RangeSet) -> RangeSet:
-    """The whole periods around ``wanted`` that lie inside the target."""
+def fitting(period: Period, requested: RangeSet, target: RangeSet) -> RangeSet:
+    """Returns the whole periods around ``requested`` that lie inside the target."""
     return RangeSet.of(
         *(
             TimeRange(start, end)
             for time_range in target
-            for gap in wanted & RangeSet.of(time_range)
+            for gap in requested & RangeSet.of(time_range)
             if (start := max(period.ceil(time_range.start), period.floor(gap.start)))
             < (end := min(period.floor(time_range.end), period.ceil(gap.end)))
         )
@@ -34,7 +34,7 @@ def nearest_misses(
     missing: RangeSet,
     target: RangeSet,
     valid: RangeSet,
-    why: Why,
+    reason_of: ReasonReader,
 ) -> Iterator[Cause]:
     """Explains why a (storage table, period) does not fill the missing time: the smallest set of its own periods that
     it lacks.
@@ -59,17 +59,19 @@ def nearest_misses(
         lacking = lacking - time
     if lacking:
         yield Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {shown(lacking)}")
-    yield from _told(source, useless, why, "")
+    yield from _causes(source, useless, reason_of, "")
 
 
 def times(part: CoverPart) -> Iterator[TimeRange]:
-    """The time of a part's partitions."""
+    """Returns the time of a part's partitions."""
     return (TimeRange(part.period.start(ordinals.start), part.period.start(ordinals.end)) for ordinals in part.ranges)
 
 
-def left_to_finer(source: Source, timelines: SourceTimelines, finer: RangeSet, why: Why) -> Iterator[Cause]:
-    """The causes where finer periods (``finer`` is their time) serve time that this one would serve if its partitions
-    existed and were fresh.
+def left_to_finer(
+    source: Source, timelines: SourceTimelines, finer: RangeSet, reason_of: ReasonReader
+) -> Iterator[Cause]:
+    """Returns the causes where finer periods (``finer`` is their time) serve time that this one would serve if its
+    partitions existed and were fresh.
     """
     covered = fitting(source.period, finer, finer)
     useless = {kind: instants(source.period, line, covered) & covered for kind, line in _useless(timelines).items()}
@@ -82,11 +84,11 @@ def left_to_finer(source: Source, timelines: SourceTimelines, finer: RangeSet, w
             str(source),
             f"lacks {source.fact.calendar.shown(lacking)}, which finer periods cover",
         )
-    yield from _told(source, useless, why, ", which finer periods cover")
+    yield from _causes(source, useless, reason_of, ", which finer periods cover")
 
 
 def _useless(timelines: SourceTimelines) -> dict[PruneCause, PartitionTimeline]:
-    """The partitions that exist and do not serve, by the cause."""
+    """Returns the partitions that exist and do not serve, by the cause."""
     return {
         PruneCause.PARTITIONS_OUTDATED: timelines.outdated,
         PruneCause.PARTITIONS_INCOMPLETE: timelines.incomplete,
@@ -101,18 +103,20 @@ _WORDS = {
 }
 
 
-def _told(source: Source, useless: dict[PruneCause, RangeSet], why: Why, end: str) -> Iterator[Cause]:
+def _causes(source: Source, useless: dict[PruneCause, RangeSet], reason_of: ReasonReader, end: str) -> Iterator[Cause]:
     for kind, time in useless.items():
         if time:
-            reason = why(source, kind, time)
+            reason = reason_of(source, kind, time)
             detail = f"is {_WORDS[kind]} at {source.fact.calendar.shown(time)}{end}{f' ({reason})' if reason else ''}"
             yield Cause(kind, str(source), detail)
 
 
-def instants(period: Period, timeline: PartitionTimeline, within: RangeSet) -> RangeSet:
-    """The partitions of a timeline that overlap ``within``, as instants. The cost is that of the ranges."""
+def instants(period: Period, timeline: PartitionTimeline, time_ranges: RangeSet) -> RangeSet:
+    """Returns the partitions of a timeline that overlap ``time_ranges``, as instants. The cost is that of the
+    ranges.
+    """
     overlapping = []
-    for time_range in within:
+    for time_range in time_ranges:
         ordinals = OrdinalRange(period.ordinal(time_range.start), period.ordinal(time_range.end - 1) + 1)
         overlapping += [TimeRange(period.start(r.start), period.start(r.end)) for r in timeline.covered(ordinals)]
     return RangeSet.of(*overlapping)

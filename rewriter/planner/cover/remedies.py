@@ -10,7 +10,7 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 
 
 def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, target: RangeSet) -> tuple[str, ...]:
-    """One sentence for each fact or table whose rollups would serve time that is missing from the target.
+    """Returns one sentence for each fact or table whose rollups would serve time that is missing from the target.
 
     CHECK FACT … ACCEPT and REFRESH FACT need all base periods of a rollup. If some no longer exist, only loading them
     or a statement of the owner helps. No statement makes an outdated rollup right.
@@ -19,11 +19,11 @@ def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, tar
     for source in sources:
         if missing and source.period is not source.fact.base_period:
             requested = fitting(source.period, missing, target)
-            sentences += _of(source, lines[source], _base(source, lines), requested)
+            sentences += _sentences(source, lines[source], _base(source, lines), requested)
     return tuple(dict.fromkeys(sentences))
 
 
-def _of(source: Source, there: SourceTimelines, base: RangeSet, requested: RangeSet) -> Iterator[str]:
+def _sentences(source: Source, there: SourceTimelines, base: RangeSet, requested: RangeSet) -> Iterator[str]:
     period, fact, table = source.period, source.fact.name, source.storage_table.table
     unproven, incomplete, outdated = (
         instants(period, line, requested) & requested for line in (there.unproven, there.incomplete, there.outdated)
@@ -57,7 +57,7 @@ def _of(source: Source, there: SourceTimelines, base: RangeSet, requested: Range
 
 
 def _base(source: Source, lines: Timelines) -> RangeSet:
-    """The time of the existing base periods of a source's fact."""
+    """Returns the time of the existing base periods of a source's fact."""
     return RangeSet(
         TimeRange(other.period.start(ordinals.start), other.period.start(ordinals.end))
         for other, timelines in lines.items()

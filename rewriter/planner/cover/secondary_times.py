@@ -21,59 +21,59 @@ from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 
 @dataclass(frozen=True)
-class OtherUse:
-    """A time dimension beside the leading one that a block needs. ``asked`` are the instants that its predicates let
-    through; ``None`` if nothing bounds it and rows without a value belong to the result.
+class SecondaryTimeUse:
+    """A time dimension beside the leading one that a block needs. ``requested`` are the instants that its predicates
+    let through; ``None`` if nothing bounds it and rows without a value belong to the result.
     """
 
     time: str
-    asked: RangeSet | None
+    requested: RangeSet | None
 
 
-def undeclared(uses: Sequence[OtherUse], storage_table: StorageTable) -> list[str]:
-    """The dimensions that the partitions of a table do not name."""
+def undeclared(uses: Sequence[SecondaryTimeUse], storage_table: StorageTable) -> list[str]:
+    """Returns the dimensions that the partitions of a table do not name."""
     return [use.time for use in uses if use.time not in storage_table.times]
 
 
-def cut_by(use: OtherUse, period: Period) -> bool:
-    """True if an end of the requested ranges lies inside one of the periods."""
-    edges = {edge for time_range in use.asked or () for edge in (time_range.start, time_range.end)} - {
+def cut_by(use: SecondaryTimeUse, period: Period) -> bool:
+    """Tests whether an end of the requested ranges lies inside one of the periods."""
+    range_ends = {edge for time_range in use.requested or () for edge in (time_range.start, time_range.end)} - {
         MIN_INSTANT,
         MAX_INSTANT,
     }
-    return not all(period.is_aligned(edge) for edge in edges)
+    return not all(period.is_aligned(edge) for edge in range_ends)
 
 
 def layout_of(storage_table: StorageTable, time: str, period: Period) -> TimeLayout:
-    """The layout in which the partitions of a period name a dimension beside the leading one."""
+    """Returns the layout in which the partitions of a period name a dimension beside the leading one."""
     return next(other.layouts[period] for other in storage_table.others if other.time.lower() == time.lower())
 
 
 def selections(
-    uses: Sequence[OtherUse], storage_table: StorageTable, period: Period, reader: CatalogReader
+    uses: Sequence[SecondaryTimeUse], storage_table: StorageTable, period: Period, reader: CatalogReader
 ) -> tuple[Selection, ...]:
-    """For each bounded dimension, its periods in the requested ranges, from the first to the last that any partition
-    has.
+    """Returns, for each bounded dimension, its periods in the requested ranges, from the first to the last that any
+    partition has.
     """
     return tuple(
         Selection(
             layout_of(storage_table, use.time, period),
-            _ordinals(use.asked, period, reader.timeline(storage_table.table, period, use.time)),
+            _ordinals(use.requested, period, reader.timeline(storage_table.table, period, use.time)),
         )
         for use in uses
-        if use.asked is not None
+        if use.requested is not None
     )
 
 
 def extents(
-    uses: Sequence[OtherUse], storage_table: StorageTable, period: Period, reader: CatalogReader
+    uses: Sequence[SecondaryTimeUse], storage_table: StorageTable, period: Period, reader: CatalogReader
 ) -> Mapping[str, tuple[OrdinalRange, ...]]:
-    """By dimension, in lower case: the periods of it that rows of partitions of ``period`` may have; none if no
-    partition has any. The result holds all of them, and may hold more.
+    """Returns, for each dimension in lower case, the periods of it that rows of partitions of ``period`` may have; none
+    if no partition has any. The result holds all of them, and may hold more.
     """
     return {
         use.time.lower(): _ordinals(
-            RangeSet.ALL if use.asked is None else use.asked,
+            RangeSet.ALL if use.requested is None else use.requested,
             period,
             reader.timeline(storage_table.table, period, use.time),
         )

@@ -26,8 +26,8 @@ class DoubtReader:
     lines: Timelines
     base: Period
 
-    def shown(self, source: Source, kind: PruneCause, time: RangeSet) -> str:
-        """The reason why partitions of a candidate are unproven or incomplete; '' for any other cause."""
+    def reason(self, source: Source, kind: PruneCause, time: RangeSet) -> str:
+        """Returns the reason why partitions of a candidate are unproven or incomplete; '' for any other cause."""
         if kind is PruneCause.PARTITIONS_UNPROVEN:
             return self._unproven(source, time)
         return self._incomplete(source, time) if kind is PruneCause.PARTITIONS_INCOMPLETE else ""
@@ -42,7 +42,7 @@ class DoubtReader:
         return unproven_reason(self.reader.doubts(table, time_ranges(table, storage_table.layouts[period], ordinals)))
 
     def _incomplete(self, source: Source, time: RangeSet) -> str:
-        """The number of base periods of the fact that are missing inside the partitions now."""
+        """Returns the number of base periods of the fact that are missing inside the partitions now."""
         lacking = time
         for other, timelines in self.lines.items():
             if other.fact is source.fact and other.period is source.fact.base_period:
@@ -54,14 +54,18 @@ class DoubtReader:
 
 
 def unproven_reason(reasons: Sequence[str]) -> str:
-    """The reasons why some partitions are unproven, as one text: the first ones, and the number of the others."""
-    shown = [reason for reason in reasons if reason != INCOMPLETE] or [BEFORE_FACT]
-    more = len(shown) - MOST_REASONS
-    return "; ".join([*shown[:MOST_REASONS], *([f"{more} more reasons"] if more > 0 else [])])
+    """Returns the reasons why some partitions are unproven, as one text: the first ones, and the number of the
+    others.
+    """
+    shown_reasons = [reason for reason in reasons if reason != INCOMPLETE] or [BEFORE_FACT]
+    omitted = len(shown_reasons) - MOST_REASONS
+    return "; ".join([*shown_reasons[:MOST_REASONS], *([f"{omitted} more reasons"] if omitted > 0 else [])])
 
 
 def incomplete_reason(base: Period, lacking: RangeSet) -> str:
-    """The number of base periods that incomplete partitions lack, as text. ``lacking`` is the time without them."""
+    """Returns the number of base periods that incomplete partitions lack, as text. ``lacking`` is the time without
+    them.
+    """
     count = sum(base.ordinal(time_range.end - 1) + 1 - base.ordinal(time_range.start) for time_range in lacking)
     if count == 0:
         return "it was computed before its base was complete"

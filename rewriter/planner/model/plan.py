@@ -45,22 +45,22 @@ class Settings:
 class Selection:
     """The partitions of one period in a table: ordinal ranges under a layout, or those whose time is NULL.
 
-    ``others`` select among them by further time dimensions.
+    ``secondary_selections`` select among them by further time dimensions.
     """
 
     layout: TimeLayout
     ranges: tuple[OrdinalRange, ...]
     null_time: bool = False
-    others: tuple[Selection, ...] = ()
+    secondary_selections: tuple[Selection, ...] = ()
 
 
 @dataclass(frozen=True)
 class TableUse:
     """A table that the query reads, and the partitions to read.
 
-    These are the partitions of covers in key ranges (``None`` for the whole table), and those that satisfy ``wanted``,
-    the filter of references to the table itself. Where periods share a table, other periods' keys lie inside the
-    ranges, too: ``selections`` name the chosen ones.
+    These are the partitions of covers in key ranges (``None`` for the whole table), and those that satisfy
+    ``requested``, the filter of references to the table itself. Where periods share a table, other periods' keys lie
+    inside the ranges, too: ``selections`` name the chosen ones.
     """
 
     table: Table
@@ -74,8 +74,8 @@ class TableUse:
 
     @cached_property
     def _tests(self) -> tuple[Callable[[PartitionValues], bool], ...]:
-        places = {column.name.lower(): place for place, column in enumerate(self.table.partition_columns)}
-        return tuple(_test_of(selection, places) for selection in self.selections)
+        indexes = {column.name.lower(): index for index, column in enumerate(self.table.partition_columns)}
+        return tuple(_test_of(selection, indexes) for selection in self.selections)
 
     def or_(self, other: TableUse) -> TableUse:
         """Returns the union of both uses; a table that one of them reads whole is read whole."""
@@ -110,15 +110,15 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def _test_of(selection: Selection, places: Mapping[str, int]) -> Callable[[PartitionValues], bool]:
+def _test_of(selection: Selection, indexes: Mapping[str, int]) -> Callable[[PartitionValues], bool]:
     """Returns a test whether a selection holds a partition. ``places`` are those of the columns among the values."""
-    time_places = [places[column.lower()] for column in selection.layout.columns]
-    others = [_test_of(other, places) for other in selection.others]
+    time_indexes = [indexes[column.lower()] for column in selection.layout.columns]
+    secondary_tests = [_test_of(other, indexes) for other in selection.secondary_selections]
     decode, ranges, null_time = selection.layout.ordinal, selection.ranges, selection.null_time
 
     def is_selected(values: PartitionValues) -> bool:
-        times = [values[place] for place in time_places]
-        for is_selected_by_other in others:
+        times = [values[index] for index in time_indexes]
+        for is_selected_by_other in secondary_tests:
             if not is_selected_by_other(values):
                 return False
         if null_time or None in times:
@@ -147,16 +147,16 @@ class SqlTemplate:
     parts: tuple[str | TableToken, ...]
 
     def render(self, name: Callable[[Table], str]) -> str:
-        """The text with every table named by ``name`` (already quoted where it needs to be)."""
-        out: list[str] = []
+        """Returns the text with every table named by ``name`` (already quoted where it needs to be)."""
+        parts: list[str] = []
         for part in self.parts:
             if isinstance(part, str):
-                out.append(part)
+                parts.append(part)
             elif part.alias is not None:
-                out.append(f"{name(part.table)} AS {part.alias}")
+                parts.append(f"{name(part.table)} AS {part.alias}")
             else:
-                out.append(name(part.table))
-        return "".join(out)
+                parts.append(name(part.table))
+        return "".join(parts)
 
 
 @dataclass(frozen=True)
@@ -233,18 +233,18 @@ class OpenEnd:
     """The instant where an open begin or end of a range was closed, in microseconds UTC, and the reason."""
 
     at: int
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)
 class ReferencePlan:
     """The plan of one reference to a cube in the query.
 
-    ``wanted`` is the time range asked for (snapped to the base period), ``parts`` the cover coarse to fine,
+    ``requested`` is the time range asked for (snapped to the base period), ``parts`` the cover coarse to fine,
     ``missing`` what no partition covers, ``outdated`` the share of it that exists only outdated. ``reasons`` say why
     only the base period of one fact is allowed, ``units`` in which calendar units time is used, and by which words.
     ``cost`` is what the cover costs, in words; '' where partitions were counted.
-    All this is the leading time; ``others`` are the ranges asked for on other time dimensions, snapped alike.
+    All this is the leading time; ``secondary_ranges`` are the ranges asked for on other time dimensions, snapped alike.
     ``open_begin`` and ``open_end`` say where open ends of the range were closed; ``None`` where none was open, or
     nothing is there. ``inexact`` are the bounds, as text, that lie inside a base period, which is read whole or not at
     all. ``remedies`` say what makes rollups serve that exist where something is missing.
@@ -252,7 +252,7 @@ class ReferencePlan:
 
     cube: str
     alias: str
-    wanted: RangeSet
+    requested: RangeSet
     parts: tuple[CoverPart, ...]
     missing: RangeSet
     outdated: RangeSet
@@ -264,7 +264,7 @@ class ReferencePlan:
     edits: tuple[str, ...]
     position: Span
     cost: str = ""
-    others: tuple[tuple[str, RangeSet], ...] = ()
+    secondary_ranges: tuple[tuple[str, RangeSet], ...] = ()
     calendar: Calendar = UTC
     open_begin: OpenEnd | None = None
     open_end: OpenEnd | None = None
@@ -310,10 +310,10 @@ class Coverage:
 
 
 def _reach(reference: ReferencePlan) -> str:
-    ends = (("begins at", reference.open_begin), ("ends at", reference.open_end))
+    open_ends = (("begins at", reference.open_begin), ("ends at", reference.open_end))
     words = [
-        f"{verb} {reference.calendar.text(open_end.at)}, {open_end.why}"
-        for verb, open_end in ends
+        f"{verb} {reference.calendar.text(open_end.at)}, {open_end.reason}"
+        for verb, open_end in open_ends
         if open_end is not None
     ]
     return f"the range of {reference.cube} {'; it '.join(words)}" if words else ""
@@ -385,8 +385,8 @@ def quoted(name: str) -> str:
 
 def quote_identifier(name: str) -> str:
     """Quotes ``name`` for Spark SQL: bare where it is plain, otherwise in backquotes."""
-    plain = name.isascii() and name.isidentifier() and name.upper() not in _RESERVED
-    return name if plain else "`" + name.replace("`", "``") + "`"
+    is_plain = name.isascii() and name.isidentifier() and name.upper() not in _RESERVED
+    return name if is_plain else "`" + name.replace("`", "``") + "`"
 
 
 _RESERVED = frozenset(

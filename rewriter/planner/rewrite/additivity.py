@@ -19,7 +19,7 @@ from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.text.sqlglot_trees import find_all, is_of_type, one_of, walk
 
 #: Types whose rows may be added before or after they are summed: decimals and FLOAT would round, INT overflow.
-_ADDED = ("bigint", "double")
+_SUMMED_TYPES = ("bigint", "double")
 _DECIMALS = (exp.DType.DECIMAL, exp.DType.BIGDECIMAL)
 MeasureOf = Callable[[exp.Column], Measure | None]
 TypeOf = Callable[[exp.Column], str | None]
@@ -80,20 +80,20 @@ class Subject:
     """The reference that is judged: one cube in a block.
 
     ``measure_of`` returns the measure that a column denotes. ``any_measure`` tests for measures of any cube in the
-    block. ``type_of`` returns the types of columns where they are known. ``joined`` tests whether a name in USING
-    denotes a measure. ``shown`` says that ``*`` shows a measure of it. ``tested`` says that only the existence of its
-    rows matters (EXISTS, IN, the right side of a semi join), and ``alone`` that it is the only cube whose rows the
-    block counts.
+    block. ``type_of`` returns the types of columns where they are known. ``join_value`` tests whether a name in USING
+    denotes a measure. ``shows_rows`` says that ``*`` shows a measure of it. ``tested`` says that only the existence of
+    its rows matters (EXISTS, IN, the right side of a semi join), and ``is_only_cube`` that it is the only cube whose
+    rows the block counts.
     """
 
     cube: Cube
     measure_of: MeasureOf
     any_measure: Callable[[exp.Column], bool]
     type_of: TypeOf
-    joined: Callable[[exp.Identifier], bool]
-    shown: bool
+    join_value: Callable[[exp.Identifier], bool]
+    shows_rows: bool
     tested: bool
-    alone: bool
+    is_only_cube: bool
 
 
 def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Additivity:
@@ -127,7 +127,7 @@ def is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
 
 
 def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """The functions of windows over single rows, and of those over groups, which are free.
+    """Returns the functions of windows over single rows, and of those over groups, which are free.
 
     ``SUM(SUM(distance)) OVER (…)`` in a grouped block sees one row per group, after aggregation.
     """
@@ -147,7 +147,7 @@ def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Exp
 
 
 def _function(window: exp.Window) -> exp.Expr | None:
-    """The function of a window; ``None`` for a definition in WINDOW."""
+    """Returns the function of a window; ``None`` for a definition in WINDOW."""
     node = window.this
     while isinstance(node, _WRAPPERS):
         node = node.this
@@ -169,7 +169,7 @@ class _Verdict:
         self.reasons: list[Objection] = []
         self.counts: list[CountCall] = []
         self.averages: list[AvgCall] = []
-        self._inside: set[int] = set()
+        self._aggregated_columns: set[int] = set()
 
     def reason(self, kind: ReasonKind, text: str, node: exp.Expr) -> None:
         self.reasons.append(Objection(kind, text, node))
@@ -177,7 +177,7 @@ class _Verdict:
     def aggregate(self, node: exp.Expr) -> None:
         """Judges one aggregate; measures that it makes additive are noted."""
         argument, distinct = node.this, isinstance(node.this, exp.Distinct)
-        if any(is_aggregate(inner) for inner in walk(node) if inner is not node):
+        if any(is_aggregate(inner_node) for inner_node in walk(node) if inner_node is not node):
             self._not_additive("an aggregate is nested in another", node)
         elif isinstance(node, exp.Count | exp.CountIf) and not distinct:
             self._count(node)
@@ -189,7 +189,7 @@ class _Verdict:
             self._extreme(node, argument)
         elif isinstance(node, exp.Count | exp.LogicalOr | exp.LogicalAnd):
             if self._measures(node):
-                self._not_additive(f"{_named(node)} of a measure depends on single rows", node)
+                self._not_additive(f"{_function_name(node)} of a measure depends on single rows", node)
         else:
             self._not_additive("this aggregate is not known to be additive", node)
 
@@ -202,7 +202,7 @@ class _Verdict:
             self._average(node)
 
     def _not_additive(self, text: str, node: exp.Expr) -> None:
-        self._inside |= {id(column) for column in self._measures(node)}
+        self._aggregated_columns |= {id(column) for column in self._measures(node)}
         if not self._subject.tested:
             self.reason(ReasonKind.AGGREGATE, text, node)
 
@@ -213,7 +213,7 @@ class _Verdict:
         argument, cube = node.this, self._subject.cube
         if self._measures(node):
             self._not_additive("COUNT of a measure counts single rows", node)
-        elif not cube.counters or not self._subject.alone:
+        elif not cube.counters or not self._subject.is_only_cube:
             self._not_additive(f"the cube {cube.name} declares no COUNT measure, so COUNT counts base rows", node)
         elif isinstance(argument, exp.Star) or (
             isinstance(node, exp.Count) and isinstance(argument, exp.Literal) and not node.expressions
@@ -241,27 +241,27 @@ class _Verdict:
             self._not_additive("a measure of another cube is summed over the joined rows", node)
         elif columns is None or not additive:
             self._not_additive("this SUM is not a SUM measure times a coefficient without measures", node)
-        elif len(measures) > 1 and not all(measure.not_null and measure.type in _ADDED for measure in measures):
+        elif len(measures) > 1 and not all(measure.not_null and measure.type in _SUMMED_TYPES for measure in measures):
             # NULL + 1 is NULL in a row; in a rollup, the NULL may have been summed away.
             self._not_additive("a SUM of several measures is additive only where all are declared NOT NULL", node)
         else:
-            self._inside |= {id(column) for column in columns}
+            self._aggregated_columns |= {id(column) for column in columns}
 
     def _average(self, node: exp.Avg) -> None:
         argument = node.this
         measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) else None
         if measure is not None and measure.counted_by and measure.aggregate is Aggregate.SUM:
             self.averages.append(AvgCall(node, measure))
-            self._inside.add(id(argument))
+            self._aggregated_columns.add(id(argument))
         else:
             self._not_additive("AVG is additive only for a measure declared MEASURE SUM COUNTED BY", node)
 
     def _extreme(self, node: exp.Expr, argument: exp.Expr) -> None:
         aggregate = Aggregate.MIN if isinstance(node, exp.Min) else Aggregate.MAX
-        plain = isinstance(argument, exp.Column) and not node.expressions
-        measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) and plain else None
+        is_column = isinstance(argument, exp.Column) and not node.expressions
+        measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) and is_column else None
         if measure is not None and measure.aggregate is aggregate:
-            self._inside.add(id(argument))
+            self._aggregated_columns.add(id(argument))
         elif self._measures(node):
             self._not_additive(f"{aggregate.value} is additive only for a measure declared {aggregate.value}", node)
         elif node.expressions:
@@ -269,26 +269,26 @@ class _Verdict:
 
     def other(self, node: exp.Expr) -> None:
         """Judges a node that is not an aggregate."""
-        outside, subject = ReasonKind.MEASURE_OUTSIDE_AGGREGATE, self._subject
+        reason_kind, subject = ReasonKind.MEASURE_OUTSIDE_AGGREGATE, self._subject
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-            if id(node) not in self._inside and subject.measure_of(node) is not None:
-                self.reason(outside, f"the measure {node.name} is used outside an aggregate", node)
+            if id(node) not in self._aggregated_columns and subject.measure_of(node) is not None:
+                self.reason(reason_kind, f"the measure {node.name} is used outside an aggregate", node)
         elif isinstance(node, exp.Column | exp.Star):
-            if subject.shown and not isinstance(node.parent, exp.Column | exp.Count):
-                self.reason(outside, "* returns the measures of single rows", node)
+            if subject.shows_rows and not isinstance(node.parent, exp.Column | exp.Count):
+                self.reason(reason_kind, "* returns the measures of single rows", node)
         elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
-            if subject.joined(node):
-                self.reason(outside, f"the measure {node.name} is used in USING", node)
+            if subject.join_value(node):
+                self.reason(reason_kind, f"the measure {node.name} is used in USING", node)
         elif isinstance(node, _GENERATORS):
             if not isinstance(node.parent, exp.Lateral):
-                self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_named(node)} generates rows", node)
+                self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_function_name(node)} generates rows", node)
         elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or _in_window(node)):
             text = "this is not known to be a deterministic function of single values"
             self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
 
 
 def _combined(node: exp.Expr, subject: Subject) -> list[exp.Column] | None:
-    """The measure columns of ``a``, ``a + 2 * b``, ``a - b``, one for each term; ``None`` for anything else."""
+    """Returns the measure columns of ``a``, ``a + 2 * b``, ``a - b``, one for each term; ``None`` for anything else."""
     if isinstance(node, exp.Paren):
         return _combined(node.this, subject)
     if isinstance(node, exp.Add | exp.Sub):
@@ -299,8 +299,8 @@ def _combined(node: exp.Expr, subject: Subject) -> list[exp.Column] | None:
 
 
 def _linear(node: exp.Expr | None, subject: Subject) -> exp.Column | None:
-    """The one measure column of ``measure``, ``measure * coefficient``, ``-measure``, ``CASE … THEN measure [ELSE 0]
-    END``; else ``None``.
+    """Returns the one measure column of ``measure``, ``measure * coefficient``, ``-measure``, ``CASE … THEN measure
+    [ELSE 0] END``; else ``None``.
     """
     match node:
         case exp.Paren() | exp.Neg():
@@ -368,6 +368,6 @@ def _is_ours(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() in ("TIME_RANGE_IN", "NOW")
 
 
-def _named(node: exp.Expr) -> str:
+def _function_name(node: exp.Expr) -> str:
     name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else node.key
     return name.upper()

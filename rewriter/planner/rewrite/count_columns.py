@@ -22,38 +22,38 @@ PRESENT = "rw_events"
 class Counters:
     """Names for the counting measures of one source in its block; ``edits`` make them visible.
 
-    ``absent`` says that an outer join may put NULLs in the source's place; such a row counts one.
+    ``nullable`` says that an outer join may put NULLs in the source's place; such a row counts one.
     """
 
-    def __init__(self, text: QueryText, block: Block, source: CubeSource, *, absent: bool) -> None:
+    def __init__(self, text: QueryText, block: Block, source: CubeSource, *, nullable: bool) -> None:
         self._text = text
         self._block = block
         self._source = source
-        self._absent = absent
+        self._is_nullable = nullable
         self.edits: list[Edit] = []
         #: Columns that the relation must offer besides the cube's: expressions over a storage table, by name.
         self.extras: dict[str, str] = {}
         self._names: dict[str, str] = {}
-        self._hidden: set[str] = set()
+        self._names_in_extras: set[str] = set()
 
     @property
-    def used(self) -> tuple[str, ...]:
+    def measures(self) -> tuple[str, ...]:
         """The cube's measures that are read."""
         return tuple(self._names)
 
     @property
-    def named(self) -> tuple[str, ...]:
+    def relation_measures(self) -> tuple[str, ...]:
         """Those that are read as columns of the relation, not through ``extras``."""
-        return tuple(name for name in self._names if name not in self._hidden)
+        return tuple(name for name in self._names if name not in self._names_in_extras)
 
     @property
-    def present(self) -> str:
+    def presence_name(self) -> str:
         """``PRESENT``, or a name like it that the cube does not have."""
-        return self._free(PRESENT)
+        return self._unused_name(PRESENT)
 
-    def _free(self, name: str) -> str:
-        taken = {column.lower() for column in self._source.cube.column_order}
-        while name in taken:
+    def _unused_name(self, name: str) -> str:
+        used_names = {column.lower() for column in self._source.cube.column_order}
+        while name in used_names:
             name += "_"
         return name
 
@@ -62,14 +62,14 @@ class Counters:
         measure = self._source.cube.count_measure
         if measure is None:
             raise InternalError("a cube without a COUNT measure has no events to sum")
-        if not self._absent:
+        if not self._is_nullable:
             return self.column(measure.name)
-        present = self.present
+        present = self.presence_name
         if present not in self.extras:
             self.extras[present] = f"COALESCE({quote_identifier(measure.name)}, 0)"
-            self._hidden.add(measure.name)
+            self._names_in_extras.add(measure.name)
             self._names[measure.name] = self._visible(present)
-        return f"COALESCE({self._written(self._names[measure.name])}, 1)"
+        return f"COALESCE({self._qualified(self._names[measure.name])}, 1)"
 
     def column(self, name: str) -> str:
         """Returns a measure of the cube as the block may write it."""
@@ -77,39 +77,41 @@ class Counters:
             visible = self._visible(name)
             if visible.lower() in self._outputs():
                 # ORDER BY and HAVING would find the output column of that name.
-                extra = self._free(f"rw_{name.lower()}")
+                extra = self._unused_name(f"rw_{name.lower()}")
                 self.extras[extra] = quote_identifier(name)
-                self._hidden.add(name)
+                self._names_in_extras.add(name)
                 visible = self._visible(extra)
             self._names[name] = visible
-        return self._written(self._names[name])
+        return self._qualified(self._names[name])
 
     def _outputs(self) -> set[str]:
-        """Output columns that ORDER BY and the like may name, in lower case."""
+        """Returns the output columns that ORDER BY and the like may name, in lower case."""
         select = self._block.select
         if not any(select.args.get(key) for key in ("order", "having", "sort", "cluster", "distribute", "qualify")):
             return set()
         return {item.alias.lower() for item in select.expressions}
 
-    def _written(self, visible: str) -> str:
-        """A column of the source, qualified where another source may have the name."""
-        single = not self._block.others and len(self._block.cubes) == 1
+    def _qualified(self, visible: str) -> str:
+        """Returns a column of the source, qualified where another source may have the name."""
+        is_only_source = not self._block.others and len(self._block.cubes) == 1
         quoted = quote_identifier(visible)
-        return quoted if single or not self._source.alias else f"{quote_identifier(self._source.alias)}.{quoted}"
+        return (
+            quoted if is_only_source or not self._source.alias else f"{quote_identifier(self._source.alias)}.{quoted}"
+        )
 
     def _visible(self, name: str) -> str:
-        """The name under which the block sees a column of the cube; select lists that hide it are extended."""
-        added = [name] if name in self.extras else []
+        """Returns the name under which the block sees a column of the cube; select lists that hide it are extended."""
+        hidden_names = [name] if name in self.extras else []
         for level in self._source.levels:
             if level.passes_all and not _names(level, name):
                 continue
-            passed = None if level.passes_all else _passed(level, name)
-            if passed is None:
-                passed, edit = self._added(level, name)
+            passed_name = None if level.passes_all else _passed_name(level, name)
+            if passed_name is None:
+                passed_name, edit = self._extend_select(level, name)
                 self.edits.append(edit)
-                added.append(passed)
-            name = passed
-        if added and self._shown_by_star():
+                hidden_names.append(passed_name)
+            name = passed_name
+        if hidden_names and self._shown_by_star():
             raise NotSupportedError(
                 "COUNT and AVG with * are not supported over a subquery or an outer join of a cube.",
                 position=self._text.place(self._source.span),
@@ -120,7 +122,7 @@ class Counters:
 
     def _shown_by_star(self) -> bool:
         """Tests whether a ``*`` of the block would show the added columns."""
-        for node in self._block.typed:
+        for node in self._block.original_nodes:
             if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
                 if node.table.lower() == self._source.alias.lower():
                     return True
@@ -128,7 +130,7 @@ class Counters:
                 return True
         return False
 
-    def _added(self, level: Level, name: str) -> tuple[str, Edit]:
+    def _extend_select(self, level: Level, name: str) -> tuple[str, Edit]:
         position = self._text.select_list(level.select)
         if level.renamed:
             raise NotSupportedError(
@@ -137,10 +139,10 @@ class Counters:
                 hint="Name the columns inside the subquery, with AS.",
             )
         fresh = name if name.startswith("rw_") else f"rw_{name.lower()}"
-        while fresh in level.offers:
+        while fresh in level.output_values:
             fresh += "_"
-        written = f"{quote_identifier(level.alias)}." if level.alias else ""
-        item = f"{written}{quote_identifier(name)} AS {quote_identifier(fresh)}"
+        qualifier = f"{quote_identifier(level.alias)}." if level.alias else ""
+        item = f"{qualifier}{quote_identifier(name)} AS {quote_identifier(fresh)}"
         return fresh, Edit(Span(position, position), (f"{item}, ",), f"a subquery also selects {item}")
 
 
@@ -149,8 +151,8 @@ def _names(level: Level, name: str) -> bool:
     return any(item.alias_or_name.lower() == name.lower() for item in level.select.expressions)
 
 
-def _passed(level: Level, name: str) -> str | None:
-    """The name under which a subquery passes a column of its relation on, if it does."""
+def _passed_name(level: Level, name: str) -> str | None:
+    """Returns the name under which a subquery passes a column of its relation on, if it does."""
     if level.renamed:
         return None
     for item in level.select.expressions:

@@ -18,8 +18,9 @@ from rewriter.planner.text.query_text import QueryText
 def aggregate_edits(
     text: QueryText, select: exp.Select, cube: Cube, additivity: Additivity, counters: Counters
 ) -> list[Edit]:
-    """The edits of all COUNT and AVG calls of a block; an unaliased item of the select list that they change keeps its
-    name. Raises ``NotSupportedError`` AMBIGUOUS_COUNT where the cube does not say which measure counts events.
+    """Returns the edits of all COUNT and AVG calls of a block; an unaliased item of the select list that they change
+    keeps its name. Raises ``NotSupportedError`` AMBIGUOUS_COUNT where the cube does not say which measure counts
+    events.
     """
     edits: list[Edit] = []
     for count in additivity.counts:
@@ -28,8 +29,10 @@ def aggregate_edits(
         edits += _count_edits(text, count, counters.of_events())
     for average in additivity.averages:
         edits.append(_average_edit(text, average, counters))
-    changed = {id(count.node) for count in additivity.counts} | {id(call.node) for call in additivity.averages}
-    edits += item_name_edits(text, select, lambda item, _: any(id(node) in changed for node in (item, *descend(item))))
+    changed_calls = {id(count.node) for count in additivity.counts} | {id(call.node) for call in additivity.averages}
+    edits += item_name_edits(
+        text, select, lambda item, _: any(id(node) in changed_calls for node in (item, *descend(item)))
+    )
     return edits
 
 
@@ -44,7 +47,7 @@ def _ambiguous(text: QueryText, call: CountCall, cube: Cube) -> NotSupportedErro
 
 
 def _count_edits(text: QueryText, call: CountCall, events: str) -> list[Edit]:
-    span, inside = text.call(call.node)
+    span, argument_span = text.call(call.node)
     end = _end_of_call(text, span)
     closing: list[Edit] = []
     if end > span.end:
@@ -55,7 +58,7 @@ def _count_edits(text: QueryText, call: CountCall, events: str) -> list[Edit]:
     if call.argument is None:
         description = f"{text.text[span.start : span.end]} becomes the sum of {events}"
         return [Edit(span, (f"COALESCE(SUM({events}){tail}",), description), *closing]
-    start = inside.start
+    start = argument_span.start
     first = text.tokens[text.index_at(call.node.meta["start"]) + 2]
     if first.is_word("ALL"):
         start = first.end
@@ -65,13 +68,13 @@ def _count_edits(text: QueryText, call: CountCall, events: str) -> list[Edit]:
     )
     return [
         Edit(Span(span.start, start), ("COALESCE(SUM(CASE WHEN (",), description),
-        Edit(Span(inside.end, span.end), (f"){test} THEN {events} END){tail}",)),
+        Edit(Span(argument_span.end, span.end), (f"){test} THEN {events} END){tail}",)),
         *closing,
     ]
 
 
 def _average_edit(text: QueryText, call: AvgCall, counters: Counters) -> Edit:
-    span, inside = text.call(call.node)
+    span, argument_span = text.call(call.node)
     if call.measure.type.startswith("decimal"):
         raise NotSupportedError(
             f"AVG of the DECIMAL measure {call.measure.name} is not supported yet.",
@@ -83,15 +86,15 @@ def _average_edit(text: QueryText, call: AvgCall, counters: Counters) -> Edit:
     # A FILTER and an OVER belong to both sums.
     suffix = (Copied(Span(span.end, end)),) if end > span.end else ()
     counter = counters.column(str(call.measure.counted_by))
-    within = [token for token in text.within(inside) if not token.is_word("ALL")]
-    argument = Span(within[0].start, within[-1].end)
+    argument_tokens = [token for token in text.within(argument_span) if not token.is_word("ALL")]
+    argument = Span(argument_tokens[0].start, argument_tokens[-1].end)
     description = (
         f"{text.text[span.start : span.end]} becomes SUM({text.text[argument.start : argument.end]}) / SUM({counter})"
     )
     # Spark's AVG of BIGINT has no overflow: it sums doubles. Decimals are exact whatever the order of the rows.
-    exact = call.measure.type == "bigint"
-    opened, closed = ("CAST(SUM(CAST(", " AS DECIMAL(20,0)))") if exact else ("SUM(", ")")
-    total = (opened, Copied(argument), closed, *suffix, *((" AS DOUBLE)",) if exact else ()))
+    is_integer = call.measure.type == "bigint"
+    opening, closing = ("CAST(SUM(CAST(", " AS DECIMAL(20,0)))") if is_integer else ("SUM(", ")")
+    total = (opening, Copied(argument), closing, *suffix, *((" AS DOUBLE)",) if is_integer else ()))
     parts = ("(", *total, f" / NULLIF(SUM({counter})", *suffix, ", 0))")
     return Edit(Span(span.start, end), parts, description)
 
@@ -100,6 +103,6 @@ def _end_of_call(text: QueryText, span: Span) -> int:
     """Returns the end of a call, including its FILTER and OVER clauses."""
     index = text.index_at(text.within(span)[-1].start)
     while index + 2 < len(text.tokens) and text.tokens[index + 1].is_word("FILTER", "OVER"):
-        opened = text.tokens[index + 2].is_operator("(")
-        index = text.closing(index + 2) if opened else index + 2
+        has_parenthesis = text.tokens[index + 2].is_operator("(")
+        index = text.closing(index + 2) if has_parenthesis else index + 2
     return text.tokens[index].end

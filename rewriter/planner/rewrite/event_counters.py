@@ -17,7 +17,7 @@ def ambiguity(cube: Cube) -> str:
 
 
 def declaration_hint(cube: Cube) -> str:
-    """The declaration that says which measure counts events, as a hint."""
+    """Returns the declaration that says which measure counts events, as a hint."""
     measure = (cube.event_counters or cube.counters)[0]
     not_null = " NOT NULL" if measure.not_null else ""
     declared = f"{quote_name(measure.name)} {measure.type.upper()} MEASURE COUNT EVENTS{not_null}"
@@ -25,10 +25,10 @@ def declaration_hint(cube: Cube) -> str:
 
 
 def _counted(cube: Cube, counter: Measure) -> str:
-    """The nullable measures whose values a measure counts."""
-    named = (
+    """Returns the nullable measures whose values a measure counts."""
+    names_by_table = (
         measure
         for measure in cube.measures
         if measure.counted_by and measure.counted_by.lower() == counter.name.lower()
     )
-    return " and ".join(measure.name for measure in named if not measure.not_null)
+    return " and ".join(measure.name for measure in names_by_table if not measure.not_null)

@@ -44,7 +44,7 @@ def merged_uses(
     nodes: Iterable[exp.Expr],
     correlated: Iterable[tuple[exp.Column, exp.Expr]],
 ) -> Iterator[Objection]:
-    """The uses of such dimensions of one cube in a block that need base rows.
+    """Returns the uses of such dimensions of one cube in a block that need base rows.
 
     ``nodes`` are the block's own and the conditions inlined with the reference, ``correlated`` the columns in
     subqueries that may be the cube's, with the values that they represent.
@@ -80,16 +80,16 @@ class _Uses:
                 elif self._is_field(node):
                     yield _objection(node.name, node)
             elif isinstance(node, exp.Column | exp.Star):
-                shown = isinstance(node.parent, exp.Select) and (
+                is_output = isinstance(node.parent, exp.Select) and (
                     isinstance(node, exp.Star) or self._columns.owned(node)
                 )
-                yield from (_objection(name, node) for name in sorted(self._computed) if shown)
+                yield from (_objection(name, node) for name in sorted(self._computed) if is_output)
         for name in sorted(self._block.joined_names & self._computed):
             yield _objection(name, self._block.effective)
         for column, value in correlated:
             if self._reads(value) and not (isinstance(value, exp.Column) and _is_compared(column)):
                 yield _objection(column.name, column)
-        for query in inner_queries(self._block.select, self._block.typed):
+        for query in inner_queries(self._block.select, self._block.original_nodes):
             yield from (_objection(part.name, part) for part in find_all(query, exp.Column) if self._is_field(part))
 
     def _is(self, node: exp.Expr) -> bool:
@@ -149,7 +149,7 @@ def _is(kinds: Callable[[type[exp.Expr]], bool], node: exp.Expr | None) -> bool:
 
 
 def _outermost(node: exp.Expr) -> exp.Expr:
-    """The node in its parentheses."""
+    """Returns the node in its parentheses."""
     while isinstance(node.parent, exp.Paren):
         node = node.parent
     return node

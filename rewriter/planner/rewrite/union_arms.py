@@ -60,7 +60,9 @@ def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
 
 
 def start_expression(layout: TimeLayout) -> str:
-    """The first instant of a partition's period, as Spark SQL over the layout's columns; in a zone, its wall time."""
+    """Returns the first instant of a partition's period, as Spark SQL over the layout's columns; in a zone, its wall
+    time.
+    """
     if len(layout.parts) == 1 and layout.parts[0].type in (DATE, TIMESTAMP):
         # A cast of a TIMESTAMP to itself costs nothing, and leaves no doubt.
         return f"CAST({quote_identifier(layout.parts[0].column)} AS TIMESTAMP)"
@@ -80,14 +82,14 @@ def start_expression(layout: TimeLayout) -> str:
 
 
 def _separated(names: Sequence[str]) -> list[str]:
-    out = [names[0]]
+    parts = [names[0]]
     for name in names[1:]:
-        out += ["' '", name]
-    return out
+        parts += ["' '", name]
+    return parts
 
 
 def _field_expressions(layout: TimeLayout) -> dict[str, str]:
-    """Each field's number, cut out of the values by position (all values of a layout are of fixed width)."""
+    """Returns each field's number, cut out of the values by position (all values of a layout are of fixed width)."""
     expressions: dict[str, str] = {}
     for index, part in enumerate(layout.parts):
         column, fields = quote_identifier(part.column), layout.fields(index)
@@ -95,7 +97,7 @@ def _field_expressions(layout: TimeLayout) -> dict[str, str]:
             if part.type == DATE:
                 expressions[letters] = f"{_DATE_PARTS[letters]}({column})"
             elif part.is_number:
-                digits_after = sum(other for _, place, other in fields if place > start)
+                digits_after = sum(other for _, position, other in fields if position > start)
                 number = f"({column} DIV {10**digits_after})" if digits_after else column
                 expressions[letters] = f"CAST({number}{f' % {10**width}' if start else ''} AS INT)"
             else:
@@ -111,7 +113,7 @@ def _predicate(arm: Arm) -> str:
     shape where periods share the table.
     """
     columns = _columns(arm.layout)
-    other_predicates = [_chosen(other.layout, other.ranges) for other in arm.others]
+    other_predicates = [_time_predicate(other.layout, other.ranges) for other in arm.secondary_selections]
     if arm.null_time:
         return " AND ".join([f"{columns[0]} IS NULL", *other_predicates])
     # Numbers of different periods have different lengths, so that none lies in a range of the others.
@@ -120,15 +122,15 @@ def _predicate(arm: Arm) -> str:
         for i, column in enumerate(columns)
         if arm.layout.parts[i].type == STRING
     )
-    chosen = [_chosen(arm.layout, arm.ranges), *(shapes if len(arm.storage_table.layouts) > 1 else ())]
-    return " AND ".join([*chosen, *other_predicates])
+    predicates = [_time_predicate(arm.layout, arm.ranges), *(shapes if len(arm.storage_table.layouts) > 1 else ())]
+    return " AND ".join([*predicates, *other_predicates])
 
 
 def _columns(layout: TimeLayout) -> list[str]:
     return [quote_identifier(part.column) for part in layout.parts]
 
 
-def _chosen(layout: TimeLayout, wanted: Sequence[OrdinalRange]) -> str:
+def _time_predicate(layout: TimeLayout, wanted: Sequence[OrdinalRange]) -> str:
     ranges = [_range(_columns(layout), layout, ordinals) for ordinals in wanted]
     return ranges[0] if len(ranges) == 1 else "(" + " OR ".join(f"({range_})" for range_ in ranges) + ")"
 
@@ -145,7 +147,7 @@ def _range(columns: Sequence[str], layout: TimeLayout, ordinals: OrdinalRange) -
 
 
 def _literals(layout: TimeLayout, ordinal: int) -> list[str]:
-    """The period's values as literals of the columns' own types, so that no cast hides a column."""
+    """Returns the period's values as literals of the columns' own types, so that no cast hides a column."""
     values = zip(layout.parts, layout.values(ordinal), strict=True)
     return [value if part.is_number else _WORDS.get(part.type, "") + string_literal(value) for part, value in values]
 

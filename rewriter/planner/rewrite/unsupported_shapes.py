@@ -42,10 +42,10 @@ _MODIFIERS = {
 def _modifiers(select: exp.Select) -> set[str]:
     """Returns the unsupported modifiers that a block applies to its relations; LATERAL VIEW only multiplies rows."""
     views = select.args.get("laterals") or ()
-    plain = all(view.args.get("view") for view in views) and not any(
+    has_only_views = all(view.args.get("view") for view in views) and not any(
         isinstance(relation, exp.Lateral) for relation in relations(select)
     )
-    return modifiers(select) - ({"laterals"} if plain else set())
+    return modifiers(select) - ({"laterals"} if has_only_views else set())
 
 
 def _has_column_list(node: exp.Table) -> bool:

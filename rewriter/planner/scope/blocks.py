@@ -77,7 +77,7 @@ class CubeSource:
     @cached_property
     def columns(self) -> Mapping[str, exp.Expr]:
         """The columns that the block sees: values over the cube's columns, by name in lower case."""
-        return self.levels[-1].offers if self.levels else identity(self.cube)
+        return self.levels[-1].output_values if self.levels else identity(self.cube)
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,14 @@ class Block:
     others: tuple[OtherSource, ...]
 
     @cached_property
-    def typed(self) -> tuple[exp.Expr, ...]:
+    def original_nodes(self) -> tuple[exp.Expr, ...]:
         """The block's own nodes, as typed."""
         return tuple(own_nodes(self.select))
 
     @cached_property
     def nodes(self) -> tuple[exp.Expr, ...]:
         """The block's own nodes, as planning reads them."""
-        return self.typed if self.effective is self.select else tuple(own_nodes(self.effective))
+        return self.original_nodes if self.effective is self.select else tuple(own_nodes(self.effective))
 
     @cached_property
     def joined_names(self) -> frozenset[str]:
@@ -150,7 +150,7 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
     files = 0
     ctes = CteReferences(query.nodes)
     for node in query.find_all(exp.Table):
-        if not isinstance(node.this, exp.Identifier) or ctes.of(node) is not None or query.in_hint(node):
+        if not isinstance(node.this, exp.Identifier) or ctes.cte_of(node) is not None or query.in_hint(node):
             continue
         span = _name_span(query, node)
         if is_file(node):
@@ -178,12 +178,12 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
     return Resolved(blocks, tuple(tables.values()))
 
 
-def inner_queries(select: exp.Select, own: Iterable[exp.Expr] | None = None) -> Iterator[exp.Query]:
-    """The subqueries among a block's expressions (which may be correlated with it), outermost only.
+def inner_queries(select: exp.Select, expressions: Iterable[exp.Expr] | None = None) -> Iterator[exp.Query]:
+    """Returns the subqueries among a block's expressions (which may be correlated with it), outermost only.
 
     ``own`` are the block's own nodes, where the caller has them already.
     """
-    for node in (select, *(own_nodes(select) if own is None else own)):
+    for node in (select, *(own_nodes(select) if expressions is None else expressions)):
         # The joined side is a relation of its own; the ON condition belongs to the block.
         for child in [node.args.get("on")] if isinstance(node, exp.Join) else children(node):
             if isinstance(child, exp.Query):
@@ -203,14 +203,14 @@ def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) 
         kinds = (reader.tables(), reader.cubes(), reader.facts(), reader.views())
         names = [shown(seen_from(reader.current, entry.name)) for kind in kinds for entry in kind]
         name = catalog_name(node, reader.current)
-        typed = node.name if name is None else seen_from(reader.current, name)
+        name_in_text = node.name if name is None else seen_from(reader.current, name)
         raise AnalysisError(
             f"The table, cube or fact {node.sql(dialect='spark', comments=False)} cannot be found.",
             condition="TABLE_OR_VIEW_NOT_FOUND",
             sqlstate="42P01",
             position=query.place(span),
             object=node.name,
-            hint=did_you_mean(typed, names) or _where_to_look(node, reader),
+            hint=did_you_mean(name_in_text, names) or _where_to_look(node, reader),
         )
     return resolved
 
@@ -228,17 +228,17 @@ def _where_to_look(node: exp.Table, reader: CatalogReader) -> str:
 def _blocks(
     query: QueryText, cubes: dict[int, CubeSource], tables: dict[int, TableReference], ctes: CteReferences
 ) -> tuple[Block, ...]:
-    """The blocks; a block that is inlined into another has no cubes of its own."""
+    """Returns the blocks; a block that is inlined into another has no cubes of its own."""
     sources: dict[int, tuple[CubeSource, ...]] = {}
     inlined: set[int] = set()
     selects = list(query.find_all(exp.Select))
     inlining = Inlining({key: cube_source.cube for key, cube_source in cubes.items()}, ctes, len(query.nodes))
     for select in selects:
-        own = []
+        own_queries = []
         for index, relation in enumerate(relations(select)):
             source = cubes.get(id(relation))
             if source is not None:
-                own.append(replace(source, index=index))
+                own_queries.append(replace(source, index=index))
                 continue
             try:
                 table, levels = inlining.levels(relation)
@@ -248,20 +248,20 @@ def _blocks(
                 raise error.at(query.place(query.span_of(relation) or Span(0, len(query.text)))) from None
             if table is not None:
                 alias = relation.alias_or_name
-                own.append(replace(cubes[id(table)], index=index, alias=alias, levels=levels))
+                own_queries.append(replace(cubes[id(table)], index=index, alias=alias, levels=levels))
                 for level in reversed(levels):
                     if id(level.select) in inlined:
                         break  # and all below it
                     inlined.add(id(level.select))
-        sources[id(select)] = tuple(own)
+        sources[id(select)] = tuple(own_queries)
     return tuple(_block(select, () if id(select) in inlined else sources[id(select)], tables) for select in selects)
 
 
 def _block(select: exp.Select, cubes: tuple[CubeSource, ...], tables: dict[int, TableReference]) -> Block:
     others: list[OtherSource] = []
-    taken = {source.index for source in cubes}
+    cube_indexes = {source.index for source in cubes}
     for index, relation in enumerate(relations(select)):
-        if index in taken:
+        if index in cube_indexes:
             continue
         if id(relation) in tables and (columns := tables[id(relation)].table.all_columns) and not renames(relation):
             types = {column.name.lower(): column.type for column in columns}
@@ -270,21 +270,23 @@ def _block(select: exp.Select, cubes: tuple[CubeSource, ...], tables: dict[int, 
             others.append(OtherSource(relation.alias or relation.name, None))
     others += [OtherSource(view.alias, None) for view in select.args.get("laterals") or ()]
     through = [source for source in cubes if source.levels]
-    read = effective(select, through, joined_names(select, cubes, others)) if through else select
-    return Block(select, read, cubes, tuple(others))
+    effective_select = effective(select, through, joined_names(select, cubes, others)) if through else select
+    return Block(select, effective_select, cubes, tuple(others))
 
 
-def joined_names(select: exp.Select, cubes: Sequence[CubeSource], others: Sequence[OtherSource]) -> frozenset[str]:
-    """The names that USING and NATURAL join by, in lower case."""
+def joined_names(
+    select: exp.Select, cubes: Sequence[CubeSource], other_sources: Sequence[OtherSource]
+) -> frozenset[str]:
+    """Returns the names that USING and NATURAL join by, in lower case."""
     joins = select.args.get("joins") or ()
     names = {name.name.lower() for join in joins for name in join.args.get("using") or ()}
     if any(str(join.args.get("method") or "").upper() == "NATURAL" for join in joins):
-        offered = [set(cube.columns) for cube in cubes] + [set(other.columns or ()) for other in others]
+        offered = [set(cube.columns) for cube in cubes] + [set(other.columns or ()) for other in other_sources]
         names |= {name for columns in offered for name in columns if sum(name in other for other in offered) > 1}
     return frozenset(names)
 
 
-def effective(select: exp.Select, sources: Sequence[CubeSource], joined: frozenset[str]) -> exp.Select:
+def effective(select: exp.Select, sources: Sequence[CubeSource], joined_columns: frozenset[str]) -> exp.Select:
     """Returns a copy of a block in which the columns of inlined sources are replaced by their values.
 
     Names in ``joined`` stay, because they may be columns of another relation.
@@ -295,7 +297,7 @@ def effective(select: exp.Select, sources: Sequence[CubeSource], joined: frozens
     def value_of(column: exp.Column) -> exp.Expr | None:
         if isinstance(column.this, exp.Star) or output.shadow(column):
             return None
-        if not column.table and column.name.lower() in joined:
+        if not column.table and column.name.lower() in joined_columns:
             return None
         for source in sources:
             if column.table.lower() in ("", source.alias.lower()) and (not column.table or source.alias):
@@ -347,8 +349,8 @@ def renames(relation: exp.Expr) -> bool:
 
 
 def modifiers(select: exp.Select) -> set[str]:
-    """The modifiers that a block applies to its relations besides joining them: ``pivots``, ``sample``, ``laterals``,
-    ``version`` …
+    """Returns the modifiers that a block applies to its relations besides joining them: ``pivots``, ``sample``,
+    ``laterals``, ``version`` …
 
     sqlglot attaches the same clause to the SELECT, the join or the relation, depending on what precedes it.
     """

@@ -30,7 +30,7 @@ class NotFollowed(Exception):
 class Condition:
     """One part of a WHERE: as typed, with the block that contains it, and over the columns of the reference below."""
 
-    typed: exp.Expr
+    original: exp.Expr
     block: exp.Select
     value: exp.Expr
 
@@ -64,7 +64,7 @@ def lineages(query: exp.Expr, ctes: CteReferences, columns_of: ColumnsOf) -> tup
         return (*left, *(_renamed(lineage, names) for lineage in right))
     if not isinstance(query, exp.Select):
         raise NotFollowed(NO_TABLE)
-    return tuple(_select(query, below) for below in _relation(query, ctes, columns_of))
+    return tuple(_select(query, inner_lineages) for inner_lineages in _relation(query, ctes, columns_of))
 
 
 def _relation(select: exp.Select, ctes: CteReferences, columns_of: ColumnsOf) -> tuple[Lineage, ...]:
@@ -85,16 +85,16 @@ def _relation(select: exp.Select, ctes: CteReferences, columns_of: ColumnsOf) ->
     if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
         raise NotFollowed(NO_TABLE)
     _refuse_clauses(source, ("this", "alias", "db", "catalog"))
-    cte = ctes.of(source)
+    cte = ctes.cte_of(source)
     if cte is None:
-        below: tuple[Lineage, ...] = (
+        inner_lineages: tuple[Lineage, ...] = (
             Lineage(source, tuple((name.lower(), _column(name)) for name in columns_of(source))),
         )
     elif cte.parent is not None and cte.parent.args.get("recursive"):
         raise NotFollowed("a recursive CTE")
     else:
-        below = _aliased(lineages(cte.this, ctes, columns_of), cte)
-    return _aliased(below, source)
+        inner_lineages = _aliased(lineages(cte.this, ctes, columns_of), cte)
+    return _aliased(inner_lineages, source)
 
 
 def _subquery(query: exp.Subquery, ctes: CteReferences, columns_of: ColumnsOf) -> tuple[Lineage, ...]:
@@ -102,11 +102,11 @@ def _subquery(query: exp.Subquery, ctes: CteReferences, columns_of: ColumnsOf) -
     return _aliased(lineages(query.this, ctes, columns_of), query)
 
 
-def _aliased(below: Sequence[Lineage], relation: exp.Expr) -> tuple[Lineage, ...]:
+def _aliased(inner_lineages: Sequence[Lineage], relation: exp.Expr) -> tuple[Lineage, ...]:
     """``AS x (a, b)`` gives the columns other names."""
     alias = relation.args.get("alias")
     names = [] if alias is None else [column.name.lower() for column in alias.args.get("columns") or ()]
-    return tuple(_renamed(lineage, names) for lineage in below) if names else tuple(below)
+    return tuple(_renamed(lineage, names) for lineage in inner_lineages) if names else tuple(inner_lineages)
 
 
 def _renamed(lineage: Lineage, names: Sequence[str]) -> Lineage:
@@ -123,23 +123,23 @@ _CLAUSES = (
 _CLAUSE_NAMES = {"from_": "FROM", "laterals": "LATERAL VIEW", "sample": "TABLESAMPLE", "pivots": "PIVOT"}
 
 
-def _refuse_clauses(node: exp.Expr, allowed: Sequence[str]) -> None:
+def _refuse_clauses(node: exp.Expr, allowed_keys: Sequence[str]) -> None:
     for key, value in node.args.items():
-        if value and key not in allowed:
+        if value and key not in allowed_keys:
             name = _CLAUSE_NAMES.get(key, key.strip("_").replace("_", " ").upper())
             raise NotFollowed(f"{name}, which may drop or repeat rows")
 
 
-def _select(select: exp.Select, below: Lineage) -> Lineage:
+def _select(select: exp.Select, inner_lineage: Lineage) -> Lineage:
     """Returns the lineage of one block over the lineage of its only relation."""
     for node in own_nodes(select):
         _check_node(node)
-    values = dict(below.outputs)
+    values = dict(inner_lineage.outputs)
     source = relations(select)[0]
     alias = (source.alias_or_name if isinstance(source, exp.Table | exp.Subquery) else "").lower()
     where = select.args.get("where")
     conditions = [
-        Condition(conjunct, select, _over(conjunct, values, alias))
+        Condition(conjunct, select, _over_inner_columns(conjunct, values, alias))
         for conjunct in ([] if where is None else conjuncts(where.this))
     ]
     for condition in conditions:
@@ -150,24 +150,24 @@ def _select(select: exp.Select, below: Lineage) -> Lineage:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             if any((item.this if isinstance(item, exp.Column) else item).args.values()):
                 raise NotFollowed("* EXCEPT")
-            outputs += below.outputs
+            outputs += inner_lineage.outputs
             continue
         expression = item.this if isinstance(item, exp.Alias) else item
-        outputs.append((item.alias_or_name.lower(), _over(expression, values, alias)))
+        outputs.append((item.alias_or_name.lower(), _over_inner_columns(expression, values, alias)))
     group = select.args.get("group")
     aggregated = group is not None or any(isinstance(node, exp.AggFunc) for node in own_nodes(select))
-    grouped = below.grouped
+    grouped = inner_lineage.grouped
     if aggregated:
         keys = [value for _, value in outputs if next(value.find_all(exp.AggFunc), None) is None]
-        named = [
+        group_items = [
             expression
             for expression in ([] if group is None else group.expressions)
             if not isinstance(expression, exp.Literal)
         ]
-        keys += [_over(key, {**dict(outputs), **values}, alias) for key in named]
+        keys += [_over_inner_columns(key, {**dict(outputs), **values}, alias) for key in group_items]
         grouped |= {name for key in keys for name in columns_in(key)}
-    all_conditions = (*below.conditions, *conditions)
-    return Lineage(below.node, tuple(outputs), all_conditions, below.aggregated or aggregated, grouped)
+    all_conditions = (*inner_lineage.conditions, *conditions)
+    return Lineage(inner_lineage.node, tuple(outputs), all_conditions, inner_lineage.aggregated or aggregated, grouped)
 
 
 def _check_node(node: exp.Expr) -> None:
@@ -184,7 +184,7 @@ def _check_node(node: exp.Expr) -> None:
         raise NotFollowed(f"the function {name.lower()}")
 
 
-def _over(expression: exp.Expr, values: Mapping[str, exp.Expr], alias: str) -> exp.Expr:
+def _over_inner_columns(expression: exp.Expr, values: Mapping[str, exp.Expr], alias: str) -> exp.Expr:
     """Rewrites an expression of a block over the columns of the reference below."""
     if any(isinstance(node, exp.Query) for node in expression.walk()):
         raise NotFollowed("a subquery in an expression")
@@ -211,5 +211,5 @@ def unwrapped(value: exp.Expr) -> exp.Expr:
 
 
 def columns_in(value: exp.Expr) -> Iterator[str]:
-    """The names, in lower case, of the columns that an expression reads."""
+    """Returns the names, in lower case, of the columns that an expression reads."""
     return (column.name.lower() for column in value.find_all(exp.Column))

@@ -65,14 +65,14 @@ class Columns:
             return False
         return bool(column.table) or is_marked(column) or column.name.lower() not in self._block.joined_names
 
-    def joined(self, name: exp.Identifier) -> exp.Expr | None:
+    def joined_value(self, name: exp.Identifier) -> exp.Expr | None:
         """Returns the value that a name in USING denotes in this source, or ``None`` where the source does not offer
         it.
         """
         return self._source.columns.get(name.name.lower())
 
-    def seen(self) -> Iterator[exp.Column]:
-        """The cube's columns that ``*`` shows."""
+    def references(self) -> Iterator[exp.Column]:
+        """Returns the cube's columns that ``*`` shows."""
         for value in self._source.columns.values():
             yield from (column for column in value.find_all(exp.Column) if is_marked(column))
 
@@ -86,11 +86,13 @@ class Columns:
 
     def check(self, nodes: Iterable[exp.Expr]) -> None:
         """Raises ``AnalysisError`` UNRESOLVED_COLUMN, with position, for a column that no source offers."""
-        lonely = not self._block.others and len(self._block.cubes) == 1 and self._text.is_outermost(self._block.select)
+        is_only_source = (
+            not self._block.others and len(self._block.cubes) == 1 and self._text.is_outermost(self._block.select)
+        )
         for node in nodes:
             if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or is_marked(node):
                 continue
-            is_own = node.table.lower() == self._source.alias.lower() if node.table else lonely
+            is_own = node.table.lower() == self._source.alias.lower() if node.table else is_only_source
             if (
                 is_own
                 and node.name.lower() not in self._source.columns
@@ -100,9 +102,9 @@ class Columns:
             ):
                 span = self._text.span_of(node)
                 names = list(self._source.columns) if self._source.levels else list(self._names.values())
-                where = "subquery" if self._source.levels else f"cube {self._source.cube.name}"
+                source_text = "subquery" if self._source.levels else f"cube {self._source.cube.name}"
                 raise AnalysisError(
-                    f"The {where} has no column {node.name}.",
+                    f"The {source_text} has no column {node.name}.",
                     condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
                     sqlstate="42703",
                     position=self._text.place(span) if span else None,
@@ -114,7 +116,7 @@ class Columns:
         """Returns the columns inside subqueries that may be the cube's, each with its value."""
         pairs = [
             (column, value)
-            for query in inner_queries(self._block.select, self._block.typed)
+            for query in inner_queries(self._block.select, self._block.original_nodes)
             for column in query.find_all(exp.Column)
             if (value := self._outer_value(column, self._source.alias, self._source.columns, self._block.select))
         ]
@@ -123,12 +125,12 @@ class Columns:
                 (column, value)
                 for query in inner_queries(level.select)
                 for column in query.find_all(exp.Column)
-                if (value := self._outer_value(column, level.alias, level.sees, level.select))
+                if (value := self._outer_value(column, level.alias, level.source_values, level.select))
             ]
         return pairs
 
     def _outer_value(
-        self, column: exp.Column, alias: str, columns: Mapping[str, exp.Expr], outer: exp.Select
+        self, column: exp.Column, alias: str, columns: Mapping[str, exp.Expr], outer_select: exp.Select
     ) -> exp.Expr | None:
         """Returns the value in ``outer`` of a column inside a subquery, unless a block between certainly offers the
         column.
@@ -138,37 +140,37 @@ class Columns:
         if column.table and column.table.lower() != alias.lower():
             return None
         select = column.parent_select
-        while select is not None and select is not outer:
-            inner = self._blocks.get(id(select))
-            if inner is not None and _offers(inner, column):
+        while select is not None and select is not outer_select:
+            inner_block = self._blocks.get(id(select))
+            if inner_block is not None and _has_column(inner_block, column):
                 return None
             select = select.parent_select
         return columns[column.name.lower()]
 
-    def needed(
+    def needed_names(
         self, nodes: Iterable[exp.Expr], correlated: Iterable[exp.Expr], extra: Iterable[str]
     ) -> tuple[str, ...]:
-        """The cube's columns that the derived table must offer, in the cube's order.
+        """Returns the cube's columns that the derived table must offer, in the cube's order.
 
         ``nodes`` are those of the effective block and its inlined conditions, ``correlated`` the values that subqueries
         read, ``extra`` further names.
         """
         names = {name.lower() for name in extra}
         for level in self._source.levels:
-            names |= {column.name.lower() for column in level.mentioned()}
+            names |= {column.name.lower() for column in level.named_columns()}
         for value in correlated:
             names |= {column.name.lower() for column in value.find_all(exp.Column) if is_marked(column)}
         for node in nodes:
             if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Column):
-                names |= {column.name.lower() for column in self.seen()}
+                names |= {column.name.lower() for column in self.references()}
             elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-                names |= {column.name.lower() for column in self.seen()} if self.owned(node) else set()
+                names |= {column.name.lower() for column in self.references()} if self.owned(node) else set()
             elif isinstance(node, exp.Column) and (self.owned(node) or not (node.table or is_marked(node))):
                 # Unowned, it means an output column; Spark's choice depends on the columns that exist.
                 names.add(node.name.lower())
             elif isinstance(node, exp.Join):
                 for name in node.args.get("using") or ():
-                    joined_value = self.joined(name)
+                    joined_value = self.joined_value(name)
                     names |= (
                         {c.name.lower() for c in joined_value.find_all(exp.Column)}
                         if joined_value is not None
@@ -180,7 +182,7 @@ class Columns:
         return tuple(name for name in order if name.lower() in names) or (order[0],)
 
 
-def _offers(block: Block, column: exp.Column) -> bool:
+def _has_column(block: Block, column: exp.Column) -> bool:
     """Tests whether a block's own sources certainly offer a column."""
     name, qualifier = column.name.lower(), column.table.lower()
     for cube in block.cubes:

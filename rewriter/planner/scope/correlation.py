@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from rewriter.planner.scope.output_columns import Offers
+from rewriter.planner.scope.output_columns import OutputColumns
 
 
 def is_correlatable(node: exp.Expr) -> bool:
@@ -29,7 +29,7 @@ def is_correlatable(node: exp.Expr) -> bool:
     return False
 
 
-def escaping(query: exp.Expr, output_columns: Offers) -> str | None:
+def escaping(query: exp.Expr, output_columns: OutputColumns) -> str | None:
     """Returns a column of the query, as typed, that is not certainly bound by its own relations, or ``None``.
 
     ``output_columns`` are those of the tree that contains the query.
@@ -38,13 +38,13 @@ def escaping(query: exp.Expr, output_columns: Offers) -> str | None:
     return next((column.sql("spark") for column in columns if not _is_bound(column, query, output_columns)), None)
 
 
-def _is_bound(column: exp.Column, root: exp.Expr, output_columns: Offers) -> bool:
+def _is_bound(column: exp.Column, root: exp.Expr, output_columns: OutputColumns) -> bool:
     """Tests whether a relation inside certainly binds the column."""
     table, name = column.table.lower(), column.name.lower()
     for select, sees_list in _scopes(column, root):
         offered = [
             (alias, {known_column.name.lower() for known_column in columns if known_column})
-            for alias, columns in output_columns.of(select)
+            for alias, columns in output_columns.of_relations(select)
         ]
         qualified = [names for alias, names in offered if table and alias == table]
         if qualified:

@@ -22,20 +22,20 @@ class CteReferences:
         if self._root is None:
             return
         self._root = next(iter(nodes))
-        sights = _Sights()
+        scopes = _CteScopes()
         for node in nodes:
-            cte = sights.meant(node) if isinstance(node, exp.Table) else None
+            cte = scopes.cte_of(node) if isinstance(node, exp.Table) else None
             if cte is not None:
                 self._cte_of[id(node)] = cte
                 self._counts[id(cte)] = self._counts.get(id(cte), 0) + 1
 
-    def of(self, node: exp.Table) -> exp.CTE | None:
+    def cte_of(self, node: exp.Table) -> exp.CTE | None:
         """Returns the CTE that a name denotes, or ``None``."""
         return self._cte_of.get(id(node))
 
-    def single(self, node: exp.Table) -> exp.CTE | None:
+    def cte_read_once(self, node: exp.Table) -> exp.CTE | None:
         """Returns the CTE that a name denotes if this is its only reference and the CTE is not recursive."""
-        cte = self.of(node)
+        cte = self.cte_of(node)
         if cte is None or self._counts[id(cte)] != 1 or (cte.parent and cte.parent.args.get("recursive")):
             return None
         return cte
@@ -60,55 +60,55 @@ class CteReferences:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sight:
-    """The CTEs of one WITH that are in scope at a place: the first ``count``. ``above`` are those of the enclosing
+class _CteScope:
+    """The CTEs of one WITH that are in scope at a place: the first ``count``. ``enclosing`` are those of the enclosing
     WITHs.
     """
 
     with_: exp.With
     first: Mapping[str, int]
     count: int
-    above: _Sight | None
+    enclosing: _CteScope | None
 
 
-class _Sights:
+class _CteScopes:
     """The CTEs in scope at each place, cached for every requested place and the places around it."""
 
     def __init__(self) -> None:
-        self._sights: dict[int, _Sight | None] = {}
+        self._scopes: dict[int, _CteScope | None] = {}
 
-    def meant(self, node: exp.Table) -> exp.CTE | None:
+    def cte_of(self, node: exp.Table) -> exp.CTE | None:
         """Returns the CTE in scope that an unqualified name denotes."""
         if node.args.get("db") is not None:
             return None
-        name, sight = node.name.lower(), self._at(node)
-        while sight is not None:
-            index = sight.first.get(name)
-            if index is not None and index < sight.count:
-                return sight.with_.expressions[index]  # type: ignore[no-any-return]
-            sight = sight.above
+        name, scope = node.name.lower(), self._at(node)
+        while scope is not None:
+            index = scope.first.get(name)
+            if index is not None and index < scope.count:
+                return scope.with_.expressions[index]  # type: ignore[no-any-return]
+            scope = scope.enclosing
         return None
 
-    def _at(self, position_node: exp.Expr) -> _Sight | None:
+    def _at(self, position_node: exp.Expr) -> _CteScope | None:
         path: list[exp.Expr] = []
         node: exp.Expr | None = position_node
-        while node is not None and id(node) not in self._sights:
+        while node is not None and id(node) not in self._scopes:
             path.append(node)
             node = node.parent
-        sight = None if node is None else self._sights[id(node)]
+        scope = None if node is None else self._scopes[id(node)]
         for node in reversed(path):
             with_ = node.args.get("with_")
             if isinstance(with_, exp.With):
                 first: dict[str, int] = {}
                 for index, cte in enumerate(with_.expressions):
                     first.setdefault(cte.alias.lower(), index)
-                sight = _Sight(with_, first, len(with_.expressions), sight)
-            elif isinstance(node, exp.CTE) and sight is not None and node.parent is sight.with_:
+                scope = _CteScope(with_, first, len(with_.expressions), scope)
+            elif isinstance(node, exp.CTE) and scope is not None and node.parent is scope.with_:
                 # A CTE sees those before it, and itself only where it is recursive.
-                count = _index(node) + bool(sight.with_.args.get("recursive"))
-                sight = _Sight(sight.with_, sight.first, count, sight.above)
-            self._sights[id(node)] = sight
-        return sight
+                count = _index(node) + bool(scope.with_.args.get("recursive"))
+                scope = _CteScope(scope.with_, scope.first, count, scope.enclosing)
+            self._scopes[id(node)] = scope
+        return scope
 
 
 def _index(cte: exp.CTE) -> int:

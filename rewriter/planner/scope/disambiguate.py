@@ -37,34 +37,34 @@ def disambiguated(text: QueryText, current: str, is_temporary: Callable[[str], b
     if not any(isinstance(node, exp.Table | exp.Column) and node.args.get("db") for node in text.nodes):
         return text
     ctes = CteReferences(text.nodes)
-    named: dict[str, dict[int, tuple[exp.Table, Key]]] = defaultdict(dict)
+    tables_by_name: dict[str, dict[int, tuple[exp.Table, Key]]] = defaultdict(dict)
     unqualified_names: set[str] = set()
     for node in text.nodes:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not text.in_hint(node):
             key = key_of(node, current)
-            hidden = node.args.get("db") is None and is_temporary(node.name)
-            if key is None or hidden or node.alias or is_file(node) or ctes.of(node) is not None:
+            is_temporary_name = node.args.get("db") is None and is_temporary(node.name)
+            if key is None or is_temporary_name or node.alias or is_file(node) or ctes.cte_of(node) is not None:
                 unqualified_names.add(node.alias_or_name.lower())
             else:
-                named[key[1]][id(node)] = (node, key)
+                tables_by_name[key[1]][id(node)] = (node, key)
         elif isinstance(node, exp.Subquery | exp.Values | exp.Lateral | exp.Unnest):
             unqualified_names.add(node.alias_or_name.lower())
-    if not named:
+    if not tables_by_name:
         return text
     qualified: dict[str, list[tuple[exp.Column, Key]]] = defaultdict(list)
-    bare: set[str] = set()
+    qualifiers: set[str] = set()
     for column in text.find_all(exp.Column):
         key = meant(text, column)
-        if key is not None and key in {key_ for _, key_ in named.get(key[1], {}).values()}:
+        if key is not None and key in {key_ for _, key_ in tables_by_name.get(key[1], {}).values()}:
             qualified[key[1]].append((column, key))
         elif column.table and not column.args.get("db"):
-            bare.add(column.table.lower())
-    twice = _twice(text, named)
+            qualifiers.add(column.table.lower())
+    ambiguous_names = _ambiguous_names(text, tables_by_name)
     replacements: list[Replacement] = []
-    for name, nodes in named.items():
+    for name, nodes in tables_by_name.items():
         keys = {key for _, key in nodes.values()}
-        if name in twice or (qualified[name] and (len(keys) > 1 or name in unqualified_names)):
-            if name in bare or not all(_takes_alias(node) for node, _ in nodes.values()):
+        if name in ambiguous_names or (qualified[name] and (len(keys) > 1 or name in unqualified_names)):
+            if name in qualifiers or not all(_takes_alias(node) for node, _ in nodes.values()):
                 raise _refusal(text, name, keys, next(iter(nodes.values()))[0])
             replacements += (_aliased(node, key) for node, key in nodes.values())
             replacements += (_requalified(column, key) for column, key in qualified[name])
@@ -73,16 +73,16 @@ def disambiguated(text: QueryText, current: str, is_temporary: Callable[[str], b
     return DerivedText(text, replaced(text, Span(0, len(text.text)), replacements), {})
 
 
-def _twice(text: QueryText, named: dict[str, dict[int, tuple[exp.Table, Key]]]) -> set[str]:
+def _ambiguous_names(text: QueryText, tables_by_name: dict[str, dict[int, tuple[exp.Table, Key]]]) -> set[str]:
     """Returns the names that one block gives to tables of several databases."""
     names: set[str] = set()
     for select in text.find_all(exp.Select):
-        seen: dict[str, Key] = {}
+        key_of_name: dict[str, Key] = {}
         for relation in relations(select):
             name = relation.alias_or_name.lower()
-            if id(relation) in named.get(name, {}):
-                key = named[name][id(relation)][1]
-                if seen.setdefault(name, key) != key:
+            if id(relation) in tables_by_name.get(name, {}):
+                key = tables_by_name[name][id(relation)][1]
+                if key_of_name.setdefault(name, key) != key:
                     names.add(name)
     return names
 
@@ -107,10 +107,12 @@ def _requalified(column: exp.Column, key: Key) -> Replacement:
 
 
 def _refusal(text: QueryText, name: str, keys: set[Key], node: exp.Table) -> NotSupportedError:
-    called = " and ".join(sorted(".".join(key) for key in keys)) if len(keys) > 1 else f"{'.'.join(*keys)} and another"
+    relation_names = (
+        " and ".join(sorted(".".join(key) for key in keys)) if len(keys) > 1 else f"{'.'.join(*keys)} and another"
+    )
     span = Span(node.this.meta["start"], node.this.meta["end"] + 1) if has_place(node.this) else Span(0, len(text.text))
     return NotSupportedError(
-        f"Several relations have the name {name} here, {called}, so a column reference is ambiguous.",
+        f"Several relations have the name {name} here, {relation_names}, so a column reference is ambiguous.",
         condition="AMBIGUOUS_REFERENCE",
         sqlstate="42704",
         position=text.place(span),

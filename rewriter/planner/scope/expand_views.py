@@ -21,7 +21,7 @@ from rewriter.planner.scope.correlation import escaping, is_correlatable
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.disambiguate import disambiguated
 from rewriter.planner.scope.expand_ctes import LONGEST, expand_ctes
-from rewriter.planner.scope.output_columns import Offers
+from rewriter.planner.scope.output_columns import OutputColumns
 from rewriter.planner.scope.table_names import Key, catalog_name, databases, key_of, prefix_of
 from rewriter.planner.text.derived_text import DerivedText, Piece, Replacement, alias_text, replaced
 from rewriter.planner.text.query_text import QueryText, has_place
@@ -36,26 +36,26 @@ DEEPEST = 100
 _PARTS = ("this", "db", "catalog", "alias", "joins", "laterals")
 
 
-def expand(text: QueryText, reader: CatalogReader, within: str | None = None) -> QueryText:
+def expand(text: QueryText, reader: CatalogReader, created_view: str | None = None) -> QueryText:
     """Returns the query without views and without shared CTEs over cubes; ``text`` itself where it names none of them.
 
     Places in the result are those of the statement: a view's body has the place of the view's name, a CTE's copy that
-    of the CTE. ``within`` is the view that is being created from the query; the query must not read it.
+    of the CTE. ``created_view`` is the view that is being created from the query; the query must not read it.
 
     Raises ``AnalysisError``: RECURSIVE_VIEW, and TABLE_OR_VIEW_NOT_FOUND for a table that a view reads;
     ``NotSupportedError``. Costs a walk over the names of a query that names no view; each view costs in addition the
     parsing of its body.
     """
-    views, made = _Views(reader), text
-    replacements = views.replacements(text, () if within is None else (within,))
+    views, expanded = _Views(reader), text
+    replacements = views.replacements(text, () if created_view is None else (created_view,))
     if replacements:
         pieces = replaced(text, Span(0, len(text.text)), replacements)
-        made = DerivedText(text, pieces, {text.place(span): name for span, name in views.named.items()})
-    made = expand_ctes(made, reader)
-    unread = made.unread() if made is not text else None
+        expanded = DerivedText(text, pieces, {text.place(span): name for span, name in views.names_by_span.items()})
+    expanded = expand_ctes(expanded, reader)
+    unread = expanded.unread() if expanded is not text else None
     if unread is not None:
         raise unread
-    return made
+    return expanded
 
 
 class _Views:
@@ -64,7 +64,7 @@ class _Views:
     def __init__(self, reader: CatalogReader) -> None:
         self._reader = reader
         self._bodies: dict[str, str] = {}
-        self.named: dict[Span, str] = {}
+        self.names_by_span: dict[Span, str] = {}
 
     def replacements(self, text: QueryText, chain: tuple[str, ...]) -> list[Replacement]:
         """Returns the replacements that put derived tables in place of the views that the user's query names."""
@@ -79,7 +79,7 @@ class _Views:
                 replacements += self._replacing(text, node, span, view, chain)
             except (AnalysisError, NotSupportedError, ParseError) as error:
                 raise error.at(text.place(span)) from None
-            self.named[span] = view.name
+            self.names_by_span[span] = view.name
             keys |= set() if node.alias else {key_of(node, current)}
         return replacements + [Replacement(span, ()) for span, _ in databases(text, keys)]
 
@@ -87,8 +87,8 @@ class _Views:
         name = None if is_file(node) else catalog_name(node, current)
         return None if name is None else self._reader.find_view(name)
 
-    def _seen(self, view: View) -> str:
-        """The view's name as the query would type it."""
+    def _typed_name(self, view: View) -> str:
+        """Returns the view's name as the query would type it."""
         return seen_from(self._reader.current, view.name)
 
     def _replacing(
@@ -100,7 +100,7 @@ class _Views:
             raise NotSupportedError(
                 f"Only an alias can follow the view {view.name}; TABLESAMPLE, PIVOT and time travel are not supported.",
                 object=view.name,
-                hint=f"Put it into a subquery: (SELECT * FROM {self._seen(view)}).",
+                hint=f"Put it into a subquery: (SELECT * FROM {self._typed_name(view)}).",
             )
         body = self._body(view, chain)
         if is_correlatable(node):
@@ -115,13 +115,13 @@ class _Views:
                 object=view.name,
                 hint=f"Its columns are {', '.join(columns)}.",
             )
-        listed = f"({', '.join(columns)})" if columns and not renamed else ""
+        column_list = f"({', '.join(columns)})" if columns and not renamed else ""
         if alias is None:
-            yield Replacement(span, (Piece(f"({body}){alias_text(text, span.end, node.name, listed)}", span),))
+            yield Replacement(span, (Piece(f"({body}){alias_text(text, span.end, node.name, column_list)}", span),))
         else:
             yield Replacement(span, (Piece(f"({body})", span),))
             end = alias.this.meta["end"] + 1
-            yield Replacement(Span(end, end), (Piece(listed, span),))
+            yield Replacement(Span(end, end), (Piece(column_list, span),))
 
     def _body(self, view: View, chain: tuple[str, ...]) -> str:
         """Returns the body of a view as a query that has the same meaning in any place."""
@@ -151,17 +151,17 @@ class _Views:
         unread = text.unread()
         if unread is not None:
             raise ParseError(f"The query of the view {view.name} cannot be parsed: {unread.message}", object=view.name)
-        called = called_code(text)
-        if called is not None:
-            raise brings_code(view.name, called)
+        function = called_code(text)
+        if function is not None:
+            raise brings_code(view.name, function)
         text = disambiguated(text, view.database)
         prefix = prefix_of(view.database)
         replacements: list[Replacement] = []
         keys: set[Key | None] = set()
         for node, span in names_in(text):
-            inner = self._view(node, view.database)
-            if inner is not None:
-                replacements += self._replacing(text, node, span, inner, chain)
+            inner_view = self._view(node, view.database)
+            if inner_view is not None:
+                replacements += self._replacing(text, node, span, inner_view, chain)
                 keys |= set() if node.alias else {key_of(node, view.database)}
             elif not is_file(node):
                 self._check_there(view, node)
@@ -189,31 +189,34 @@ class _Views:
                 condition="TABLE_OR_VIEW_NOT_FOUND",
                 sqlstate="42P01",
                 object=node.name,
-                hint=f"Create it again, or replace the view: CREATE OR REPLACE VIEW {self._seen(view)} AS SELECT …",
+                hint="Create it again, or replace the view: "
+                f"CREATE OR REPLACE VIEW {self._typed_name(view)} AS SELECT …",
             )
 
     def _check_closed(self, view: View, body: str) -> None:
         tree = QueryText(body).tree
-        column = escaping(tree, Offers(tree, self._reader))
+        column = escaping(tree, OutputColumns(tree, self._reader))
         if column is not None:
             raise NotSupportedError(
                 f"The view {view.name} cannot be used in a subquery: the origin of its column {column} is ambiguous.",
                 object=view.name,
-                hint=f"Name the view before the query: WITH x AS (SELECT * FROM {self._seen(view)}) SELECT …",
+                hint=f"Name the view before the query: WITH x AS (SELECT * FROM {self._typed_name(view)}) SELECT …",
             )
 
 
 def called_code(text: QueryText) -> Token | None:
     """Returns the name token of the first call of a query that runs a Java method by its name, or ``None``."""
-    named = (TokenKind.WORD, TokenKind.IDENTIFIER)
-    calls = (token for token, after in pairwise(text.tokens) if token.kind in named and after.is_operator("("))
+    name_kinds = (TokenKind.WORD, TokenKind.IDENTIFIER)
+    calls = (token for token, after in pairwise(text.tokens) if token.kind in name_kinds and after.is_operator("("))
     return next((name for name in calls if identifier_value(name).lower() in _RUN_CODE), None)
 
 
-def brings_code(view: str, called: Token) -> NotSupportedError:
-    """The error for a view whose query runs code by its name: its readers would run code that its author named."""
+def brings_code(view: str, function: Token) -> NotSupportedError:
+    """Returns the error for a view whose query runs code by its name: its readers would run code that its
+    author named.
+    """
     return NotSupportedError(
-        f"The view {view} calls {identifier_value(called)}, which runs code by name; this is not allowed in a view.",
+        f"The view {view} calls {identifier_value(function)}, which runs code by name; this is not allowed in a view.",
         condition="CODE_IN_VIEW",
         object=view,
         hint="Call it in the query that reads the view.",
@@ -224,7 +227,7 @@ def names_in(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
     """Yields the names behind FROM and JOIN that are not CTEs, with their places."""
     ctes = CteReferences(text.nodes)
     for node in text.find_all(exp.Table):
-        if isinstance(node.this, exp.Identifier) and ctes.of(node) is None and not text.in_hint(node):
+        if isinstance(node.this, exp.Identifier) and ctes.cte_of(node) is None and not text.in_hint(node):
             parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
             # A name without a place is looked up, and refused, with all others.
             if all(has_place(part) for part in parts):

@@ -27,15 +27,15 @@ _MOST_NODES = 100_000
 class Level:
     """One inlined subquery.
 
-    ``alias`` is the name of its one relation inside it. ``sees`` are the values that the relation offers, ``offers``
-    the values that the subquery offers itself. Both are over the cube's columns, by name in lower case. ``renamed``
-    says that a list of columns follows its alias.
+    ``alias`` is the name of its one relation inside it. ``source_values`` are the values that the relation offers,
+    ``output_values`` the values that the subquery offers itself. Both are over the cube's columns, by name in lower
+    case. ``renamed`` says that a list of columns follows its alias.
     """
 
     select: exp.Select
     alias: str
-    sees: Mapping[str, exp.Expr]
-    offers: Mapping[str, exp.Expr]
+    source_values: Mapping[str, exp.Expr]
+    output_values: Mapping[str, exp.Expr]
     renamed: bool
 
     @property
@@ -47,26 +47,30 @@ class Level:
         """Returns the value of a column in this subquery."""
         if isinstance(column.this, exp.Star) or column.table.lower() not in ("", self.alias.lower()):
             return None
-        return self.sees.get(column.name.lower())
+        return self.source_values.get(column.name.lower())
 
     def filters(self) -> Iterator[exp.Expr]:
-        """The subquery's own conditions, over the cube's columns."""
+        """Returns the subquery's own conditions, over the cube's columns."""
         where = self.select.args.get("where")
         if where is not None:
             yield from conjuncts(substituted(where.this, self.value_of))
 
-    def mentioned(self) -> Iterator[exp.Column]:
-        """The cube's columns that the subquery's text names."""
+    def named_columns(self) -> Iterator[exp.Column]:
+        """Returns the cube's columns that the subquery's text names."""
         for node in (*self.select.expressions, self.select.args.get("where")):
             for column in () if node is None else (node, *descend(node)):
                 value = self.value_of(column) if isinstance(column, exp.Column) else None
                 if value is not None:
-                    yield from (inner for inner in find_all(value, exp.Column) if belongs(inner, None))
+                    yield from (
+                        inner_column for inner_column in find_all(value, exp.Column) if belongs(inner_column, None)
+                    )
 
 
 @lru_cache(maxsize=256)
 def identity(cube: Cube) -> Mapping[str, exp.Expr]:
-    """The columns that a cube offers under its own name. A caller that puts one of them into a tree must copy it."""
+    """Returns the columns that a cube offers under its own name. A caller that puts one of them into a tree must copy
+    it.
+    """
     return {name.lower(): _marked(exp.Column(this=exp.to_identifier(name)), True) for name in cube.column_order}
 
 
@@ -91,7 +95,7 @@ def is_marked(column: exp.Column) -> bool:
 
 
 def _counting(select: exp.Select) -> list[exp.Expr]:
-    """The calls of COUNT and AVG in a block that depend on the number of rows."""
+    """Returns the calls of COUNT and AVG in a block that depend on the number of rows."""
     kinds = (exp.Count, exp.CountIf, exp.Avg)
     return [node for node in own_nodes(select) if isinstance(node, kinds) and not isinstance(node.this, exp.Distinct)]
 
@@ -151,14 +155,14 @@ class Inlining:
             return ()
         if id(node) not in self._rows:
             self._rows[id(node)] = ()  # a recursive CTE names itself
-            self._rows[id(node)] = tuple(dict.fromkeys(self._below(node)))
+            self._rows[id(node)] = tuple(dict.fromkeys(self._find_cubes(node)))
         return self._rows[id(node)]
 
-    def _below(self, node: exp.Expr) -> Iterator[Cube]:
+    def _find_cubes(self, node: exp.Expr) -> Iterator[Cube]:
         if isinstance(node, exp.Table):
             if id(node) in self._cubes:
                 yield self._cubes[id(node)]
-            elif (cte := self._ctes.of(node)) is not None and not (cte.parent and cte.parent.args.get("recursive")):
+            elif (cte := self._ctes.cte_of(node)) is not None and not (cte.parent and cte.parent.args.get("recursive")):
                 yield from self._rows_of(cte.this)
         elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Table):
             yield from self._rows_of(node.this)
@@ -166,9 +170,9 @@ class Inlining:
             yield from self._rows_of(node.this)
             yield from self._rows_of(node.expression)
         elif isinstance(node, exp.Select) and not _folds(node):
-            for index, inner in enumerate(relations(node)):
+            for index, relation in enumerate(relations(node)):
                 if contributes(node, index):
-                    yield from self._rows_of(inner)
+                    yield from self._rows_of(relation)
 
     def levels(self, relation: exp.Expr) -> tuple[exp.Table | None, tuple[Level, ...]]:
         """Returns the cube's name below a derived table or a CTE that only projects and filters it, and the levels
@@ -190,7 +194,7 @@ class Inlining:
 
     def _inlined(self, relation: exp.Expr) -> tuple[exp.Table | None, tuple[Level, ...]]:
         if isinstance(relation, exp.Table):
-            cte = self._ctes.single(relation)
+            cte = self._ctes.cte_read_once(relation)
             if cte is None or any(value and key not in ("this", "alias") for key, value in relation.args.items()):
                 return None, ()
             select, lists = projection_of(cte.this), (cte.args.get("alias"), relation.args.get("alias"))
@@ -200,58 +204,60 @@ class Inlining:
             return None, ()
         if select is None:
             return None, ()
-        inner = relations(select)[0]
-        below: tuple[Level, ...] = ()
+        source = relations(select)[0]
+        inner_levels: tuple[Level, ...] = ()
         table: exp.Table | None
-        if id(inner) in self._cubes:
-            assert isinstance(inner, exp.Table)
-            alias = inner.args.get("alias")
+        if id(source) in self._cubes:
+            assert isinstance(source, exp.Table)
+            alias = source.args.get("alias")
             if alias is not None and alias.args.get("columns"):
                 return None, ()
-            table, sees = inner, identity(self._cubes[id(inner)])
+            table, source_values = source, identity(self._cubes[id(source)])
         else:
-            table, below = self.levels(inner)
+            table, inner_levels = self.levels(source)
             if table is None:
                 return None, ()
-            sees = dict(below[-1].offers)
-        named = [
+            source_values = dict(inner_levels[-1].output_values)
+        column_lists = [
             column_list.args["columns"]
             for column_list in lists
             if column_list is not None and column_list.args.get("columns")
         ]
-        level = Level(select, inner.alias_or_name, sees, {}, bool(named))
-        if named and level.passes_all:
+        level = Level(select, source.alias_or_name, source_values, {}, bool(column_lists))
+        if column_lists and level.passes_all:
             raise NotSupportedError(
                 "A column list after a subquery that selects * from a cube is not supported yet.",
                 hint="Name the columns in the subquery.",
             )
-        offers = dict(self._offers(level, [identifier.name for identifier in named[-1]] if named else []))
-        return table, (*below, Level(select, level.alias, sees, offers, level.renamed))
+        output_values = dict(
+            self._find_outputs(level, [identifier.name for identifier in column_lists[-1]] if column_lists else [])
+        )
+        return table, (*inner_levels, Level(select, level.alias, source_values, output_values, level.renamed))
 
-    def _offers(self, level: Level, names: list[str]) -> Iterator[tuple[str, exp.Expr]]:
+    def _find_outputs(self, level: Level, names: list[str]) -> Iterator[tuple[str, exp.Expr]]:
         """Yields each output column's name and value. It yields neither of two columns with the same name, because
         Spark refuses the name as ambiguous.
         """
         values: dict[str, exp.Expr | None] = {}
         for index, item in enumerate(level.select.expressions):
             if _is_star(item, level.alias):
-                for name, value in level.sees.items():
+                for name, value in level.source_values.items():
                     values[name] = None if name in values else value
                 continue
-            plain = isinstance(item, exp.Alias | exp.Column)
-            name = names[index].lower() if index < len(names) else item.alias_or_name.lower() if plain else ""
+            is_named = isinstance(item, exp.Alias | exp.Column)
+            name = names[index].lower() if index < len(names) else item.alias_or_name.lower() if is_named else ""
             if name:
                 values[name] = None if name in values else self._value(item.unalias(), level, name)
         yield from ((name, value) for name, value in values.items() if value is not None)
 
     def _value(self, item: exp.Expr, level: Level, name: str) -> exp.Expr:
         """Returns the value of an item, over the cube's columns."""
-        passed = level.value_of(item) if isinstance(item, exp.Column) else None
-        if isinstance(passed, exp.Paren):
-            return passed
+        source_value = level.value_of(item) if isinstance(item, exp.Column) else None
+        if isinstance(source_value, exp.Paren):
+            return source_value
         nodes = walk(item)
         size = len(nodes) + sum(self._size(node, level) for node in nodes if isinstance(node, exp.Column))
-        if passed is None:
+        if source_value is None:
             # x + x over x + x over x + x: each step may double it.
             self._left -= size
             if self._left < 0:
@@ -275,7 +281,7 @@ _sees_output = one_of(exp.Order, exp.Having)
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class _NodeContext:
     """What stands above a node: the SELECT around it, unless an aggregate or a window stands between, and whether the
     node is part of that SELECT's ORDER BY or HAVING. The node is kept, so its identity is unique.
     """
@@ -285,7 +291,7 @@ class _Place:
     sees_output: bool
 
 
-_NOWHERE = _Place(None, None, False)
+_NO_CONTEXT = _NodeContext(None, None, False)
 
 
 class OutputNames:
@@ -295,29 +301,29 @@ class OutputNames:
     """
 
     def __init__(self) -> None:
-        self._places: dict[int, _Place] = {}
+        self._contexts: dict[int, _NodeContext] = {}
         self._aliases: dict[int, frozenset[str]] = {}
 
     def shadow(self, column: exp.Column) -> bool:
         """Tests whether an unqualified name in ORDER BY or HAVING denotes an output column of its SELECT."""
         if column.table:
             return False
-        place = self._above(column)
-        if place.select is None or not place.sees_output:
+        context = self._context_above(column)
+        if context.select is None or not context.sees_output:
             return False
-        aliases = self._aliases.get(id(place.select))
+        aliases = self._aliases.get(id(context.select))
         if aliases is None:
-            items = place.select.expressions
+            items = context.select.expressions
             aliases = frozenset(item.alias.lower() for item in items if isinstance(item, exp.Alias))
-            self._aliases[id(place.select)] = aliases
+            self._aliases[id(context.select)] = aliases
         return column.name.lower() in aliases
 
-    def _above(self, column: exp.Column) -> _Place:
+    def _context_above(self, column: exp.Column) -> _NodeContext:
         path: list[exp.Expr] = []
-        place, node = _NOWHERE, column.parent
+        context, node = _NO_CONTEXT, column.parent
         while node is not None:
-            if id(node) in self._places:
-                place = self._places[id(node)]
+            if id(node) in self._contexts:
+                context = self._contexts[id(node)]
                 break
             path.append(node)
             if isinstance(node, exp.Select) or _folds_rows(type(node)):
@@ -325,14 +331,14 @@ class OutputNames:
             node = node.parent
         for node in reversed(path):
             if isinstance(node, exp.Select):
-                place = _Place(node, node, False)
+                context = _NodeContext(node, node, False)
             elif _folds_rows(type(node)):
-                place = _Place(node, None, False)
+                context = _NodeContext(node, None, False)
             else:
                 in_clause = _sees_output(type(node)) and isinstance(node.parent, exp.Select)
-                place = _Place(node, place.select, place.sees_output or in_clause)
-            self._places[id(node)] = place
-        return place
+                context = _NodeContext(node, context.select, context.sees_output or in_clause)
+            self._contexts[id(node)] = context
+        return context
 
 
 def _is_star(item: exp.Expr, alias: str) -> bool:

@@ -25,13 +25,13 @@ from rewriter.planner.text.query_text import QueryText
 _PREFIX = "SELECT "
 
 
-def item_name(typed: str) -> str:
+def item_name(item_text: str) -> str:
     """Returns the name of a column whose item is ``typed``; the item as typed where the rules do not cover it."""
     try:
-        name = _Namer(typed).name()
+        name = _Namer(item_text).name()
     except (_UnknownError, SqlglotError, RecursionError):
         name = None
-    return " ".join(typed.split()) if name is None else name
+    return " ".join(item_text.split()) if name is None else name
 
 
 def item_name_edits(
@@ -98,7 +98,9 @@ _OTHER_NAMES = {"dateadd": "date_add", "curdate": "current_date", "array_agg": "
 #: Casts that are spelled as calls have the name of their operand.
 _CASTS = frozenset("bigint binary boolean date decimal double float int smallint string timestamp tinyint".split())
 #: Functions whose names do not follow from their arguments alone.
-_UNKNOWN = frozenset("explode posexplode inline stack window session_window lag lead array_sort mask div in".split())
+_UNNAMED_FUNCTIONS = frozenset(
+    "explode posexplode inline stack window session_window lag lead array_sort mask div in".split()
+)
 _RANKS = ("rank", "dense_rank", "percent_rank", "row_number", "ntile")
 _INFIX: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.And: "AND",
@@ -111,8 +113,8 @@ _CANONICAL = {"DATE": re.compile(r"\d{4}-\d\d-\d\d"), "TIMESTAMP": re.compile(r"
 
 
 class _Namer:
-    def __init__(self, typed: str) -> None:
-        self._text = _PREFIX + typed
+    def __init__(self, item_text: str) -> None:
+        self._text = _PREFIX + item_text
         self._tokens = tokens(self._text)
         self._strings = {token.start: token for token in self._tokens if token.kind is TokenKind.STRING}
         self._fields = _extracted(self._tokens)
@@ -162,7 +164,7 @@ class _Namer:
         return ", ".join(map(self._of, nodes))
 
     def _call(self, function: str, arguments: list[exp.Expr]) -> str:
-        if function in _UNKNOWN or (function in _CASTS and len(arguments) != 1):
+        if function in _UNNAMED_FUNCTIONS or (function in _CASTS and len(arguments) != 1):
             raise _UnknownError
         if function in _CASTS:
             return self._of(arguments[0])
@@ -174,11 +176,11 @@ class _Namer:
             return f"(IF({self._list(arguments)}))"
         if function == "log" and len(arguments) == 1:
             return f"LOG(E(), {self._list(arguments)})"
-        shown = [self._list(arguments)] if arguments else []
+        argument_texts = [self._list(arguments)] if arguments else []
         default = _DEFAULTS.get((function, len(arguments)))
-        shown += [] if default is None else [default]
+        argument_texts += [] if default is None else [default]
         name = function.upper() if function in _CAPITAL else _OTHER_NAMES.get(function, function)
-        return f"{name}({', '.join(shown)})"
+        return f"{name}({', '.join(argument_texts)})"
 
     # -- rules of nodes -----------------------------------------------------------------------------------------
 
@@ -197,17 +199,21 @@ class _Namer:
         return string_value(token)
 
     def _negative(self, node: exp.Expr) -> str:
-        inner = node.this
-        literal = inner.this if isinstance(inner, exp.Cast) else inner
+        operand = node.this
+        literal = operand.this if isinstance(operand, exp.Cast) else operand
         is_number = isinstance(literal, exp.Literal) and not literal.args.get("is_string")
-        if is_number and (inner is literal or self._has_suffix(literal)):
-            return f"-{self._of(inner)}"
-        return f"(- {self._of(inner)})"
+        if is_number and (operand is literal or self._has_suffix(literal)):
+            return f"-{self._of(operand)}"
+        return f"(- {self._of(operand)})"
 
     def _not(self, node: exp.Expr) -> str:
-        inner = self._of(node.this)
+        operand_name = self._of(node.this)
         # The trees of ``NOT a IS NULL`` and ``a IS NOT NULL`` are the same.
-        return inner if inner.endswith(" IS NOT NULL)") and isinstance(node.this, exp.Is) else f"(NOT {inner})"
+        return (
+            operand_name
+            if operand_name.endswith(" IS NOT NULL)") and isinstance(node.this, exp.Is)
+            else f"(NOT {operand_name})"
+        )
 
     def _is(self, node: exp.Expr) -> str:
         value = self._of(node.this)
@@ -283,21 +289,21 @@ class _Namer:
             parts.append(f"{kind} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")
         return f"{self._of(node.this)} OVER ({' '.join(parts)})"
 
-    def _key(self, ordered: exp.Expr) -> str:
-        direction = "DESC" if ordered.args.get("desc") else "ASC"
-        return f"{self._of(ordered.this)} {direction} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
+    def _key(self, sort_key: exp.Expr) -> str:
+        direction = "DESC" if sort_key.args.get("desc") else "ASC"
+        return f"{self._of(sort_key.this)} {direction} NULLS {'FIRST' if sort_key.args.get('nulls_first') else 'LAST'}"
 
     def _frame(self, spec: exp.Expr) -> str:
         bounds = []
-        for which in ("start", "end"):
-            bound, side = spec.args.get(which), spec.args.get(f"{which}_side")
-            if isinstance(bound, exp.Literal):
-                bound = self._of(bound)
-            elif bound is None and which == "end":
-                bound = "CURRENT ROW"
-            if not isinstance(bound, str):
+        for key in ("start", "end"):
+            bound_node, side = spec.args.get(key), spec.args.get(f"{key}_side")
+            if isinstance(bound_node, exp.Literal):
+                bound_node = self._of(bound_node)
+            elif bound_node is None and key == "end":
+                bound_node = "CURRENT ROW"
+            if not isinstance(bound_node, str):
                 raise _UnknownError
-            bounds.append(f"{bound} {side or ''}".strip().upper())
+            bounds.append(f"{bound_node} {side or ''}".strip().upper())
         return f"{str(spec.args.get('kind')).upper()} BETWEEN {' AND '.join(bounds)}"
 
     def _extract(self, node: exp.Expr) -> str:
@@ -316,12 +322,12 @@ class _Namer:
         return f"{function}({self._of(node.this)}, {self._of(node.expression)})"
 
     def _like(self, node: exp.Expr) -> str:
-        shown = f"{self._of(node.this)} LIKE {self._of(node.expression)}"
-        return f"(NOT {shown})" if node.args.get("negate") else shown
+        name = f"{self._of(node.this)} LIKE {self._of(node.expression)}"
+        return f"(NOT {name})" if node.args.get("negate") else name
 
     def _ilike(self, node: exp.Expr) -> str:
-        shown = self._pattern("ilike", node)
-        return f"(NOT {shown})" if node.args.get("negate") else shown
+        name = self._pattern("ilike", node)
+        return f"(NOT {name})" if node.args.get("negate") else name
 
     def _bracket(self, node: exp.Expr) -> str:
         offset = node.args.get("offset") or 0
@@ -334,14 +340,14 @@ class _Namer:
 
 
 def _extracted(tokens: tuple[Token, ...]) -> Iterator[str]:
-    """The fields of ``EXTRACT(field FROM …)`` as typed, in the order of the text."""
+    """Returns the fields of ``EXTRACT(field FROM …)`` as typed, in the order of the text."""
     for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if first.is_word("EXTRACT") and second.is_operator("("):
             yield third.text
 
 
 def _null_tests(tokens: tuple[Token, ...]) -> Iterator[str]:
-    """``NULL`` or ``NOT NULL`` of the tests for NULL, in the order of the text."""
+    """Returns ``NULL`` or ``NOT NULL`` of the tests for NULL, in the order of the text."""
     for first, second, third in zip(tokens, tokens[1:], (*tokens[2:], None), strict=False):
         if first.is_word("IS") and second.is_word("NULL", "UNKNOWN"):
             yield "NULL"
@@ -374,9 +380,9 @@ def _floating(digits: str) -> str:
     value = float(digits)
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return str(value)
-    shown = Decimal(repr(value)).normalize()
-    _, figures, _ = shown.as_tuple()
-    return f"{figures[0]}.{''.join(map(str, figures[1:])) or '0'}E{shown.adjusted()}"
+    decimal_value = Decimal(repr(value)).normalize()
+    _, figures, _ = decimal_value.as_tuple()
+    return f"{figures[0]}.{''.join(map(str, figures[1:])) or '0'}E{decimal_value.adjusted()}"
 
 
 _RULES: dict[type[exp.Expr], Callable[[_Namer, exp.Expr], str]] = {

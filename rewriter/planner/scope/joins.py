@@ -28,8 +28,8 @@ def contributes(select: exp.Select, index: int) -> bool:
 
 def nullable(select: exp.Select, index: int) -> bool:
     """Tests whether the block may contain rows in which a relation is absent and its columns are NULL."""
-    own = _join(select, index)
-    if own is not None and _kind(own) not in ("SEMI", "ANTI") and _side(own) in ("LEFT", "FULL"):
+    own_join = _join(select, index)
+    if own_join is not None and _kind(own_join) not in ("SEMI", "ANTI") and _side(own_join) in ("LEFT", "FULL"):
         return True
     return any(_side(join) in ("RIGHT", "FULL") for join in _later(select, index))
 
@@ -44,9 +44,9 @@ def filters(select: exp.Select, index: int) -> Iterator[exp.Expr]:
     - ON of an inner or semi join restricts both sides.
     - ON of an outer or anti join restricts only the side that need not match, never the one that is kept.
     """
-    where = select.args.get("where")
-    if where is not None and contributes(select, index):
-        yield from conjuncts(where.this)
+    where_clause = select.args.get("where")
+    if where_clause is not None and contributes(select, index):
+        yield from conjuncts(where_clause.this)
     yield from matching(select, index)
     for number, join in enumerate(select.args.get("joins") or (), start=1):
         if number <= index or not join.args.get("on") or not contributes(select, index):
@@ -61,9 +61,9 @@ def matching(select: exp.Select, index: int) -> Iterator[exp.Expr]:
 
     A row of the right side that fails the ON of INNER, LEFT, SEMI or ANTI matches no row, whether NULLs pass it or not.
     """
-    own = _join(select, index)
-    if own is not None and own.args.get("on") and _side(own) not in ("RIGHT", "FULL"):
-        yield from conjuncts(own.args["on"])
+    own_join = _join(select, index)
+    if own_join is not None and own_join.args.get("on") and _side(own_join) not in ("RIGHT", "FULL"):
+        yield from conjuncts(own_join.args["on"])
 
 
 def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:

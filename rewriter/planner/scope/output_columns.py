@@ -18,7 +18,7 @@ Offered = tuple[Column | None, ...]
 _UNKNOWN: Offered = (None,)
 
 
-class Offers:
+class OutputColumns:
     """The columns that the relations of one query without views offer. Each SELECT is examined once."""
 
     def __init__(self, tree: exp.Expr, reader: CatalogReader) -> None:
@@ -26,7 +26,7 @@ class Offers:
         self._ctes = CteReferences(tuple(tree.root().walk()))
         self._columns_of: dict[int, tuple[tuple[str, Offered], ...]] = {}
 
-    def of(self, select: exp.Select) -> tuple[tuple[str, Offered], ...]:
+    def of_relations(self, select: exp.Select) -> tuple[tuple[str, Offered], ...]:
         """Returns the alias, in lower case, and the columns of each relation of a SELECT."""
         if id(select) not in self._columns_of:
             self._columns_of[id(select)] = ()  # the columns that a recursive CTE offers itself are unknown
@@ -36,7 +36,7 @@ class Offers:
             )
         return self._columns_of[id(select)]
 
-    def answered(self, query: exp.Expr) -> Offered:
+    def of_query(self, query: exp.Expr) -> Offered:
         """Returns the output columns of a query."""
         while isinstance(query, exp.Subquery | exp.SetOperation):
             query = query.this
@@ -49,10 +49,10 @@ class Offers:
         star = value.this if isinstance(value, exp.Column) else value
         if isinstance(star, exp.Star):
             alias = value.table.lower() if isinstance(value, exp.Column) else ""
-            chosen = [columns for name, columns in self.of(select) if alias in ("", name)]
-            merged = len(chosen) > 1 and any(_merges(join) for join in select.args.get("joins") or ())
-            plain = chosen and not merged and not any(star.args.values())  # no * EXCEPT (…)
-            yield from (column for columns in chosen for column in columns) if plain else _UNKNOWN
+            columns_of_relations = [columns for name, columns in self.of_relations(select) if alias in ("", name)]
+            is_merged = len(columns_of_relations) > 1 and any(_merges(join) for join in select.args.get("joins") or ())
+            is_plain = columns_of_relations and not is_merged and not any(star.args.values())  # no * EXCEPT (…)
+            yield from (column for columns in columns_of_relations for column in columns) if is_plain else _UNKNOWN
         elif isinstance(item, exp.Alias | exp.Column):
             yield Column(item.alias_or_name, self._type(value, select))
         elif is_scalar(value) or isinstance(value, exp.AggFunc | exp.Window):
@@ -64,10 +64,15 @@ class Offers:
         if not isinstance(value, exp.Column):
             return ""
         alias, name = value.table.lower(), value.name.lower()
-        chosen = [columns for relation, columns in self.of(select) if alias in ("", relation)]
-        if any(None in columns for columns in chosen):
+        columns_of_relations = [columns for relation, columns in self.of_relations(select) if alias in ("", relation)]
+        if any(None in columns for columns in columns_of_relations):
             return ""
-        types = {column.type for columns in chosen for column in columns if column and column.name.lower() == name}
+        types = {
+            column.type
+            for columns in columns_of_relations
+            for column in columns
+            if column and column.name.lower() == name
+        }
         return types.pop() if len(types) == 1 else ""
 
     def _columns(self, relation: exp.Expr) -> Offered:
@@ -81,14 +86,14 @@ class Offers:
 
     def _unnamed(self, relation: exp.Expr) -> Offered:
         if isinstance(relation, exp.Subquery):
-            return self.answered(relation.this)
+            return self.of_query(relation.this)
         if not isinstance(relation, exp.Table):
             return _UNKNOWN
-        cte = self._ctes.of(relation)
+        cte = self._ctes.cte_of(relation)
         if cte is not None:
-            listed = cte.args["alias"].args.get("columns")
-            answer = self.answered(cte.this)
-            return renamed(answer, [column.name for column in listed]) if listed else answer
+            column_list = cte.args["alias"].args.get("columns")
+            columns = self.of_query(cte.this)
+            return renamed(columns, [column.name for column in column_list]) if column_list else columns
         resolved = meaning(relation, self._reader)
         if isinstance(resolved, Table):
             return resolved.all_columns

@@ -38,9 +38,9 @@ def projection_of(node: exp.Expr) -> exp.Select | None:
 def _computed(select: exp.Select) -> Iterator[exp.Expr]:
     """Yields all nodes of the select list and of WHERE, without those inside subqueries."""
     stack: list[exp.Expr] = list(select.expressions)
-    where = select.args.get("where")
-    if where is not None:
-        stack.append(where.this)
+    where_clause = select.args.get("where")
+    if where_clause is not None:
+        stack.append(where_clause.this)
     while stack:
         node = stack.pop()
         if not isinstance(node, exp.Query):

@@ -23,7 +23,7 @@ from rewriter.planner.scope.projections import own_nodes, substituted
 class PushedCondition:
     """A condition of an outer block, as typed there and over the columns of the inner block's relations."""
 
-    typed: exp.Expr
+    original: exp.Expr
     value: exp.Expr
 
 
@@ -37,7 +37,7 @@ class Pushdown:
         self._tops: dict[int, exp.Union | None] = {}
         self._firsts: dict[int, exp.Expr] = {}
         for node in nodes:
-            cte = self._ctes.single(node) if isinstance(node, exp.Table) else None
+            cte = self._ctes.cte_read_once(node) if isinstance(node, exp.Table) else None
             if cte is not None and isinstance(node, exp.Table):
                 self._users[id(cte)] = node
 
@@ -48,18 +48,18 @@ class Pushdown:
         target = self._target(select)
         if target is None:
             return
-        outer, index, names = target
-        relation = relations(outer)[index]
-        if nullable(outer, index) or not contributes(outer, index) or modifiers(outer):
+        outer_select, index, names = target
+        relation = relations(outer_select)[index]
+        if nullable(outer_select, index) or not contributes(outer_select, index) or modifiers(outer_select):
             return
-        passed = _passed(select, names)
+        passed_columns = _passed_columns(select, names)
         alias = relation.alias_or_name.lower()
-        alone = len(relations(outer)) == 1
-        conditions = [PushedCondition(condition_, condition_) for condition_ in filters(outer, index)]
-        for condition in (*conditions, *self.into(outer)):
-            value = _below(condition.value, passed, alias, alone)
+        is_only_relation = len(relations(outer_select)) == 1
+        conditions = [PushedCondition(condition_, condition_) for condition_ in filters(outer_select, index)]
+        for condition in (*conditions, *self.into(outer_select)):
+            value = _over_inner_columns(condition.value, passed_columns, alias, is_only_relation)
             if value is not None:
-                yield PushedCondition(condition.typed, value)
+                yield PushedCondition(condition.original, value)
 
     def _target(self, select: exp.Select) -> tuple[exp.Select, int, Sequence[str] | None] | None:
         """Returns the block that selects from a block's rows, the relation's index there, and the columns' names there.
@@ -77,7 +77,7 @@ class Pushdown:
                 first = self._first(top)
                 assert isinstance(first, exp.Select)
                 # If both sides have the columns of one table, they have the same names.
-                names = None if self._answers_same_columns(first, select) else _names(first)
+                names = None if self._returns_same_columns(first, select) else _names(first)
                 node = top
             elif isinstance(parent, exp.CTE):
                 user = self._users.get(id(parent))
@@ -95,11 +95,11 @@ class Pushdown:
                 return None
         if node.args.get("alias") is not None and node.args["alias"].args.get("columns"):
             return None
-        outer = node.find_ancestor(exp.Select)
-        if outer is None:
+        outer_select = node.find_ancestor(exp.Select)
+        if outer_select is None:
             return None
-        index = next((i for i, relation in enumerate(relations(outer)) if relation is node), None)
-        return None if index is None else (outer, index, names)
+        index = next((i for i, relation in enumerate(relations(outer_select)) if relation is node), None)
+        return None if index is None else (outer_select, index, names)
 
     def _top(self, union: exp.Union) -> exp.Union | None:
         """Returns the outermost of the UNIONs directly around a UNION, or itself; ``None`` where one of them has other
@@ -110,10 +110,10 @@ class Pushdown:
         while isinstance(node, exp.Union) and id(node) not in self._tops:
             path.append(node)
             node = node.parent
-        for one in reversed(path):
-            around = self._tops[id(one.parent)] if isinstance(one.parent, exp.Union) else one
-            is_plain = not _has_further_arguments(one, "this", "expression", "distinct", "with_")
-            self._tops[id(one)] = around if is_plain and isinstance(self._first(one), exp.Select) else None
+        for union_ in reversed(path):
+            outer_union = self._tops[id(union_.parent)] if isinstance(union_.parent, exp.Union) else union_
+            is_plain = not _has_further_arguments(union_, "this", "expression", "distinct", "with_")
+            self._tops[id(union_)] = outer_union if is_plain and isinstance(self._first(union_), exp.Select) else None
         return self._tops[id(union)]
 
     def _first(self, union: exp.Union) -> exp.Expr:
@@ -124,23 +124,23 @@ class Pushdown:
             path.append(node)
             node = node.this
         first = self._firsts.get(id(node), node)
-        self._firsts.update((id(one), first) for one in path)
+        self._firsts.update((id(side), first) for side in path)
         return first
 
-    def _answers_same_columns(self, first: exp.Select, select: exp.Select) -> bool:
+    def _returns_same_columns(self, first: exp.Select, select: exp.Select) -> bool:
         """Tests whether two sides of a UNION return the columns of one table unchanged: ``SELECT *``."""
         tables = [_only_table(side) for side in (first, select)]
         if None in tables:
             return False
-        places = [(table.name.lower(), table.db.lower(), table.catalog.lower()) for table in tables if table]
-        return places[0] == places[1] and places[0][0] not in self._cte_names
+        qualified_names = [(table.name.lower(), table.db.lower(), table.catalog.lower()) for table in tables if table]
+        return qualified_names[0] == qualified_names[1] and qualified_names[0][0] not in self._cte_names
 
 
 def _only_table(select: exp.Select) -> exp.Table | None:
     """Returns the table all of whose columns a block returns unchanged."""
     sources, items = relations(select), select.expressions
-    plain = len(items) == 1 and isinstance(items[0], exp.Star) and not any(items[0].args.values())
-    if not plain or len(sources) != 1 or not isinstance(sources[0], exp.Table) or select.args.get("laterals"):
+    is_star = len(items) == 1 and isinstance(items[0], exp.Star) and not any(items[0].args.values())
+    if not is_star or len(sources) != 1 or not isinstance(sources[0], exp.Table) or select.args.get("laterals"):
         return None
     alias = sources[0].args.get("alias")
     renamed = alias is not None and alias.args.get("columns")
@@ -168,18 +168,18 @@ def _names(select: exp.Select) -> list[str]:
     return [item.alias_or_name.lower() for item in select.expressions]
 
 
-def _passed(select: exp.Select, names: Sequence[str] | None) -> Mapping[str, exp.Column] | None:
+def _passed_columns(select: exp.Select, names: Sequence[str] | None) -> Mapping[str, exp.Column] | None:
     """Returns the columns that a block passes on unchanged, by their names outside; ``None`` for all of them under
     their own names.
     """
     items = select.expressions
     if any(
-        isinstance(each, exp.Star) or (isinstance(each, exp.Column) and isinstance(each.this, exp.Star))
-        for each in items
+        isinstance(element, exp.Star) or (isinstance(element, exp.Column) and isinstance(element.this, exp.Star))
+        for element in items
     ):
-        plain = len(items) == 1 and isinstance(items[0], exp.Star) and not any(items[0].args.values())
+        is_star = len(items) == 1 and isinstance(items[0], exp.Star) and not any(items[0].args.values())
         # With several relations, any of them may have the name.
-        return None if plain and names is None and len(relations(select)) == 1 else {}
+        return None if is_star and names is None and len(relations(select)) == 1 else {}
     if names is not None and len(names) != len(items):
         return {}
     columns: dict[str, exp.Column] = {}
@@ -190,20 +190,22 @@ def _passed(select: exp.Select, names: Sequence[str] | None) -> Mapping[str, exp
     return columns
 
 
-def _below(condition: exp.Expr, passed: Mapping[str, exp.Column] | None, alias: str, alone: bool) -> exp.Expr | None:
+def _over_inner_columns(
+    condition: exp.Expr, passed_columns: Mapping[str, exp.Column] | None, alias: str, is_only_relation: bool
+) -> exp.Expr | None:
     """Rewrites a condition over the columns of the relations below; ``None`` if a column is not passed on unchanged."""
     if any(isinstance(node, exp.Query | exp.AggFunc | exp.Window) for node in condition.walk()):
         return None
     for column in condition.find_all(exp.Column):
-        is_own = column.table.lower() == alias if column.table else alone
+        is_own = column.table.lower() == alias if column.table else is_only_relation
         if not is_own or column.db or isinstance(column.this, exp.Star):
             return None
-        if passed is not None and column.name.lower() not in passed:
+        if passed_columns is not None and column.name.lower() not in passed_columns:
             return None
 
     def value_of(column: exp.Column) -> exp.Expr:
-        if passed is None:
+        if passed_columns is None:
             return exp.Column(this=column.this.copy())
-        return passed[column.name.lower()]
+        return passed_columns[column.name.lower()]
 
     return substituted(condition, value_of)

@@ -76,8 +76,10 @@ def current_edits(text: QueryText, current: str) -> list[Edit]:
         if tokens[index + 1].is_operator("(") and tokens[index + 2].is_operator(")"):
             value = string_literal(current)
             name = quote_identifier("current_schema()")
-            shown = f"{value} AS {name}" if is_item(text, index, 3) else value
-            edits.append(Edit(Span(token.start, tokens[index + 2].end), (shown,), f"{token.text}() becomes {value}"))
+            replacement = f"{value} AS {name}" if is_item(text, index, 3) else value
+            edits.append(
+                Edit(Span(token.start, tokens[index + 2].end), (replacement,), f"{token.text}() becomes {value}")
+            )
     return edits
 
 

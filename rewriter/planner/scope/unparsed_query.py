@@ -34,14 +34,14 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
     """
     tables = {parts_of(table.name.lower()): table for table in reader.tables()}
     kinds = (reader.cubes(), reader.facts(), reader.views())
-    unfit = {short_name(entry.name).lower() for kind in kinds for entry in kind}
+    refused_names = {short_name(entry.name).lower() for kind in kinds for entry in kind}
     # Nor a temporary table, which may hide another.
-    unfit |= {shown(name) for _, name in tables if session_of(name)}
+    refused_names |= {shown(name) for _, name in tables if session_of(name)}
     words = [_value(token) for token in text.tokens]
-    if any(word in unfit for word in words):
+    if any(word in refused_names for word in words):
         raise reason
     edits = current_edits(text, reader.current)
-    used: dict[int, Table] = {}
+    tables_by_id: dict[int, Table] = {}
     for index, token in enumerate(text.tokens):
         if index == 0 or not words[index] or not text.tokens[index - 1].is_word(*_BEFORE_TABLE):
             continue
@@ -56,9 +56,9 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
         aliased = text.tokens[index - 1].is_word("TABLE") or (following is not None and _is_alias(following))
         alias = None if aliased else quote_identifier(short_name(table.name))
         edits.append(Edit(Span(token.start, text.tokens[last].end), (TableToken(table, alias),)))
-        used[table.id] = table
-    readings = tuple(Reading((TableUse(table, None),)) for table in used.values())
-    columns = {column.name.lower() for table in used.values() for column in table.all_columns}
+        tables_by_id[table.id] = table
+    readings = tuple(Reading((TableUse(table, None),)) for table in tables_by_id.values())
+    columns = {column.name.lower() for table in tables_by_id.values() for column in table.all_columns}
     warnings = tuple(quoted_name_warnings(text, columns))
     return Plan(text.apply(edits), readings, Coverage(), warnings, parameters=parameters)
 
@@ -79,8 +79,8 @@ def _name_at(tokens: tuple[Token, ...], words: list[str], index: int, current: s
 
 
 def _value(token: Token) -> str:
-    named = token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER)
-    return identifier_value(token).lower() if named else ""
+    is_name = token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER)
+    return identifier_value(token).lower() if is_name else ""
 
 
 def _is_alias(token: Token) -> bool:

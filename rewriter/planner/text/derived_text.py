@@ -14,25 +14,26 @@ from rewriter.planner.text.query_text import QueryText, in_word
 
 @dataclass(frozen=True)
 class Piece:
-    """Text that represents ``span`` of another text: character by character where ``exact``, else as a whole."""
+    """Text that represents ``span`` of another text: character by character where ``is_exact``, else as a whole."""
 
     text: str
     span: Span
-    exact: bool = False
+    is_exact: bool = False
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """Puts pieces in the place of a stretch of a text (an empty one inserts)."""
+    """Replaces a span of a text by pieces (an empty span inserts)."""
 
     span: Span
     pieces: tuple[Piece, ...]
 
 
 class DerivedText(QueryText):
-    """The text that ``pieces`` of ``base`` spell. ``views`` are names of views by the place where the user names them.
+    """The text that ``pieces`` of ``base`` spell. ``views`` are names of views by the span where the user names them.
 
-    Places go through ``base`` to the statement; what lies in two pieces has a place from the one to the other.
+    Positions are mapped through ``base`` to the statement. A span that lies in two pieces reaches from the first to
+    the second.
     """
 
     def __init__(self, base: QueryText, pieces: Sequence[Piece], views: Mapping[Span, str]) -> None:
@@ -42,12 +43,12 @@ class DerivedText(QueryText):
         self._begins = list(accumulate((len(piece.text) for piece in self._pieces), initial=0))[:-1]
 
     def place(self, span: Span) -> Span:
-        """The stretch in the statement's text. O(log n) in the pieces."""
+        """Returns the span in the statement's text. O(log n) in the pieces."""
         first, last = self._stands_for(span.start), self._stands_for(max(span.start, span.end - 1))
         return self._base.place(Span(min(first.start, last.start), max(first.end, last.end)))
 
     def view_at(self, span: Span) -> str | None:
-        """The view that the statement names at ``span``."""
+        """Returns the view that the statement names at ``span``."""
         if span in self._views:
             return self._views[span]
         return self._base.view_at(span) if isinstance(self._base, DerivedText) else None
@@ -55,7 +56,7 @@ class DerivedText(QueryText):
     def _stands_for(self, offset: int) -> Span:
         index = max(0, bisect.bisect_right(self._begins, offset) - 1)
         piece = self._pieces[index]
-        if not piece.exact:
+        if not piece.is_exact:
             return piece.span
         start = piece.span.start + offset - self._begins[index]
         return Span(start, start + 1)
@@ -76,13 +77,13 @@ def replaced(text: QueryText, span: Span, replacements: Sequence[Replacement]) -
 
 
 def alias_text(text: QueryText, end: int, name: str, columns: str = "") -> str:
-    """`` AS name(columns)`` to stand in a text before ``end``, apart from the word that may follow there."""
+    """Returns `` AS name(columns)`` for a text before ``end``, apart from the word that may follow there."""
     separator = " " if not columns and in_word(text.text[end : end + 1]) else ""
     return f" AS {quote_identifier(name)}{columns}{separator}"
 
 
 def _copy(text: QueryText, span: Span) -> Piece:
-    return Piece(text.text[span.start : span.end], span, exact=True)
+    return Piece(text.text[span.start : span.end], span, is_exact=True)
 
 
 def in_view(error: Error, text: QueryText) -> Error:

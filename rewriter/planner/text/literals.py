@@ -7,7 +7,7 @@ from rewriter.timeline.ranges import format_instant
 
 
 def string_literal(value: str) -> str:
-    """``value`` as a Spark string literal that also sqlglot reads alike: quotes and backslashes escaped by a
+    """Returns ``value`` as a Spark string literal that also sqlglot reads alike: quotes and backslashes escaped by a
     backslash.
     """
     escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
@@ -15,7 +15,7 @@ def string_literal(value: str) -> str:
 
 
 def timestamp_literal(instant: int) -> str:
-    """An instant (microseconds UTC) as ``TIMESTAMP '2013-01-29 06:00:00'``; the session's zone is UTC."""
+    """Returns an instant (microseconds UTC) as ``TIMESTAMP '2013-01-29 06:00:00'``; the session's zone is UTC."""
     seconds, micros = divmod(instant, 1_000_000)
     day = UpdatePeriod.DAILY.floor(instant)
     clock = seconds - day // 1_000_000
@@ -24,5 +24,5 @@ def timestamp_literal(instant: int) -> str:
 
 
 def date_literal(instant: int) -> str:
-    """The day that begins at ``instant`` as ``DATE '2013-01-29'``."""
+    """Returns the day that begins at ``instant`` as ``DATE '2013-01-29'``."""
     return f"DATE '{format_instant(UpdatePeriod.DAILY.floor(instant))}'"

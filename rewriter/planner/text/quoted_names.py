@@ -15,7 +15,7 @@ _TAKING_WORDS = frozenset(
 
 
 def quoted_name_warnings(text: QueryText, columns: Collection[str]) -> list[str]:
-    """One warning for each column among ``columns`` (in lower case) whose name is in double quotes."""
+    """Returns one warning for each column among ``columns`` (in lower case) whose name is in double quotes."""
     warnings: dict[str, str] = {}
     for token in text.tokens:
         if token.kind is not TokenKind.STRING or not token.text.startswith('"'):

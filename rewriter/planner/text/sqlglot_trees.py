@@ -14,7 +14,7 @@ _Node = TypeVar("_Node", bound=exp.Expr)
 
 
 def children(node: exp.Expr) -> list[exp.Expr]:
-    """The nodes directly below a node, in order (``iter_expressions``)."""
+    """Returns the nodes directly below a node, in order (``iter_expressions``)."""
     nodes: list[exp.Expr] = []
     for value in node.args.values():
         if isinstance(value, exp.Expr):
@@ -25,7 +25,7 @@ def children(node: exp.Expr) -> list[exp.Expr]:
 
 
 def walk(root: exp.Expr) -> list[exp.Expr]:
-    """A node and all below it, breadth first (``walk``)."""
+    """Returns a node and all below it, breadth first (``walk``)."""
     nodes = [root]
     for node in nodes:  # which grows meanwhile
         for value in node.args.values():
@@ -37,7 +37,7 @@ def walk(root: exp.Expr) -> list[exp.Expr]:
 
 
 def find_all(root: exp.Expr, kind: type[_Node]) -> list[_Node]:
-    """The nodes of that kind among a node and all below it, breadth first (``find_all``)."""
+    """Returns the nodes of that kind among a node and all below it, breadth first (``find_all``)."""
     return [node for node in walk(root) if isinstance(node, kind)]
 
 

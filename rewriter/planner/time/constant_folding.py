@@ -53,7 +53,7 @@ class Constants:
     calendar: Calendar = UTC_CALENDAR
 
     def fold(self, node: exp.Expr) -> Constant | None:
-        """The value of a constant expression, or ``None`` if it is not constant, NULL, or not certain.
+        """Returns the value of a constant expression, or ``None`` if it is not constant, NULL, or not certain.
 
         In the calendar of a zone, a TIMESTAMP is an instant and a DATE a wall time.
         """
@@ -61,7 +61,7 @@ class Constants:
         return value if self.calendar.is_utc or value is None or self._is_certain(node, value) else None
 
     def _is_certain(self, node: exp.Expr, value: Constant) -> bool:
-        """True if a value means the same whatever the session's zone is. It does not if a TIMESTAMP is made of an
+        """Tests whether a value means the same whatever the session's zone is. It does not if a TIMESTAMP is made of an
         expression without a zone, or moved by calendar days.
         """
         if value.kind is not Kind.TIMESTAMP or isinstance(node, exp.Paren | exp.CurrentTimestamp):
@@ -118,7 +118,7 @@ class Constants:
         return self._function(node)
 
     def is_null(self, node: exp.Expr) -> bool:
-        """True if a constant is certainly NULL: the literal, a parameter without a value, a cast of one."""
+        """Tests whether a constant is certainly NULL: the literal, a parameter without a value, a cast of one."""
         match node:
             case exp.Null():
                 return True
@@ -129,7 +129,7 @@ class Constants:
         return False
 
     def truth(self, node: exp.Expr) -> bool | None:
-        """The value of TRUE, FALSE or a bool parameter; ``None`` for all other nodes."""
+        """Returns the value of TRUE, FALSE or a bool parameter; ``None`` for all other nodes."""
         value = node.this if isinstance(node, exp.Boolean) else None
         if isinstance(node, exp.Placeholder):
             value = self.parameters.get(node.name)
@@ -159,7 +159,7 @@ class Constants:
         return None
 
     def _made(self, kind: Kind, parts: list[exp.Expr | None]) -> Constant | None:
-        """make_date and make_timestamp of plain integers. Calls that Spark refuses are not folded."""
+        """Folds make_date and make_timestamp of plain integers. Calls that Spark refuses are not folded."""
         folded = [self.fold(part) if part is not None else None for part in parts]
         numbers = [constant.number for constant in folded if constant is not None and constant.kind is Kind.INTEGER]
         if len(numbers) != len(parts) or not 1 <= numbers[0] <= 9999 or not all(0 <= n <= 99 for n in numbers[1:]):
@@ -203,8 +203,8 @@ class Constants:
         return None
 
     def step(self, node: exp.Expr) -> Interval | None:
-        """The interval that ``timestampadd(unit, n, …)``, ``date_add(…, n)`` or ``add_months(…, n)`` adds, or ``None``
-        if it is not constant.
+        """Returns the interval that ``timestampadd(unit, n, …)``, ``date_add(…, n)`` or ``add_months(…, n)`` adds, or
+        ``None`` if it is not constant.
         """
         count = self.fold(node.expression)
         unit = "MONTH" if isinstance(node, exp.AddMonths) else node.text("unit").upper()
@@ -257,13 +257,15 @@ class Constants:
 
 
 def instant_of(value: datetime) -> int:
-    """A Python datetime as microseconds UTC. A datetime without a zone is taken as UTC."""
+    """Returns a Python datetime as microseconds UTC. A datetime without a zone is taken as UTC."""
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def as_timestamp(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Constant | None:
-    """The result of Spark's cast to TIMESTAMP in a session of the calendar's zone; ``None`` if it is not certain."""
+    """Returns the result of Spark's cast to TIMESTAMP in a session of the calendar's zone; ``None`` if it is not
+    certain.
+    """
     if value is None or value.kind is Kind.TIMESTAMP:
         return value
     if value.kind is Kind.DATE:
@@ -275,7 +277,7 @@ def as_timestamp(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> C
 
 
 def as_date(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Constant | None:
-    """The result of Spark's cast to DATE in a session of the calendar's zone; ``None`` if it is not certain."""
+    """Returns the result of Spark's cast to DATE in a session of the calendar's zone; ``None`` if it is not certain."""
     if value is None or value.kind is Kind.DATE:
         return value
     if value.kind is Kind.TIMESTAMP:
@@ -285,8 +287,8 @@ def as_date(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Consta
 
 
 def moved(value: Constant, by: Interval) -> Constant | None:
-    """A time moved by some months or microseconds, the day of the month clamped as in Spark; ``None`` outside the years
-    1 to 9999. A DATE stays a DATE if it moves by whole days.
+    """Returns a time moved by some months or microseconds, the day of the month clamped as in Spark; ``None`` outside
+    the years 1 to 9999. A DATE stays a DATE if it moves by whole days.
     """
     instant = value.number + by.micros
     if by.months:
@@ -323,7 +325,7 @@ def _product(left: Constant | None, right: Constant | None) -> Constant | None:
 
 
 def _integer(number: int) -> Constant | None:
-    """An INT. Outside its range Spark's arithmetic overflows, or the type differs."""
+    """Returns an INT. Outside its range Spark's arithmetic overflows, or the type differs."""
     return Constant(Kind.INTEGER, number) if -(2**31) <= number < 2**31 else None
 
 

@@ -43,24 +43,30 @@ _PATTERN_PART = re.compile(r"(?P<quoted>'[^']*')|(?P<directive>%-?.)(?:strict)?|
 
 
 def unit_named(name: str) -> UpdatePeriod | None:
-    """The period that a unit of date_trunc or trunc names, or ``None``. Units finer than a minute are ``None``."""
+    """Returns the period that a unit of date_trunc or trunc names, or ``None``. Units finer than a minute are
+    ``None``.
+    """
     return _UNITS.get(name.upper())
 
 
 def field_unit(name: str) -> UpdatePeriod | None:
-    """The period on which a field of EXTRACT or date_part depends, or ``None``."""
+    """Returns the period on which a field of EXTRACT or date_part depends, or ``None``."""
     return _FIELDS.get(name.upper())
 
 
 def date_field(name: str) -> UpdatePeriod | None:
-    """The unit that a field of EXTRACT or date_part counts, if that is year, quarter, month or day of the month."""
+    """Returns the unit that a field of EXTRACT or date_part counts, if that is year, quarter, month or day of the
+    month.
+    """
     unit = field_unit(name)
     dates = unit in (_P.YEARLY, _P.QUARTERLY, _P.MONTHLY) or name.upper() in ("DAY", "D", "DAYS")
     return unit if dates else None
 
 
 def pattern_unit(pattern: str) -> UpdatePeriod | None:
-    """The finest unit in a pattern of date_format, as sqlglot translated it; ``None`` if a letter is unknown."""
+    """Returns the finest unit in a pattern of date_format, as sqlglot translated it; ``None`` if a letter is
+    unknown.
+    """
     units: set[UpdatePeriod] = set()
     at = 0
     while at < len(pattern):
@@ -79,7 +85,7 @@ def pattern_unit(pattern: str) -> UpdatePeriod | None:
 
 
 def unit_of(kind: UpdatePeriod, calendar: Calendar) -> Period | None:
-    """The unit of time functions in a zone: its days and longer units, and the UTC hours and minutes if the zone's are
-    the same (``Calendar.since`` says since when). ``None`` if they differ.
+    """Returns the unit of time functions in a zone: its days and longer units, and the UTC hours and minutes if the
+    zone's are the same (``Calendar.since`` says since when). ``None`` if they differ.
     """
     return None if kind < UpdatePeriod.DAILY and calendar.since(kind) is None else calendar.of(kind)

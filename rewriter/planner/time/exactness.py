@@ -33,7 +33,7 @@ _Comparison = tuple[type[exp.Expr], exp.Expr]
 
 
 def compared_ranges(column: exp.Column, constants: Constants) -> Iterator[RangeSet]:
-    """The ranges for which the comparisons of ``column``, a time dimension, with constants are true.
+    """Returns the ranges for which the comparisons of ``column``, a time dimension, with constants are true.
 
     If a derived table or a CTE passes ``column`` on, comparisons of it in outer blocks count, too. A constant that
     cannot be folded is skipped.
@@ -56,7 +56,7 @@ def compared_ranges(column: exp.Column, constants: Constants) -> Iterator[RangeS
 
 
 def _uses(node: exp.Expr) -> Iterator[exp.Expr]:
-    """A node, and the nodes around it that return its value for some row."""
+    """Returns a node, and the nodes around it that return its value for some row."""
     yield node
     while isinstance(node.parent, _ONE_OF_THEM) or _is_text_of(node.parent, node):
         assert node.parent is not None
@@ -65,7 +65,7 @@ def _uses(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _is_text_of(parent: exp.Expr | None, node: exp.Expr) -> bool:
-    """True for a time as text, ``2014-01-01 15:30:00``, which is compared like the time."""
+    """Tests whether a node is a time as text, ``2014-01-01 15:30:00``, which is compared like the time."""
     return (
         isinstance(parent, exp.Cast | exp.TryCast)
         and parent.this is node
@@ -74,7 +74,7 @@ def _is_text_of(parent: exp.Expr | None, node: exp.Expr) -> bool:
 
 
 def _compared_with(node: exp.Expr) -> Iterator[_Comparison]:
-    """The values with which the surrounding node compares a time."""
+    """Returns the values with which the surrounding node compares a time."""
     parent = node.parent
     match parent:
         case exp.EQ() | exp.NEQ() | exp.NullSafeEQ() | exp.NullSafeNEQ() | exp.Nullif():
@@ -106,7 +106,7 @@ def _compared_with(node: exp.Expr) -> Iterator[_Comparison]:
 
 
 def _passed_on(column: exp.Column) -> Iterator[exp.Column]:
-    """The columns that are ``column``, an item of a select list, under the name that it has there."""
+    """Returns the columns that are ``column``, an item of a select list, under the name that it has there."""
     item = column.parent if isinstance(column.parent, exp.Alias) else column
     select = item.parent
     if not isinstance(select, exp.Select) or item.arg_key != "expressions":
@@ -128,7 +128,7 @@ def _passed_on(column: exp.Column) -> Iterator[exp.Column]:
 
 
 def _read_by(relation: exp.Expr, name: str) -> Iterator[exp.Column]:
-    """The columns of that name in the block that has ``relation`` in its FROM clause."""
+    """Returns the columns of that name in the block that has ``relation`` in its FROM clause."""
     alias = relation.args.get("alias")
     if isinstance(alias, exp.TableAlias) and alias.columns:
         return
@@ -152,7 +152,7 @@ def _named(root: exp.Expr, name: str, qualifiers: set[str]) -> Iterator[exp.Colu
 
 
 def instants_inside(ranges: Iterable[RangeSet], base: Period) -> Iterator[int]:
-    """The bounds of ranges inside a base period, as they were typed, except those in its last second."""
+    """Returns the bounds of ranges inside a base period, as they were typed, except those in its last second."""
     yielded: set[int] = set()
     for time_range in chain.from_iterable(ranges):
         for bound in (time_range.start, time_range.end):

@@ -45,7 +45,9 @@ _LITERALS = Constants(0, {})
 
 
 def value_unit(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
-    """The unit that ``node`` depends on, as a function of ``operand`` alone, or ``None`` for an unknown function."""
+    """Returns the unit that ``node`` depends on, as a function of ``operand`` alone, or ``None`` for an unknown
+    function.
+    """
     match node:
         case exp.Extract():
             return field_unit(node.name) if node.expression is operand else None
@@ -58,7 +60,7 @@ def value_unit(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
 
 
 def _named_unit(node: exp.Anonymous, operand: exp.Expr) -> UpdatePeriod | None:
-    """The unit of functions that sqlglot does not have."""
+    """Returns the unit of functions that sqlglot does not have."""
     name, arguments = "" if is_qualified(node) else node.name.upper(), node.expressions
     if name == "WEEKDAY" and arguments == [operand]:
         return _P.DAILY
@@ -77,7 +79,7 @@ def _named_unit(node: exp.Anonymous, operand: exp.Expr) -> UpdatePeriod | None:
 
 
 def _bucket_unit(length: exp.Expr) -> UpdatePeriod | None:
-    """The coarsest unit of which buckets of that length consist."""
+    """Returns the coarsest unit of which buckets of that length consist."""
     folded = _LITERALS.fold(length)
     if folded is None or folded.kind is not Kind.INTERVAL:
         return None
@@ -86,7 +88,7 @@ def _bucket_unit(length: exp.Expr) -> UpdatePeriod | None:
 
 
 def used_unit(column: exp.Column, calendar: Calendar = UTC) -> tuple[UpdatePeriod | None, exp.Expr]:
-    """The unit in which an occurrence of t is used, and the outermost function that decides it.
+    """Returns the unit in which an occurrence of t is used, and the outermost function that decides it.
 
     ``None`` is raw use. ``year(to_date(t))`` depends on the year alone, because days nest in years;
     ``CASE WHEN t >= '2013-02-01' …`` depends on the month, because a month begins there.
@@ -95,7 +97,7 @@ def used_unit(column: exp.Column, calendar: Calendar = UTC) -> tuple[UpdatePerio
     unit, parent = chain.depends, node.parent
     outer = value_unit(parent, node) if parent is not None else None
     if outer is not None and parent is not None:
-        unit, node = chain.seen(outer), parent
+        unit, node = chain.coarsest_unit(outer), parent
     compared = _compared_unit(column, node, calendar)
     if compared is not None and (unit is None or unit.nests_in(compared)):
         return compared, node
@@ -103,7 +105,9 @@ def used_unit(column: exp.Column, calendar: Calendar = UTC) -> tuple[UpdatePerio
 
 
 def _compared_unit(column: exp.Column, operand: exp.Expr, calendar: Calendar) -> UpdatePeriod | None:
-    """The coarsest unit whose starts include all instants at which comparing ``operand`` with literals changes."""
+    """Returns the coarsest unit whose starts include all instants at which comparing ``operand`` with literals
+    changes.
+    """
     comparison = operand.parent
     if not isinstance(comparison, (*COMPARISONS, exp.Is)) or _in_condition(comparison) or _reads_now(comparison):
         return None
@@ -116,7 +120,9 @@ def _compared_unit(column: exp.Column, operand: exp.Expr, calendar: Calendar) ->
 
 
 def _in_condition(node: exp.Expr) -> bool:
-    """True if a node is in WHERE or ON, where it is a range that the caller has read, or raw use by definition."""
+    """Tests whether a node is in WHERE or ON, where it is a range that the caller has read, or raw use by
+    definition.
+    """
     clause = node.find_ancestor(exp.Where, exp.Join, exp.Select)
     return isinstance(clause, exp.Where | exp.Join) and not isinstance(clause.parent, exp.Filter)
 

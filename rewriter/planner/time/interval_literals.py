@@ -40,7 +40,7 @@ NO_INTERVAL = Interval()
 
 
 def interval_literal(node: exp.Interval) -> Interval | None:
-    """The interval that a literal means, or ``None`` if it is not a literal or Spark would not read it so."""
+    """Returns the interval that a literal means, or ``None`` if it is not a literal or Spark would not read it so."""
     amount, sign = node.this, 1
     if isinstance(amount, exp.Neg):
         amount, sign = amount.this, -1
@@ -59,7 +59,7 @@ def interval_literal(node: exp.Interval) -> Interval | None:
 
 
 def unit_interval(amount: str, unit: str) -> Interval | None:
-    """An amount of one unit, as in ``INTERVAL '-7' DAYS``. Only seconds may have a fraction."""
+    """Returns an amount of one unit, as in ``INTERVAL '-7' DAYS``. Only seconds may have a fraction."""
     name, match = unit.upper().removesuffix("S"), _AMOUNT.fullmatch(amount)
     if match is None or (match["fraction"] and name != "SECOND"):
         return None

@@ -73,7 +73,7 @@ _FIELDS: dict[type[exp.Expr], UpdatePeriod] = {
 
 
 def _field_of(node: exp.Expr) -> tuple[UpdatePeriod | None, exp.Expr | None]:
-    """The unit that ``year(x)``, ``EXTRACT(MONTH FROM x)`` or ``date_part('day', x)`` counts, and x."""
+    """Returns the unit that ``year(x)``, ``EXTRACT(MONTH FROM x)`` or ``date_part('day', x)`` counts, and x."""
     match node:
         case exp.Extract():
             unit, source = date_field(node.name), node.expression
@@ -85,7 +85,7 @@ def _field_of(node: exp.Expr) -> tuple[UpdatePeriod | None, exp.Expr | None]:
 
 
 def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Operand | None:
-    """``node`` as a monotone function of ``column``, which it contains; ``None`` if it is not one."""
+    """Returns ``node`` as a monotone function of ``column``, which it contains; ``None`` if it is not one."""
     chain, reached = climb(column, constants, node)
     if not constants.calendar.is_utc and not _holds_in_zone(chain):
         return None
@@ -109,13 +109,13 @@ def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Oper
 
 
 def _holds_in_zone(chain: Chain) -> bool:
-    """True if a chain means the same in a zone: a date may move by days, an instant must not move."""
+    """Tests whether a chain means the same in a zone: a date may move by days, an instant must not move."""
     whole_days = chain.date and not chain.shift.months and chain.shift.micros % DAY == 0
     return whole_days or chain.shift == NO_INTERVAL
 
 
 def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
-    """The instants t with ``operand(t) op value``, for =, <, <=, > and >=; ``None`` if they are not certain."""
+    """Returns the instants t with ``operand(t) op value``, for =, <, <=, > and >=; ``None`` if they are not certain."""
     bound, shift = _bound(operand, value), operand.chain.shift.micros
     if bound is None or abs(shift) > MAX_INSTANT - MIN_INSTANT or (operand.form is Form.TEXT and op is not exp.EQ):
         return None
@@ -137,12 +137,12 @@ def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet |
 
 
 def _unit(operand: Operand) -> Period | None:
-    """The operand's unit as ``compare`` counts it: on the zone's clocks, or among instants."""
+    """Returns the operand's unit as ``compare`` counts it: on the zone's clocks, or among instants."""
     return operand.unit if operand.unit is None or operand.is_wall else unit_of(operand.unit, operand.calendar)
 
 
 def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, within: RangeSet) -> RangeSet | None:
-    """The instants t of ``within`` with ``operand(t) op value``, for an operand whose values recur.
+    """Returns the instants t of ``within`` with ``operand(t) op value``, for an operand whose values recur.
 
     ``None`` if they are not certain, or ``within`` has an open end or more than ``LONGEST_LOOK`` units.
     """
@@ -161,14 +161,14 @@ def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, wi
 
 
 def _number(unit: UpdatePeriod, ordinal: int) -> int:
-    """The value of ``quarter``, ``month`` or ``day`` for a period."""
+    """Returns the value of ``quarter``, ``month`` or ``day`` for a period."""
     if unit is _P.DAILY:
         return civil_from_days(ordinal)[2]
     return ordinal % (4 if unit is _P.QUARTERLY else 12) + 1
 
 
 def _bound(operand: Operand, value: Constant) -> int | None:
-    """The constant as an instant, coerced as in Spark to the operand's type."""
+    """Returns the constant as an instant, coerced as in Spark to the operand's type."""
     if operand.form is Form.YEAR:
         return _year_start(value)
     if operand.form is Form.TEXT:
@@ -191,7 +191,7 @@ def _bound(operand: Operand, value: Constant) -> int | None:
 
 
 def _year_start(value: Constant) -> int | None:
-    """The start of the year with that number. A text that is compared with a number is cast to one."""
+    """Returns the start of the year with that number. A text that is compared with a number is cast to one."""
     number = value.number
     if value.kind is Kind.STRING and re.fullmatch(r"[0-9]{1,5}", value.text, re.ASCII):
         number = int(value.text)

@@ -36,8 +36,8 @@ class Chain:
     starts: bool = True
     depends: UpdatePeriod | None = None
 
-    def seen(self, unit: UpdatePeriod) -> UpdatePeriod | None:
-        """The unit U such that a function of the chain's ``unit`` is a function of t's U, or ``None``."""
+    def coarsest_unit(self, unit: UpdatePeriod) -> UpdatePeriod | None:
+        """Returns the unit U such that a function of the chain's ``unit`` is a function of t's U, or ``None``."""
         if self.unit is not None and not self.unit.nests_in(unit):
             return self.depends
         moved_unit = _moved_unit(unit, self.shift)
@@ -47,8 +47,8 @@ class Chain:
 
 
 def climb(column: exp.Column, constants: Constants, top: exp.Expr | None = None) -> tuple[Chain, exp.Expr]:
-    """The chain of the functions around ``column``, up to ``top`` or as far as they are time-valued and known, and the
-    outermost of them.
+    """Returns the chain of the functions around ``column``, up to ``top`` or as far as they are time-valued and known,
+    and the outermost of them.
     """
     chain, node = Chain(), column
     current: exp.Expr = node
@@ -61,7 +61,7 @@ def climb(column: exp.Column, constants: Constants, top: exp.Expr | None = None)
 
 
 def truncation(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
-    """The unit U if ``node`` is the start of the operand's U (and so is monotone in time), or ``None``."""
+    """Returns the unit U if ``node`` is the start of the operand's U (and so is monotone in time), or ``None``."""
     if node.this is not operand:
         return None
     match node:
@@ -78,7 +78,9 @@ def truncation(node: exp.Expr, operand: exp.Expr) -> UpdatePeriod | None:
 
 
 def _through(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constants) -> Chain | None:
-    """The chain of ``node``, a function of ``operand``, whose chain is given; ``None`` if ``node`` forms none."""
+    """Returns the chain of ``node``, a function of ``operand``, whose chain is given; ``None`` if ``node``
+    forms none.
+    """
     unit = truncation(node, operand)
     if unit is not None:
         return _cut(chain, unit, date=not isinstance(node, exp.TimestampTrunc))
@@ -118,14 +120,14 @@ def _added(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constants
 
 def _cut(chain: Chain, unit: UpdatePeriod, date: bool) -> Chain | None:
     if chain.unit is None or chain.unit.nests_in(unit):
-        return replace(chain, unit=unit, date=date, starts=True, depends=chain.seen(unit))
+        return replace(chain, unit=unit, date=date, starts=True, depends=chain.coarsest_unit(unit))
     # The start of a month is the start of its day. A DATE is the start of a day, an hour and a minute anyway.
     unchanged = unit <= _P.DAILY if chain.date else chain.starts and unit.nests_in(chain.unit)
     return replace(chain, date=date) if unchanged else None
 
 
 def _shifted(chain: Chain, by: Interval) -> Chain | None:
-    """The chain, moved further. If it is cut already, only if cutting after the move gives the same result."""
+    """Returns the chain, moved further. If it is cut already, only if cutting after the move gives the same result."""
     if chain.unit is not None and _moved_unit(chain.unit, by) is not chain.unit:
         return None
     if chain.shift == NO_INTERVAL:
@@ -139,8 +141,8 @@ def _shifted(chain: Chain, by: Interval) -> Chain | None:
 
 
 def _moved_unit(unit: UpdatePeriod, shift: Interval) -> UpdatePeriod | None:
-    """The coarsest U such that the ``unit`` of t + shift is a function of t's U; ``None`` if it is finer than all
-    units.
+    """Returns the coarsest U such that the ``unit`` of t + shift is a function of t's U; ``None`` if it is finer than
+    all units.
     """
     if shift.months:
         if unit not in _MONTHS:

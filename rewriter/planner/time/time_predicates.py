@@ -39,16 +39,18 @@ class Reader:
     """Reads predicates over one time dimension. Every method returns ``None`` for a predicate that it does not
     understand.
 
-    The result for recurring fields, ``month(t) = 2``, holds for the instants of ``within``.
+    The result for recurring fields, ``month(t) = 2``, holds for the instants of ``bounds``.
     """
 
     is_time: IsTime
     constants: Constants
     bounds_of: BoundsOf
-    within: RangeSet = RangeSet.ALL
+    bounds: RangeSet = RangeSet.ALL
 
     def truth(self, node: exp.Expr) -> Truth | None:
-        """The instants for which the predicate ``node`` is true and false. Linear in its nodes and the ranges."""
+        """Returns the instants for which the predicate ``node`` is true and false. Linear in its nodes and the
+        ranges.
+        """
         match node:
             case exp.Paren():
                 return self.truth(node.this)
@@ -91,10 +93,12 @@ class Reader:
         return _all([truth.negated() for truth in understood]).negated() if len(understood) == len(truths) else None
 
     def _narrowed(self, truth: Truth, parts: Iterable[exp.Expr]) -> Truth | None:
-        """``truth AND parts``, for parts that are understood where ``truth`` is true. Elsewhere it must be false."""
+        """Returns ``truth AND parts``, for parts that are understood where ``truth`` is true. Elsewhere it must be
+        false.
+        """
         for part in parts:
             two_valued = truth.true | truth.false == RangeSet.ALL
-            part_truth = replace(self, within=truth.true).truth(part) if two_valued else None
+            part_truth = replace(self, bounds=truth.true).truth(part) if two_valued else None
             if part_truth is None:
                 return None
             at_null = _all([truth, part_truth]).at_null
@@ -115,7 +119,7 @@ class Reader:
         return Truth(true, RangeSet.ALL - true, inner.at_null is tested)
 
     def _compared(self, op: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> Truth | None:
-        """``left op right``, where the left side is a function of time and the right side a constant, or both are
+        """Reads ``left op right``, where the left side is a function of time and the right side a constant, or both are
         integers.
         """
         if op is exp.NEQ:
@@ -135,7 +139,7 @@ class Reader:
 
     def _where(self, op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
         if operand.form is Form.FIELD:
-            return select(_NUMBERS[op], operand, value, self.within)
+            return select(_NUMBERS[op], operand, value, self.bounds)
         return compare(op, operand, value)
 
     def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Truth | None:
@@ -181,9 +185,9 @@ class Reader:
 
 
 def ranges_of(node: exp.Expr, reader: Reader) -> RangeSet | None:
-    """The instants (of ``reader.within``, if that matters) for which ``node`` is true, or ``None`` if it is not a range
-    predicate of this time dimension. A predicate that rows without a time satisfy is none: a set of instants cannot
-    express that.
+    """Returns the instants (of ``reader.within``, if that matters) for which ``node`` is true, or ``None`` if it is not
+    a range predicate of this time dimension. A predicate that rows without a time satisfy is none: a set of instants
+    cannot express that.
 
     ``reader.bounds_of`` raises for an unreadable ``time_range_in`` of this dimension.
     """
@@ -192,7 +196,7 @@ def ranges_of(node: exp.Expr, reader: Reader) -> RangeSet | None:
 
 
 def _all(parts: Iterable[Truth]) -> Truth:
-    """The conjunction: true where all parts are true, false where any part is false."""
+    """Returns the conjunction: true where all parts are true, false where any part is false."""
     parts = list(parts)
     at_null = {part.at_null for part in parts}
     return Truth(
@@ -207,7 +211,7 @@ def _union(sets: Iterable[RangeSet]) -> RangeSet:
 
 
 def _alike(operand: Operand, values: list[Constant]) -> bool:
-    """True if all items of a list are cast as each would be alone; Spark uses one type for all of them."""
+    """Tests whether all items of a list are cast as each would be alone; Spark uses one type for all of them."""
     kinds = {value.kind for value in values}
     if not operand.chain.date or len(kinds) < 2:
         return len(kinds) < 2 or kinds <= {Kind.STRING, Kind.DATE, Kind.TIMESTAMP}

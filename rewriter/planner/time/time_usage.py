@@ -27,32 +27,32 @@ from rewriter.timeline.time_bounds import is_relative, resolve_bound
 
 @dataclass
 class TimeUse:
-    """The use of time. ``wanted`` are the instants of the leading time dimension that the block lets through
-    (``bounded``: not NULL); ``others``, by name, those of other dimensions that it bounds. The other fields are about
-    all dimensions: ``exact`` are the ranges that ``time_range_in`` names, ``units`` the units in which time is used and
-    the nodes that use them, ``raw`` other uses, ``compared`` the ranges for which comparisons with constants are true
-    that are no range of the block. ``from_now`` says that a bound of the leading dimension is computed from the
-    present.
+    """The use of time. ``requested`` are the instants of the leading time dimension that the block lets through
+    (``bounded``: not NULL); ``secondary_ranges``, by name, those of other dimensions that it bounds. The other fields
+    are about all dimensions: ``exact_ranges`` are the ranges that ``time_range_in`` names, ``units`` the units in which
+    time is used and the nodes that use them, ``raw_uses`` other uses, ``compared_ranges`` the ranges for which
+    comparisons with constants are true that are no range of the block. ``from_now`` says that a bound of the leading
+    dimension is computed from the present.
     """
 
-    wanted: RangeSet = RangeSet.ALL
+    requested: RangeSet = RangeSet.ALL
     bounded: bool = False
-    others: dict[str, RangeSet] = field(default_factory=dict)
-    exact: list[TimeRange] = field(default_factory=list)
+    secondary_ranges: dict[str, RangeSet] = field(default_factory=dict)
+    exact_ranges: list[TimeRange] = field(default_factory=list)
     units: dict[UpdatePeriod, exp.Expr] = field(default_factory=dict)
-    raw: list[exp.Expr] = field(default_factory=list)
-    compared: list[RangeSet] = field(default_factory=list)
+    raw_uses: list[exp.Expr] = field(default_factory=list)
+    compared_ranges: list[RangeSet] = field(default_factory=list)
     calls: list[tuple[exp.Anonymous, RangeSet]] = field(default_factory=list)
     calendar: Calendar = UTC
     from_now: bool = False
 
-    def used(self, column: exp.Column) -> None:
+    def record(self, column: exp.Column) -> None:
         """Records an occurrence of a time dimension that is not a range."""
         unit, outermost = used_unit(column, self.calendar)
         if unit is UpdatePeriod.HOURLY and self.calendar.since(unit) is None:
             unit = UpdatePeriod.MINUTELY  # the zone's hours are not UTC hours
         if unit is None:
-            self.raw.append(outermost)
+            self.raw_uses.append(outermost)
         else:
             self.units.setdefault(unit, outermost)
 
@@ -78,7 +78,7 @@ def time_use(
         if id(call) not in ranges_of_call:
             ranges_of_call[id(call)] = _time_range_in(text, call, constants)
             use.calls.append((call, ranges_of_call[id(call)]))
-            use.exact.extend(ranges_of_call[id(call)])
+            use.exact_ranges.extend(ranges_of_call[id(call)])
         return ranges_of_call[id(call)]
 
     consumed: set[int] = set()
@@ -90,7 +90,7 @@ def time_use(
             # Between the ends that the first round finds, the second round also reads recurring fields, such as months.
             conditions, left = left, []
             for condition in conditions:
-                reader = reader if reader.within is let_through else replace(reader, within=let_through)
+                reader = reader if reader.bounds is let_through else replace(reader, bounds=let_through)
                 # A predicate that reduces to ranges is not true for NULL, so it also holds for rows without the cube.
                 ranges = ranges_of(condition, reader)
                 if ranges is None:
@@ -102,18 +102,18 @@ def time_use(
                 if dimension == source.cube.times[0]:
                     use.from_now |= any(_is_present(node, constants) for node in inner)
         if dimension == source.cube.times[0]:
-            use.wanted, use.bounded = let_through, bounded
+            use.requested, use.bounded = let_through, bounded
         elif bounded:
-            use.others[dimension] = let_through
+            use.secondary_ranges[dimension] = let_through
     for node in nodes:
         if not _may_use(type(node)):
             continue
         if isinstance(node, _TRUNCATIONS):
             check_unit(text, node)
         if isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
-            value = columns.joined(node)
+            value = columns.joined_value(node)
             if value is not None and columns.times_in(value):
-                use.raw.append(node)  # USING (t)
+                use.raw_uses.append(node)  # USING (t)
         if _is_time_range_in(node) and id(node) not in consumed:
             assert isinstance(node, exp.Anonymous)
             if not any(columns.is_time(column) for column in node.find_all(exp.Column)):
@@ -123,12 +123,12 @@ def time_use(
             consumed |= {id(inner) for inner in walk(node)}
             unit = _edges(ranges_of_call[id(node)], constants.calendar)
             if unit is None:
-                use.raw.append(node)
+                use.raw_uses.append(node)
             else:
                 use.units.setdefault(unit, node)
         elif isinstance(node, exp.Column) and id(node) not in consumed and columns.is_time(node):
-            use.used(node)
-            use.compared.extend(compared_ranges(node, constants))
+            use.record(node)
+            use.compared_ranges.extend(compared_ranges(node, constants))
     is_called = bool(source.levels) and any(map(_is_time_range_in, text.find_all(exp.Anonymous)))
     for level in source.levels if is_called else ():
         for item in level.select.expressions:
@@ -155,7 +155,7 @@ def _reader(
 
 
 def _edges(ranges: RangeSet, calendar: Calendar) -> UpdatePeriod | None:
-    """The coarsest period such that both ends of a range are its edges: inside one, the range is true or false
+    """Returns the coarsest period such that both ends of a range are its edges: inside one, the range is true or false
     throughout.
     """
     bounds = [bound for time_range in ranges for bound in (time_range.start, time_range.end)]
@@ -166,7 +166,7 @@ def _edges(ranges: RangeSet, calendar: Calendar) -> UpdatePeriod | None:
 
 
 def range_edits(text: QueryText, use: TimeUse) -> list[Edit]:
-    """``time_range_in`` calls as plain ranges of the named column."""
+    """Returns edits that write ``time_range_in`` calls as plain ranges of the named column."""
     edits: dict[Span, Edit] = {}
     for call, ranges in use.calls:
         span, _ = text.call(call)
@@ -184,7 +184,7 @@ def range_edits(text: QueryText, use: TimeUse) -> list[Edit]:
 
 
 def bad_call(text: QueryText, call: exp.Anonymous) -> AnalysisError:
-    """The error for a ``time_range_in`` that names no time dimension of a cube."""
+    """Returns the error for a ``time_range_in`` that names no time dimension of a cube."""
     return AnalysisError(
         "time_range_in needs a time dimension of a cube in this FROM clause.",
         position=text.place(text.call(call)[0]),
@@ -198,7 +198,7 @@ def _is_time_range_in(node: exp.Expr) -> bool:
 
 
 def _is_present(node: exp.Expr, constants: Constants) -> bool:
-    """True if a node is the present moment, or a ``time_range_in`` that begins or ends with it."""
+    """Tests whether a node is the present moment, or a ``time_range_in`` that begins or ends with it."""
     if isinstance(node, exp.CurrentTimestamp | exp.CurrentDate):
         return True
     if _is_time_range_in(node):
@@ -229,7 +229,7 @@ def _time_range_in(text: QueryText, call: exp.Anonymous, constants: Constants) -
 
 
 def _bound(text: QueryText, argument: exp.Expr, call: Span, constants: Constants) -> int:
-    """An instant in microseconds."""
+    """Returns an instant in microseconds."""
     span = text.span_of(argument)
     position = text.place(span) if span else call
     folded = constants.fold(argument)

@@ -26,13 +26,13 @@ _LONGEST_OFFSET = 18 * HOUR
 
 
 def date_text(text: str) -> int | None:
-    """The first instant of the day that ``CAST(text AS DATE)`` returns, or ``None`` if it is not certain."""
+    """Returns the first instant of the day that ``CAST(text AS DATE)`` returns, or ``None`` if it is not certain."""
     match = _DATE.fullmatch(text)
     return _day(match) if match is not None else None
 
 
 def timestamp_text(text: str) -> int | None:
-    """The instant that ``CAST(text AS TIMESTAMP)`` returns, or ``None`` if it is not certain."""
+    """Returns the instant that ``CAST(text AS TIMESTAMP)`` returns, or ``None`` if it is not certain."""
     match = _TIMESTAMP.fullmatch(text)
     day = _day(match) if match is not None else None
     if match is None or day is None:
@@ -47,7 +47,7 @@ def timestamp_text(text: str) -> int | None:
 
 
 def has_zone(text: str) -> bool:
-    """True if a timestamp text names a zone."""
+    """Tests whether a timestamp text names a zone."""
     match = _TIMESTAMP.fullmatch(text)
     return match is not None and match["zone"] is not None
 
@@ -60,7 +60,7 @@ def _day(match: re.Match[str]) -> int | None:
 
 
 def _offset(zone: str | None) -> int | None:
-    """The zone's distance from UTC, positive east of UTC; ``None`` if Spark refuses it."""
+    """Returns the zone's distance from UTC, positive east of UTC; ``None`` if Spark refuses it."""
     if zone in (None, "Z", "UTC"):
         return 0
     digits = zone[1:]

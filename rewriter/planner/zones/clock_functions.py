@@ -23,7 +23,7 @@ _DATES = (exp.Cast, exp.TryCast, exp.TsOrDsToDate, exp.Date)
 
 
 def calendar_of_today(text: QueryText, calendars: Collection[Calendar]) -> Calendar:
-    """The calendar of ``current_date`` in a query over cubes with these calendars.
+    """Returns the calendar of ``current_date`` in a query over cubes with these calendars.
 
     Raises ``NotSupportedError`` ZONED_TIME if they differ and the query uses the current date.
     """
@@ -68,14 +68,14 @@ def check_seconds(text: QueryText, tables: Sequence[tuple[exp.Table, Table]], ca
 
 
 def _is_moment(node: exp.Expr, constants: Constants) -> bool:
-    """True if a node is now, or a parameter that is an instant."""
+    """Tests whether a node is now, or a parameter that is an instant."""
     if isinstance(node, exp.Placeholder):
         return isinstance(constants.parameters.get(node.name), datetime)
     return isinstance(node, exp.CurrentTimestamp) or (isinstance(node, exp.Anonymous) and node.name.upper() == "NOW")
 
 
 def _moves(node: exp.Expr, zoned: Constants) -> bool:
-    """True if a constant date differs between the zone and UTC. Today is written as the zone's date."""
+    """Tests whether a constant date differs between the zone and UTC. Today is written as the zone's date."""
     if any(isinstance(inner, exp.CurrentDate | exp.Column) for inner in node.walk()):
         return False
     zoned_value, plain = zoned.fold(node), replace(zoned, calendar=UTC).fold(node)
@@ -86,7 +86,7 @@ def _moves(node: exp.Expr, zoned: Constants) -> bool:
 
 
 def _is_same(node: exp.Expr, zoned: Constants) -> bool:
-    """True if a constant is an instant, and the same one in the zone as in UTC."""
+    """Tests whether a constant is an instant, and the same one in the zone as in UTC."""
     zoned_value = zoned.fold(node)
     return (
         zoned_value is not None

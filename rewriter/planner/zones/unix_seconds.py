@@ -20,14 +20,14 @@ _ROLLING = (exp.Min, exp.Max, exp.Sum, exp.Avg, exp.Distinct)
 
 
 def counts_seconds(node: exp.Expr | None, operand: exp.Expr) -> bool:
-    """True if a node is the seconds since 1970, or parts of them, of ``operand``, an instant."""
+    """Tests whether a node is the seconds since 1970, or parts of them, of ``operand``, an instant."""
     if not isinstance(node, SECONDS) or node.this is not operand:
         return False
     return not isinstance(node, exp.StrToUnix) or node.text("format") in ("", _DEFAULT_FORMAT)
 
 
 def reckoned(node: exp.Expr) -> exp.Expr:
-    """The outermost arithmetic expression around a number."""
+    """Returns the outermost arithmetic expression around a number."""
     while (parent := node.parent) is not None:
         number = isinstance(parent, exp.Cast | exp.TryCast) and is_of_type(
             parent.args["to"], *exp.DataType.NUMERIC_TYPES
@@ -39,12 +39,14 @@ def reckoned(node: exp.Expr) -> exp.Expr:
 
 
 def seconds_above(node: exp.Expr) -> exp.Expr:
-    """The arithmetic around the seconds of an instant; the instant itself if its seconds are not counted."""
+    """Returns the arithmetic around the seconds of an instant; the instant itself if its seconds are not counted."""
     return reckoned(node.parent) if isinstance(node.parent, SECONDS) else node
 
 
 def is_reckoned(node: exp.Expr, instants: Collection[int]) -> bool:
-    """True if a node is a number computed from numbers, columns and seconds of instants (``id`` of their columns)."""
+    """Tests whether a node is a number computed from numbers, columns and seconds of instants (``id`` of their
+    columns).
+    """
     if isinstance(node, _RECKONING):
         return all(is_reckoned(operand, instants) for operand in node.iter_expressions())
     if isinstance(node, exp.Column) and isinstance(node.parent, SECONDS):

@@ -79,7 +79,9 @@ class ZoneEdits:
         self._instants = {id(column) for _, times in self._selects for column, _ in times}
 
     def _extent(self, within: RangeSet) -> TimeRange:
-        """All times of the rows. If subqueries may cut them, also the starts of the years and weeks around them."""
+        """Returns all times of the rows. If subqueries may cut them, also the starts of the years and weeks around
+        them.
+        """
         if not within:
             return TimeRange(0, 1)
         start, end = within.ranges[0].start, within.ranges[-1].end
@@ -89,7 +91,7 @@ class ZoneEdits:
         return TimeRange(start, end)
 
     def edits(self, made: Sequence[Edit]) -> list[Edit]:
-        """All edits, in addition to those already ``made``.
+        """Returns all edits, in addition to those already ``made``.
 
         Raises ``NotSupportedError`` ZONED_TIME for uses that cannot be expressed in the zone.
         """
@@ -119,8 +121,8 @@ class ZoneEdits:
         return sorted(self._edits.values(), key=lambda edit: edit.span.start)
 
     def _find_times(self) -> Iterator[tuple[exp.Select, list[tuple[exp.Column, str]]]]:
-        """The SELECTs between the cube and the block, innermost first, with the columns that are instants in each and
-        the time dimensions from which they are derived.
+        """Returns the SELECTs between the cube and the block, innermost first, with the columns that are instants in
+        each and the time dimensions from which they are derived.
         """
         for level in self._source.levels:
             yield level.select, self._times(level.select, level.value_of)
@@ -150,7 +152,7 @@ class ZoneEdits:
         return times
 
     def _time_of(self, column: exp.Column, value: exp.Expr | None) -> str | None:
-        """The time dimension of which a column is an instant: t itself, or the start of one of its units."""
+        """Returns the time dimension of which a column is an instant: t itself, or the start of one of its units."""
         if value is None or isinstance(column.this, exp.Star) or not self._columns.times_in(value):
             return None
         inner = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
@@ -230,7 +232,9 @@ class ZoneEdits:
         )
 
     def _is_date(self, node: exp.Expr) -> bool:
-        """True if a node is a DATE column of a table of the block, or a dimension of the cube: a date in any zone."""
+        """Tests whether a node is a DATE column of a table of the block, or a dimension of the cube: a date in any
+        zone.
+        """
         while isinstance(node, exp.Paren | exp.TsOrDsToDate) and not node.args.get("format"):
             node = node.this
         if not isinstance(node, exp.Column) or self._output.shadow(node) or self._columns.type_of(node) != "date":
@@ -272,7 +276,7 @@ class ZoneEdits:
                 raise self._refused(item, "An unnamed instant in a subquery", "Give it a name with AS.")
 
     def _zone_of(self, column: exp.Column) -> str | None:
-        """The zone of the cube in this block whose time dimension a column is; ``None`` if it is none."""
+        """Returns the zone of the cube in this block whose time dimension a column is; ``None`` if it is none."""
         if id(column) in self._instants:
             return self._calendar.zone
         for source in self._block.cubes:
@@ -353,8 +357,8 @@ class ZoneEdits:
                     pending.append((outer, passed))
 
     def _check_passed(self, columns: Sequence[exp.Column], names: set[str]) -> set[str]:
-        """The names under which those of the columns that are called ``names`` are passed on. Raises an error for other
-        uses.
+        """Returns the names under which those of the columns that are called ``names`` are passed on. Raises an error
+        for other uses.
         """
         passed: set[str] = set()
         for column in columns:
@@ -369,7 +373,7 @@ class ZoneEdits:
         return passed
 
     def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
-        """The name of a column's function in the text, or a description of the node."""
+        """Returns the name of a column's function in the text, or a description of the node."""
         span = self._text.span_of(column)
         call = self._text.enclosing_call(span) if span is not None and isinstance(node, exp.Func) else None
         if call is not None:

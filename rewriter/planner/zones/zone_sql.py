@@ -25,7 +25,7 @@ Piece = tuple[int | None, tuple[int, ...]]
 
 
 def moved(expression: str, micros: int) -> str:
-    """A timestamp, moved later by whole seconds."""
+    """Returns a timestamp, moved later by whole seconds."""
     if not micros:
         return expression
     unit, length = next(
@@ -36,15 +36,15 @@ def moved(expression: str, micros: int) -> str:
 
 
 def offsets(calendar: Calendar, within: TimeRange) -> list[Piece]:
-    """The zone's offset from UTC in each part of the range."""
+    """Returns the zone's offset from UTC in each part of the range."""
     pieces: list[Piece] = [(None, (calendar.offset(within.start),))]
     pieces += [(change.instant, (change.after,)) for change in _changes(calendar, within.start + 1, within.end)]
     return _merged(pieces)
 
 
 def truncations(period: Period, calendar: Calendar, within: TimeRange) -> list[Piece]:
-    """For each part of the range, the offset at an instant, and the offset that leads back from the start of its
-    period.
+    """Returns, for each part of the range, the offset at an instant, and the offset that leads back from the start of
+    its period.
 
     ``period`` is of the calendar. The starts of hours and minutes have the offset of the instant itself, as in Spark.
     """
@@ -65,12 +65,12 @@ def truncations(period: Period, calendar: Calendar, within: TimeRange) -> list[P
 
 
 def wall_time(calendar: Calendar, instant: str, within: TimeRange) -> str:
-    """The wall time at an instant of the range, as a timestamp in UTC."""
+    """Returns the wall time at an instant of the range, as a timestamp in UTC."""
     return _text(instant, offsets(calendar, within))
 
 
 def truncated(unit: str, period: Period, calendar: Calendar, instant: str, within: TimeRange) -> str:
-    """The first instant of the period around an instant of the range. ``unit`` is the name for date_trunc."""
+    """Returns the first instant of the period around an instant of the range. ``unit`` is the name for date_trunc."""
 
     def rendered(shift: tuple[int, ...]) -> tuple[str]:
         return (moved(f"date_trunc('{unit}', {moved(instant, shift[0])})", -shift[1]),)
@@ -80,7 +80,7 @@ def truncated(unit: str, period: Period, calendar: Calendar, instant: str, withi
 
 
 def start_of(period: ZonedPeriod, wall: str, ranges: Sequence[OrdinalRange]) -> str:
-    """The first instant of the period that begins at the wall time, which is that of one of the ordinals."""
+    """Returns the first instant of the period that begins at the wall time, which is that of one of the ordinals."""
     first, last = ranges[0].start, ranges[-1].end
     ordinals = {first}
     for change in _changes(period.calendar, period.start(first), period.start(last) + 1):
@@ -98,8 +98,8 @@ def start_of(period: ZonedPeriod, wall: str, ranges: Sequence[OrdinalRange]) -> 
 
 
 def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
-    """The changes of the offset in ``[start, end)``. Raises ``NotSupportedError`` if there are too many, before it
-    searches all years up to a time like 9999.
+    """Returns the changes of the offset in ``[start, end)``. Raises ``NotSupportedError`` if there are too many, before
+    it searches all years up to a time like 9999.
     """
     for number, change in enumerate(calendar.transitions(start, end)):
         if number >= MOST_CHANGES:
@@ -113,14 +113,16 @@ def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
 
 
 def _merged(pieces: list[Piece]) -> list[Piece]:
-    """The pieces without those that have the same offsets as the piece before."""
+    """Returns the pieces without those that have the same offsets as the piece before."""
     return pieces[:1] + [piece for before, piece in pairwise(pieces) if piece[1] != before[1]]
 
 
 def cases(
     subject: str, pieces: Sequence[Piece], rendered: Callable[[tuple[int, ...]], Sequence[Part]]
 ) -> tuple[Part, ...]:
-    """The rendered offsets of the part of the range in which ``subject`` lies: a CASE, or a single expression."""
+    """Returns the rendered offsets of the part of the range in which ``subject`` lies: a CASE, or a single
+    expression.
+    """
     if len(pieces) == 1:
         return tuple(rendered(pieces[0][1]))
     parts: list[Part] = ["CASE"]
@@ -130,5 +132,5 @@ def cases(
 
 
 def _text(subject: str, pieces: Sequence[Piece]) -> str:
-    """The subject, moved by the single offset of each piece."""
+    """Returns the subject, moved by the single offset of each piece."""
     return "".join(map(str, cases(subject, pieces, lambda shift: [moved(subject, shift[0])])))

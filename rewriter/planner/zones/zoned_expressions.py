@@ -30,7 +30,7 @@ class TimeOf:
 
 
 def climbed(column: exp.Column, last: exp.Expr | None = None) -> TimeOf:
-    """The functions around a column, as far as they are known, and up to ``last``."""
+    """Returns the functions around a column, as far as they are known, and up to ``last``."""
     use = TimeOf(column, column)
     while use.top is not last and use.top.parent is not None and not use.value:
         wider = _wider(use, use.top.parent)
@@ -41,12 +41,12 @@ def climbed(column: exp.Column, last: exp.Expr | None = None) -> TimeOf:
 
 
 def own_columns(select: exp.Select) -> list[exp.Column]:
-    """The columns that a SELECT itself names."""
+    """Returns the columns that a SELECT itself names."""
     return [node for node in own_nodes(select) if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)]
 
 
 def _wider(use: TimeOf, node: exp.Expr) -> TimeOf | None:
-    """The use of ``node``, a function of the given use; ``None`` if it is unknown."""
+    """Returns the use of ``node``, a function of the given use; ``None`` if it is unknown."""
     operand = use.top
     if isinstance(node, exp.Paren | exp.TimeStrToTime):
         return replace(use, top=node)
@@ -76,14 +76,14 @@ def _wider(use: TimeOf, node: exp.Expr) -> TimeOf | None:
 
 
 def _left(unit: UpdatePeriod | None, cut: UpdatePeriod) -> UpdatePeriod | None:
-    """The remaining unit of a time that was cut to ``unit`` first and then to ``cut``."""
+    """Returns the remaining unit of a time that was cut to ``unit`` first and then to ``cut``."""
     if unit is None or unit.nests_in(cut):
         return cut
     return unit if cut >= UpdatePeriod.DAILY and cut.nests_in(unit) else None
 
 
 def others(comparison: exp.Expr, operand: exp.Expr) -> Iterator[exp.Expr]:
-    """The other sides of a comparison. The value of a subquery among them is unknown."""
+    """Returns the other sides of a comparison. The value of a subquery among them is unknown."""
     for key, value in comparison.args.items():
         for side in value if isinstance(value, list) else [value]:
             if isinstance(side, exp.Expr) and not any(node is operand for node in side.walk()) and key != "symmetric":
@@ -91,7 +91,7 @@ def others(comparison: exp.Expr, operand: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def passed_on(node: exp.Expr) -> exp.Expr:
-    """The outermost of parentheses and of MIN, MAX and windows over a value, which return such a value, too."""
+    """Returns the outermost of parentheses and of MIN, MAX and windows over a value, which return such a value, too."""
     parent = node.parent
     while isinstance(parent, exp.Paren | exp.Min | exp.Max | exp.Distinct | exp.Filter | exp.Window):
         if parent.this is not node and not isinstance(parent, exp.Distinct):
@@ -101,12 +101,12 @@ def passed_on(node: exp.Expr) -> exp.Expr:
 
 
 def is_range(node: exp.Expr | None) -> bool:
-    """True if a node is a call of time_range_in, which is read and edited separately (``time_usage``)."""
+    """Tests whether a node is a call of time_range_in, which is read and edited separately (``time_usage``)."""
     return isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
 
 
 def is_instant(node: exp.Expr, value: Constant) -> bool:
-    """True if a constant is the same instant in every zone: the present moment, or a parameter that is a time."""
+    """Tests whether a constant is the same instant in every zone: the present moment, or a parameter that is a time."""
     if isinstance(node, exp.Placeholder):
         return value.kind is Kind.TIMESTAMP
     now = isinstance(node, exp.Anonymous) and node.name.upper() == "NOW"
@@ -114,7 +114,7 @@ def is_instant(node: exp.Expr, value: Constant) -> bool:
 
 
 def counts_days(node: exp.Ordered) -> bool:
-    """True if an order is that of a window whose frame is an interval."""
+    """Tests whether an order is that of a window whose frame is an interval."""
     window = node.find_ancestor(exp.Window, exp.Select)
     return isinstance(window, exp.Window) and any(
         spec.find(exp.Interval) for spec in [window.args.get("spec")] if isinstance(spec, exp.Expr)
@@ -126,8 +126,8 @@ def _is_number(node: exp.Expr) -> bool:
 
 
 def names_outside(node: exp.Expr) -> set[str]:
-    """The names, in lower case, under which an item of a select list may be seen outside, if ``node`` is one; '' if it
-    has no name.
+    """Returns the names, in lower case, under which an item of a select list may be seen outside, if ``node`` is one;
+    '' if it has no name.
     """
     item = node
     item = passed_on(item)
@@ -152,7 +152,7 @@ def names_outside(node: exp.Expr) -> set[str]:
 
 
 def seeing(select: exp.Select) -> Iterator[exp.Select]:
-    """The SELECTs that have this SELECT's result in their FROM."""
+    """Returns the SELECTs that have this SELECT's result in their FROM."""
     node: exp.Expr = select
     while isinstance(node.parent, exp.SetOperation | exp.Subquery):
         node = node.parent

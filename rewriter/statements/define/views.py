@@ -17,7 +17,7 @@ from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.planner.scope.blocks import Resolved, resolve
 from rewriter.planner.scope.disambiguate import disambiguated
 from rewriter.planner.scope.expand_views import brings_code, called_code, expand
-from rewriter.planner.scope.output_columns import Offered, Offers
+from rewriter.planner.scope.output_columns import Offered, OutputColumns
 from rewriter.planner.text.derived_text import in_view
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result
@@ -92,7 +92,7 @@ def _check(statement: s.CreateView, name: str, context: Context) -> None:
     if called is not None:
         raise brings_code(name, called).at(text.place(called.span))
     expanded = expand(
-        disambiguated(text, context.snapshot.current, context.is_temporary), context.snapshot, within=name
+        disambiguated(text, context.snapshot.current, context.is_temporary), context.snapshot, created_view=name
     )
     try:
         _refuse_temporary(resolve(expanded, context.snapshot), expanded, name)
@@ -100,7 +100,7 @@ def _check(statement: s.CreateView, name: str, context: Context) -> None:
         raise in_view(error, expanded) from None
     except RecursionError:
         raise NotSupportedError("This query is nested too deeply.", position=query.span, object=name) from None
-    _check_columns(statement, Offers(expanded.tree, context.snapshot).answered(expanded.tree))
+    _check_columns(statement, OutputColumns(expanded.tree, context.snapshot).of_query(expanded.tree))
 
 
 def _refuse_temporary(resolved: Resolved, text: QueryText, name: str) -> None:

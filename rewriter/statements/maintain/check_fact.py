@@ -16,7 +16,7 @@ from rewriter.grammar.unparse import quote
 from rewriter.planner.cover.arms import Arm
 from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.cover import Candidate, cover, extent
-from rewriter.planner.cover.secondary_times import OtherUse, extents
+from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents
 from rewriter.planner.cover.validity import cut, window
 from rewriter.runtime.multi_statement import not_in_transaction
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -310,7 +310,7 @@ def _arm(stored: StoredPeriod, ranges: Sequence[OrdinalRange], context: Context)
     """
     table, period, calendar = stored.table, stored.period, stored.fact.calendar
     arm = Arm(context.snapshot.table(table.table), table, table.layouts[period], tuple(ranges))
-    uses = [OtherUse(other.time, None) for other in table.others]
+    uses = [SecondaryTimeUse(other.time, None) for other in table.others]
     arm = replace(arm, extents=extents(uses, table, period, context.snapshot))
     for other in table.others:
         check_certain(arm.within(other.time, calendar), [stored.fact], other.time)

@@ -114,15 +114,15 @@ def view_columns(view: View, context: Context) -> tuple[Column, ...]:
     # Only views need the planner's parser.
     from rewriter.planner.scope.disambiguate import disambiguated
     from rewriter.planner.scope.expand_views import expand
-    from rewriter.planner.scope.output_columns import Offers, renamed
+    from rewriter.planner.scope.output_columns import OutputColumns, renamed
     from rewriter.planner.text.query_text import QueryText
 
     try:
         snapshot = context.snapshot.within(view.database)
-        tree = expand(disambiguated(QueryText(view.query), view.database), snapshot, within=view.name).tree
+        tree = expand(disambiguated(QueryText(view.query), view.database), snapshot, created_view=view.name).tree
     except Error:
         return ()
-    offered = Offers(tree, snapshot).answered(tree)
+    offered = OutputColumns(tree, snapshot).of_query(tree)
     if view.columns:
         offered = renamed(offered, [name for name, _ in view.columns])
     return (

@@ -15,7 +15,7 @@ from rewriter.grammar.terms import Literal
 from rewriter.planner.cover.choose_facts import check_certain, snapped
 from rewriter.planner.cover.costs import costs
 from rewriter.planner.cover.cover import Candidate, cover, extent
-from rewriter.planner.cover.open_ends import closed, promised, widened
+from rewriter.planner.cover.open_ends import close_ends, promised, widened
 from rewriter.planner.cover.unused_rollups import incomplete_reason, unproven_reason
 from rewriter.planner.cover.validity import cut, window
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -228,7 +228,7 @@ def _everything(fact: Fact, there: TimeRange | None, context: Context) -> TimeRa
     windows = _windows(fact, context)
     there = widened(there, windows, context.snapshot)
     promise = promised([fact], ((fact, valid) for _, _, valid in windows), context.planning.now)
-    ranges = closed(RangeSet.ALL, there, promise, ignored_from=None).within.ranges
+    ranges = close_ends(RangeSet.ALL, there, promise, ignored_from=None).searched.ranges
     return ranges[0] if ranges else None
 
 
@@ -245,7 +245,7 @@ def _candidates(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline
                 candidates.append(Candidate(fact.name, storage.name, table.table, period, line_there))
     existing = [(candidate.table, candidate.period) for candidate in candidates if not candidate.timeline.is_empty]
     priced = costs(existing, context.snapshot, by_bytes=context.planning.cost_in_bytes)
-    return [replace(candidate, cost=priced.of(candidate.table, candidate.period)) for candidate in candidates]
+    return [replace(candidate, cost=priced.of_partition(candidate.table, candidate.period)) for candidate in candidates]
 
 
 def asked(

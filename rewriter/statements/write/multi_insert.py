@@ -238,7 +238,7 @@ def _computed(shared: Shared | None, source: Query, context: Context) -> Iterato
         _fill(folder, shared, prepared, context)
         reference = f"parquet.{quote_identifier(folder)}"
         alias = f" AS {quote_identifier(shared.alias)}" if shared.alias else ""
-        text = f"{source.text[: shared.place.start]} {reference}{alias}{source.text[shared.place.end :]}"
+        text = f"{source.text[: shared.span.start]} {reference}{alias}{source.text[shared.span.end :]}"
         yield _Source(text, len(source.text), prepared.scans)
     finally:
         discard_tree(folder, (str(context.catalog.warehouse),))

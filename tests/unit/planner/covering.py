@@ -60,7 +60,7 @@ def shape(made: Cover) -> dict[str, int]:
     return {part.table: part.partitions for part in made.parts}
 
 
-def stretches(made: Cover, table: str) -> str:
+def segments(made: Cover, table: str) -> str:
     """The time that a table covers, as text."""
     return str(
         RangeSet.of(
@@ -222,7 +222,7 @@ HOURS = {MINUTELY: 1 / 60, HOURLY: 1, DAILY: 24, WEEKLY: 168, MONTHLY: 730, QUAR
 def random_problem(
     random: Random, scales: Sequence[tuple[str, str, tuple[UpdatePeriod, ...], int]] = SCALES
 ) -> tuple[RangeSet, list[Candidate]]:
-    """A target of a few ranges, and two to seven candidates, each all or nothing with a few stretches changed."""
+    """A target of a few ranges, and two to seven candidates, each all or nothing with a few segments changed."""
     start, end, periods, longest = random.choice(scales)
     window = between(start, end)
     grid = random.choice([min(periods), min(random.choice(periods), MONTHLY)])

@@ -23,8 +23,8 @@ from tests.unit.planner.covering import (
     between,
     has,
     ordinals,
+    segments,
     shape,
-    stretches,
 )
 
 YEAR = ("2014", "2017")
@@ -51,18 +51,18 @@ def test_the_seeds_tables(candidates: list[Candidate], expected: dict[str, int])
 def test_the_seeds_best_case_names_the_partitions() -> None:
     made = cover(SEED, [has(HOURLY, YEAR), has(DAILY, YEAR), has(MONTHLY, YEAR)])
     assert [part.period for part in made.parts] == [MONTHLY, DAILY, HOURLY]
-    assert stretches(made, "monthly") == "[2015-02-01, 2015-03-01)"
-    assert stretches(made, "daily") == "[2015-01-30, 2015-02-01)"
-    assert stretches(made, "hourly") == "[2015-01-29T06, 2015-01-30) ∪ [2015-03-01, 2015-03-01T06)"
+    assert segments(made, "monthly") == "[2015-02-01, 2015-03-01)"
+    assert segments(made, "daily") == "[2015-01-30, 2015-02-01)"
+    assert segments(made, "hourly") == "[2015-01-29T06, 2015-01-30) ∪ [2015-03-01, 2015-03-01T06)"
 
 
 def test_quarters_serve_where_they_are_whole() -> None:
     target = RangeSet.of(between("2015-02-10", "2015-11-10"))
     made = cover(target, [has(period, YEAR) for period in (YEARLY, QUARTERLY, MONTHLY, DAILY, HOURLY, MINUTELY)])
     assert shape(made) == {"quarterly": 2, "monthly": 2, "daily": 19 + 9}
-    assert stretches(made, "quarterly") == "[2015-04-01, 2015-10-01)"
-    assert stretches(made, "monthly") == "[2015-03-01, 2015-04-01) ∪ [2015-10-01, 2015-11-01)"
-    assert stretches(made, "daily") == "[2015-02-10, 2015-03-01) ∪ [2015-11-01, 2015-11-10)"
+    assert segments(made, "quarterly") == "[2015-04-01, 2015-10-01)"
+    assert segments(made, "monthly") == "[2015-03-01, 2015-04-01) ∪ [2015-10-01, 2015-11-01)"
+    assert segments(made, "daily") == "[2015-02-10, 2015-03-01) ∪ [2015-11-01, 2015-11-10)"
 
 
 def test_a_missing_day_hides_no_other() -> None:
@@ -96,8 +96,8 @@ def test_a_gap_is_filled_from_another_table() -> None:
     hours = has(HOURLY, ("2015-02-06", "2015-02-08"), table="hours")
     made = cover(target, [hours, spare, main])
     assert [(part.table, part.partitions) for part in made.parts] == [("main", 8), ("spare", 1), ("hours", 24)]
-    assert stretches(made, "spare") == "[2015-02-04, 2015-02-05)"
-    assert stretches(made, "hours") == "[2015-02-07, 2015-02-08)"
+    assert segments(made, "spare") == "[2015-02-04, 2015-02-05)"
+    assert segments(made, "hours") == "[2015-02-07, 2015-02-08)"
     assert not made.missing
 
 
@@ -127,7 +127,7 @@ def test_periods_that_stick_out_of_a_range_are_not_used() -> None:
     target = RangeSet.of(between("2015-02-01", "2015-02-14"), between("2015-02-15", "2015-03-01"))
     made = cover(target, [has(MONTHLY, YEAR), has(DAILY, YEAR)])
     assert shape(made) == {"daily": 27}
-    assert stretches(made, "daily") == str(target)
+    assert segments(made, "daily") == str(target)
 
 
 def test_ends_inside_the_finest_period_are_missing() -> None:
@@ -185,7 +185,7 @@ def test_weeks_alone_nest_days() -> None:
     target = RangeSet.of(between("2015-02-10T06", "2015-03-03T06"))
     made = cover(target, [has(WEEKLY, YEAR), has(DAILY, YEAR, without=["2015-02-12"]), has(HOURLY, YEAR)])
     assert shape(made) == {"weekly": 2, "daily": 4 + 1, "hourly": 18 + 24 + 6}
-    assert stretches(made, "weekly") == "[2015-02-16, 2015-03-02)"
+    assert segments(made, "weekly") == "[2015-02-16, 2015-03-02)"
 
 
 def test_of_a_week_and_a_month_that_overlap_serves_the_one_that_leaves_less_missing() -> None:
@@ -239,7 +239,7 @@ def test_at_equal_cost_the_fewer_partitions_serve() -> None:
 def test_the_length_of_a_month_may_decide() -> None:
     target = RangeSet.of(between("2015-01", "2015-05"))
     made = cover(target, [has(MONTHLY, YEAR, cost=300), has(DAILY, YEAR, cost=10)])
-    assert stretches(made, "daily") == str(FEBRUARY)
+    assert segments(made, "daily") == str(FEBRUARY)
     assert shape(made) == {"monthly": 3, "daily": 28}
 
 
@@ -255,7 +255,7 @@ def test_a_hole_in_cheap_hours_costs_one_day() -> None:
     hours = has(HOURLY, YEAR, without=["2015-02-03T04"], cost=1)
     made = cover(FEBRUARY, [has(DAILY, YEAR, cost=100), hours])
     assert shape(made) == {"daily": 1, "hourly": 27 * 24}
-    assert stretches(made, "daily") == "[2015-02-03, 2015-02-04)"
+    assert segments(made, "daily") == "[2015-02-03, 2015-02-04)"
 
 
 def test_a_date_that_a_zone_leaves_out_costs_nothing() -> None:

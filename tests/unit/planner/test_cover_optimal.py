@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rewriter.planner.cover import cover as cover_module
 from rewriter.planner.cover import forced_runs, nested_cover, weekly_cover
 from rewriter.planner.cover.cover import Candidate, cover
-from rewriter.planner.cover.nested_cover import Chain, Filling, Ledger, Offer, Stretch, Taken
+from rewriter.planner.cover.nested_cover import CandidateRuns, Chain, CostIndex, Filling, PricedCandidate, Segment
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -124,34 +124,34 @@ def test_the_searches_can_tell_a_worse_cover() -> None:
 # --- planted faults: each is a mistake that one could make here, and the problems above find it ---------------------
 
 
-def largest_first(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
+def largest_first(segment: Segment, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
     """Weeks as if they nested in months."""
-    offers = [offer for part in (calendar, weeks) for level in part.levels for offer in level.offers]
-    return Chain.of(offers, weeks.missing).fill([stretch])
+    priced_candidates = [priced for part in (calendar, weeks) for level in part.levels for priced in level.candidates]
+    return Chain.of(priced_candidates, weeks.missing_price).fill([segment])
 
 
-def weeks_first(stretch: Stretch, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
+def weeks_first(segment: Segment, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
     """Months only where no week is."""
-    filled = weeks.fill([stretch])
-    rest = Chain.of([offer for part in (calendar, days) for level in part.levels for offer in level.offers], 1)
-    left = rest.fill(filled.missing)
-    return Filling(filled.taken + left.taken, left.missing)
+    filled = weeks.fill([segment])
+    rest = Chain.of([priced for part in (calendar, days) for level in part.levels for priced in level.candidates], 1)
+    left = rest.fill(filled.gaps)
+    return Filling(filled.partitions + left.partitions, left.gaps)
 
 
-def never_contested(offer: Offer, runs: list[OrdinalRange], finer: Chain) -> list[Taken]:
+def never_contested(priced: PricedCandidate, runs: list[OrdinalRange], finer: Chain) -> list[CandidateRuns]:
     """The coarser partition whatever it costs."""
-    return [(offer, runs)]
+    return [(priced, runs)]
 
 
-def always_lost(offer: Offer, runs: list[OrdinalRange], finer: Chain) -> list[Taken]:
+def always_lost(priced: PricedCandidate, runs: list[OrdinalRange], finer: Chain) -> list[CandidateRuns]:
     """Finer partitions wherever they could be cheaper, even with holes."""
-    begin = offer.period.start
-    return finer.fill([(begin(run.start), begin(run.end)) for run in runs]).taken
+    begin = priced.period.start
+    return finer.fill([(begin(run.start), begin(run.end)) for run in runs]).partitions
 
 
-def later(one: Offer | None, other: Offer | None) -> bool:
+def later(one: PricedCandidate | None, other: PricedCandidate | None) -> bool:
     """Names the wrong way round."""
-    return other is not None and (one is None or other.place < one.place)
+    return other is not None and (one is None or other.rank < one.rank)
 
 
 def backwards(candidate: Candidate) -> tuple[int, ...]:
@@ -172,19 +172,21 @@ def check_years(random: Random, times: int) -> None:
         assert_optimal(cover, *long_problem(random))
 
 
-def all_in_one_unit(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list[Offer], int]:
+def all_in_one_unit(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list[PricedCandidate], int]:
     """Prices in which cost, partitions and weight mix."""
-    offers, missing = OFFERS(target, ranked)
-    mixed = [one.cost + 1 + candidate.weight for one, candidate in zip(offers, ranked, strict=True)]
-    return [replace(one, price=price) for one, price in zip(offers, mixed, strict=True)], missing
+    priced_candidates, missing = PRICE(target, ranked)
+    mixed = [one.cost + 1 + candidate.weight for one, candidate in zip(priced_candidates, ranked, strict=True)]
+    return [replace(one, price=price) for one, price in zip(priced_candidates, mixed, strict=True)], missing
 
 
-OFFERS = cover_module._offers
+PRICE = cover_module._price
 PRICES = forced_runs._prices
 DEAR = 10**60
 
 
-def any_days(period: UpdatePeriod, run: OrdinalRange, by_day: Ledger, cheap: set[Offer]) -> list[OrdinalRange]:
+def any_days(
+    period: UpdatePeriod, run: OrdinalRange, by_day: CostIndex, cheap: set[PricedCandidate]
+) -> list[OrdinalRange]:
     """Years taken for settled whatever the days before them cost, or lack."""
     return [run]
 
@@ -198,7 +200,7 @@ def any_days(period: UpdatePeriod, run: OrdinalRange, by_day: Ledger, cheap: set
         (nested_cover, "_contested", always_lost),
         (weekly_cover, "_earlier", later),
         (cover_module, "_name", backwards),
-        (cover_module, "_offers", all_in_one_unit),
+        (cover_module, "_price", all_in_one_unit),
     ],
 )
 def test_a_fault_is_found(
@@ -232,6 +234,6 @@ def test_periods_that_stick_out_are_found(monkeypatch: pytest.MonkeyPatch) -> No
     def rounded(period: UpdatePeriod, timeline: PartitionTimeline, start: int, end: int) -> Sequence[OrdinalRange]:
         return timeline.covered(OrdinalRange(period.ordinal(start), period.ordinal(end - 1) + 1))
 
-    monkeypatch.setattr(nested_cover, "whole", rounded)
+    monkeypatch.setattr(nested_cover, "whole_periods", rounded)
     with pytest.raises((AssertionError, ValueError)):
         check(Random(1), 300)

@@ -61,8 +61,8 @@ def _view(number: int, name: str, what: str | Sequence[str]) -> View:
     return View(number, name, query, tuple((column, None) for column in columns))
 
 
-def expanded(sql: str, views: Mapping[str, str | Sequence[str]] = VIEWS, within: str | None = None) -> str:
-    return expand(QueryText(sql), Reader(views), within).text
+def expanded(sql: str, views: Mapping[str, str | Sequence[str]] = VIEWS, created_view: str | None = None) -> str:
+    return expand(QueryText(sql), Reader(views), created_view).text
 
 
 def failure(sql: str, views: Mapping[str, str | Sequence[str]] = VIEWS) -> Error:
@@ -268,7 +268,7 @@ def test_an_error_inside_a_body_names_the_view() -> None:
 def test_a_view_must_not_read_itself(body: str) -> None:
     views = {"v": "SELECT a FROM u", "new": "SELECT * FROM v"}
     with pytest.raises(AnalysisError) as caught:
-        expanded(body, views, within="V")
+        expanded(body, views, created_view="V")
     assert (caught.value.condition, caught.value.sqlstate) == ("RECURSIVE_VIEW", "42K0H")
 
 
