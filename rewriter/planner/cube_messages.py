@@ -48,18 +48,18 @@ def timeless_warnings(choice: Choice, reader: CatalogReader) -> Iterator[str]:
 def no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: TimeUse) -> AnalysisError:
     lacking = {fact.name: missing_columns(fact, demand) for fact in source.facts}
     if all(lacking.values()):
-        listed = "; ".join(f"{name} lacks {', '.join(columns)}" for name, columns in lacking.items())
+        fact_texts = "; ".join(f"{name} lacks {', '.join(columns)}" for name, columns in lacking.items())
         return AnalysisError(
-            f"No fact of the cube {source.cube.name} has all required columns: {listed}.",
+            f"No fact of the cube {source.cube.name} has all required columns: {fact_texts}.",
             condition="NO_CANDIDATE_FACT",
             object=source.cube.name,
         )
     base = min(fact.base_period for fact in source.facts if not lacking[fact.name])
     unaligned = next(r for r in demand.exact_ranges if not (base.is_aligned(r.start) and base.is_aligned(r.end)))
-    shown = source.cube.calendar.shown(unaligned)
+    range_text = source.cube.calendar.shown(unaligned)
     call = next((call for call, ranges in time.calls if unaligned in ranges.ranges), None)
     return AnalysisError(
-        f"time_range_in promises exactness, but {shown} does not consist of whole {base.name} periods.",
+        f"time_range_in promises exactness, but {range_text} does not consist of whole {base.name} periods.",
         condition="UNALIGNED_TIME_RANGE",
         position=text.place(text.call(call)[0]) if call is not None else None,
         object=source.cube.name,

@@ -134,7 +134,7 @@ def resolve_columns(query: CubeQuery) -> None:
     block, source, select = query.block, query.source, query.select
     query.columns = Columns(query.text, block, source, query.blocks)
     query.inlined = [of_source(node, source.index) for level in source.levels for node in level.filters()]
-    query.nodes = [*block.nodes, *(inner for node in query.inlined for inner in (node, *descend(node)))]
+    query.nodes = [*block.nodes, *(below_node for node in query.inlined for below_node in (node, *descend(node)))]
     query.columns.check(query.nodes)
     # EXISTS returns none of the columns of its subquery.
     query.visible = contributes(select, source.index) and not isinstance(block.select.parent, exp.Exists)
@@ -181,22 +181,24 @@ def rewrite_counts(query: CubeQuery) -> None:
 
 def find_demand(query: CubeQuery) -> None:
     """Collects the requirements on partitions: time, columns, granularity."""
-    time, columns, used = query.time, query.columns, query.counters.measures
-    shown = query.nodes if query.visible else [node for node in query.nodes if not _is_star(node, columns)]
+    time, columns, measures = query.time, query.columns, query.counters.measures
+    visible_nodes = query.nodes if query.visible else [node for node in query.nodes if not _is_star(node, columns)]
     natural = query.cube.column_order if _is_natural(query.select) else ()
     values = (value for _, value in query.correlated)
-    query.needed_columns = tuple(columns.needed_names(shown, values, (*query.counters.relation_measures, *natural)))
-    offered = tuple(dict.fromkeys((*query.needed_columns, *used)))
+    query.needed_columns = tuple(
+        columns.needed_names(visible_nodes, values, (*query.counters.relation_measures, *natural))
+    )
+    offered = tuple(dict.fromkeys((*query.needed_columns, *measures)))
     # If no value of another time can match, no partition is read.
-    nothing = any(not asked for asked in time.secondary_ranges.values())
+    is_empty = any(not ranges_ for ranges_ in time.secondary_ranges.values())
     query.demand = Demand(
-        RangeSet.EMPTY if nothing else time.requested,
+        RangeSet.EMPTY if is_empty else time.requested,
         tuple(time.exact_ranges),
         offered,
         frozenset(time.units),
         additive=not query.objections,
         raw=bool(time.raw_uses),
-        bounded=time.bounded or nothing,
+        bounded=time.bounded or is_empty,
         secondary_uses=tuple(
             SecondaryTimeUse(name, time.secondary_ranges.get(name)) for name in query.cube.times[1:] if name in offered
         ),
@@ -228,11 +230,11 @@ def shift_to_zone(query: CubeQuery) -> None:
     calendar = query.cube.calendar
     if calendar.is_utc:
         return
-    held = within(query.arms, [use.time for use in query.demand.secondary_uses], calendar)
-    for name, ranges in held.items():
+    ranges_by_time = within(query.arms, [use.time for use in query.demand.secondary_uses], calendar)
+    for name, ranges in ranges_by_time.items():
         check_certain(ranges, query.choice.facts, name)
-    held[query.cube.times[0].lower()] = query.choice.target
-    zone = ZoneEdits(query.text, query.block, query.source, query.columns, query.constants, held)
+    ranges_by_time[query.cube.times[0].lower()] = query.choice.target
+    zone = ZoneEdits(query.text, query.block, query.source, query.columns, query.constants, ranges_by_time)
     query.edits += zone.edits(query.edits[1:])
 
 
@@ -340,8 +342,8 @@ def _only_tested(select: exp.Select) -> bool:
         return False
     if isinstance(select.parent, exp.Exists):
         return True
-    inside = isinstance(select.parent, exp.Subquery) and isinstance(select.parent.parent, exp.In)
-    return inside and not select.args.get("limit")
+    is_in_operand = isinstance(select.parent, exp.Subquery) and isinstance(select.parent.parent, exp.In)
+    return is_in_operand and not select.args.get("limit")
 
 
 def _refuse_counts(text: QueryText, select: exp.Select, counted: list[CubeSource]) -> None:
@@ -415,12 +417,12 @@ def _arms(choice: Choice, reader: CatalogReader, demand: Demand, calendar: Calen
         )
     if not demand.bounded:
         arms += _null_arms(choice, reader)
-    picked = (_picked(arm, choice, reader, calendar) for arm in arms)
+    arms_ = (_with_secondary_times(arm, choice, reader, calendar) for arm in arms)
     # If no partition has a requested value, the arm is not read either.
-    return [arm for arm in picked if all(other.ranges for other in arm.secondary_selections)]
+    return [arm for arm in arms_ if all(other.ranges for other in arm.secondary_selections)]
 
 
-def _picked(arm: Arm, choice: Choice, reader: CatalogReader, calendar: Calendar) -> Arm:
+def _with_secondary_times(arm: Arm, choice: Choice, reader: CatalogReader, calendar: Calendar) -> Arm:
     """Returns the arm with the requested ranges of other times and, in a zone, the ranges that its rows may have."""
     selection_arguments = (choice.secondary_uses, arm.storage_table, calendar.of(arm.layout.period), reader)
     return replace(

@@ -64,7 +64,7 @@ def _of_table(lineage: Lineage, reading: int, pruning: Pruning) -> DerivedRows:
         if id(condition.original) not in pruning.exact_conditions | pruning.computed and not _always_true(
             condition.value
         ):
-            raise NotFollowed(f"a condition that does not select whole partitions: {_shown(condition)}")
+            raise NotFollowed(f"a condition that does not select whole partitions: {_condition_text(condition)}")
     computed = any(id(condition.original) in pruning.computed for condition in lineage.conditions)
     return _rows(lineage, reading, None, computed)
 
@@ -77,18 +77,18 @@ def _of_cube(
     The cover was made for a range on the leading time in the block that the cube is planned in. A plain condition on
     dimensions chooses whole partitions where tables are partitioned by them.
     """
-    inside = {id(block.select), *(id(level.select) for level in source.levels)}
+    own_selects = {id(block.select), *(id(level.select) for level in source.levels)}
     time = source.cube.times[0].lower()
     raw = any(reason.kind is ReasonKind.RAW_TIME for reason in planned.reference.reasons)
     dimensions = {column.name.lower() for column in source.cube.dimensions}
-    chosen = []
+    conditions_ = []
     for condition in lineage.conditions:
-        named = set(columns_in(condition.value))
-        if named and named <= dimensions and all(isinstance(node, _PLAIN) for node in condition.value.walk()):
-            chosen.append(condition.value)
-        elif id(condition.block) not in inside or named != {time} or raw:
-            raise NotFollowed(f"a condition that does not select whole partitions: {_shown(condition)}")
-    return _rows(lineage, reading, source.cube.name, computed=False, chosen=chosen)
+        names = set(columns_in(condition.value))
+        if names and names <= dimensions and all(isinstance(node, _PLAIN) for node in condition.value.walk()):
+            conditions_.append(condition.value)
+        elif id(condition.block) not in own_selects or names != {time} or raw:
+            raise NotFollowed(f"a condition that does not select whole partitions: {_condition_text(condition)}")
+    return _rows(lineage, reading, source.cube.name, computed=False, chosen=conditions_)
 
 
 def _always_true(value: exp.Expr) -> bool:
@@ -106,6 +106,6 @@ def _rows(
     return DerivedRows(reading, outputs, cube, computed, lineage.aggregated, lineage.grouped, tuple(chosen))
 
 
-def _shown(condition: Condition) -> str:
+def _condition_text(condition: Condition) -> str:
     words = " ".join(condition.original.sql(dialect="spark").split())
     return words if len(words) <= _LONGEST_SHOWN else f"{words[:_LONGEST_SHOWN]}…"

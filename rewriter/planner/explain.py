@@ -34,14 +34,14 @@ def counted(count: int, noun: str) -> str:
 
 
 def _lines(reference: ReferencePlan) -> Iterator[str]:
-    named = reference.cube if reference.alias == reference.cube else f"{reference.cube} as {reference.alias}"
+    cube_text = reference.cube if reference.alias == reference.cube else f"{reference.cube} as {reference.alias}"
     shown = reference.calendar.shown
-    yield f"{named}: {shown(reference.requested)}"
-    for time, asked in reference.secondary_ranges:
-        yield f"  {time}: {shown(asked)}"
-    for side, closed in (("begin", reference.open_begin), ("end", reference.open_end)):
-        if closed is not None:
-            yield f"  open {side}: closed at {reference.calendar.text(closed.at)}, {closed.reason}"
+    yield f"{cube_text}: {shown(reference.requested)}"
+    for time, ranges in reference.secondary_ranges:
+        yield f"  {time}: {shown(ranges)}"
+    for side, open_end in (("begin", reference.open_begin), ("end", reference.open_end)):
+        if open_end is not None:
+            yield f"  open {side}: closed at {reference.calendar.text(open_end.at)}, {open_end.reason}"
     if reference.inexact:
         yield f"  exact: no, a base period is read completely or not at all at {', '.join(reference.inexact)}"
     yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
@@ -52,8 +52,8 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
     for unit, words in reference.units:
         yield f"    must nest in {unit.name}: {words}"
     for part in reference.parts:
-        where = f"{part.fact}.{part.table} {part.period.name}"
-        yield f"  {where}: {counted(part.partitions, 'partition')} {shown(part_ranges(part))}"
+        source_text = f"{part.fact}.{part.table} {part.period.name}"
+        yield f"  {source_text}: {counted(part.partitions, 'partition')} {shown(part_ranges(part))}"
     if not reference.parts:
         yield "  no partitions"
     total = sum(part.partitions for part in reference.parts)

@@ -56,10 +56,10 @@ def shared_part(source: Query, reader: CatalogReader) -> Shared | None:
         return None
     if block.cubes:
         raise _refused(source, f"the rows of the cube {block.cubes[0].cube.name}", "Aggregate them in the source")
-    shared = _only_relation(text)
-    if shared is None:
+    relation = _only_relation(text)
+    if relation is None:
         raise _refused(source, "one of several relations", "Put everything into one subquery: FROM (SELECT … FROM …) s")
-    return shared
+    return relation
 
 
 def _refused(source: Query, construct: str, hint: str) -> NotSupportedError:
@@ -78,8 +78,8 @@ def _is_repeatable(select: exp.Select, ctes: CteReferences, pinned: bool) -> boo
     """
     if modifiers(select) - {"laterals"} or not all(_is_plain(relation, ctes, pinned) for relation in relations(select)):
         return False
-    joined = [join.args["on"] for join in select.args.get("joins") or () if join.args.get("on")]
-    if not all(_all_scalar(condition, pinned) for condition in joined):
+    join_conditions = [join.args["on"] for join in select.args.get("joins") or () if join.args.get("on")]
+    if not all(_all_scalar(condition, pinned) for condition in join_conditions):
         return False
     return all(
         isinstance(view.this, _GENERATORS) and _all_scalar(view.this.this, pinned)
@@ -130,15 +130,15 @@ def _only_relation(text: QueryText) -> Shared | None:
         if not first.is_operator("("):
             return None
         last = text.closing(from_ + 1)
-        inner = Span(tokens[from_ + 2].start, tokens[last - 1].end)
-        words, span = text.text[inner.start : inner.end], Span(first.start, tokens[last].end)
-        start = inner.start
+        relation_span = Span(tokens[from_ + 2].start, tokens[last - 1].end)
+        words, span = text.text[relation_span.start : relation_span.end], Span(first.start, tokens[last].end)
+        start = relation_span.start
         alias = ""
     else:
         if not isinstance(sources[0].this, exp.Identifier):
             return None
-        ends = [part.meta["end"] + 1 for part in (sources[0].args.get("db"), sources[0].this) if part is not None]
-        span = Span(first.start, max(ends))
+        name_ends = [part.meta["end"] + 1 for part in (sources[0].args.get("db"), sources[0].this) if part is not None]
+        span = Span(first.start, max(name_ends))
         words = f"SELECT * FROM {text.text[span.start : span.end]}"
         start = span.start - len("SELECT * FROM ")
         alias = "" if sources[0].alias else sources[0].name

@@ -40,7 +40,7 @@ class DerivedText(QueryText):
         self._base, self._views = base, dict(views)
         self._pieces = [piece for piece in pieces if piece.text]
         super().__init__("".join(piece.text for piece in self._pieces), base.origin)
-        self._begins = list(accumulate((len(piece.text) for piece in self._pieces), initial=0))[:-1]
+        self._piece_starts = list(accumulate((len(piece.text) for piece in self._pieces), initial=0))[:-1]
 
     def place(self, span: Span) -> Span:
         """Returns the span in the statement's text. O(log n) in the pieces."""
@@ -54,11 +54,11 @@ class DerivedText(QueryText):
         return self._base.view_at(span) if isinstance(self._base, DerivedText) else None
 
     def _stands_for(self, offset: int) -> Span:
-        index = max(0, bisect.bisect_right(self._begins, offset) - 1)
+        index = max(0, bisect.bisect_right(self._piece_starts, offset) - 1)
         piece = self._pieces[index]
         if not piece.is_exact:
             return piece.span
-        start = piece.span.start + offset - self._begins[index]
+        start = piece.span.start + offset - self._piece_starts[index]
         return Span(start, start + 1)
 
 

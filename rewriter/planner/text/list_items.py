@@ -61,15 +61,15 @@ class ListItems:
         """
         indexes: list[int] = []
         around: list[int] = []
-        behind = 0
+        index_behind = 0
         for index, token in enumerate(self._tokens):
-            indexes.append(behind)
+            indexes.append(index_behind)
             if token.is_operator("(", "["):
-                around.append(behind)
+                around.append(index_behind)
             elif token.is_operator(")", "]"):
-                behind = around.pop() if around else behind
+                index_behind = around.pop() if around else index_behind
             elif token.is_word("SELECT"):
-                behind = index + 1
+                index_behind = index + 1
         return indexes
 
     def directly_in_list(self, index: int) -> bool:
@@ -100,20 +100,20 @@ class _Commas:
 
     def __init__(self, tokens: Sequence[Token], first: int) -> None:
         self._tokens = tokens
-        self._first = self._read = first
+        self._first = self._read_until = first
         self._depth = 0
         self._indexes: list[int] = []
 
     def behind(self, index: int) -> int:
         """Returns the index behind the last comma between items before ``index``; the list's first without one."""
-        while self._read < index and self._depth >= 0:
-            token = self._tokens[self._read]
+        while self._read_until < index and self._depth >= 0:
+            token = self._tokens[self._read_until]
             if token.is_operator("(", "["):
                 self._depth += 1
             elif token.is_operator(")", "]"):
                 self._depth -= 1
             elif self._depth == 0 and token.is_operator(","):
-                self._indexes.append(self._read)
-            self._read += 1
+                self._indexes.append(self._read_until)
+            self._read_until += 1
         number = bisect.bisect_left(self._indexes, index)
         return self._indexes[number - 1] + 1 if number else self._first

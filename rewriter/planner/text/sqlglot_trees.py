@@ -44,9 +44,9 @@ def find_all(root: exp.Expr, kind: type[_Node]) -> list[_Node]:
 def settle(tree: exp.Expr) -> list[exp.Expr]:
     """Settles the joins and the long chains of a tree, and returns all its nodes, breadth first."""
     nodes = walk(tree)
-    changed = settle_joins(nodes)
-    changed |= settle_chains(nodes)
-    return walk(tree) if changed else nodes
+    has_changed = settle_joins(nodes)
+    has_changed |= settle_chains(nodes)
+    return walk(tree) if has_changed else nodes
 
 
 def settle_joins(nodes: Iterable[exp.Expr]) -> bool:
@@ -55,7 +55,7 @@ def settle_joins(nodes: Iterable[exp.Expr]) -> bool:
     sqlglot leaves them on the first relation, where a query that begins with SELECT has none. Returns whether there
     were any.
     """
-    changed = False
+    has_changed = False
     for select in nodes:
         if not isinstance(select, exp.Select):
             continue
@@ -65,8 +65,8 @@ def settle_joins(nodes: Iterable[exp.Expr]) -> bool:
         if first is not None and joins:
             first.set("joins", None)
             select.set("joins", [*joins, *(select.args.get("joins") or ())])
-            changed = True
-    return changed
+            has_changed = True
+    return has_changed
 
 
 #: How deep parentheses may nest: sqlglot needs several of Python's thousand frames for each, and takes long to run out
@@ -97,7 +97,7 @@ def settle_chains(nodes: Iterable[exp.Expr]) -> bool:
     sqlglot builds a tree as deep as such a chain is long. Code that visits the ancestors of each operand, or recurses
     into the operands, would take time quadratic in the chain's length. Returns whether there were any.
     """
-    changed = False
+    has_changed = False
     for node in nodes:
         kind = type(node)
         if isinstance(node, exp.And | exp.Or) and type(node.parent) is not kind:
@@ -106,8 +106,8 @@ def settle_chains(nodes: Iterable[exp.Expr]) -> bool:
                 middle = (len(operands) - 1) // 2
                 node.set("this", _balanced(kind, operands[: middle + 1]))
                 node.set("expression", _balanced(kind, operands[middle + 1 :]))
-                changed = True
-    return changed
+                has_changed = True
+    return has_changed
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:

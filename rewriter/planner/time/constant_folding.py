@@ -73,10 +73,10 @@ class Constants:
                 parameter = self.parameters.get(node.name)
                 return isinstance(parameter, datetime) and parameter.tzinfo is not None
             case exp.Cast() | exp.TryCast():
-                inner = self.fold(node.this)
-                texts = inner is not None and inner.kind is Kind.STRING and has_zone(inner.text)
+                constant = self.fold(node.this)
+                texts = constant is not None and constant.kind is Kind.STRING and has_zone(constant.text)
                 return is_of_type(node.args["to"], *TIMESTAMPS) and (
-                    texts or (inner is not None and inner.kind is Kind.TIMESTAMP)
+                    texts or (constant is not None and constant.kind is Kind.TIMESTAMP)
                 )
             case exp.Add() | exp.Sub():
                 left, right = self.fold(node.this), self.fold(node.expression)
@@ -102,7 +102,7 @@ class Constants:
             case exp.CurrentDate() if not node.this:
                 return _day_of(self.calendar.wall(self.now))
             case exp.Anonymous():
-                return self._named(node)
+                return self._fold_call(node)
             case exp.Cast() | exp.TryCast():
                 return self._cast(node)
             case exp.Interval():
@@ -114,7 +114,7 @@ class Constants:
                 return _product(self.fold(node.this), self.fold(node.expression))
             case exp.TimestampFromParts():
                 parts = [node.args.get(key) for key in ("year", "month", "day", "hour", "min", "sec")]
-                return None if node.args.get("zone") else self._made(Kind.TIMESTAMP, parts)
+                return None if node.args.get("zone") else self._make_time(Kind.TIMESTAMP, parts)
         return self._function(node)
 
     def is_null(self, node: exp.Expr) -> bool:
@@ -145,27 +145,27 @@ class Constants:
             case str():
                 return Constant(Kind.STRING, text=value)
             case datetime():
-                return _within(Constant(Kind.TIMESTAMP, instant_of(value)))
+                return _if_in_range(Constant(Kind.TIMESTAMP, instant_of(value)))
             case date():
                 return Constant(Kind.DATE, (value.toordinal() - _EPOCH_DAY) * DAY)
         return None
 
-    def _named(self, node: exp.Anonymous) -> Constant | None:
+    def _fold_call(self, node: exp.Anonymous) -> Constant | None:
         match node.name.upper():
             case "NOW" if not node.expressions:
                 return Constant(Kind.TIMESTAMP, self.now)
             case "MAKE_DATE" if len(node.expressions) == 3:
-                return self._made(Kind.DATE, node.expressions)
+                return self._make_time(Kind.DATE, node.expressions)
         return None
 
-    def _made(self, kind: Kind, parts: list[exp.Expr | None]) -> Constant | None:
+    def _make_time(self, kind: Kind, parts: list[exp.Expr | None]) -> Constant | None:
         """Folds make_date and make_timestamp of plain integers. Calls that Spark refuses are not folded."""
         folded = [self.fold(part) if part is not None else None for part in parts]
         numbers = [constant.number for constant in folded if constant is not None and constant.kind is Kind.INTEGER]
         if len(numbers) != len(parts) or not 1 <= numbers[0] <= 9999 or not all(0 <= n <= 99 for n in numbers[1:]):
             return None
-        year, *further = numbers
-        text = f"{year:04d}-" + ":".join(f"{number:02d}" for number in further).replace(":", "-", 1).replace(
+        year, *other_numbers = numbers
+        text = f"{year:04d}-" + ":".join(f"{number:02d}" for number in other_numbers).replace(":", "-", 1).replace(
             ":", " ", 1
         )
         instant = timestamp_text(text)
@@ -234,7 +234,7 @@ class Constants:
         kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIMESTAMP
         if kind is Kind.DATE and period < UpdatePeriod.WEEKLY:
             return None  # TRUNC returns NULL for units finer than a week
-        return _within(Constant(kind, period.floor(value.number)))
+        return _if_in_range(Constant(kind, period.floor(value.number)))
 
     def _sum(self, node: exp.Expr) -> Constant | None:
         left, right = self.fold(node.this), self.fold(node.expression)
@@ -286,20 +286,20 @@ def as_date(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Consta
     return Constant(Kind.DATE, instant) if instant is not None else None
 
 
-def moved(value: Constant, by: Interval) -> Constant | None:
+def moved(value: Constant, interval: Interval) -> Constant | None:
     """Returns a time moved by some months or microseconds, the day of the month clamped as in Spark; ``None`` outside
     the years 1 to 9999. A DATE stays a DATE if it moves by whole days.
     """
-    instant = value.number + by.micros
-    if by.months:
+    instant = value.number + interval.micros
+    if interval.months:
         days, clock = divmod(instant, DAY)
         year, month, day = civil_from_days(days)
-        year, month = divmod(year * 12 + month - 1 + by.months, 12)
+        year, month = divmod(year * 12 + month - 1 + interval.months, 12)
         if not 1 <= year <= 9999:
             return None
         instant = days_from_civil(year, month + 1, min(day, month_length(year, month + 1))) * DAY + clock
-    kind = value.kind if by.micros % DAY == 0 else Kind.TIMESTAMP
-    return _within(Constant(kind, instant))
+    kind = value.kind if interval.micros % DAY == 0 else Kind.TIMESTAMP
+    return _if_in_range(Constant(kind, instant))
 
 
 def _day_of(instant: int) -> Constant:
@@ -333,7 +333,7 @@ def _interval(months: int, micros: int) -> Constant | None:
     return None if months and micros else Constant(Kind.INTERVAL, micros, months=months)
 
 
-def _within(value: Constant) -> Constant | None:
+def _if_in_range(value: Constant) -> Constant | None:
     return value if MIN_INSTANT <= value.number < MAX_INSTANT else None
 
 

@@ -38,21 +38,21 @@ def compared_ranges(column: exp.Column, constants: Constants) -> Iterator[RangeS
     If a derived table or a CTE passes ``column`` on, comparisons of it in outer blocks count, too. A constant that
     cannot be folded is skipped.
     """
-    _, reached = climb(column, constants)
-    for node in (reached, reached.parent):
+    _, outermost = climb(column, constants)
+    for node in (outermost, outermost.parent):
         operand = operand_of(node, column, constants) if node is not None else None
         if node is None or operand is None:
             continue
         # Comparisons with the time itself are all read as ``=``: the bound of ``>`` would be a microsecond later.
-        plain = operand.unit is None and operand.form is Form.TIME
+        is_time = operand.unit is None and operand.form is Form.TIME
         for op, other in chain.from_iterable(map(_compared_with, _uses(node))):
             value = constants.fold(other)
-            ranges = compare(exp.EQ if plain else op, operand, value) if value is not None else None
+            ranges = compare(exp.EQ if is_time else op, operand, value) if value is not None else None
             if ranges is not None:
                 yield ranges
-    if reached is column:
-        for outer in _passed_on(column):
-            yield from compared_ranges(outer, constants)
+    if outermost is column:
+        for outer_column in _passed_on(column):
+            yield from compared_ranges(outer_column, constants)
 
 
 def _uses(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -115,7 +115,7 @@ def _passed_on(column: exp.Column) -> Iterator[exp.Column]:
     if isinstance(column.parent, exp.Alias):
         for key in ("having", "order", "qualify"):
             part = select.args.get(key)
-            yield from _named(part, name, {""}) if isinstance(part, exp.Expr) else ()
+            yield from _columns_named(part, name, {""}) if isinstance(part, exp.Expr) else ()
     around = select.parent
     match around:
         case exp.Subquery():
@@ -135,18 +135,18 @@ def _read_by(relation: exp.Expr, name: str) -> Iterator[exp.Column]:
     clause = relation.find_ancestor(exp.From, exp.Join, exp.Select)
     select = clause.parent if isinstance(clause, exp.From | exp.Join) else None
     if isinstance(select, exp.Select):
-        alone = not select.args.get("joins") and not select.args.get("laterals")
-        yield from _named(select, name, {relation.alias_or_name.lower(), *([""] if alone else [])})
+        is_only_relation = not select.args.get("joins") and not select.args.get("laterals")
+        yield from _columns_named(select, name, {relation.alias_or_name.lower(), *([""] if is_only_relation else [])})
 
 
-def _named(root: exp.Expr, name: str, qualifiers: set[str]) -> Iterator[exp.Column]:
+def _columns_named(root: exp.Expr, name: str, qualifiers: set[str]) -> Iterator[exp.Column]:
     """Columns of that name below ``root``, except those of blocks inside it."""
     for column in find_all(root, exp.Column):
-        own = column.find_ancestor(exp.Select)
+        select = column.find_ancestor(exp.Select)
         if (
             column.name.lower() == name
             and column.table.lower() in qualifiers
-            and own is (root if isinstance(root, exp.Select) else root.find_ancestor(exp.Select))
+            and select is (root if isinstance(root, exp.Select) else root.find_ancestor(exp.Select))
         ):
             yield column
 
@@ -157,32 +157,36 @@ def instants_inside(ranges: Iterable[RangeSet], base: Period) -> Iterator[int]:
     for time_range in chain.from_iterable(ranges):
         for bound in (time_range.start, time_range.end):
             # An inclusive bound (``<= '05:00'``, ``= '05:30'``) was converted to the next microsecond.
-            typed = bound - 1 if base.is_aligned(bound - 1) or bound - 1 in yielded else bound
-            if MIN_INSTANT < bound < MAX_INSTANT and base.ceil(typed) - typed > 1_000_000 and typed not in yielded:
-                yielded.add(typed)
-                yield typed
+            typed_instant = bound - 1 if base.is_aligned(bound - 1) or bound - 1 in yielded else bound
+            if (
+                MIN_INSTANT < bound < MAX_INSTANT
+                and base.ceil(typed_instant) - typed_instant > 1_000_000
+                and typed_instant not in yielded
+            ):
+                yielded.add(typed_instant)
+                yield typed_instant
 
 
-def inside_warnings(inside: Iterable[int], base: Period, cube: Cube) -> Iterator[str]:
+def inside_warnings(instants: Iterable[int], base: Period, cube: Cube) -> Iterator[str]:
     """Warnings about bounds inside a base period: plain SQL over the base rows gives the same, surprising result."""
-    for bound in inside:
+    for bound in instants:
         yield (
-            f"{cube.calendar.text(bound)} is inside {_one(base)} of {cube.name}: a row's time is the "
+            f"{cube.calendar.text(bound)} is inside {_with_article(base)} of {cube.name}: a row's time is the "
             "start of its period"
         )
 
 
-def inexact(cube: Cube, base: Period, inside: Sequence[int]) -> AnalysisError:
+def inexact(cube: Cube, base: Period, instants: Sequence[int]) -> AnalysisError:
     return AnalysisError(
-        f"{', '.join(map(cube.calendar.text, inside))} is inside {_one(base)} of {cube.name}, which is "
+        f"{', '.join(map(cube.calendar.text, instants))} is inside {_with_article(base)} of {cube.name}, which is "
         "read completely or not at all.",
         condition="UNALIGNED_TIME_RANGE",
         object=cube.name,
-        hint=f"Write {cube.calendar.text(base.floor(inside[0]))} or "
-        f"{cube.calendar.text(base.ceil(inside[0]))}, or SET rewriter.strict_bounds = false to get a "
+        hint=f"Write {cube.calendar.text(base.floor(instants[0]))} or "
+        f"{cube.calendar.text(base.ceil(instants[0]))}, or SET rewriter.strict_bounds = false to get a "
         "result with a warning.",
     )
 
 
-def _one(period: Period) -> str:
+def _with_article(period: Period) -> str:
     return f"{'an' if period.kind is UpdatePeriod.HOURLY else 'a'} {period.name} period"

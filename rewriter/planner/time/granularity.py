@@ -95,9 +95,9 @@ def used_unit(column: exp.Column, calendar: Calendar = UTC) -> tuple[UpdatePerio
     """
     chain, node = climb(column, _LITERALS)
     unit, parent = chain.depends, node.parent
-    outer = value_unit(parent, node) if parent is not None else None
-    if outer is not None and parent is not None:
-        unit, node = chain.coarsest_unit(outer), parent
+    outer_unit = value_unit(parent, node) if parent is not None else None
+    if outer_unit is not None and parent is not None:
+        unit, node = chain.coarsest_unit(outer_unit), parent
     compared = _compared_unit(column, node, calendar)
     if compared is not None and (unit is None or unit.nests_in(compared)):
         return compared, node
@@ -129,9 +129,9 @@ def _in_condition(node: exp.Expr) -> bool:
 
 def _reads_now(node: exp.Expr) -> bool:
     return any(
-        isinstance(inner, exp.CurrentTimestamp | exp.CurrentDate)
-        or (isinstance(inner, exp.Anonymous) and inner.name.upper() == "NOW")
-        for inner in node.walk()
+        isinstance(descendant, exp.CurrentTimestamp | exp.CurrentDate)
+        or (isinstance(descendant, exp.Anonymous) and descendant.name.upper() == "NOW")
+        for descendant in node.walk()
     )
 
 
@@ -139,8 +139,8 @@ def check_unit(text: QueryText, call: exp.Expr) -> None:
     """Refuses a unit that sqlglot reads differently from Spark: in ``date_trunc(month, t)`` Spark sees a column, and
     ``trunc(t, 'q')`` is NULL.
     """
-    span, inside = text.call(call)
-    tokens = text.within(inside)
+    span, argument_span = text.call(call)
+    tokens = text.within(argument_span)
     unit = tokens[0] if isinstance(call, exp.TimestampTrunc) else tokens[-1]
     literal = unit.kind is TokenKind.STRING
     if literal and unit_named(call.text("unit")) is None:

@@ -86,22 +86,22 @@ def _field_of(node: exp.Expr) -> tuple[UpdatePeriod | None, exp.Expr | None]:
 
 def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Operand | None:
     """Returns ``node`` as a monotone function of ``column``, which it contains; ``None`` if it is not one."""
-    chain, reached = climb(column, constants, node)
+    chain, outermost = climb(column, constants, node)
     if not constants.calendar.is_utc and not _holds_in_zone(chain):
         return None
     calendar = constants.calendar
     if chain.shift.months or not chain.starts:
         return None  # not every time is another time plus a month
-    if reached is node:
+    if outermost is node:
         return Operand(chain, chain.unit, calendar=calendar)
     while isinstance(node, exp.Paren):
         node = node.this
-    if reached.parent is not node:
+    if outermost.parent is not node:
         return None
     field, source = _field_of(node)
-    if field is not None and source is reached and (chain.unit is None or chain.unit.nests_in(field)):
+    if field is not None and source is outermost and (chain.unit is None or chain.unit.nests_in(field)):
         return Operand(chain, field, Form.YEAR if field is _P.YEARLY else Form.FIELD, calendar)
-    unit = _PATTERNS.get(node.text("format")) if isinstance(node, exp.TimeToStr) and node.this is reached else None
+    unit = _PATTERNS.get(node.text("format")) if isinstance(node, exp.TimeToStr) and node.this is outermost else None
     if unit is not None and (chain.unit is None or chain.unit.nests_in(unit)):
         # An hour of the zone's clocks may occur twice.
         return Operand(chain, unit, Form.TEXT, calendar) if calendar.is_utc or unit >= _P.DAILY else None
@@ -116,19 +116,19 @@ def _holds_in_zone(chain: Chain) -> bool:
 
 def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
     """Returns the instants t with ``operand(t) op value``, for =, <, <=, > and >=; ``None`` if they are not certain."""
-    bound, shift = _bound(operand, value), operand.chain.shift.micros
-    if bound is None or abs(shift) > MAX_INSTANT - MIN_INSTANT or (operand.form is Form.TEXT and op is not exp.EQ):
+    instant, shift = _instant(operand, value), operand.chain.shift.micros
+    if instant is None or abs(shift) > MAX_INSTANT - MIN_INSTANT or (operand.form is Form.TEXT and op is not exp.EQ):
         return None
     unit = _unit(operand)
     if operand.unit is not None and unit is None:
         return None
     # f(t) >= c ⟺ t >= ceil(c), and f(t) > c ⟺ t >= the first unit that starts after c; without a unit the step is 1 µs.
-    at_least = unit.ceil(bound) if unit else bound
-    above = unit.end(unit.ordinal(bound)) if unit else bound + 1
+    at_least = unit.ceil(instant) if unit else instant
+    next_instant = unit.end(unit.ordinal(instant)) if unit else instant + 1
     if op is exp.EQ:
-        start, end = at_least, above if at_least == bound else at_least
+        start, end = at_least, next_instant if at_least == instant else at_least
     else:
-        edge = at_least if op in (exp.GTE, exp.LT) else above
+        edge = at_least if op in (exp.GTE, exp.LT) else next_instant
         start, end = (edge, _HIGH) if op in (exp.GTE, exp.GT) else (_LOW, edge)
     start, end = max(start - shift, MIN_INSTANT), min(end - shift, MAX_INSTANT)
     if operand.is_wall:
@@ -141,7 +141,7 @@ def _unit(operand: Operand) -> Period | None:
     return operand.unit if operand.unit is None or operand.is_wall else unit_of(operand.unit, operand.calendar)
 
 
-def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, within: RangeSet) -> RangeSet | None:
+def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, bounds: RangeSet) -> RangeSet | None:
     """Returns the instants t of ``within`` with ``operand(t) op value``, for an operand whose values recur.
 
     ``None`` if they are not certain, or ``within`` has an open end or more than ``LONGEST_LOOK`` units.
@@ -149,15 +149,15 @@ def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, wi
     kind, shift = operand.unit, operand.chain.shift
     if kind is None or value.kind is not Kind.INTEGER or shift != NO_INTERVAL:
         return None
-    if any(time_range.start == MIN_INSTANT or time_range.end == MAX_INSTANT for time_range in within):
+    if any(time_range.start == MIN_INSTANT or time_range.end == MAX_INSTANT for time_range in bounds):
         return None
     unit = operand.calendar.of(kind)
-    spans = [range(unit.ordinal(time_range.start), unit.ordinal(time_range.end - 1) + 1) for time_range in within]
+    spans = [range(unit.ordinal(time_range.start), unit.ordinal(time_range.end - 1) + 1) for time_range in bounds]
     if sum(map(len, spans)) > LONGEST_LOOK:
         return None
-    chosen = {o for span in spans for o in span if op(_number(kind, o), value.number)}
-    pairs = ((unit.start(o), unit.end(o)) for o in chosen)
-    return RangeSet(TimeRange(start, end) for start, end in pairs if start < end) & within
+    ordinals = {o for span in spans for o in span if op(_number(kind, o), value.number)}
+    pairs = ((unit.start(o), unit.end(o)) for o in ordinals)
+    return RangeSet(TimeRange(start, end) for start, end in pairs if start < end) & bounds
 
 
 def _number(unit: UpdatePeriod, ordinal: int) -> int:
@@ -167,15 +167,15 @@ def _number(unit: UpdatePeriod, ordinal: int) -> int:
     return ordinal % (4 if unit is _P.QUARTERLY else 12) + 1
 
 
-def _bound(operand: Operand, value: Constant) -> int | None:
+def _instant(operand: Operand, value: Constant) -> int | None:
     """Returns the constant as an instant, coerced as in Spark to the operand's type."""
     if operand.form is Form.YEAR:
         return _year_start(value)
     if operand.form is Form.TEXT:
         # y and yyyy, which are indistinguishable here, print the years before 1000 differently; the texts of later
         # years are equal to none of these.
-        exact = value.kind is Kind.STRING and re.fullmatch(_TEXTS[operand.unit], value.text, re.ASCII)
-        return timestamp_text(value.text) if exact else None
+        is_unit_text = value.kind is Kind.STRING and re.fullmatch(_TEXTS[operand.unit], value.text, re.ASCII)
+        return timestamp_text(value.text) if is_unit_text else None
     if value.kind not in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
         return None
     if operand.is_wall:

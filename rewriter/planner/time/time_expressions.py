@@ -95,7 +95,7 @@ def _through(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constan
             cut = _cut(chain, _P.MONTHLY, date=True)
             return replace(cut, starts=False) if cut is not None else None
         case exp.Add() | exp.Sub():
-            return _added(chain, node, operand, constants)
+            return _add_interval(chain, node, operand, constants)
         case exp.TimestampAdd() | exp.TsOrDsAdd() | exp.AddMonths() if node.this is operand:
             step, keeps_time = constants.step(node), isinstance(node, exp.TimestampAdd)
             time = replace(chain, date=False) if keeps_time else _cut(chain, _P.DAILY, date=True)
@@ -103,7 +103,7 @@ def _through(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constan
     return None
 
 
-def _added(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constants) -> Chain | None:
+def _add_interval(chain: Chain, node: exp.Expr, operand: exp.Expr, constants: Constants) -> Chain | None:
     if isinstance(node, exp.Sub) and node.this is not operand:
         return None
     value = constants.fold(node.expression if node.this is operand else node.this)
@@ -122,22 +122,22 @@ def _cut(chain: Chain, unit: UpdatePeriod, date: bool) -> Chain | None:
     if chain.unit is None or chain.unit.nests_in(unit):
         return replace(chain, unit=unit, date=date, starts=True, depends=chain.coarsest_unit(unit))
     # The start of a month is the start of its day. A DATE is the start of a day, an hour and a minute anyway.
-    unchanged = unit <= _P.DAILY if chain.date else chain.starts and unit.nests_in(chain.unit)
-    return replace(chain, date=date) if unchanged else None
+    is_unchanged = unit <= _P.DAILY if chain.date else chain.starts and unit.nests_in(chain.unit)
+    return replace(chain, date=date) if is_unchanged else None
 
 
-def _shifted(chain: Chain, by: Interval) -> Chain | None:
+def _shifted(chain: Chain, interval: Interval) -> Chain | None:
     """Returns the chain, moved further. If it is cut already, only if cutting after the move gives the same result."""
-    if chain.unit is not None and _moved_unit(chain.unit, by) is not chain.unit:
+    if chain.unit is not None and _moved_unit(chain.unit, interval) is not chain.unit:
         return None
     if chain.shift == NO_INTERVAL:
-        total = by
-    elif chain.shift.months or by.months:
+        total = interval
+    elif chain.shift.months or interval.months:
         # A month forward and a month back does not always end where it began.
         return None
     else:
-        total = Interval(micros=chain.shift.micros + by.micros)
-    return replace(chain, shift=total, date=chain.date and by.micros % DAY == 0)
+        total = Interval(micros=chain.shift.micros + interval.micros)
+    return replace(chain, shift=total, date=chain.date and interval.micros % DAY == 0)
 
 
 def _moved_unit(unit: UpdatePeriod, shift: Interval) -> UpdatePeriod | None:
@@ -150,8 +150,8 @@ def _moved_unit(unit: UpdatePeriod, shift: Interval) -> UpdatePeriod | None:
             return _P.DAILY if unit is _P.WEEKLY else unit
         return max(period for period, months in _MONTHS.items() if period <= unit and shift.months % months == 0)
     if shift.micros:
-        fitting = (
+        candidate_units = (
             period for period, length in _LENGTHS.items() if shift.micros % length == 0 and period.nests_in(unit)
         )
-        return max(fitting, default=None)
+        return max(candidate_units, default=None)
     return unit

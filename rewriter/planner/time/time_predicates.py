@@ -57,14 +57,14 @@ class Reader:
             case exp.And() | exp.Or():
                 return self._connected(node)
             case exp.Not():
-                inner = self.truth(node.this)
-                return inner.negated() if inner is not None else None
+                operand_truth = self.truth(node.this)
+                return operand_truth.negated() if operand_truth is not None else None
             case exp.Is():
                 return self._is(node)
             case exp.Between() if not node.args.get("symmetric"):
                 low = self._compared(exp.GTE, node.this, node.args["low"])
                 high = self._compared(exp.LTE, node.this, node.args["high"])
-                return _all([low, high]) if low is not None and high is not None else None
+                return _conjunction([low, high]) if low is not None and high is not None else None
             case exp.In():
                 return self._in(node)
             case exp.NullSafeEQ() | exp.NullSafeNEQ():
@@ -88,9 +88,13 @@ class Reader:
         understood = [truth for truth in truths if truth is not None]
         if isinstance(node, exp.And):
             return self._narrowed(
-                _all(understood), [p for p, truth in zip(parts, truths, strict=True) if truth is None]
+                _conjunction(understood), [p for p, truth in zip(parts, truths, strict=True) if truth is None]
             )
-        return _all([truth.negated() for truth in understood]).negated() if len(understood) == len(truths) else None
+        return (
+            _conjunction([truth.negated() for truth in understood]).negated()
+            if len(understood) == len(truths)
+            else None
+        )
 
     def _narrowed(self, truth: Truth, parts: Iterable[exp.Expr]) -> Truth | None:
         """Returns ``truth AND parts``, for parts that are understood where ``truth`` is true. Elsewhere it must be
@@ -101,7 +105,7 @@ class Reader:
             part_truth = replace(self, bounds=truth.true).truth(part) if two_valued else None
             if part_truth is None:
                 return None
-            at_null = _all([truth, part_truth]).at_null
+            at_null = _conjunction([truth, part_truth]).at_null
             truth = Truth(truth.true & part_truth.true, truth.false | (truth.true & part_truth.false), at_null)
         return truth
 
@@ -109,14 +113,18 @@ class Reader:
         if isinstance(node.expression, exp.Null):
             if self._operand(node.this) is not None:
                 return _IS_NULL
-            inner = self.truth(node.this)
-            decided = inner.true | inner.false if inner is not None else RangeSet.EMPTY
-            return Truth(RangeSet.ALL - decided, decided, inner.at_null is None) if inner is not None else None
-        inner, tested = self.truth(node.this), self.constants.truth(node.expression)
-        if inner is None or tested is None:
+            operand_truth = self.truth(node.this)
+            decided = operand_truth.true | operand_truth.false if operand_truth is not None else RangeSet.EMPTY
+            return (
+                Truth(RangeSet.ALL - decided, decided, operand_truth.at_null is None)
+                if operand_truth is not None
+                else None
+            )
+        operand_truth, tested = self.truth(node.this), self.constants.truth(node.expression)
+        if operand_truth is None or tested is None:
             return None
-        true = inner.true if tested else inner.false
-        return Truth(true, RangeSet.ALL - true, inner.at_null is tested)
+        true = operand_truth.true if tested else operand_truth.false
+        return Truth(true, RangeSet.ALL - true, operand_truth.at_null is tested)
 
     def _compared(self, op: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> Truth | None:
         """Reads ``left op right``, where the left side is a function of time and the right side a constant, or both are
@@ -157,7 +165,7 @@ class Reader:
         nulls = [self.constants.is_null(item) for item in items]
         values = [self.constants.fold(item) for item, null in zip(items, nulls, strict=True) if not null]
         constants = [value for value in values if value is not None]
-        if len(constants) < len(values) or not _alike(operand, constants):
+        if len(constants) < len(values) or not _cast_alike(operand, constants):
             return None
         range_sets = [self._where(exp.EQ, operand, value) for value in constants]
         sets = [range_set for range_set in range_sets if range_set is not None]
@@ -195,7 +203,7 @@ def ranges_of(node: exp.Expr, reader: Reader) -> RangeSet | None:
     return None if truth is None or truth.at_null else truth.true
 
 
-def _all(parts: Iterable[Truth]) -> Truth:
+def _conjunction(parts: Iterable[Truth]) -> Truth:
     """Returns the conjunction: true where all parts are true, false where any part is false."""
     parts = list(parts)
     at_null = {part.at_null for part in parts}
@@ -210,7 +218,7 @@ def _union(sets: Iterable[RangeSet]) -> RangeSet:
     return RangeSet(time_range for ranges in sets for time_range in ranges)
 
 
-def _alike(operand: Operand, values: list[Constant]) -> bool:
+def _cast_alike(operand: Operand, values: list[Constant]) -> bool:
     """Tests whether all items of a list are cast as each would be alone; Spark uses one type for all of them."""
     kinds = {value.kind for value in values}
     if not operand.chain.date or len(kinds) < 2:

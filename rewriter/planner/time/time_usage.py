@@ -97,10 +97,10 @@ def time_use(
                     left.append(condition)
                     continue
                 let_through, bounded = let_through & ranges, True
-                inner = list(walk(condition))
-                consumed |= {id(node) for node in inner}
+                descendants = list(walk(condition))
+                consumed |= {id(node) for node in descendants}
                 if dimension == source.cube.times[0]:
-                    use.from_now |= any(_is_present(node, constants) for node in inner)
+                    use.from_now |= any(_is_present(node, constants) for node in descendants)
         if dimension == source.cube.times[0]:
             use.requested, use.bounded = let_through, bounded
         elif bounded:
@@ -120,7 +120,7 @@ def time_use(
                 continue  # another cube's
             if bounds_of(node) is None:
                 raise bad_call(text, node)
-            consumed |= {id(inner) for inner in walk(node)}
+            consumed |= {id(descendants) for descendants in walk(node)}
             unit = _edges(ranges_of_call[id(node)], constants.calendar)
             if unit is None:
                 use.raw_uses.append(node)
@@ -175,8 +175,8 @@ def range_edits(text: QueryText, use: TimeUse) -> list[Edit]:
         name = Copied(Span(text.tokens[first].start, text.tokens[comma - 1].end))
         if ranges:
             start, end = ranges.ranges[0].start, ranges.ranges[-1].end
-            between = (" >= ", timestamp_literal(start), " AND ", name, " < ", timestamp_literal(end))
-            edits[span] = Edit(span, ("(", name, *between, ")"), "time_range_in becomes a range")
+            parts = (" >= ", timestamp_literal(start), " AND ", name, " < ", timestamp_literal(end))
+            edits[span] = Edit(span, ("(", name, *parts, ")"), "time_range_in becomes a range")
         else:
             # Never true, and NULL for NULL like any range.
             edits[span] = Edit(span, ("(", name, " < ", name, ")"), "time_range_in becomes an empty range")
@@ -216,7 +216,7 @@ def _time_range_in(text: QueryText, call: exp.Anonymous, constants: Constants) -
     position = text.place(text.call(call)[0])
     if len(call.expressions) not in (2, 3):
         raise bad_call(text, call)
-    bounds = [_bound(text, argument, position, constants) for argument in call.expressions[1:]]
+    bounds = [_instant(text, argument, position, constants) for argument in call.expressions[1:]]
     start, end = bounds[0], bounds[1] if len(bounds) == 2 else constants.now
     if start > end:
         raise DataError(
@@ -228,15 +228,15 @@ def _time_range_in(text: QueryText, call: exp.Anonymous, constants: Constants) -
     return RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
 
 
-def _bound(text: QueryText, argument: exp.Expr, call: Span, constants: Constants) -> int:
+def _instant(text: QueryText, argument: exp.Expr, call: Span, constants: Constants) -> int:
     """Returns an instant in microseconds."""
     span = text.span_of(argument)
     position = text.place(span) if span else call
     folded = constants.fold(argument)
     if folded is None or folded.kind not in (Kind.STRING, Kind.TIMESTAMP, Kind.DATE):
-        expected = "a constant" if folded is None else "a string or a time"
+        expectation = "a constant" if folded is None else "a string or a time"
         raise DataError(
-            f"A bound of time_range_in must be {expected}.",
+            f"A bound of time_range_in must be {expectation}.",
             condition="INVALID_TIME_BOUND",
             position=position,
             hint="Write '2013-01-29T06' or 'now.day - 7 days'.",

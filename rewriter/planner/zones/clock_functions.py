@@ -76,12 +76,12 @@ def _is_moment(node: exp.Expr, constants: Constants) -> bool:
 
 def _moves(node: exp.Expr, zoned: Constants) -> bool:
     """Tests whether a constant date differs between the zone and UTC. Today is written as the zone's date."""
-    if any(isinstance(inner, exp.CurrentDate | exp.Column) for inner in node.walk()):
+    if any(isinstance(descendant, exp.CurrentDate | exp.Column) for descendant in node.walk()):
         return False
-    zoned_value, plain = zoned.fold(node), replace(zoned, calendar=UTC).fold(node)
+    zoned_value, utc_value = zoned.fold(node), replace(zoned, calendar=UTC).fold(node)
     return (
-        any(constant is not None and constant.kind is Kind.DATE for constant in (zoned_value, plain))
-        and zoned_value != plain
+        any(constant is not None and constant.kind is Kind.DATE for constant in (zoned_value, utc_value))
+        and zoned_value != utc_value
     )
 
 

@@ -61,7 +61,7 @@ class ZoneEdits:
         source: CubeSource,
         columns: Columns,
         constants: Constants,
-        within: Mapping[str, RangeSet],
+        ranges_by_time: Mapping[str, RangeSet],
     ) -> None:
         self._text = text
         self._block = block
@@ -69,7 +69,7 @@ class ZoneEdits:
         self._columns = columns
         self._constants = constants
         self._calendar = source.cube.calendar
-        self._within = {time: self._extent(ranges) for time, ranges in within.items()}
+        self._extents = {time: self._extent(ranges) for time, ranges in ranges_by_time.items()}
         self._edits: dict[Span, Edit] = {}
         self._output = OutputNames()
         #: Columns that a subquery computed from the seconds of instants.
@@ -78,19 +78,19 @@ class ZoneEdits:
         #: The columns that are instants, by ``id``.
         self._instants = {id(column) for _, times in self._selects for column, _ in times}
 
-    def _extent(self, within: RangeSet) -> TimeRange:
+    def _extent(self, ranges: RangeSet) -> TimeRange:
         """Returns all times of the rows. If subqueries may cut them, also the starts of the years and weeks around
         them.
         """
-        if not within:
+        if not ranges:
             return TimeRange(0, 1)
-        start, end = within.ranges[0].start, within.ranges[-1].end
+        start, end = ranges.ranges[0].start, ranges.ranges[-1].end
         if self._source.levels:
             year = self._calendar.of(UpdatePeriod.YEARLY).floor(start)
             start = self._calendar.of(UpdatePeriod.WEEKLY).floor(year)
         return TimeRange(start, end)
 
-    def edits(self, made: Sequence[Edit]) -> list[Edit]:
+    def edits(self, earlier_edits: Sequence[Edit]) -> list[Edit]:
         """Returns all edits, in addition to those already ``made``.
 
         Raises ``NotSupportedError`` ZONED_TIME for uses that cannot be expressed in the zone.
@@ -109,12 +109,12 @@ class ZoneEdits:
             for column, time in times:
                 use = climbed(column)
                 self._check(use)
-                self._edit(use, self._within[time])
+                self._edit(use, self._extents[time])
                 if not (use.date or use.value):
                     names |= names_outside(seconds_above(passed_on(use.top)))
             if any(item.is_star for item in select.expressions):
                 names |= {name.lower() for name in self._source.cube.times} | names_outside(select.expressions[0])
-            self._name_items(select, {edit.span for edit in made})
+            self._name_items(select, {edit.span for edit in earlier_edits})
         if names:
             self._check_place(self._block.select)
         self._check_outside(names)
@@ -155,9 +155,9 @@ class ZoneEdits:
         """Returns the time dimension of which a column is an instant: t itself, or the start of one of its units."""
         if value is None or isinstance(column.this, exp.Star) or not self._columns.times_in(value):
             return None
-        inner = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
-        use = climbed(inner, value)
-        return inner.name.lower() if use.top is value and not (use.date or use.value) else None
+        column_ = next(c for c in value.find_all(exp.Column) if self._columns.times_in(c))
+        use = climbed(column_, value)
+        return column_.name.lower() if use.top is value and not (use.date or use.value) else None
 
     def _check(self, use: TimeOf) -> None:
         """Raises an error if the time of ``use`` is used in a way that is not known to follow the zone."""
@@ -201,8 +201,8 @@ class ZoneEdits:
         for column in other.find_all(exp.Column):
             zone = self._zone_of(column)
             other_use = climbed(column, other)
-            alike = other_use.top is other and (other_use.date, other_use.value) == (use.date, use.value)
-            if alike and zone is not None and (zone == self._calendar.zone or other_use.top is column):
+            is_same_use = other_use.top is other and (other_use.date, other_use.value) == (use.date, use.value)
+            if is_same_use and zone is not None and (zone == self._calendar.zone or other_use.top is column):
                 return
         if self._constants.is_null(other) or (use.date and self._is_date(other)):
             return
@@ -293,21 +293,21 @@ class ZoneEdits:
         description = f"{self._text.text[span.start : span.end]} becomes {literal}"
         self._edits[span] = Edit(span, (literal,), f"{description} ({self._calendar.zone})")
 
-    def _edit(self, use: TimeOf, within: TimeRange) -> None:
+    def _edit(self, use: TimeOf, extent: TimeRange) -> None:
         span = self._text.span_of(use.column)
         if span is None:
             raise self._refused(use.column, "The position of the time dimension is unknown")
         name, zone = self._text.text[span.start : span.end], self._calendar.zone
         if use.date or use.value:
-            wall = wall_time(self._calendar, name, within)
+            wall = wall_time(self._calendar, name, extent)
             if wall != name:
                 wall = f"({wall})" if wall.startswith("CASE") else wall
                 self._edits[span] = Edit(span, (wall,), f"{name} becomes its wall time in {zone}")
         elif use.cut is not None and use.unit is not None:
             call = self._text.call(use.cut)[0]
             before, after = Copied(Span(call.start, span.start)), Copied(Span(span.end, call.end))
-            pieces = truncations(self._calendar.of(use.unit), self._calendar, within)
-            if not any(offset or back for _, (offset, back) in pieces):
+            pieces = truncations(self._calendar.of(use.unit), self._calendar, extent)
+            if not any(offset or return_offset for _, (offset, return_offset) in pieces):
                 return
             if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
                 return  # the zone's hours are those of UTC
@@ -319,58 +319,62 @@ class ZoneEdits:
             description = f"{self._text.text[call.start : call.end]} becomes that of {zone}"
             self._edits[call] = Edit(call, cases(name, pieces, rendered), description)
 
-    def _name_items(self, select: exp.Select, made: Collection[Span]) -> None:
+    def _name_items(self, select: exp.Select, edited_spans: Collection[Span]) -> None:
         """Keeps the name of an item of a select list that an edit changes."""
 
-        def is_changed(item: exp.Expr, whole: Span) -> bool:
+        def is_changed(item: exp.Expr, item_span: Span) -> bool:
             span = None if isinstance(item, exp.Column) else self._text.span_of(item)
             return span is not None and any(
                 span.start <= edit.start < span.end or edit.start <= span.start < edit.end for edit in self._edits
             )
 
-        named = [span.start for span in made if span.start == span.end]
-        for edit in list(item_name_edits(self._text, select, is_changed, named)):
+        name_positions = [span.start for span in edited_spans if span.start == span.end]
+        for edit in list(item_name_edits(self._text, select, is_changed, name_positions)):
             self._edits[edit.span] = edit
 
     def _check_outside(self, names: set[str]) -> None:
         """Checks the uses outside the block. Its times are instants in UTC there, and may only be passed on and
         ordered.
         """
-        own = self._block.select
-        aliases = [column for column in own_columns(own) if not column.table and self._zone_of(column) is None]
+        own_select = self._block.select
+        aliases = [column for column in own_columns(own_select) if not column.table and self._zone_of(column) is None]
         names |= self._check_passed(aliases, names)
-        pending, seen = [(own, names)], {id(own)}
+        pending, visited = [(own_select, names)], {id(own_select)}
         while pending:
-            inner, names = pending.pop()
-            for outer in seeing(inner) if names else ():
-                if id(outer) not in seen:
-                    seen.add(id(outer))
-                    inside = (column for query in inner_queries(outer) for column in query.find_all(exp.Column))
-                    passed_names = self._check_passed([*own_columns(outer), *inside], names)
-                    for join in outer.args.get("joins") or ():
+            inner_select, names = pending.pop()
+            for outer_select in seeing(inner_select) if names else ():
+                if id(outer_select) not in visited:
+                    visited.add(id(outer_select))
+                    inner_columns = (
+                        column for query in inner_queries(outer_select) for column in query.find_all(exp.Column)
+                    )
+                    passed_names = self._check_passed([*own_columns(outer_select), *inner_columns], names)
+                    for join in outer_select.args.get("joins") or ():
                         if any(name.name.lower() in names for name in join.args.get("using") or ()):
-                            raise self._refused(outer, "USING over an instant")
-                    stars = any(item.is_star for item in outer.expressions)
-                    passed = passed_names | names | names_outside(outer.expressions[0]) if stars else passed_names
-                    if passed:
-                        self._check_place(outer)
-                    pending.append((outer, passed))
+                            raise self._refused(outer_select, "USING over an instant")
+                    stars = any(item.is_star for item in outer_select.expressions)
+                    passed_on_names = (
+                        passed_names | names | names_outside(outer_select.expressions[0]) if stars else passed_names
+                    )
+                    if passed_on_names:
+                        self._check_place(outer_select)
+                    pending.append((outer_select, passed_on_names))
 
     def _check_passed(self, columns: Sequence[exp.Column], names: set[str]) -> set[str]:
         """Returns the names under which those of the columns that are called ``names`` are passed on. Raises an error
         for other uses.
         """
-        passed: set[str] = set()
+        passed_names: set[str] = set()
         for column in columns:
-            if id(column) in self._instants or column.name.lower() not in names | passed:
+            if id(column) in self._instants or column.name.lower() not in names | passed_names:
                 continue
             parent = passed_on(column).parent
             if not isinstance(parent, _PASSING):
                 construct = f"{self._name(parent, column)} of {column.name}, an instant, outside the block that"
                 hint = "Apply functions of time to the time dimension itself, where the cube is read."
                 raise self._refused(column, f"{construct} reads the cube,", hint)
-            passed |= names_outside(column)
-        return passed
+            passed_names |= names_outside(column)
+        return passed_names
 
     def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
         """Returns the name of a column's function in the text, or a description of the node."""

@@ -35,47 +35,47 @@ def moved(expression: str, micros: int) -> str:
     return f"timestampadd({unit}, {micros // length}, {expression})"
 
 
-def offsets(calendar: Calendar, within: TimeRange) -> list[Piece]:
+def offsets(calendar: Calendar, extent: TimeRange) -> list[Piece]:
     """Returns the zone's offset from UTC in each part of the range."""
-    pieces: list[Piece] = [(None, (calendar.offset(within.start),))]
-    pieces += [(change.instant, (change.after,)) for change in _changes(calendar, within.start + 1, within.end)]
-    return _merged(pieces)
+    pieces: list[Piece] = [(None, (calendar.offset(extent.start),))]
+    pieces += [(change.instant, (change.after,)) for change in _changes(calendar, extent.start + 1, extent.end)]
+    return _merge_pieces(pieces)
 
 
-def truncations(period: Period, calendar: Calendar, within: TimeRange) -> list[Piece]:
+def truncations(period: Period, calendar: Calendar, extent: TimeRange) -> list[Piece]:
     """Returns, for each part of the range, the offset at an instant, and the offset that leads back from the start of
     its period.
 
     ``period`` is of the calendar. The starts of hours and minutes have the offset of the instant itself, as in Spark.
     """
     if not isinstance(period, ZonedPeriod):
-        return [(start, (offset, offset)) for start, (offset,) in offsets(calendar, within)]
+        return [(start, (offset, offset)) for start, (offset,) in offsets(calendar, extent)]
     starts: list[int] = []
-    for change in _changes(calendar, period.floor(within.start), within.end):
+    for change in _changes(calendar, period.floor(extent.start), extent.end):
         ordinal = period.ordinal(change.instant)
         # After a gap at midnight, the day begins at another wall time than the days before and after it.
         starts += [change.instant, period.start(ordinal), period.start(ordinal + 1), period.start(ordinal + 2)]
-    bounds = [None, *sorted({start for start in starts if within.start < start < within.end})]
+    bounds = [None, *sorted({start for start in starts if extent.start < start < extent.end})]
     pieces: list[Piece] = []
     for bound in bounds:
-        at = within.start if bound is None else bound
+        at = extent.start if bound is None else bound
         ordinal = period.ordinal(at)
         pieces.append((bound, (calendar.offset(at), period.kind.start(ordinal) - period.start(ordinal))))
-    return _merged(pieces)
+    return _merge_pieces(pieces)
 
 
-def wall_time(calendar: Calendar, instant: str, within: TimeRange) -> str:
+def wall_time(calendar: Calendar, instant: str, extent: TimeRange) -> str:
     """Returns the wall time at an instant of the range, as a timestamp in UTC."""
-    return _text(instant, offsets(calendar, within))
+    return _text(instant, offsets(calendar, extent))
 
 
-def truncated(unit: str, period: Period, calendar: Calendar, instant: str, within: TimeRange) -> str:
+def truncated(unit: str, period: Period, calendar: Calendar, instant: str, extent: TimeRange) -> str:
     """Returns the first instant of the period around an instant of the range. ``unit`` is the name for date_trunc."""
 
     def rendered(shift: tuple[int, ...]) -> tuple[str]:
         return (moved(f"date_trunc('{unit}', {moved(instant, shift[0])})", -shift[1]),)
 
-    pieces = truncations(period, calendar, within) if isinstance(period, ZonedPeriod) else [(None, (0, 0))]
+    pieces = truncations(period, calendar, extent) if isinstance(period, ZonedPeriod) else [(None, (0, 0))]
     return "".join(map(str, cases(instant, pieces, rendered)))
 
 
@@ -94,7 +94,7 @@ def start_of(period: ZonedPeriod, wall: str, ranges: Sequence[OrdinalRange]) -> 
         )
         for ordinal in bounds
     ]
-    return _text(wall, _merged(pieces))
+    return _text(wall, _merge_pieces(pieces))
 
 
 def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
@@ -112,7 +112,7 @@ def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
         yield change
 
 
-def _merged(pieces: list[Piece]) -> list[Piece]:
+def _merge_pieces(pieces: list[Piece]) -> list[Piece]:
     """Returns the pieces without those that have the same offsets as the piece before."""
     return pieces[:1] + [piece for before, piece in pairwise(pieces) if piece[1] != before[1]]
 
@@ -126,8 +126,8 @@ def cases(
     if len(pieces) == 1:
         return tuple(rendered(pieces[0][1]))
     parts: list[Part] = ["CASE"]
-    for (_, piece), (bound, _) in pairwise(pieces):
-        parts += [f" WHEN {subject} < {timestamp_literal(bound or 0)} THEN ", *rendered(piece)]
+    for (_, piece), (piece_start, _) in pairwise(pieces):
+        parts += [f" WHEN {subject} < {timestamp_literal(piece_start or 0)} THEN ", *rendered(piece)]
     return (*parts, " ELSE ", *rendered(pieces[-1][1]), " END")
 
 

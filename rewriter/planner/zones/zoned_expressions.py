@@ -137,17 +137,17 @@ def names_outside(node: exp.Expr) -> set[str]:
         return set()
     names = {item.alias_or_name.lower(), node.name.lower()}
     has_star = item.is_star or any(expression.is_star for expression in select.expressions)
-    outer: exp.Expr | None = select.parent
-    while isinstance(outer, exp.SetOperation | exp.Subquery | exp.CTE):
-        listed: list[exp.Expr] = []
-        if isinstance(outer, exp.SetOperation):
+    outer_node: exp.Expr | None = select.parent
+    while isinstance(outer_node, exp.SetOperation | exp.Subquery | exp.CTE):
+        outputs: list[exp.Expr] = []
+        if isinstance(outer_node, exp.SetOperation):
             # The names are those of its first SELECT.
-            listed = outer.selects
-        elif isinstance(alias := outer.args.get("alias"), exp.TableAlias):
-            listed = alias.columns
-        chosen = listed if has_star else listed[item.index or 0 : (item.index or 0) + 1]
-        names |= {expression.alias_or_name.lower() for expression in chosen}
-        outer = outer.parent
+            outputs = outer_node.selects
+        elif isinstance(alias := outer_node.args.get("alias"), exp.TableAlias):
+            outputs = alias.columns
+        outputs_of_item = outputs if has_star else outputs[item.index or 0 : (item.index or 0) + 1]
+        names |= {expression.alias_or_name.lower() for expression in outputs_of_item}
+        outer_node = outer_node.parent
     return names
 
 
@@ -156,11 +156,11 @@ def seeing(select: exp.Select) -> Iterator[exp.Select]:
     node: exp.Expr = select
     while isinstance(node.parent, exp.SetOperation | exp.Subquery):
         node = node.parent
-    outer = node.parent_select
+    outer_select = node.parent_select
     if isinstance(node.parent, exp.CTE):
         name = node.parent.alias.lower()
         for table in node.root().find_all(exp.Table):
             if table.name.lower() == name and table.parent_select is not None:
                 yield table.parent_select
-    elif isinstance(node.parent, exp.From | exp.Join | exp.Lateral) and outer is not None:
-        yield outer
+    elif isinstance(node.parent, exp.From | exp.Join | exp.Lateral) and outer_select is not None:
+        yield outer_select
