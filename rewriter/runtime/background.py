@@ -14,11 +14,11 @@ def repeating(action: Callable[[], float | None], name: str, pause: float) -> It
     ``action`` returns the seconds until its next run, or ``None`` to end. The block ends when a run in progress has
     ended. ``name`` is the thread's.
     """
-    done = threading.Event()
+    stopped = threading.Event()
 
     def run() -> None:
         wait: float | None = pause
-        while wait is not None and not done.wait(wait):
+        while wait is not None and not stopped.wait(wait):
             wait = action()
 
     thread = threading.Thread(target=run, name=name, daemon=True)
@@ -26,5 +26,5 @@ def repeating(action: Callable[[], float | None], name: str, pause: float) -> It
     try:
         yield
     finally:
-        done.set()
+        stopped.set()
         thread.join()

@@ -67,9 +67,9 @@ class OpenTransaction:
         with self._transaction:
             if not self._changes:
                 return
-            made = {change.object.id for change in self._changes if isinstance(change, CreateObject)}
+            created_ids = {change.object.id for change in self._changes if isinstance(change, CreateObject)}
             try:
-                self._transaction.let_go(self._allocated - made)
+                self._transaction.let_go(self._allocated - created_ids)
                 self._transaction.commit(together(self._changes))
             except CommitUnknownError:
                 raise
@@ -175,10 +175,10 @@ def _folders(change: WritePartitions) -> set[str]:
     return {os.path.join(location, path.split(os.sep)[0]) for path in files}
 
 
-def not_in_transaction(why: str, object: str | None = None) -> NotSupportedError:
+def not_in_transaction(reason: str, object: str | None = None) -> NotSupportedError:
     """Returns the error for work that cannot wait for a COMMIT."""
     return NotSupportedError(
-        f"{why}, so it cannot be part of a transaction of several statements.",
+        f"{reason}, so it cannot be part of a transaction of several statements.",
         condition="NOT_IN_TRANSACTION",
         sqlstate="25001",
         object=object,

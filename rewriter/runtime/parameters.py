@@ -31,9 +31,11 @@ class BoundText:
         """Returns the stretch of the typed text that corresponds to ``span`` of ``text``."""
         if span is None or not self.edits:
             return span
-        return Span(self._back(span.start), max(self._back(span.end), self._back(span.start)))
+        return Span(
+            self._original_offset(span.start), max(self._original_offset(span.end), self._original_offset(span.start))
+        )
 
-    def _back(self, offset: int) -> int:
+    def _original_offset(self, offset: int) -> int:
         grown = 0
         for span, length in self.edits:
             new_start = span.start + grown
@@ -83,17 +85,17 @@ def _by_name(text: str, marks: list[Token], names: list[Token], parameters: Mapp
     for token in names:
         name = token.text[1:]
         if name not in parameters:
-            raise _unbound(token, f"Add a value for '{name}' to the parameters.")
+            raise _error_unbound(token, f"Add a value for '{name}' to the parameters.")
         values[name] = _checked(parameters[name], token)
     return BoundText(text, values)
 
 
 def _by_position(text: str, marks: list[Token], names: list[Token], parameters: Sequence[object]) -> BoundText:
     if names:
-        raise _unbound(names[0], "Pass a mapping of names to values as the parameters.")
+        raise _error_unbound(names[0], "Pass a mapping of names to values as the parameters.")
     if len(marks) != len(parameters):
         if not parameters:
-            raise _unbound(marks[0], "Pass a list of values as the parameters.")
+            raise _error_unbound(marks[0], "Pass a list of values as the parameters.")
         raise ProgrammingError(
             f"The statement has {len(marks)} placeholders, but {len(parameters)} values were given.",
             position=marks[-1].span if marks else None,
@@ -138,7 +140,7 @@ def _checked(value: object, token: Token) -> object:
     )
 
 
-def _unbound(token: Token, hint: str) -> ProgrammingError:
+def _error_unbound(token: Token, hint: str) -> ProgrammingError:
     return ProgrammingError(
         f"The placeholder {token.text} has no value.",
         condition="UNBOUND_SQL_PARAMETER",

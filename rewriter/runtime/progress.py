@@ -65,12 +65,12 @@ class ProgressReporter:
 
     def counter(self, phase: str, unit: str, total: int | None = None) -> Callable[[int], None]:
         """Begins a phase. Returns a function that takes the number of further units that are done."""
-        done = 0
+        count = 0
 
-        def advance(more: int) -> None:
-            nonlocal done
-            done += more
-            self.report(phase, done, total, unit)
+        def advance(increment: int) -> None:
+            nonlocal count
+            count += increment
+            self.report(phase, count, total, unit)
 
         advance(0)
         return advance
@@ -84,10 +84,10 @@ class ProgressReporter:
         self.report("writing", unit="files")
 
         def watch() -> float:
-            started = time.monotonic()
+            start_time = time.monotonic()
             files, size = contents(folder)
             self.report("writing", files, None, "files", size)
-            return max(PAUSE_SECONDS, (time.monotonic() - started) / _SHARE)
+            return max(PAUSE_SECONDS, (time.monotonic() - start_time) / _SHARE)
 
         with repeating(watch, "rewriter-progress", PAUSE_SECONDS):
             yield

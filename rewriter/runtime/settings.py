@@ -84,13 +84,13 @@ def _whole_number(minimum: int, example: int) -> Callable[[str], str]:
     return check
 
 
-def _only(value: str, why: str) -> Callable[[str], str]:
+def _accept_only(value: str, reason: str) -> Callable[[str], str]:
     """Returns the check of a Hive or Spark setting that has only one allowed value here, which scripts may set."""
 
     def check(text: str) -> str:
         if text.strip().lower() == value.lower():
             return value
-        raise DataError(f"'{text}' is not supported: {why}.", hint=f"Leave it at {value}.")
+        raise DataError(f"'{text}' is not supported: {reason}.", hint=f"Leave it at {value}.")
 
     return check
 
@@ -101,13 +101,13 @@ _SETTINGS = {
         _Setting(
             "hive.exec.dynamic.partition",
             "true",
-            _only("true", "an INSERT may write any partition"),
+            _accept_only("true", "an INSERT may write any partition"),
             "always true: partitions come from the query",
         ),
         _Setting(
             "hive.exec.dynamic.partition.mode",
             "nonstrict",
-            _only("nonstrict", "no partition column needs a value in PARTITION (…)"),
+            _accept_only("nonstrict", "no partition column needs a value in PARTITION (…)"),
             "always nonstrict: every partition column may be dynamic",
         ),
         _Setting(
@@ -146,17 +146,17 @@ _SETTINGS = {
         _Setting(
             "spark.sql.session.timeZone",
             "UTC",
-            _only("UTC", "sessions run in UTC; a cube can have its own time zone, CREATE CUBE … TIME ZONE '…'"),
+            _accept_only("UTC", "sessions run in UTC; a cube can have its own time zone, CREATE CUBE … TIME ZONE '…'"),
             "always UTC: sessions run in UTC",
         ),
     )
 }
 #: The Hive and Spark names of our settings.
-_SAME = {
+_ALIASED = {
     "hive.exec.max.dynamic.partitions": "rewriter.max_dynamic_partitions",
     "spark.sql.sources.partitionOverwriteMode": "rewriter.partition_overwrite_mode",
 }
-_ALIASES = {name.lower(): ours for name, ours in _SAME.items()}
+_ALIASES = {name.lower(): setting_name for name, setting_name in _ALIASED.items()}
 #: Hive and Spark settings, with all below them, that control how work is done there and never change a result.
 _OF_WORK = frozenset(
     """
@@ -168,7 +168,7 @@ _OF_WORK = frozenset(
     spark.sql.files.maxpartitionbytes spark.sql.shuffle.partitions tez
     """.split()
 )
-_BELOW = tuple(f"{prefix}." for prefix in _OF_WORK)
+_PREFIXES = tuple(f"{prefix}." for prefix in _OF_WORK)
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class SessionSettings:
         """Yields name, value and meaning of every setting, by name; of those without effect, the ones that were set."""
         meanings = {setting.name: setting.meaning for setting in _SETTINGS.values()}
         meanings |= {name: _setting(name).meaning for name in self._values}
-        meanings |= {name: f"the same as {ours}" for name, ours in _SAME.items()}
+        meanings |= {name: f"the same as {setting_name}" for name, setting_name in _ALIASED.items()}
         for name, meaning in sorted(meanings.items()):
             yield name, self.get(name), meaning
 
@@ -263,7 +263,7 @@ class SessionSettings:
 def without_effect(name: str) -> bool:
     """Returns whether it is a Hive or Spark setting that scripts may set, and that changes nothing here."""
     lowered = name.lower()
-    return lowered not in _ALIASES and (lowered in _OF_WORK or lowered.startswith(_BELOW))
+    return lowered not in _ALIASES and (lowered in _OF_WORK or lowered.startswith(_PREFIXES))
 
 
 def _setting(name: str) -> _Setting:

@@ -62,12 +62,12 @@ class Context:
 
         First finishes the moves of an external table's directories that a killed statement left half done.
         """
-        plain = single(name)
-        temporary = self.snapshot.temporary(plain) if len(name.parts) == 1 else None
+        unqualified = single(name)
+        temporary = self.snapshot.temporary(unqualified) if len(name.parts) == 1 else None
         if temporary is not None:
             return temporary
         try:
-            table = self.snapshot.table(plain)
+            table = self.snapshot.table(unqualified)
             self.catalog.finish_moves(table)
             return table
         except Error as error:
@@ -99,9 +99,9 @@ class Context:
 
     def named(self, name: Name) -> Object | None:
         """Returns the object of a name, the session's temporary table first; ``None`` where there is no such object."""
-        plain = single(name)
-        temporary = self.snapshot.temporary(plain) if len(name.parts) == 1 else None
-        return temporary or self.snapshot.named(plain)
+        unqualified = single(name)
+        temporary = self.snapshot.temporary(unqualified) if len(name.parts) == 1 else None
+        return temporary or self.snapshot.named(unqualified)
 
 
 def single(name: Name) -> str:

@@ -70,7 +70,7 @@ def external_files(table: Table, partitions: tuple[Partition, ...]) -> Iterator[
     be missing.
     """
     for partition in partitions:
-        for file in _listed(table, partition):
+        for file in _listed_files(table, partition):
             yield partition, file
 
 
@@ -81,7 +81,7 @@ def external_paths(table: Table, partitions: tuple[Partition, ...]) -> list[str]
     return [path for partition in partitions for path in _paths(directory(table, partition))]
 
 
-def _listed(table: Table, partition: Partition) -> list[FoundFile]:
+def _listed_files(table: Table, partition: Partition) -> list[FoundFile]:
     while True:
         path = directory(table, partition)
         files = _walk(path)
@@ -136,12 +136,12 @@ def _measured(path: str) -> FoundFile | None:
 
 
 def _unreadable(kind: str, path: str, reason: str) -> OperationalError:
-    shown = printable(path)
+    path_text = printable(path)
     return OperationalError(
-        f"The {kind} {shown} cannot be read: {reason[:1].lower()}{reason[1:]}.",
+        f"The {kind} {path_text} cannot be read: {reason[:1].lower()}{reason[1:]}.",
         condition="FAILED_READ_FILE",
         sqlstate="KD001",
-        object=shown,
+        object=path_text,
         hint="Remove or repair it. Names that begin with . or _ are skipped.",
     )
 
@@ -155,10 +155,10 @@ def _local(path: str) -> str:
 
 
 def _refuse_partitions(path: str, root: str, file: str) -> None:
-    below = os.path.relpath(os.path.dirname(file), root)
-    if "=" in below:
+    relative_path = os.path.relpath(os.path.dirname(file), root)
+    if "=" in relative_path:
         raise NotSupportedError(
-            f"The directory {path} holds partitions ({below}), whose values are not in the files.",
+            f"The directory {path} holds partitions ({relative_path}), whose values are not in the files.",
             object=path,
             hint="CREATE EXTERNAL TABLE … PARTITIONED BY … LOCATION, then ALTER TABLE … ADD PARTITION; "
             "or name one partition's directory.",

@@ -24,25 +24,27 @@ from rewriter.errors import Error, OperationalError, Span
 from rewriter.storage.partition_directories import list_directories, printable
 
 #: The partitions that a statement, which has one snapshot, has listed: it lists them once.
-_SEEN: WeakKeyDictionary[Snapshot, dict[tuple[int, ScanFilter | None], dict[bytes, Partition]]] = WeakKeyDictionary()
+_DISCOVERED: WeakKeyDictionary[Snapshot, dict[tuple[int, ScanFilter | None], dict[bytes, Partition]]] = (
+    WeakKeyDictionary()
+)
 
 
-def discovered(table: Table, wanted: ScanFilter | None, snapshot: Snapshot) -> dict[bytes, Partition]:
+def discovered(table: Table, scan_filter: ScanFilter | None, snapshot: Snapshot) -> dict[bytes, Partition]:
     """Returns the partitions that satisfy a filter by key, in key order, each with its directory; the same for one
     snapshot.
 
     Raises ``OperationalError`` INVALID_PARTITION_DIRECTORY and AMBIGUOUS_PARTITION_DIRECTORY, and the errors of
     ``list_directories``, which also states the cost.
     """
-    seen = _SEEN.setdefault(snapshot, {})
-    if (table.id, wanted) not in seen:
-        seen[table.id, wanted] = _listed(table, wanted)
-    return seen[table.id, wanted]
+    partitions_by_filter = _DISCOVERED.setdefault(snapshot, {})
+    if (table.id, scan_filter) not in partitions_by_filter:
+        partitions_by_filter[table.id, scan_filter] = _listed_partitions(table, scan_filter)
+    return partitions_by_filter[table.id, scan_filter]
 
 
-def _listed(table: Table, wanted: ScanFilter | None) -> dict[bytes, Partition]:
-    listed = list_directories(table, wanted)
-    for stray in listed.strays:
+def _listed_partitions(table: Table, scan_filter: ScanFilter | None) -> dict[bytes, Partition]:
+    listing = list_directories(table, scan_filter)
+    for stray in listing.stray_directories:
         raise OperationalError(
             f"{printable(stray.path)}, below the table {table.name}, is not a partition: {stray.reason}.",
             condition="INVALID_PARTITION_DIRECTORY",
@@ -50,7 +52,7 @@ def _listed(table: Table, wanted: ScanFilter | None) -> dict[bytes, Partition]:
             hint=f"Move it away, or give it a name that begins with a dot; MSCK TABLE {table.name} lists "
             "all such entries.",
         )
-    groups = listed.by_key()
+    groups = listing.by_key()
     for group in groups.values():
         if len(group) > 1:
             name = partition_name(table.partition_columns, group[0].values)
@@ -69,7 +71,7 @@ class Discovery:
     """The partitions that satisfy a filter, with the interface of a ``Lookup`` of the catalog."""
 
     table: Table
-    wanted: ScanFilter | None
+    scan_filter: ScanFilter | None
     snapshot: Snapshot
 
     def found_keys(self) -> Iterator[bytes]:
@@ -100,23 +102,23 @@ class Discovery:
     def explained(self) -> tuple[str, ...]:
         """Returns how they are found, line by line."""
         columns = self.table.partition_columns
-        text = filter_text(columns, PartitionFilterGenerator(len(columns)).plan(self.wanted).plans)
+        text = filter_text(columns, PartitionFilterGenerator(len(columns)).plan(self.scan_filter).plans)
         return ("by listing directories", *([f"filter: {text}"] if text != "TRUE" else []))
 
     @cached_property
     def _partitions_by_key(self) -> dict[bytes, Partition]:
-        return discovered(self.table, self.wanted, self.snapshot)
+        return discovered(self.table, self.scan_filter, self.snapshot)
 
 
-def look_up(table: Table, wanted: ScanFilter | None, snapshot: Snapshot, position: Span) -> Lookup | Discovery:
+def look_up(table: Table, scan_filter: ScanFilter | None, snapshot: Snapshot, position: Span) -> Lookup | Discovery:
     """Returns the partitions of a table that satisfy a filter, registered or discovered.
 
     Raises as ``discovered`` does, at the position.
     """
     if not is_discovered(table):
-        return snapshot.lookup(table, wanted)
+        return snapshot.lookup(table, scan_filter)
     try:
-        discovered(table, wanted, snapshot)
+        discovered(table, scan_filter, snapshot)
     except Error as error:
         raise error.at(position) from None
-    return Discovery(table, wanted, snapshot)
+    return Discovery(table, scan_filter, snapshot)

@@ -54,14 +54,14 @@ class Stray:
 class Listing:
     """The result of a listing, in order of paths. ``hidden`` are directories that were skipped, as absolute paths."""
 
-    found: tuple[FoundDirectory, ...]
-    strays: tuple[Stray, ...]
+    directories: tuple[FoundDirectory, ...]
+    stray_directories: tuple[Stray, ...]
     hidden: tuple[str, ...]
 
     def by_key(self) -> dict[bytes, list[FoundDirectory]]:
         """Returns the directories by the partition that they name, which should be one each."""
         groups: dict[bytes, list[FoundDirectory]] = {}
-        for directory in self.found:
+        for directory in self.directories:
             groups.setdefault(directory.key, []).append(directory)
         return groups
 
@@ -78,13 +78,13 @@ class _Level:
 @dataclass
 class _Walk:
     table: Table
-    wanted: ScanFilter | None
-    strays: list[Stray] = field(default_factory=list)
+    scan_filter: ScanFilter | None
+    stray_directories: list[Stray] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     #: Value and field by column and text. Values repeat from directory to directory.
     parsed_values: dict[tuple[int, str], tuple[str | None, bytes] | DataError] = field(default_factory=dict)
 
-    def below(self, level: _Level, index: int, entries: Sequence[tuple[str, bool]]) -> Iterable[_Level]:
+    def subdirectories(self, level: _Level, index: int, entries: Sequence[tuple[str, bool]]) -> Iterable[_Level]:
         files: list[str] = []
         stem = os.path.join(level.path, "")
         for name, is_folder in entries:
@@ -96,19 +96,19 @@ class _Walk:
                 elif is_folder and is_hidden(name):
                     self.hidden.append(path)
                 elif is_folder:
-                    self.strays.append(Stray(path, self._no_level(index)))
+                    self.stray_directories.append(Stray(path, self._no_level(index)))
                 continue
-            read = self._read(index, text)
-            if isinstance(read, DataError):
-                self.strays.append(Stray(path, printable(read.message)))
+            parsed_value = self._read(index, text)
+            if isinstance(parsed_value, DataError):
+                self.stray_directories.append(Stray(path, printable(parsed_value.message)))
                 continue
-            value, encoded = read
+            value, encoded = parsed_value
             fields = (*level.fields, encoded)
-            if self.wanted is None or may_hold(self.wanted, fields):
+            if self.scan_filter is None or may_hold(self.scan_filter, fields):
                 yield _Level(path, (*level.values, value), fields)
         if files:
             names = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
-            self.strays.append(
+            self.stray_directories.append(
                 Stray(level.path, printable(f"files above the partitions, which queries do not read: {names}"))
             )
 
@@ -125,7 +125,7 @@ class _Walk:
 
 
 def list_directories(
-    table: Table, wanted: ScanFilter | None = None, advance: Callable[[int], None] = lambda _: None
+    table: Table, scan_filter: ScanFilter | None = None, advance: Callable[[int], None] = lambda _: None
 ) -> Listing:
     """Returns the directories of an external table's partitions, those that satisfy ``wanted``.
 
@@ -133,20 +133,22 @@ def list_directories(
     with the number of further directories. Where the table's location does not exist, nothing is found. Raises
     ``OperationalError`` FAILED_READ_FILE for a directory that may not be read.
     """
-    walk = _Walk(table, wanted)
+    walk = _Walk(table, scan_filter)
     levels = [_Level(table.location, (), ())]
     for index in range(len(table.partition_columns)):
-        listed = in_parallel(_entries, [level.path for level in levels], advance)
+        entry_lists = in_parallel(_entries, [level.path for level in levels], advance)
         with paused():
             levels = [
-                below
-                for level, entries in zip(levels, listed, strict=True)
-                for below in walk.below(level, index, entries)
+                next_level
+                for level, entries in zip(levels, entry_lists, strict=True)
+                for next_level in walk.subdirectories(level, index, entries)
             ]
     head = encoding.prefix(table.id)
     with paused():
         directories = tuple(FoundDirectory(level.path, level.values, head + b"".join(level.fields)) for level in levels)
-    return Listing(directories, tuple(sorted(walk.strays, key=lambda stray: stray.path)), tuple(sorted(walk.hidden)))
+    return Listing(
+        directories, tuple(sorted(walk.stray_directories, key=lambda stray: stray.path)), tuple(sorted(walk.hidden))
+    )
 
 
 def folders_in(path: str) -> list[str]:
@@ -200,20 +202,20 @@ def in_parallel(
     return results
 
 
-def may_hold(wanted: ScanFilter, fields: Sequence[bytes]) -> bool:
+def may_hold(scan_filter: ScanFilter, fields: Sequence[bytes]) -> bool:
     """Returns whether a filter may be TRUE of a key that begins with these fields; exact if they are all of its fields.
 
     Filters are monotone in their predicates, so a predicate about a field that is unknown so far counts as TRUE.
     """
-    if isinstance(wanted, AllOf):
-        return all(may_hold(part, fields) for part in wanted.parts)
-    if isinstance(wanted, AnyOf):
-        return any(may_hold(part, fields) for part in wanted.parts)
-    if isinstance(wanted, FieldsIn):
-        return max(wanted.indexes) >= len(fields) or wanted.holds(fields)
-    if isinstance(wanted, Computed | NotOfNulls):
+    if isinstance(scan_filter, AllOf):
+        return all(may_hold(part, fields) for part in scan_filter.parts)
+    if isinstance(scan_filter, AnyOf):
+        return any(may_hold(part, fields) for part in scan_filter.parts)
+    if isinstance(scan_filter, FieldsIn):
+        return max(scan_filter.indexes) >= len(fields) or scan_filter.holds(fields)
+    if isinstance(scan_filter, Computed | NotOfNulls):
         return True
-    return wanted.index >= len(fields) or wanted.holds(fields)
+    return scan_filter.index >= len(fields) or scan_filter.holds(fields)
 
 
 def printable(text: str) -> str:

@@ -42,7 +42,7 @@ def conditions_outside_are_not_read(patch: Patch) -> None:
 
 def places_are_not_checked(patch: Patch) -> None:
     """Rows may go into the partition of any time."""
-    patch.setattr(rollup_proof, "_check_places", lambda *args: None)
+    patch.setattr(rollup_proof, "_check_targets", lambda *args: None)
 
 
 def measures_are_not_checked(patch: Patch) -> None:
@@ -67,6 +67,6 @@ def what_was_dropped_is_marked_empty(patch: Patch) -> None:
     absences = mark_complete.absences
 
     def planted(*args: Any) -> Any:
-        return tuple(replace(one, absent=one.absent | one.dropped, dropped=RangeSet.EMPTY) for one in absences(*args))
+        return tuple(replace(one, time=one.time | one.dropped, dropped=RangeSet.EMPTY) for one in absences(*args))
 
     patch.setattr(mark_complete, "absences", planted)

@@ -41,7 +41,7 @@ def alter_fact(statement: s.AlterFact, context: Context) -> Result:
         check_lateness(action.lateness, action.span, fact.calendar, context)
         change = SetLateness(fact, action.lateness)
     elif isinstance(action, s.AddStorage):
-        change = AlterStorages(fact, _added(fact, action.storage, context))
+        change = AlterStorages(fact, _added_storages(fact, action.storage, context))
     else:
         change = AlterStorages(fact, _left(fact, action.table))
     _commit([change], statement, context)
@@ -82,16 +82,16 @@ def _mark_complete(fact: Fact, action: s.MarkComplete, statement: s.AlterFact, c
     rows: list[Row] = []
     for absence in absences:
         period = absence.stored.period
-        for status, time in (("marked", absence.absent), ("dropped", absence.dropped)):
-            for stretch in time:
-                ends = (fact.calendar.text(stretch.start), fact.calendar.text(stretch.end))
-                count = len(overlapping(period, stretch))
-                rows.append((absence.stored.table.table, period.name, *ends, status, count))
+        for status, time in (("marked", absence.time), ("dropped", absence.dropped)):
+            for time_range in time:
+                texts = (fact.calendar.text(time_range.start), fact.calendar.text(time_range.end))
+                count = len(overlapping(period, time_range))
+                rows.append((absence.stored.table.table, period.name, *texts, status, count))
     columns = (*strings("table", "period", "from", "to", "status"), Column("partitions", "bigint"))
     return listing("ALTER FACT", columns, rows)
 
 
-def _added(fact: Fact, block: FactStorage, context: Context) -> tuple[Storage, ...]:
+def _added_storages(fact: Fact, block: FactStorage, context: Context) -> tuple[Storage, ...]:
     """Returns the storages with the tables added: in the storage of the given name, or in a new one."""
     cube, name = context.snapshot.cube(fact.cube), block.name.lower()
     existing = next((storage for storage in fact.storages if storage.name.lower() == name), None)
@@ -111,7 +111,7 @@ def _added(fact: Fact, block: FactStorage, context: Context) -> tuple[Storage, .
         blocks = (*declared.storages, block)
     else:
         pairs = zip(fact.storages, declared.storages, strict=True)
-        both = [
+        existing_and_new = [
             (
                 replace(storage, tables=(*storage.tables, *new.tables)),
                 replace(text, tables=(*text.tables, *block.tables)),
@@ -120,7 +120,10 @@ def _added(fact: Fact, block: FactStorage, context: Context) -> tuple[Storage, .
             else (storage, text)
             for storage, text in pairs
         ]
-        altered, blocks = replace(fact, storages=tuple(storage for storage, _ in both)), tuple(text for _, text in both)
+        altered, blocks = (
+            replace(fact, storages=tuple(storage for storage, _ in existing_and_new)),
+            tuple(text for _, text in existing_and_new),
+        )
     if altered.base_period != fact.base_period:
         raise invalid_fact(
             f"{fact.base_period.name} is the base period of the fact {fact.name}, and {altered.base_period.name} is a "

@@ -51,9 +51,9 @@ def create_database(statement: s.CreateDatabase, context: Context) -> Result:
         except Error as error:
             raise error.at(statement.database.span) from None
     with context.catalog.begin(context.snapshot) as transaction:
-        made = Namespace(transaction.allocate_id(), name, location, statement.comment, dict(statement.properties))
+        namespace = Namespace(transaction.allocate_id(), name, location, statement.comment, dict(statement.properties))
         try:
-            transaction.commit([CreateObject(made)])
+            transaction.commit([CreateObject(namespace)])
         except Error as error:
             raise error.at(statement.database.span) from None
     return Result("CREATE DATABASE")
@@ -101,18 +101,20 @@ def drop_database(statement: s.DropDatabase, context: Context) -> Result:
     if statement.if_exists and all(existing.name != name for existing in context.snapshot.databases()):
         return Result("DROP DATABASE")
     database = context.database(statement.database)
-    inside = _inside(name, context)
-    if inside and not statement.cascade:
-        shown = ", ".join(short_name(member.name) for member in inside[:10]) + (" …" if len(inside) > 10 else "")
+    members = _members(name, context)
+    if members and not statement.cascade:
+        member_names = ", ".join(short_name(member.name) for member in members[:10]) + (
+            " …" if len(members) > 10 else ""
+        )
         raise IntegrityError(
-            f"Cannot drop the database {name} because it contains objects: {shown}.",
+            f"Cannot drop the database {name} because it contains objects: {member_names}.",
             condition="SCHEMA_NOT_EMPTY",
             sqlstate="2BP01",
             position=span,
             object=name,
             hint=f"DROP DATABASE {name} CASCADE also drops them.",
         )
-    changes: list[Change] = [DropObject(member) for member in (*inside, database)]
+    changes: list[Change] = [DropObject(member) for member in (*members, database)]
     with context.catalog.begin(context.snapshot) as transaction:
         try:
             transaction.commit(changes)
@@ -121,7 +123,7 @@ def drop_database(statement: s.DropDatabase, context: Context) -> Result:
     return Result("DROP DATABASE")
 
 
-def _inside(name: str, context: Context) -> list[Object]:
+def _members(name: str, context: Context) -> list[Object]:
     """Returns all objects of a database, facts before the objects they need."""
     snapshot = context.snapshot
     kinds: tuple[tuple[Fact | Cube | View | Table, ...], ...] = (

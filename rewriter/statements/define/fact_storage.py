@@ -48,10 +48,13 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
         )
     times = _times(clause, cube, table)
     types = _time_types(clause, table, [column for layout_columns in times.values() for column in layout_columns])
-    plain = {time: _layouts(clause, layout_columns, types) for time, layout_columns in times.items()}
-    _check_property(clause.table, table, plain[cube.times[0]])
-    of = cube.calendar.of
-    layouts = {time: {of(period): layout for period, layout in by_period.items()} for time, by_period in plain.items()}
+    layouts_by_time = {time: _layouts(clause, layout_columns, types) for time, layout_columns in times.items()}
+    _check_property(clause.table, table, layouts_by_time[cube.times[0]])
+    period_of = cube.calendar.of
+    layouts = {
+        time: {period_of(period): layout for period, layout in by_period.items()}
+        for time, by_period in layouts_by_time.items()
+    }
     complete = _completeness(clause, cube, table, times)
     _check_carried(clause.table, cube, columns, table, [column.column for column in complete])
     leading, *other_times = layouts
@@ -131,15 +134,15 @@ def _layouts(
 
 def _time_types(clause: s.FactTable, table: Table, columns: Sequence[s.LayoutColumn]) -> dict[str, str]:
     """Returns the types of the layouts' columns, which must be partition columns of the table; each names one time."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for column in columns:
-        if column.column.lower() in seen:
+        if column.column.lower() in names:
             raise invalid_fact(
                 f"{column.column} occurs twice in PARTITIONED BY.",
                 clause.span,
                 "Each time dimension needs its own columns.",
             )
-        seen.add(column.column.lower())
+        names.add(column.column.lower())
     partitioning = {column.name.lower(): column for column in table.partition_columns}
     types: dict[str, str] = {}
     for column in columns:
@@ -178,11 +181,11 @@ def _completeness(
     """
     timed = [column.column.lower() for layout in times.values() for column in layout]
     leading = [column.column.lower() for column in times[cube.times[0]]]
-    further = [column for column in table.partition_columns if column.name.lower() not in timed]
+    other_columns = [column for column in table.partition_columns if column.name.lower() not in timed]
     rules = {rule.column.lower(): rule for rule in clause.complete}
     dimensions = {column.name.lower() for column in cube.dimensions}
     unnamed = [time for time in cube.times if time not in times]
-    for column in further:
+    for column in other_columns:
         if column.name.lower() not in rules:
             raise invalid_fact(
                 f"{table.name} is also partitioned by {column.name}: the fact must declare when a period is complete.",
@@ -197,8 +200,8 @@ def _completeness(
                 f"Declare {column.name} {column.type.upper()} in the cube, or partition the table without it.",
             )
     for rule in clause.complete:
-        if rule.column.lower() not in {column.name.lower() for column in further}:
-            further_names = ", ".join(column.name for column in further) or "there are none"
+        if rule.column.lower() not in {column.name.lower() for column in other_columns}:
+            further_names = ", ".join(column.name for column in other_columns) or "there are none"
             raise AnalysisError(
                 f"{rule.column} is not a partition column of {table.name} that is outside the time layout.",
                 condition="INVALID_FACT",
@@ -214,23 +217,25 @@ def _completeness(
             if len(times) == 1
             else f"Declare the columns of {cube.times[0]} first in PARTITIONED BY.",
         )
-    return tuple(_listed(column, rules[column.name.lower()]) for column in further)
+    return tuple(_listed_values(column, rules[column.name.lower()]) for column in other_columns)
 
 
-def _listed(column: Column, rule: s.CompleteWith) -> Completeness:
+def _listed_values(column: Column, rule: s.CompleteWith) -> Completeness:
     if rule.values is None:
         return Completeness(column.name, None)
     return Completeness(column.name, tuple(dict.fromkeys(value_of(column, value) for value in rule.values)))
 
 
-def _check_carried(name: Name, cube: Cube, columns: tuple[str, ...] | None, table: Table, further: list[str]) -> None:
+def _check_carried(
+    name: Name, cube: Cube, columns: tuple[str, ...] | None, table: Table, other_columns: list[str]
+) -> None:
     """Checks that the table has the fact's dimensions and measures, with the cube's types, in its files or as
-    ``further`` partition columns.
+    ``other_columns``.
 
     Time columns do not count: their values differ from period to period. A measure may also have the type of its
     sums.
     """
-    carried = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in further}
+    carried = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in other_columns}
     declared = [*cube.dimensions, *(Column(measure.name, measure.type) for measure in cube.measures)]
     summed = {measure.name: measure.rollup_type for measure in cube.measures}
     for column in declared:

@@ -69,11 +69,11 @@ def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
         table = context.snapshot.table(stored.table)
         if stored.trusted or all(period == fact.base_period for period in stored.layouts):
             continue
-        filled = next(context.snapshot.lookup(table, None).found_keys(), None) is not None
-        if table.external or filled:
-            why = "is external" if table.external else "already has partitions"
+        has_partitions = next(context.snapshot.lookup(table, None).found_keys(), None) is not None
+        if table.external or has_partitions:
+            reason = "is external" if table.external else "already has partitions"
             yield (
-                f"{table.name} {why}: its rollups are unproven, and are not used until CHECK FACT "
+                f"{table.name} {reason}: its rollups are unproven, and are not used until CHECK FACT "
                 f"{fact.name} ACCEPT has "
                 f"compared them; ALTER FACT {fact.name} TABLE {table.name} SET TRUSTED uses them without a proof"
             )
@@ -101,10 +101,10 @@ def _fact_columns(statement: s.CreateFact, cube: Cube) -> tuple[str, ...] | None
     if statement.columns is None:
         return None
     by_name = {name.lower(): name for name in cube.column_order}
-    chosen: list[str] = []
+    fact_columns: list[str] = []
     for name in statement.columns:
         column = by_name.get(name.lower())
-        if column is None or column in chosen:
+        if column is None or column in fact_columns:
             raise AnalysisError(
                 f"The column {name} occurs twice." if column else f"The cube {cube.name} has no column {name}.",
                 condition="COLUMN_ALREADY_EXISTS" if column else "UNRESOLVED_COLUMN.WITH_SUGGESTION",
@@ -113,8 +113,8 @@ def _fact_columns(statement: s.CreateFact, cube: Cube) -> tuple[str, ...] | None
                 object=name,
                 hint=f"The columns are {', '.join(cube.column_order)}.",
             )
-        chosen.append(column)
-    return tuple(chosen)
+        fact_columns.append(column)
+    return tuple(fact_columns)
 
 
 def read_storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> Storage:
@@ -126,8 +126,8 @@ def read_storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | No
     tables = tuple(storage_table(clause, cube, columns, context) for clause in block.tables)
     storage = Storage(block.name, tables, block.start, block.end)
     now, text, calendar = context.planning.now, described(storage), cube.calendar
-    named = f"The storage {block.name}"
-    _check_window(partial(between, block.start, block.end, now, calendar), block.span, named, text)
+    storage_text = f"The storage {block.name}"
+    _check_window(partial(between, block.start, block.end, now, calendar), block.span, storage_text, text)
     for clause, table in zip(block.tables, tables, strict=True):
         at = clause.table.span if clause.table is not None else clause.span
         text = described(storage, table)
@@ -225,7 +225,7 @@ def _check_sums(statement: s.CreateFact, fact: Fact, cube: Cube, context: Contex
 
 
 def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for block, storage in zip(statement.storages, storages, strict=True):
         if storage.name.lower() in {other.name.lower() for other in storages if other is not storage}:
             raise invalid_fact(
@@ -235,13 +235,13 @@ def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> N
                 storage.name,
             )
         for clause, table in zip(block.tables, storage.tables, strict=True):
-            if table.table.lower() in seen:
+            if table.table.lower() in names:
                 raise invalid_fact(
                     f"The table {table.table} occurs twice.",
                     clause.span,
                     "Name several periods of a table in one PERIODS (…).",
                 )
-            seen.add(table.table.lower())
+            names.add(table.table.lower())
 
 
 def _check_nesting(fact: Fact, at: Span) -> None:

@@ -31,10 +31,10 @@ MOST_PERIODS = 1_000_000
 
 @dataclass(frozen=True)
 class Absence:
-    """The base periods of one table that are absent from a stretch of time; those in ``dropped`` stay absent."""
+    """The base periods of one table that are absent from a range of time; those in ``dropped`` stay absent."""
 
     stored: StoredPeriod
-    absent: RangeSet
+    time: RangeSet
     dropped: RangeSet
 
     def partitions(self, context: Context) -> tuple[PartitionWrite, ...]:
@@ -43,7 +43,7 @@ class Absence:
         Raises ``AnalysisError`` FILES_NOT_REGISTERED where the directory of such a partition in an external table
         has files.
         """
-        return tuple(PartitionWrite(values) for values in _values(self.stored, self.absent, context))
+        return tuple(PartitionWrite(values) for values in _values(self.stored, self.time, context))
 
 
 def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | None = None) -> tuple[Absence, ...]:
@@ -74,28 +74,28 @@ def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | 
     stored_periods = [
         stored for stored in base_periods(fact) if table is None or stored.table.table.lower() == table.lower()
     ]
-    present = dropped = RangeSet.EMPTY
+    existing = dropped = RangeSet.EMPTY
     for stored in base_periods(fact):
-        present |= times(base, context.snapshot.timeline(stored.table.table, base, stored.table.time).ranges())
+        existing |= times(base, context.snapshot.timeline(stored.table.table, base, stored.table.time).ranges())
         dropped |= times(base, context.snapshot.retired(stored.table.table, base, stored.table.time).ranges())
-    left, absent = requested - present, []
+    remaining, result = requested - existing, []
     for stored in stored_periods:
         valid = within(base, window(stored.storage, stored.table, context.planning.now, fact.calendar))
-        absent.append(Absence(stored, left & valid - dropped, left & valid & dropped))
-        left = left - valid
-    return tuple(absent)
+        result.append(Absence(stored, remaining & valid - dropped, remaining & valid & dropped))
+        remaining = remaining - valid
+    return tuple(result)
 
 
 def additions(fact: Fact, action: s.MarkComplete, context: Context) -> tuple[list[AddPartitions], tuple[Absence, ...]]:
     """Returns the changes that MARK COMPLETE makes to a whole fact, and the absences that they fill."""
-    absent = absences(fact, action, context)
+    absences_ = absences(fact, action, context)
     changes = []
-    for absence in absent:
+    for absence in absences_:
         partitions = absence.partitions(context)
         if partitions:
             table = context.snapshot.table(absence.stored.table.table)
             changes.append(AddPartitions(table, partitions, if_not_exists=True))
-    return changes, absent
+    return changes, absences_
 
 
 def loaded_window(
@@ -107,10 +107,12 @@ def loaded_window(
     """
     if binding is None:
         return ()
-    own = set(written)
+    written_values = set(written)
     changes = []
     for absence in absences(binding.fact, action, context, binding.table.name):
-        partitions = tuple(partition for partition in absence.partitions(context) if partition.values not in own)
+        partitions = tuple(
+            partition for partition in absence.partitions(context) if partition.values not in written_values
+        )
         if partitions:
             changes.append(AddPartitions(binding.table, partitions, if_not_exists=True))
     return tuple(changes)
@@ -131,27 +133,27 @@ def check_window(action: s.MarkComplete, binding: TimeBinding | None, context: C
     absences(binding.fact, action, context, binding.table.name)
 
 
-def _values(stored: StoredPeriod, absent: RangeSet, context: Context) -> Iterator[PartitionValues]:
+def _values(stored: StoredPeriod, ranges: RangeSet, context: Context) -> Iterator[PartitionValues]:
     table, period = context.snapshot.table(stored.table.table), stored.period
     layout = stored.table.layouts[period]
     combinations = list(_combinations(stored.table, table.partition_columns[len(layout.columns) :]))
-    for range_ in absent:
+    for range_ in ranges:
         for ordinal in range(period.ordinal(range_.start), period.ordinal(range_.end - 1) + 1):
             if period.start(ordinal) == period.end(ordinal):
                 continue  # A date that the zone leaves out has no partition.
-            for rest in combinations:
-                values = (*time_values(table, layout, ordinal), *rest)
+            for other_values in combinations:
+                values = (*time_values(table, layout, ordinal), *other_values)
                 if table.external:
                     _check_empty(directory(table, Partition(b"", values)), table.name)
                 yield values
 
 
-def _combinations(storage_table: StorageTable, further: Sequence[Column]) -> Iterator[PartitionValues]:
+def _combinations(storage_table: StorageTable, other_columns: Sequence[Column]) -> Iterator[PartitionValues]:
     """Returns the values that COMPLETE WITH requires within one period. Where any value serves, and for another time,
     NULL does.
     """
     rules = {rule.column.lower(): rule.values for rule in storage_table.complete}
-    return itertools.product(*(rules.get(column.name.lower()) or (None,) for column in further))
+    return itertools.product(*(rules.get(column.name.lower()) or (None,) for column in other_columns))
 
 
 def _check_empty(path: str, name: str) -> None:

@@ -29,10 +29,10 @@ def rename(statement: s.Rename, context: Context) -> Result:
     renamed = context.table(statement.name) if statement.kind == "TABLE" else _view(statement.name, context)
     session = session_of(renamed.name)
     name = _in_database(statement, renamed) if session is None else stored_name(_temporary(statement), session)
-    taken = context.snapshot.named(name)
-    if taken is not None and taken.id != renamed.id:
+    existing = context.snapshot.named(name)
+    if existing is not None and existing.id != renamed.id:
         raise IntegrityError(
-            f"Cannot rename {renamed.name} to {name}: a {kind_of(taken)} with this name exists.",
+            f"Cannot rename {renamed.name} to {name}: a {kind_of(existing)} with this name exists.",
             condition="TABLE_OR_VIEW_ALREADY_EXISTS",
             sqlstate="42P07",
             position=statement.to.span,
@@ -41,13 +41,13 @@ def rename(statement: s.Rename, context: Context) -> Result:
         )
     fact = context.snapshot.fact_using(renamed.name) if isinstance(renamed, Table) else None
     if fact is not None:
-        used, user = (seen_from(context.snapshot.current, object_.name) for object_ in (renamed, fact))
+        fact_name, object_name = (seen_from(context.snapshot.current, object_.name) for object_ in (renamed, fact))
         raise IntegrityError(
-            f"The table {used} is used by the fact {user}, which refers to it by name.",
+            f"The table {fact_name} is used by the fact {object_name}, which refers to it by name.",
             condition="TABLE_IN_USE",
             position=statement.name.span,
             object=renamed.name,
-            hint=f"SHOW CREATE FACT {user} shows its definition: drop the fact, rename the table, and "
+            hint=f"SHOW CREATE FACT {object_name} shows its definition: drop the fact, rename the table, and "
             "create the fact with the new table name. The partitions remain.",
         )
     with context.catalog.begin(context.snapshot) as transaction:

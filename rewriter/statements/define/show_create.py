@@ -68,7 +68,7 @@ def _table(table: Table, as_serde: bool) -> str:
     properties = {
         key: value for key, value in table.properties.items() if not (is_reserved(key) or key.startswith(MOVING))
     }
-    made = CreateTable(
+    create_statement = CreateTable(
         table=Name((shown(table.name),)) if temporary else _name(table.name),
         columns=tuple(map(_column, columns)),
         partitioned_by=partitioning,
@@ -79,7 +79,7 @@ def _table(table: Table, as_serde: bool) -> str:
         comment=table.comment,
         properties=tuple(sorted(properties.items())),
     )
-    return laid_out(render(made) + (f" STORED AS {table.format}" if as_serde else ""))
+    return laid_out(render(create_statement) + (f" STORED AS {table.format}" if as_serde else ""))
 
 
 def _column(column: Column) -> ColumnDef:
@@ -97,14 +97,14 @@ def _view(view: View, context: Context) -> str:
         for offset in sorted(offsets, reverse=True):
             query = query[:offset] + prefix_of(view.database) + query[offset:]
     columns = tuple(ColumnDef(name, None, comment) for name, comment in view.columns)
-    made = CreateView(
+    create_statement = CreateView(
         view=_name(view.name),
         query=Query(query),
         columns=columns or None,
         comment=view.comment,
         properties=tuple(sorted(view.properties.items())),
     )
-    head = render(made).removesuffix(f" AS {query}")
+    head = render(create_statement).removesuffix(f" AS {query}")
     return f"{laid_out(head)}\nAS {query}"
 
 
@@ -146,10 +146,10 @@ def _storage(storage: Storage) -> FactStorage:
 
 
 def _storage_table(table: StorageTable) -> FactTable:
-    named = ((table.time, table.layouts), *((other.time, other.layouts) for other in table.others))
+    layouts_by_time = ((table.time, table.layouts), *((other.time, other.layouts) for other in table.others))
     # One layout serves several periods only where each has its own default.
     first = next(iter(table.layouts))
-    partitioned = tuple((time, _layout(layouts[first], len(layouts) > 1)) for time, layouts in named)
+    partitioned = tuple((time, _layout(layouts[first], len(layouts) > 1)) for time, layouts in layouts_by_time)
     return FactTable(
         _name(table.table),
         tuple(layout.period.name for layout in table.layouts.values()),
@@ -175,8 +175,8 @@ def _literal(value: str | None) -> Literal:
     return Literal("null", "") if value is None else Literal("string", value)
 
 
-def _name(full: str) -> Name:
-    return Name(parts_of(full))
+def _name(full_name: str) -> Name:
+    return Name(parts_of(full_name))
 
 
 #: Words that begin a new line outside of parentheses.
@@ -195,18 +195,18 @@ def laid_out(text: str) -> str:
 def _lines(text: str) -> Iterator[str]:
     listed_tokens = tokens(text)
     depth, angles, end = 0, 0, 0
-    listed = False
+    has_list = False
     for index, token in enumerate(listed_tokens):
         before = listed_tokens[index - 1] if index else None
         gap = text[end : token.start]
-        if before is not None and listed and depth == 1 and angles == 0 and before.is_operator(",", "("):
+        if before is not None and has_list and depth == 1 and angles == 0 and before.is_operator(",", "("):
             gap = "\n  "
         elif before is not None and depth == 0 and token.is_word(*_CLAUSES):
             gap = "\n"
         yield gap + token.text
         end = token.end
         if token.is_operator("("):
-            listed = (before is None or not before.is_word("BY", "AS")) if depth == 0 else listed
+            has_list = (before is None or not before.is_word("BY", "AS")) if depth == 0 else has_list
             depth += 1
         elif token.is_operator(")"):
             depth -= 1

@@ -48,9 +48,11 @@ def set_properties(statement: s.SetProperties, context: Context) -> Result:
     table = context.table(statement.table)
     for (key, value), span in zip(statement.properties, statement.property_spans, strict=True):
         _refuse_change(key, value, table, span)
-    spelled = checked(zip(statement.properties, statement.property_spans, strict=True), table, context)
-    differences = _alter(AlterTable(table, spelled, _superseded(spelled, table, context)), statement.table, context)
-    fact = context.snapshot.fact_using(table.name) if properties.asks_for_rebuild(spelled) else None
+    new_properties = checked(zip(statement.properties, statement.property_spans, strict=True), table, context)
+    differences = _alter(
+        AlterTable(table, new_properties, _superseded(new_properties, table, context)), statement.table, context
+    )
+    fact = context.snapshot.fact_using(table.name) if properties.asks_for_rebuild(new_properties) else None
     if fact is None:
         return Result("ALTER TABLE SET TBLPROPERTIES")
     return _report("ALTER TABLE SET TBLPROPERTIES", fact, differences)
@@ -96,8 +98,8 @@ def set_timeline(statement: s.SetTimeline, context: Context) -> Result:
         timeline_class(statement.implementation)
     except Error as error:
         raise error.at(span) from None
-    spelled = {properties.class_key(period, column): statement.implementation}
-    _alter(AlterTable(table, spelled, _superseded(spelled, table, context)), statement.table, context)
+    new_properties = {properties.class_key(period, column): statement.implementation}
+    _alter(AlterTable(table, new_properties, _superseded(new_properties, table, context)), statement.table, context)
     return Result("ALTER TABLE SET TIMELINE")
 
 
@@ -118,18 +120,18 @@ def refresh_timelines(statement: timelines.RefreshTimelines, context: Context) -
     return _report("REFRESH TIMELINES", fact, transaction.differences)
 
 
-def checked(given: Iterable[tuple[tuple[str, str], Span]], table: Table, context: Context) -> dict[str, str]:
+def checked(items: Iterable[tuple[tuple[str, str], Span]], table: Table, context: Context) -> dict[str, str]:
     """Returns the properties that a table is to have, with those about timelines in canonical spelling.
 
     Raises ``AnalysisError`` at the property: INVALID_TIMELINE_PROPERTY for a key about timelines that means nothing
     to this table, UNKNOWN_UPDATE_PERIOD, UNKNOWN_TIMELINE, INVALID_TIMELINE, DUPLICATE_KEY where two mean the same;
     RESERVED_PROPERTY for a key of the catalog's own; UNSUPPORTED_FEATURE for one that Spark reserves.
     """
-    spelled: dict[str, str] = {}
-    for (key, value), span in given:
+    canonical_properties: dict[str, str] = {}
+    for (key, value), span in items:
         try:
-            name, text = _spelled(key, value, table, context)
-            if name in spelled or _superseded({name: text}, table, context, spelled):
+            name, text = _canonical_property(key, value, table, context)
+            if name in canonical_properties or _superseded({name: text}, table, context, canonical_properties):
                 raise AnalysisError(
                     f"The property {key} is set twice."
                     if not properties.is_about_timelines(name)
@@ -141,8 +143,8 @@ def checked(given: Iterable[tuple[tuple[str, str], Span]], table: Table, context
                 )
         except Error as error:
             raise error.at(span) from None
-        spelled[name] = text
-    return spelled
+        canonical_properties[name] = text
+    return canonical_properties
 
 
 def check_storage_table(table: Table, storage_table: StorageTable, position: Span) -> None:
@@ -169,7 +171,7 @@ def check_storage_table(table: Table, storage_table: StorageTable, position: Spa
         raise error.at(position) from None
 
 
-def _spelled(key: str, value: str, table: Table, context: Context) -> tuple[str, str]:
+def _canonical_property(key: str, value: str, table: Table, context: Context) -> tuple[str, str]:
     """Returns a property in its canonical spelling, where it has one; raises where it means nothing to the table."""
     if key.startswith(MOVING):
         raise AnalysisError(
@@ -270,7 +272,7 @@ def _superseded(
     if fact is None:
         return ()
     storage_table = _storage_table(table, fact)
-    meant = {
+    keys = {
         (choice.period, time)
         for choice in properties.choices(class_properties)
         if (time := choice.time_in(storage_table)) is not None
@@ -279,7 +281,7 @@ def _superseded(
     return tuple(
         choice.key
         for choice in existing_choices
-        if (choice.period, choice.time_in(storage_table)) in meant and choice.key not in class_properties
+        if (choice.period, choice.time_in(storage_table)) in keys and choice.key not in class_properties
     )
 
 
@@ -323,8 +325,16 @@ def _row(difference: TimelineDifference, time: str) -> Row:
         bounds = (period.name, *(format_instant(period.start(ordinal)) for ordinal in (start, end)))
     except ValueError:  # a damaged row
         bounds = (str(difference.period), str(start), str(end))
-    name, *ends = bounds
-    return difference.table, name, time, *ends, _state(difference.was), _state(difference.now), len(difference.ordinals)
+    name, *other_bounds = bounds
+    return (
+        difference.table,
+        name,
+        time,
+        *other_bounds,
+        _state(difference.was),
+        _state(difference.now),
+        len(difference.ordinals),
+    )
 
 
 def _state(states: States) -> str:

@@ -185,8 +185,8 @@ class CreationTarget:
             external=statement.location is not None,
             comment=self.comment,
         )
-        given = zip(statement.properties, statement.property_spans, strict=True)
-        properties = checked(given, table, self.context)
+        property_items = zip(statement.properties, statement.property_spans, strict=True)
+        properties = checked(property_items, table, self.context)
         comment = properties.pop(COMMENT, self.comment)
         is_stated = not isinstance(statement, s.CreateTableLike) and self.comment is not None
         table = replace(table, properties=properties, comment=self.comment if is_stated else comment)
@@ -212,9 +212,9 @@ def default_location(name: str, table_id: int, context: Context) -> str:
 
 def plain_name(name: Name, kind: str) -> str:
     """Returns the name of a new object. Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME unless it is plain."""
-    plain = single(name)
+    unquoted_name = single(name)
     if PLAIN_NAME.fullmatch(name.last):
-        return plain
+        return unquoted_name
     raise AnalysisError(
         f"'{name.last}' is not a valid {kind} name.",
         condition="INVALID_SCHEMA_OR_RELATION_NAME",
@@ -255,8 +255,8 @@ def _columns(statement: s.CreateTable) -> tuple[tuple[Column, ...], tuple[Column
     """Returns data and partition columns. ``(dt STRING)`` adds a column, ``(dt)`` refers to a declared one; both may
     mix.
     """
-    added = [definition for definition in statement.partitioned_by if definition.type is not None]
-    check_unique((*statement.columns, *added))
+    new_columns = [definition for definition in statement.partitioned_by if definition.type is not None]
+    check_unique((*statement.columns, *new_columns))
     declared = {column.name.lower(): column for column in statement.columns}
     names = ", ".join(column.name for column in statement.columns)
     hint = f"The columns are {names}. To add a partition column, give it a type."
@@ -271,7 +271,7 @@ def split_columns(
     table: Name,
     columns: Sequence[ColumnDef],
     partitioning: Sequence[ColumnDef],
-    places: Sequence[ColumnDef],
+    partition_definitions: Sequence[ColumnDef],
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
     """Returns the data columns, which partition nothing, and the partition columns, checked. ``places`` are where the
     partition columns are named.
@@ -279,13 +279,13 @@ def split_columns(
     Raises COLUMN_ALREADY_EXISTS, ALL_PARTITION_COLUMNS_NOT_ALLOWED, INVALID_PARTITION_COLUMN_DATA_TYPE, and
     ``NotSupportedError`` for types that no column has.
     """
-    check_unique(places)
+    check_unique(partition_definitions)
     names = {column.name.lower() for column in partitioning}
     data = [column for column in columns if column.name.lower() not in names]
     if not data:
-        raise _no_data_columns(table, places)
+        raise _no_data_columns(table, partition_definitions)
     partition_columns = tuple(new_column(column) for column in partitioning)
-    for column, definition in zip(partition_columns, places, strict=True):
+    for column, definition in zip(partition_columns, partition_definitions, strict=True):
         try:
             check_partition_column(column)
             _check_level(column)

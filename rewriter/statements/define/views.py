@@ -88,9 +88,9 @@ def _check(statement: s.CreateView, name: str, context: Context) -> None:
     unread = text.unread()
     if unread is not None:
         raise unread
-    called = called_code(text)
-    if called is not None:
-        raise brings_code(name, called).at(text.place(called.span))
+    function = called_code(text)
+    if function is not None:
+        raise brings_code(name, function).at(text.place(function.span))
     expanded = expand(
         disambiguated(text, context.snapshot.current, context.is_temporary), context.snapshot, created_view=name
     )
@@ -105,15 +105,15 @@ def _check(statement: s.CreateView, name: str, context: Context) -> None:
 
 def _refuse_temporary(resolved: Resolved, text: QueryText, name: str) -> None:
     """Refuses temporary tables: a view outlives those of its author, and other sessions do not see them."""
-    for used in resolved.tables:
-        if session_of(used.table.name):
+    for table_use in resolved.tables:
+        if session_of(table_use.table.name):
             raise AnalysisError(
-                f"The view {name} cannot read the temporary table {shown(used.table.name)}: the view "
+                f"The view {name} cannot read the temporary table {shown(table_use.table.name)}: the view "
                 "outlives the table.",
                 condition="INVALID_TEMP_OBJ_REFERENCE",
                 sqlstate="42K0F",
-                position=text.place(used.span),
-                object=shown(used.table.name),
+                position=text.place(table_use.span),
+                object=shown(table_use.table.name),
                 hint="Create the table without TEMPORARY; default.name refers to the permanent table of that name.",
             )
 
@@ -125,24 +125,24 @@ def _check_columns(statement: s.CreateView, offered: Offered) -> None:
     names = [column.name for column in offered if column]
     declared = statement.columns
     if declared is not None and None not in offered and len(declared) != len(names):
-        many = "NOT_ENOUGH" if len(names) < len(declared) else "TOO_MANY"
+        difference = "NOT_ENOUGH" if len(names) < len(declared) else "TOO_MANY"
         raise AnalysisError(
             f"The view {statement.view.last} has {len(declared)} columns, but its query returns {len(names)}.",
-            condition=f"CREATE_VIEW_COLUMN_ARITY_MISMATCH.{many}_DATA_COLUMNS",
+            condition=f"CREATE_VIEW_COLUMN_ARITY_MISMATCH.{difference}_DATA_COLUMNS",
             sqlstate="21S01",
             position=Span(declared[0].span.start, declared[-1].span.end),
             object=statement.view.last,
             hint=f"It returns {', '.join(name or '…' for name in names)}.",
         )
     lowered = [name.lower() for name in names if name]
-    twice = next((name for name in lowered if lowered.count(name) > 1), None)
-    if declared is None and twice is not None:
+    repeated_name = next((name for name in lowered if lowered.count(name) > 1), None)
+    if declared is None and repeated_name is not None:
         raise AnalysisError(
-            f"The column {twice} already exists: the query of the view returns it twice.",
+            f"The column {repeated_name} already exists: the query of the view returns it twice.",
             condition="COLUMN_ALREADY_EXISTS",
             sqlstate="42711",
             position=statement.query.span,
-            object=twice,
+            object=repeated_name,
             hint=f"Name the columns: CREATE VIEW {statement.view.last} (…) AS, or give one of them an alias.",
         )
 

@@ -72,7 +72,7 @@ def analyze_table(statement: s.AnalyzeTable, context: Context) -> Result:
         if statement.partition is None:
             _commit(_table_changes(table, columns, statement.noscan, context), context)
         else:
-            partitions = _named(table, statement.partition, context)
+            partitions = _named_partitions(table, statement.partition, context)
             _commit(_partition_changes(table, partitions, columns, statement.noscan, context), context)
     except Error as error:
         raise error.at(statement.table.span) from None
@@ -108,11 +108,11 @@ def _commit(changes: Sequence[Change], context: Context) -> None:
 def _columns(statement: s.AnalyzeTable, table: Table) -> tuple[Column, ...] | None:
     if statement.columns is None:
         return None
-    named = [(column_named(table.all_columns, name), name.span) for name in statement.columns]
-    chosen = named or [(column, statement.table.span) for column in table.all_columns]
-    for column, span in chosen:
+    named_columns = [(column_named(table.all_columns, name), name.span) for name in statement.columns]
+    columns_with_spans = named_columns or [(column, statement.table.span) for column in table.all_columns]
+    for column, span in columns_with_spans:
         _refuse_type(column, table, span)
-    return tuple(column for column, _ in chosen)
+    return tuple(column for column, _ in columns_with_spans)
 
 
 def _refuse_type(column: Column, table: Table, span: Span) -> None:
@@ -132,7 +132,7 @@ def _kind(column: Column) -> str:
     return re.split(r"[(<]", column.type, maxsplit=1)[0]
 
 
-def _named(table: Table, items: Sequence[PartitionItem], context: Context) -> tuple[Partition, ...]:
+def _named_partitions(table: Table, items: Sequence[PartitionItem], context: Context) -> tuple[Partition, ...]:
     """Returns the partitions that match the values of a spec. Columns that the spec leaves out match any value."""
     require_partitioned(table, items[0].span)
     static = read_spec(table, items).static
@@ -163,9 +163,9 @@ def _table_changes(
         number, size = _amount(files.values())
         new = _statistics(content, counts, number, size)
         stored = statistics_in(table.properties)
-        kept = statistics_for(stored, new)
-        if kept != stored:
-            changes.append(AlterTable(table, kept.to_property()))
+        kept_statistics = statistics_for(stored, new)
+        if kept_statistics != stored:
+            changes.append(AlterTable(table, kept_statistics.to_property()))
     return changes
 
 
@@ -257,7 +257,7 @@ def _counted(
     name = f"rw_{next(context.serial)}_analyzed"
     relation = Relation(name, table.format, table.columns, table.partition_columns, tuple(scanned))
     (row,) = _answers(f"SELECT {_items(columns)} FROM {name}", relation, context)
-    return _read(row, columns)
+    return _read_counts(row, columns)
 
 
 def _counted_per_partition(
@@ -281,16 +281,17 @@ def _counted_per_partition(
     ]
     if not scanned:
         return counts
-    taken = {column.name.lower() for column in table.all_columns}
-    number = next(name for name in (f"rw_number_{i}" for i in range(len(taken) + 1)) if name not in taken)
+    used_names = {column.name.lower() for column in table.all_columns}
+    number = next(name for name in (f"rw_number_{i}" for i in range(len(used_names) + 1)) if name not in used_names)
     name = f"rw_{next(context.serial)}_analyzed"
-    places = (*(table.partition_columns[index] for index in analyzed), Column(number, "int"))
-    stored = table.partition_columns
-    relation = Relation(name, table.format, table.columns, places, tuple(scanned), packed_columns=stored)
+    group_columns = (*(table.partition_columns[index] for index in analyzed), Column(number, "int"))
+    relation = Relation(
+        name, table.format, table.columns, group_columns, tuple(scanned), packed_columns=table.partition_columns
+    )
     sql = f"SELECT {_items(columns)}, {number} AS place FROM {name} GROUP BY {number}"
     for *row, index in _answers(sql, relation, context):
         assert isinstance(index, int)
-        counts[partitions[index].key] = _read(row, columns)
+        counts[partitions[index].key] = _read_counts(row, columns)
     return counts
 
 
@@ -319,7 +320,7 @@ def _items(columns: Sequence[Column]) -> str:
     return ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
 
 
-def _read(row: Sequence[int | str | float | None], columns: Sequence[Column]) -> _Counts:
+def _read_counts(row: Sequence[int | str | float | None], columns: Sequence[Column]) -> _Counts:
     rows, *rest = row
     assert isinstance(rows, int)
     figures = {

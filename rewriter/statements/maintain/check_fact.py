@@ -78,8 +78,8 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
         error.position = None  # The position was in a generated query.
         raise error.at(statement.fact.span) from None
     columns = strings("checked", "period", "from", "to", "row", "measure", "base", "found", "finding")
-    answer = listing("CHECK FACT", (*columns, Column("partitions", "bigint")), rows)
-    return replace(answer, differs=any(row[8] == _DIFFERS for row in rows))
+    result = listing("CHECK FACT", (*columns, Column("partitions", "bigint")), rows)
+    return replace(result, differs=any(row[8] == _DIFFERS for row in rows))
 
 
 def complete_base_time(bases: Sequence[StoredPeriod], context: Context) -> RangeSet:
@@ -90,9 +90,9 @@ def complete_base_time(bases: Sequence[StoredPeriod], context: Context) -> Range
     return time
 
 
-def inside(ordinals: Sequence[OrdinalRange], period: Period, wanted: RangeSet) -> RangeSet:
+def inside(ordinals: Sequence[OrdinalRange], period: Period, requested: RangeSet) -> RangeSet:
     """Returns the time of those of the periods that share time with the range."""
-    outward = RangeSet(TimeRange(period.floor(time.start), period.ceil(time.end)) for time in wanted)
+    outward = RangeSet(TimeRange(period.floor(time.start), period.ceil(time.end)) for time in requested)
     return times(period, ordinals) & outward
 
 
@@ -118,7 +118,7 @@ def carried(fact: Fact, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, 
 
 
 def _check_stored_period(
-    stored: StoredPeriod, cube: Cube, wanted: RangeSet, accepting: Sequence[Listing] | None, context: Context
+    stored: StoredPeriod, cube: Cube, requested: RangeSet, accepting: Sequence[Listing] | None, context: Context
 ) -> Iterator[Row]:
     """Checks one place. ``accepting`` are the files of external bases that are compared; ``None`` where nothing is
     accepted.
@@ -129,16 +129,16 @@ def _check_stored_period(
     if not bases:
         return
     period, name = stored.period, stored.table.table
-    outdated = inside(context.snapshot.outdated(name, period, stored.table.time).ranges(), period, wanted)
+    outdated = inside(context.snapshot.outdated(name, period, stored.table.time).ranges(), period, requested)
     if outdated:
         yield from _finding_rows(name, period, outdated, "outdated", cube.calendar)
-    incomplete = inside(context.snapshot.incomplete(name, period, stored.table.time).ranges(), period, wanted)
+    incomplete = inside(context.snapshot.incomplete(name, period, stored.table.time).ranges(), period, requested)
     if incomplete:
         yield from _finding_rows(name, period, incomplete, "incomplete", cube.calendar)
-    unproven = inside(unproven_line(stored, context).ranges(), period, wanted)
+    unproven = inside(unproven_line(stored, context).ranges(), period, requested)
     if unproven:
         yield from _finding_rows(name, period, unproven, "unproven", cube.calendar)
-    fresh = inside(fresh_line(stored, context).ranges(), period, wanted) | unproven
+    fresh = inside(fresh_line(stored, context).ranges(), period, requested) | unproven
     finest = stored.fact.base_period
     if not finest.nests_in(period):
         for time in fresh:
@@ -170,11 +170,11 @@ def _periods_without_differences(period: Period, time: RangeSet, differing: Coll
     return time - RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in differing)
 
 
-def base_listings(fact: Fact, wanted: RangeSet, context: Context) -> Iterator[tuple[TimeBinding, Listing]]:
+def base_listings(fact: Fact, requested: RangeSet, context: Context) -> Iterator[tuple[TimeBinding, Listing]]:
     """Yields the files of external bases inside the rollup periods that share time with a range."""
     periods = {stored.period for stored in stored_periods(fact)}
     time = RangeSet(
-        TimeRange(period.floor(range_.start), period.ceil(range_.end)) for range_ in wanted for period in periods
+        TimeRange(period.floor(range_.start), period.ceil(range_.end)) for range_ in requested for period in periods
     )
     ordinals = ordinals_of(fact.base_period, time)
     for name in dict.fromkeys(stored.table.table for stored in base_periods(fact)):
@@ -208,12 +208,12 @@ def _accept(stored: StoredPeriod, time: RangeSet, listings: Sequence[Listing], c
         transaction.commit([*listed_again(listings, context), AcceptPartitions(table, tuple(keys))])
 
 
-def _check_other(fact: Fact, other: Fact, cube: Cube, wanted: RangeSet, context: Context) -> Iterator[Row]:
+def _check_other(fact: Fact, other: Fact, cube: Cube, requested: RangeSet, context: Context) -> Iterator[Row]:
     finer, period = sorted((fact.base_period, other.base_period))
     bases, other_bases = base_periods(fact), base_periods(other)
-    both = complete_base_time(bases, context) & complete_base_time(other_bases, context)
-    both = both if finer.nests_in(period) else RangeSet.EMPTY
-    checked = inside(ordinals_of(period, within(period, both)), period, wanted)
+    common_time = complete_base_time(bases, context) & complete_base_time(other_bases, context)
+    common_time = common_time if finer.nests_in(period) else RangeSet.EMPTY
+    checked = inside(ordinals_of(period, within(period, common_time)), period, requested)
     (dimensions, measures), (their_dimensions, their_measures) = carried(fact, cube), carried(other, cube)
     comparison = Comparison(
         cube,
@@ -251,7 +251,7 @@ def _difference(name: str, comparison: Comparison, difference: Difference) -> Ro
     row = ", ".join(f"{column.name}={_text(value, literal=True) or 'NULL'}" for column, value in pairs)
     text = comparison.cube.calendar.text
     start, end = text(period.start(difference.ordinal)), text(period.end(difference.ordinal))
-    values = (_text(difference.base), _text(difference.found))
+    values = (_text(difference.base), _text(difference.found_value))
     return name, period.name, start, end, row or None, difference.measure, *values, difference.finding, None
 
 
@@ -265,16 +265,16 @@ def _text(value: object, *, literal: bool = False) -> str | None:
 
 
 def _finding_rows(name: str, period: Period, time: RangeSet, finding: str, calendar: Calendar) -> Iterator[Row]:
-    for stretch in time:
-        ends = (calendar.text(stretch.start), calendar.text(stretch.end))
-        yield (name, period.name, *ends, *[None] * 4, finding, _count(period, RangeSet.of(stretch)))
+    for time_range in time:
+        texts = (calendar.text(time_range.start), calendar.text(time_range.end))
+        yield (name, period.name, *texts, *[None] * 4, finding, _count(period, RangeSet.of(time_range)))
 
 
 def _shortened(time: RangeSet, calendar: Calendar) -> str:
     """Returns the first ranges, and the number of the others."""
-    shown = ", ".join(calendar.shown(range_) for range_ in time.ranges[:_RANGES_SHOWN])
-    more = len(time.ranges) - _RANGES_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+    range_texts = ", ".join(calendar.shown(range_) for range_ in time.ranges[:_RANGES_SHOWN])
+    omitted = len(time.ranges) - _RANGES_SHOWN
+    return f"{range_texts} and {omitted} more" if omitted > 0 else range_texts
 
 
 def _count(period: Period, time: RangeSet) -> int:

@@ -61,7 +61,7 @@ def compact(statement: s.Compact, context: Context) -> Result:
             object=table.name,
             hint="INSERT OVERWRITE … SELECT … rewrites its partitions.",
         )
-    partitions = [partition for partition in _named(table, statement, context) if partition.files]
+    partitions = [partition for partition in _named_partitions(table, statement, context) if partition.files]
     packing = packing_of(table, context)
     if packing is None:
         chosen = [partition for partition in partitions if partition.files > 1]
@@ -76,7 +76,7 @@ def compact(statement: s.Compact, context: Context) -> Result:
         raise error.at(statement.table.span) from None
 
 
-def _named(table: Table, statement: s.Compact, context: Context) -> tuple[Partition, ...]:
+def _named_partitions(table: Table, statement: s.Compact, context: Context) -> tuple[Partition, ...]:
     if statement.partition is None:
         return context.snapshot.satisfying(table, None)
     require_partitioned(table, statement.partition[0].span)
@@ -95,15 +95,15 @@ def _compact(table: Table, chosen: Sequence[Partition], packing: Packing | None,
         folder = make_folder(table, transaction, roots)
         with removed_on_failure(folder, roots):
             with heartbeat(transaction):
-                written = _written(table, chosen, files, folder, packing, context)
-            improved = _improved(chosen, files, written, packed=packing is not None)
+                written_files = _write_files(table, chosen, files, folder, packing, context)
+            improved = _improved(chosen, files, written_files, packed=packing is not None)
             compacted = [
                 CompactedPartition(
-                    partition.key, tuple(file.path for file in files[partition.key]), written[partition.key]
+                    partition.key, tuple(file.path for file in files[partition.key]), written_files[partition.key]
                 )
                 for partition in improved
             ]
-            _remove([file for partition in chosen for file in written[partition.key]], compacted, roots)
+            _remove([file for partition in chosen for file in written_files[partition.key]], compacted, roots)
         with removed_on_refusal(folder, roots):
             if compacted:
                 transaction.commit([CompactPartitions(table, write_id, tuple(compacted))])
@@ -144,24 +144,24 @@ def _to_pack(
 def _improved(
     chosen: Sequence[Partition],
     files: Mapping[bytes, Sequence[DataFile]],
-    written: Mapping[bytes, Sequence[DataFile]],
+    written_files: Mapping[bytes, Sequence[DataFile]],
     *,
     packed: bool,
 ) -> list[Partition]:
     """Returns the partitions whose new files replace the old ones: those with fewer files, or all of a packed table if
     there are fewer files together, or fewer bytes.
     """
-    filled = [partition for partition in chosen if written[partition.key]]
+    filled = [partition for partition in chosen if written_files[partition.key]]
     if not packed:
-        return [partition for partition in filled if len(written[partition.key]) < len(files[partition.key])]
+        return [partition for partition in filled if len(written_files[partition.key]) < len(files[partition.key])]
     before, after = (
         {file.path: file.file_bytes for partition in filled for file in listed[partition.key]}
-        for listed in (files, written)
+        for listed in (files, written_files)
     )
     return filled if (len(after), sum(after.values())) < (len(before), sum(before.values())) else []
 
 
-def _written(
+def _write_files(
     table: Table,
     chosen: Sequence[Partition],
     files: Mapping[bytes, Sequence[DataFile]],

@@ -66,7 +66,7 @@ class Difference:
     """A group of rows in which the sides differ. ``values`` are those of the comparison's keys.
 
     ``finding`` is ``row missing`` (the base has it), ``row surplus``, or ``value differs``; for the last, ``base``
-    and ``found`` are the measure's values.
+    and ``found_value`` are the measure's values.
     """
 
     ordinal: int
@@ -74,7 +74,7 @@ class Difference:
     finding: str
     measure: str | None = None
     base: object = None
-    found: object = None
+    found_value: object = None
 
 
 def differences(comparison: Comparison, context: Context) -> Iterator[Difference]:
@@ -154,25 +154,25 @@ def _uses(comparison: Comparison) -> tuple[TableUse, ...]:
 def _template(comparison: Comparison) -> SqlTemplate:
     dimensions = [f"d{number}" for number in range(len(comparison.keys))]
     groups = ["t", *dimensions]
-    inner = [*groups, *(f"COUNT(CASE WHEN s = {side} THEN 1 END) AS r{side}" for side in (0, 1))]
-    outer = [*groups, "r0", "r1"]
+    inner_items = [*groups, *(f"COUNT(CASE WHEN s = {side} THEN 1 END) AS r{side}" for side in (0, 1))]
+    outer_items = [*groups, "r0", "r1"]
     agree = ["r0 > 0", "r1 > 0"]
     for number, measure in enumerate(comparison.measures):
         for side in (0, 1):
             value = aggregated(measure, f"CASE WHEN s = {side} THEN m{number} END")
-            inner.append(f"{value} AS v{side}{number}")
-        same = f"v0{number} <=> v1{number}"
+            inner_items.append(f"{value} AS v{side}{number}")
+        equality = f"v0{number} <=> v1{number}"
         if measure.aggregate is Aggregate.SUM and measure.rollup_type == "double":
-            inner.append(f"SUM(CASE WHEN s = 0 THEN ABS(m{number}) END) AS a{number}")
+            inner_items.append(f"SUM(CASE WHEN s = 0 THEN ABS(m{number}) END) AS a{number}")
             # Only numbers are near each other: a tolerance of Infinity or NaN would let anything pass.
-            near = (
+            approximate_equality = (
                 f"a{number} < CAST('Infinity' AS DOUBLE) AND ABS(v0{number} - v1{number}) <= {_TOLERANCE} * a{number}"
             )
-            same = f"({same} OR COALESCE({near}, FALSE))"
-        outer += [f"v0{number}", f"v1{number}", f"{same} AS e{number}"]
-        agree.append(same)
+            equality = f"({equality} OR COALESCE({approximate_equality}, FALSE))"
+        outer_items += [f"v0{number}", f"v1{number}", f"{equality} AS e{number}"]
+        agree.append(equality)
     parts: list[str | TableToken] = [
-        f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM (",
+        f"SELECT {', '.join(outer_items)} FROM (SELECT {', '.join(inner_items)} FROM (",
         *_side(comparison, comparison.base, 0),
         " UNION ALL ",
         *_side(comparison, comparison.other, 1),

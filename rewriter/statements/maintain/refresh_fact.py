@@ -65,12 +65,12 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     range_ = asked(statement, fact, context, everything)
     rows: list[Row] = []
     try:
-        changed = _changed_files(fact, range_, statement.dry_run, context)
+        changed_time = _changed_files(fact, range_, statement.dry_run, context)
         if not statement.dry_run:
             context = context.renewed()
         for stored in stored_periods(fact):
             if stored.period is not fact.base_period:
-                rows += _refresh(stored, cube, base_time, range_, changed, statement, context)
+                rows += _refresh(stored, cube, base_time, range_, changed_time, statement, context)
     except Error as error:
         error.position = None  # The position was in a generated query.
         raise error.at(statement.fact.span) from None
@@ -78,66 +78,68 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     return listing("REFRESH FACT", columns, rows)
 
 
-def _changed_files(fact: Fact, wanted: RangeSet, dry_run: bool, context: Context) -> RangeSet:
+def _changed_files(fact: Fact, requested: RangeSet, dry_run: bool, context: Context) -> RangeSet:
     """Lists the files of external bases inside the rollup periods that share time with the range.
 
     Returns the time in which some files have changed. The changes are committed, unless it is a dry run.
     """
-    changed = RangeSet.EMPTY
-    for binding, files in base_listings(fact, wanted, context):
+    changed_time = RangeSet.EMPTY
+    for binding, files in base_listings(fact, requested, context):
         slots = (binding.locate(partition.values) for partition in files.changed.values())
-        changed |= RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None)
+        changed_time |= RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None)
         if not dry_run:
             note_listed(files, context)
-    return changed
+    return changed_time
 
 
 def _refresh(
     stored: StoredPeriod,
     cube: Cube,
     base_time: RangeSet,
-    wanted: RangeSet,
-    changed: RangeSet,
+    requested: RangeSet,
+    changed_time: RangeSet,
     statement: s.RefreshFact,
     context: Context,
 ) -> Iterator[Row]:
     table, period, dry_run = context.snapshot.table(stored.table.table), stored.period, statement.dry_run
     useless = {
-        was: inside(line(table.name, period, stored.table.time).ranges(), period, wanted)
+        was: inside(line(table.name, period, stored.table.time).ranges(), period, requested)
         for was, line in context.snapshot.unused_timelines.items()
     }
     fresh_ranges = context.snapshot.timeline(table.name, period, stored.table.time).ranges()
     # The timelines do not contain the changes that a dry run found.
-    by_files = inside(fresh_ranges, period, changed) if dry_run else RangeSet.EMPTY
+    by_files = inside(fresh_ranges, period, changed_time) if dry_run else RangeSet.EMPTY
     useless["outdated"] |= by_files
     fresh = times(period, fresh_ranges) - by_files
     stale = RangeSet(range_ for time in useless.values() for range_ in time)
     valid = window(stored.storage, stored.table, context.planning.now, stored.fact.calendar)
-    possible = inside(ordinals_of(period, within(period, base_time & valid)), period, wanted)
-    missing = possible - fresh - stale
-    forced = possible & fresh if statement.force else RangeSet.EMPTY
-    reason = _unfit(stored, table, cube)
+    computable = inside(ordinals_of(period, within(period, base_time & valid)), period, requested)
+    missing = computable - fresh - stale
+    forced = computable & fresh if statement.force else RangeSet.EMPTY
+    reason = _obstacle(stored, table, cube)
     if reason is not None:
         yield from _rows(cube, table, period, missing, "missing", reason)
         for was, time in (*useless.items(), ("fresh", forced)):
             yield from _rows(cube, table, period, time, was, reason)
         return
-    chosen = (possible - fresh) | forced
+    recomputed = (computable - fresh) | forced
     status = "to refresh"
-    if chosen and not dry_run:
-        _write(stored, table, cube, chosen, context)
+    if recomputed and not dry_run:
+        _write(stored, table, cube, recomputed, context)
         after = context.catalog.snapshot().timeline(table.name, period, stored.table.time)
-        again = chosen - times(period, after.ranges())
-        yield from _rows(cube, table, period, again, "outdated", "outdated again: its base has changed in the meantime")
-        chosen, status = chosen - again, "refreshed"
-    yield from _rows(cube, table, period, chosen & missing, "missing", status)
-    yield from _rows(cube, table, period, chosen & forced, "fresh", status)
+        unfinished = recomputed - times(period, after.ranges())
+        yield from _rows(
+            cube, table, period, unfinished, "outdated", "outdated again: its base has changed in the meantime"
+        )
+        recomputed, status = recomputed - unfinished, "refreshed"
+    yield from _rows(cube, table, period, recomputed & missing, "missing", status)
+    yield from _rows(cube, table, period, recomputed & forced, "fresh", status)
     for was, time in useless.items():
-        yield from _rows(cube, table, period, chosen & time, was, status)
-        yield from _rows(cube, table, period, time - possible, was, "skipped: its base is incomplete")
+        yield from _rows(cube, table, period, recomputed & time, was, status)
+        yield from _rows(cube, table, period, time - computable, was, "skipped: its base is incomplete")
 
 
-def _unfit(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
+def _obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
     """Returns why the table is not refreshed; ``None`` if it is."""
     if not stored.fact.base_period.nests_in(stored.period):
         return f"skipped: {stored.fact.base_period.name} periods do not add up to {stored.period.name} ones"
@@ -156,8 +158,8 @@ def _unfit(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
     return f"skipped: the fact has no column {surplus[0]}" if surplus else None
 
 
-def _write(stored: StoredPeriod, table: Table, cube: Cube, chosen: RangeSet, context: Context) -> None:
-    arms = base_arms(base_periods(stored.fact), chosen, context)
+def _write(stored: StoredPeriod, table: Table, cube: Cube, recomputed: RangeSet, context: Context) -> None:
+    arms = base_arms(base_periods(stored.fact), recomputed, context)
     uses = uses_of(arms)
     query = engine_query(_template(stored, table, cube, arms), uses, context)
 
@@ -168,19 +170,19 @@ def _write(stored: StoredPeriod, table: Table, cube: Cube, chosen: RangeSet, con
 
     def change(write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:
         by_values = grouped(files)
-        layout, runs = stored.table.layouts[stored.period], ordinals_of(stored.period, chosen)
+        layout, runs = stored.table.layouts[stored.period], ordinals_of(stored.period, recomputed)
         ordinals = (ordinal for run in runs for ordinal in range(run.start, run.end))
         period = stored.period
         # A date that a zone leaves out has no partition.
-        named = [
+        values_of_times = [
             time_values(table, layout, ordinal) for ordinal in ordinals if period.start(ordinal) < period.end(ordinal)
         ]
-        targets = list(_targets(stored, table, named, by_values.keys()))
+        targets = list(_targets(stored, table, values_of_times, by_values.keys()))
         if by_values.keys() - set(targets):
             raise InternalError(f"rows of {table.name} belong to partitions that were not selected for the refresh")
         parts = tuple(PartitionWrite(values, by_values.get(values, ())) for values in targets)
         # All other partitions of the periods become empty.
-        wipes = tuple(key_range(table, time) for time in named) if stored.table.parted else ()
+        wipes = tuple(key_range(table, time) for time in values_of_times) if stored.table.parted else ()
         return [WritePartitions(table, write_id, parts, overwrite=True, wipes=wipes)]
 
     write_managed(table, fill, change, (Reading(uses),), context, read_base(table, uses, query.relations, context))
@@ -200,21 +202,22 @@ def _template(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence[Arm
     calendar = cube.calendar
     for time, start in starts.items():
         values[time.lower()] = start
-        named = start
+        start_name = start
         if isinstance(stored.period, ZonedPeriod):
             # The first rows of another time may lie inside a period, which begins before them.
             rows = time_of(arms, time, calendar)
-            named = wall_time(calendar, start, TimeRange(stored.period.floor(rows.start), rows.end))
-        values |= _time_texts(layouts[time], named)
+            start_name = wall_time(calendar, start, TimeRange(stored.period.floor(rows.start), rows.end))
+        values |= _time_texts(layouts[time], start_name)
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
     rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
     cut = {time: period_start(stored.period, time, arms, calendar) for time in starts}
-    plain = [f"{cut[time]} AS {start}" for time, start in starts.items()]
-    plain += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
-    plain += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]
+    start_items = [f"{cut[time]} AS {start}" for time, start in starts.items()]
+    start_items += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
+    start_items += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]
     columns = [*starts, *(column.name for column in dimensions), *(measure.name for measure in measures)]
     parts: list[str | TableToken] = [
-        f"SELECT {', '.join(items)} FROM (SELECT {', '.join([*groups, *rolled])} FROM (SELECT {', '.join(plain)} FROM ",
+        f"SELECT {', '.join(items)} FROM (SELECT {', '.join([*groups, *rolled])} FROM "
+        f"(SELECT {', '.join(start_items)} FROM ",
         *relation(arms, cube, columns),
         f" AS base) AS plain GROUP BY {', '.join(groups)}) AS rolled",
     ]
@@ -246,8 +249,8 @@ def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
         if part.type in (DATE, TIMESTAMP):
             # A day of a zone that begins with a gap is still named by its midnight.
             whole_days = part.type == TIMESTAMP and layout.period >= UpdatePeriod.DAILY
-            named = f"date_trunc('DAY', {t})" if whole_days else t
-            texts[part.column.lower()] = f"CAST({named} AS {part.type.upper()})"
+            date_expression = f"date_trunc('DAY', {t})" if whole_days else t
+            texts[part.column.lower()] = f"CAST({date_expression} AS {part.type.upper()})"
             continue
         pieces: list[str] = []
         position = 0
@@ -273,37 +276,44 @@ def _field(field: str, t: str) -> str:
 
 
 def _targets(
-    stored: StoredPeriod, table: Table, named: Sequence[PartitionValues], computed: Collection[PartitionValues]
+    stored: StoredPeriod, table: Table, named_values: Sequence[PartitionValues], computed: Collection[PartitionValues]
 ) -> Iterator[PartitionValues]:
     """Yields the partitions that some periods consist of afterwards: those with rows, and empty ones to make them
     complete.
     """
     if not stored.table.parted:
-        yield from named
+        yield from named_values
         return
     rules = {rule.column.lower(): rule.values for rule in stored.table.complete}
     # The columns behind those of the leading time; another time may have any value.
-    listed = [rules.get(column.name.lower()) for column in table.partition_columns[len(named[0]) :]]
-    written: dict[PartitionValues, list[PartitionValues]] = {time: [] for time in named}
+    required_values = [rules.get(column.name.lower()) for column in table.partition_columns[len(named_values[0]) :]]
+    targets_by_time: dict[PartitionValues, list[PartitionValues]] = {time: [] for time in named_values}
     for values in computed:
-        written.setdefault(values[: len(named[0])], []).append(values)
-    for time in named:
-        yield from written[time]
-        yield from _lacking(listed, time, written[time])
+        targets_by_time.setdefault(values[: len(named_values[0])], []).append(values)
+    for time in named_values:
+        yield from targets_by_time[time]
+        yield from _lacking(required_values, time, targets_by_time[time])
 
 
 def _lacking(
-    listed: Sequence[tuple[str | None, ...] | None], time: PartitionValues, there: Sequence[PartitionValues]
+    required_values: Sequence[tuple[str | None, ...] | None],
+    time: PartitionValues,
+    existing_partitions: Sequence[PartitionValues],
 ) -> Iterator[PartitionValues]:
     """Yields the partitions that COMPLETE WITH requires and that do not exist. Where any value serves, NULL does."""
-    existing = {tuple(None if required is None else v for v, required in zip(values[len(time) :], listed, strict=True))
-             for values in there}  # fmt: skip
-    for combination in itertools.product(*((None,) if required is None else required for required in listed)):
+    existing = {
+        tuple(
+            None if required is None else value
+            for value, required in zip(values[len(time) :], required_values, strict=True)
+        )
+        for values in existing_partitions
+    }
+    for combination in itertools.product(*((None,) if required is None else required for required in required_values)):
         if combination not in existing:
             yield (*time, *combination)
 
 
 def _rows(cube: Cube, table: Table, period: Period, time: RangeSet, was: str, status: str) -> Iterator[Row]:
-    for stretch in time:
-        ends = (cube.calendar.text(stretch.start), cube.calendar.text(stretch.end))
-        yield (table.name, period.name, *ends, was, status, len(overlapping(period, stretch)))
+    for time_range in time:
+        texts = (cube.calendar.text(time_range.start), cube.calendar.text(time_range.end))
+        yield (table.name, period.name, *texts, was, status, len(overlapping(period, time_range)))

@@ -47,11 +47,11 @@ def vacuum_unknown(statement: s.VacuumUnknown, context: Context) -> Result:
     files.
     """
     warehouse = str(context.catalog.warehouse)
-    unknown = _unknown(context)
-    code = _code(unknown)
+    entries = _unknown_directories(context)
+    code = _code(entries)
     warnings: list[str] = []
     if statement.code is None:
-        if unknown:
+        if entries:
             warnings.append(f"VACUUM UNKNOWN DIRECTORIES CONFIRM '{code}' permanently removes these directories.")
     elif statement.code != code:
         raise DataError(
@@ -63,32 +63,32 @@ def vacuum_unknown(statement: s.VacuumUnknown, context: Context) -> Result:
         )
     else:
         context.catalog.begin(context.snapshot).rollback()  # Raises without write access to the catalog.
-        for entry in list(unknown):
+        for entry in list(entries):
             try:
                 remove_tree(entry.path, (warehouse,))
             except OSError as error:
                 warnings.append(f"{entry.path} cannot be removed: {error.strerror}.")
-                unknown.remove(entry)
+                entries.remove(entry)
     rows: list[Row] = [
         (os.path.relpath(entry.path, warehouse), len(entry.files), sum(size for _, size, _ in entry.files))
-        for entry in unknown
+        for entry in entries
     ]
     result = listing("VACUUM", _COLUMNS, rows)
     result.warnings = tuple(warnings)
     return result
 
 
-def _unknown(context: Context) -> list[_Unknown]:
-    listed = list(write_directories(context.catalog.warehouse))
+def _unknown_directories(context: Context) -> list[_Unknown]:
+    directories = list(write_directories(context.catalog.warehouse))
     with context.catalog.database.read() as connection:  # Read later: it has the writes that began meanwhile.
-        given = unused.given_writes(connection)
-        unknown = [
+        given_writes = unused.given_writes(connection)
+        entries = [
             _Unknown(entry.path, tuple(_files(entry.path)))
-            for entry in listed
-            if (entry.table_id, entry.write_id) not in given
+            for entry in directories
+            if (entry.table_id, entry.write_id) not in given_writes
         ]
-        named = unused.named_paths(connection, {path for entry in unknown for path, _, _ in entry.files})
-    return [entry for entry in unknown if not any(path in named for path, _, _ in entry.files)]
+        referenced_paths = unused.named_paths(connection, {path for entry in entries for path, _, _ in entry.files})
+    return [entry for entry in entries if not any(path in referenced_paths for path, _, _ in entry.files)]
 
 
 def _files(root: str) -> Iterator[tuple[str, int, int]]:

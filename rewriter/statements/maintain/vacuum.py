@@ -79,28 +79,28 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     twice, and lists the directories of all ended writes.
     """
     retained = _retained_seconds(statement, context)
-    only = None if statement.table is None else context.table(statement.table)
+    only_table = None if statement.table is None else context.table(statement.table)
     catalog = context.catalog
     if not statement.dry_run:
         catalog.abort_dead(TRANSACTION_TIMEOUT_SECONDS)
     with catalog.database.read() as connection:
         all_tables = file_garbage.tables(connection)
         limit = file_garbage.horizon(connection, retained)
-        unneeded = file_garbage.unneeded(connection, all_tables, limit, None if only is None else only.id)
+        unneeded = file_garbage.unneeded(connection, all_tables, limit, None if only_table is None else only_table.id)
         locations = file_garbage.database_locations(connection)
     roots = (str(context.catalog.warehouse.absolute()), *locations)
-    chosen = [file for file in unneeded if _is_of_a_write(file.path)]
-    tables = [table for table in all_tables if only is None or table.table.id == only.id]
-    places, skipped = _places(tables, [] if only is not None else _searched(roots), roots)
-    folders = _ended(_folders(places), tables, context)
+    files_of_writes = [file for file in unneeded if _is_of_a_write(file.path)]
+    tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
+    table_locations, skipped = _locations(tables, [] if only_table is not None else _searched(roots), roots)
+    folders = _ended(_folders(table_locations), tables, context)
     removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
     if statement.dry_run:
-        return _result([*map(_removable, chosen), *removable], _bounded(skipped))
-    given_up = file_garbage.declare_removed(catalog.database, chosen, retained, TRANSACTION_TIMEOUT_SECONDS)
-    removed, warnings = _remove([*map(_removable, given_up), *removable], roots)
-    file_garbage.forget(catalog.database, [file.unneeded for file in removed if file.unneeded is not None])
+        return _result([*map(_removable, files_of_writes), *removable], _bounded(skipped))
+    given_up = file_garbage.declare_removed(catalog.database, files_of_writes, retained, TRANSACTION_TIMEOUT_SECONDS)
+    removed_files, warnings = _remove([*map(_removable, given_up), *removable], roots)
+    file_garbage.forget(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
     _remove_empty(folders, {table.table.location for table in tables if table.dropped is None}, roots)
-    return _result(removed, _bounded([*skipped, *warnings]))
+    return _result(removed_files, _bounded([*skipped, *warnings]))
 
 
 def _retained_seconds(statement: s.Vacuum, context: Context) -> float:
@@ -134,7 +134,7 @@ def _searched(roots: Sequence[str]) -> list[str]:
     return [*roots, *(os.path.join(roots[0], name) for name in folders_in(roots[0]) if name.endswith(".db"))]
 
 
-def _places(
+def _locations(
     tables: Sequence[StoredTable], searched: Iterable[str], roots: Sequence[str]
 ) -> tuple[dict[str, tuple[str, int]], list[str]]:
     """Returns the directories to search, each with the name and id of its table, and warnings.
@@ -147,17 +147,19 @@ def _places(
     link, or another host's name for the disk. The catalog does not name its files by that path, but they are not
     orphans.
     """
-    places = {table.table.location: (table.table.name, table.table.id) for table in tables if not table.table.external}
+    locations = {
+        table.table.location: (table.table.name, table.table.id) for table in tables if not table.table.external
+    }
     ids = {table.table.id for table in tables}
     skipped = {root: _skipped(root, roots) for root in searched}
     for root in searched:
         for name in () if skipped[root] else folders_in(root):
             match = _OF_A_TABLE.fullmatch(name)
             if match is not None and int(match[2]) not in ids:
-                places.setdefault(os.path.join(root, name), (match[1], int(match[2])))
-    skipped |= {directory: _skipped(directory, roots) for directory in places}
+                locations.setdefault(os.path.join(root, name), (match[1], int(match[2])))
+    skipped |= {directory: _skipped(directory, roots) for directory in locations}
     warnings = sorted({reason for reason in skipped.values() if reason is not None})
-    return {directory: table for directory, table in places.items() if skipped[directory] is None}, warnings
+    return {directory: table for directory, table in locations.items() if skipped[directory] is None}, warnings
 
 
 def _skipped(directory: str, roots: Sequence[str]) -> str | None:
@@ -173,9 +175,9 @@ def _skipped(directory: str, roots: Sequence[str]) -> str | None:
     return None if link is None else f"{link} is a symbolic link: its target is not removed."
 
 
-def _folders(places: Mapping[str, tuple[str, int]]) -> Iterator[_Folder]:
+def _folders(locations: Mapping[str, tuple[str, int]]) -> Iterator[_Folder]:
     """Yields the directories of writes below those of tables, and links in their place."""
-    for directory, (table, table_id) in places.items():
+    for directory, (table, table_id) in locations.items():
         for name in names_in(directory):
             write = _OF_A_WRITE.fullmatch(name)
             if write is not None:
@@ -187,11 +189,11 @@ def _ended(folders: Iterable[_Folder], tables: Iterable[StoredTable], context: C
 
     Tables created since ``tables`` was read are left to the next VACUUM, because their locations were not searched.
     """
-    listed = list(folders)
+    folder_list = list(folders)
     with context.catalog.database.read() as connection:
-        ended = file_garbage.ended_writes(connection, {folder.write for folder in listed})
+        ended = file_garbage.ended_writes(connection, {folder.write for folder in folder_list})
         since = file_garbage.table_ids(connection) - {table.table.id for table in tables}
-    return [folder for folder in listed if folder.write in ended and folder.write[0] not in since]
+    return [folder for folder in folder_list if folder.write in ended and folder.write[0] not in since]
 
 
 def _orphans(folders: Sequence[_Folder], roots: Sequence[str], context: Context) -> list[_Removable]:
@@ -201,9 +203,13 @@ def _orphans(folders: Sequence[_Folder], roots: Sequence[str], context: Context)
     """
     files = [(folder.table, file) for folder in folders for file in files_below(folder.path, roots)]
     with context.catalog.database.read() as connection:
-        named = file_garbage.named_paths(connection, {file.path for _, file in files})
-        named |= file_garbage.named_below(connection, {file.path for _, file in files if file.is_link})
-    return [_Removable(table, _ORPHANED, file.path, file.bytes) for table, file in files if file.path not in named]
+        referenced_paths = file_garbage.named_paths(connection, {file.path for _, file in files})
+        referenced_paths |= file_garbage.named_below(connection, {file.path for _, file in files if file.is_link})
+    return [
+        _Removable(table, _ORPHANED, file.path, file.bytes)
+        for table, file in files
+        if file.path not in referenced_paths
+    ]
 
 
 def _staging(tables: Sequence[StoredTable], retained: float) -> list[_Removable]:
@@ -233,7 +239,7 @@ def _staging_in(table: Table) -> list[str]:
 
 def _remove(removable: Iterable[_Removable], roots: Sequence[str]) -> tuple[list[_Removable], list[str]]:
     """Removes files and staging directories; a file that has vanished counts as removed."""
-    removed: list[_Removable] = []
+    removed_files: list[_Removable] = []
     warnings: list[str] = []
     for item in removable:
         try:
@@ -246,14 +252,14 @@ def _remove(removable: Iterable[_Removable], roots: Sequence[str]) -> tuple[list
         except OSError as error:
             warnings.append(f"{item.path} cannot be removed: {error.strerror}.")
             continue
-        removed.append(item)
-    return removed, warnings
+        removed_files.append(item)
+    return removed_files, warnings
 
 
 def _bounded(warnings: Sequence[str]) -> tuple[str, ...]:
     """Returns the first of many warnings, and the number of the others."""
-    rest = len(warnings) - _WARNINGS
-    return tuple(warnings) if rest <= 0 else (*warnings[:_WARNINGS], f"There are {rest:,} more such warnings.")
+    omitted = len(warnings) - _WARNINGS
+    return tuple(warnings) if omitted <= 0 else (*warnings[:_WARNINGS], f"There are {omitted:,} more such warnings.")
 
 
 def _remove_empty(folders: Iterable[_Folder], live: set[str], roots: Sequence[str]) -> None:

@@ -56,18 +56,24 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
     return Result("ALTER TABLE ADD PARTITION")
 
 
-def _check_places(table: Table, added: Sequence[tuple[s.PartitionLocation, PartitionWrite]], context: Context) -> None:
+def _check_places(
+    table: Table, additions: Sequence[tuple[s.PartitionLocation, PartitionWrite]], context: Context
+) -> None:
     if not table.external:
         return
-    named = [(item, write) for item, write in added if item.location is not None]
-    default = {write.values: default_directory(table, write.values) for item, write in added if item.location is None}
+    with_location = [(item, write) for item, write in additions if item.location is not None]
+    default = {
+        write.values: default_directory(table, write.values) for item, write in additions if item.location is None
+    }
     try:
-        if named:
-            check_partition_locations(table, [(write.values, str(write.location)) for _, write in named], context)
+        if with_location:
+            check_partition_locations(
+                table, [(write.values, str(write.location)) for _, write in with_location], context
+            )
         if default:
             check_partitions_apart(table, default, context)
     except Error as error:
-        first, last = (named or added)[0][0], (named or added)[-1][0]
+        first, last = (with_location or additions)[0][0], (with_location or additions)[-1][0]
         span = Span(_spec_span(first.spec, Span(0, 0)).start, _spec_span(last.spec, Span(0, 0)).end)
         raise error.at(span) from None
 
@@ -100,11 +106,11 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     for spec, (spec_keys, searched) in zip(statement.specs, found_keys(specs, context.snapshot), strict=True):
         ranges += searched
         if not spec_keys and not statement.if_exists:
-            seen = seen_from(context.snapshot.current, table.name)
+            table_name = seen_from(context.snapshot.current, table.name)
             raise partitions_not_found(
                 f"The partition(s) {spec_text(spec)}",
                 table.name,
-                shown=seen,
+                shown=table_name,
                 position=Span(span_of(spec[0]).start, span_of(spec[-1]).end),
                 hint="DROP IF EXISTS ignores missing partitions",
             )
@@ -133,15 +139,19 @@ def _spelled_directory(table: Table, clause: s.PartitionLocation) -> str | None:
     """Returns the directory that spells the values as the statement does (``2019-8-30`` for a DATE), if only that one
     exists.
     """
-    typed = {item.column.lower(): item.value for item in clause.spec}
-    texts = [typed[column.name.lower()] for column in table.partition_columns]
+    typed_values = {item.column.lower(): item.value for item in clause.spec}
+    texts = [typed_values[column.name.lower()] for column in table.partition_columns]
     as_typed = tuple(None if text is None or text.kind == "null" else text.text for text in texts)
-    default, spelled = (
+    default, directory_as_typed = (
         os.path.join(table.location, partition_path(table, values))
         for values in (read_full(table, clause.spec), as_typed)
     )
-    return spelled if not os.path.isdir(default) and os.path.isdir(spelled) and spelled != default else None
+    return (
+        directory_as_typed
+        if not os.path.isdir(default) and os.path.isdir(directory_as_typed) and directory_as_typed != default
+        else None
+    )
 
 
-def _spec_span(items: tuple[PartitionItem, ...], otherwise: Span) -> Span:
-    return Span(items[0].span.start, items[-1].span.end) if items else otherwise
+def _spec_span(items: tuple[PartitionItem, ...], default: Span) -> Span:
+    return Span(items[0].span.start, items[-1].span.end) if items else default

@@ -68,9 +68,11 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
         try:
             exchanged = partition_moves.exchanged(context.snapshot, target, source, leading)
             # Partitions without a location of their own go where the target has its partitions.
-            kept = [(partition.values, partition.location) for partition in exchanged if partition.location is not None]
-            if source.external and kept:
-                check_partition_locations(target, kept, context, source)
+            kept_locations = [
+                (partition.values, partition.location) for partition in exchanged if partition.location is not None
+            ]
+            if source.external and kept_locations:
+                check_partition_locations(target, kept_locations, context, source)
         except Error as error:
             raise error.at(spec_span(spec)) from None
     try:
@@ -101,11 +103,11 @@ def truncate(statement: s.Truncate, context: Context) -> Result:
         require_partitioned(table, statement.table.span)
         static = read_spec(table, statement.partition).static
     lookup = context.snapshot.lookup(table, read_static(table, static) if static else None)
-    filled = tuple(partition.key for partition in lookup.partitions() if partition.files)
-    if filled:
+    keys_with_files = tuple(partition.key for partition in lookup.partitions() if partition.files)
+    if keys_with_files:
         with context.begin() as transaction:
             try:
-                transaction.commit([TruncatePartitions(table, filled, merged(lookup.ranges))])
+                transaction.commit([TruncatePartitions(table, keys_with_files, merged(lookup.ranges))])
             except Error as error:
                 raise error.at(statement.table.span) from None
     return Result("TRUNCATE TABLE")

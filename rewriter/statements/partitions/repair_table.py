@@ -103,10 +103,10 @@ def _repair_table(statement: s.RepairTable, context: Context) -> Result:
         except Error as error:
             raise error.at(statement.table.span) from None
     statuses = {ABSENT_IN_CATALOG: ADDED, ABSENT_ON_DISK: DROPPED, CHANGED_ON_DISK: NOTED} if statement.repair else {}
-    rows: list[Row] = [(name, statuses.get(str(status), status), *rest) for name, status, *rest in findings.rows]
+    rows: list[Row] = [(name, statuses.get(str(status), status), *details) for name, status, *details in findings.rows]
     rows.sort(key=lambda row: (row[0] is None, row[0] or "", row[2]))
-    answer = listing(kind, strings("partition", "status", "location", "reason"), rows)
-    return replace(answer, warnings=tuple(findings.warnings))
+    result = listing(kind, strings("partition", "status", "location", "reason"), rows)
+    return replace(result, warnings=tuple(findings.warnings))
 
 
 @runs(s.RefreshTable, in_transaction=True)
@@ -141,23 +141,26 @@ def _require_partitioned(table: Table, kind: str, statement: s.RepairTable) -> N
         )
 
 
-def _compare(findings: _Findings, action: str, wanted: ScanFilter | None, context: Context) -> None:
+def _compare(findings: _Findings, action: str, scan_filter: ScanFilter | None, context: Context) -> None:
     """Notes the differences between the directories and the catalog."""
     table = findings.table
-    registered = {partition.key: partition for partition in context.snapshot.satisfying(table, wanted)}
+    registered = {partition.key: partition for partition in context.snapshot.satisfying(table, scan_filter)}
     if action != "ADD":
-        places = [directory(table, partition) for partition in registered.values()]
-        advance = context.progress.counter("checking", "directories", len(places))
-        present = in_parallel(is_directory, places, advance)
+        directories = [directory(table, partition) for partition in registered.values()]
+        advance = context.progress.counter("checking", "directories", len(directories))
+        exist = in_parallel(is_directory, directories, advance)
         findings.absent = [
-            partition for partition, exists in zip(registered.values(), present, strict=True) if not exists
+            partition for partition, exists in zip(registered.values(), exist, strict=True) if not exists
         ]
         for partition in findings.absent:
             findings.note(partition.values, ABSENT_ON_DISK, directory(table, partition))
     if action != "DROP":
         replaced = {partition.key for partition in findings.absent}
         _look_for_new(
-            findings, {key: partition for key, partition in registered.items() if key not in replaced}, wanted, context
+            findings,
+            {key: partition for key, partition in registered.items() if key not in replaced},
+            scan_filter,
+            context,
         )
     binding = base_of(table, context)
     if binding is not None:
@@ -174,12 +177,12 @@ def _compare(findings: _Findings, action: str, wanted: ScanFilter | None, contex
 
 
 def _look_for_new(
-    findings: _Findings, registered: dict[bytes, Partition], wanted: ScanFilter | None, context: Context
+    findings: _Findings, registered: dict[bytes, Partition], scan_filter: ScanFilter | None, context: Context
 ) -> None:
     table = findings.table
-    listed = list_directories(table, wanted, context.progress.counter("listing", "directories"))
+    directory_listing = list_directories(table, scan_filter, context.progress.counter("listing", "directories"))
     misfit = _fits_no_layout(table, context)
-    for key, group in listed.by_key().items():
+    for key, group in directory_listing.by_key().items():
         if key in registered:
             _compare_locations(findings, group, directory(table, registered[key]))
         elif len(group) > 1:
@@ -195,10 +198,10 @@ def _look_for_new(
             default = os.path.join(table.location, partition_path(table, group[0].values))
             findings.new.append(_New(group[0], group[0].path == default))
             findings.note(group[0].values, ABSENT_IN_CATALOG, group[0].path)
-    for stray in listed.strays:
+    for stray in directory_listing.stray_directories:
         findings.note(None, IGNORED, stray.path, stray.reason)
-    if listed.hidden:
-        findings.warnings.append(f"Hidden directories were skipped: {_shortened(listed.hidden)}.")
+    if directory_listing.hidden:
+        findings.warnings.append(f"Hidden directories were skipped: {_shortened(directory_listing.hidden)}.")
     advance = context.progress.counter("checking", "directories", len(findings.new))
     deeper = in_parallel(folders_in, [new.directory.path for new in findings.new], advance)
     paths = [
@@ -213,7 +216,7 @@ def _look_for_new(
 
 def _compare_locations(findings: _Findings, group: Sequence[FoundDirectory], location: str) -> None:
     """Notes the directories that name a registered partition but are not where it is registered."""
-    other_directories = [other for other in group if not _same(other.path, location)]
+    other_directories = [other for other in group if not _is_same_path(other.path, location)]
     if other_directories:
         reason = f"the partition is registered at {location}"
         if not is_directory(location):
@@ -271,7 +274,7 @@ def _commit(findings: _Findings, context: Context) -> None:
             transaction.commit(changes)
 
 
-def _same(path: str, other: str) -> bool:
+def _is_same_path(path: str, other: str) -> bool:
     """Returns whether two paths are one directory."""
     if path == os.path.normpath(other):
         return True
@@ -282,5 +285,5 @@ def _same(path: str, other: str) -> bool:
 
 
 def _shortened(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return printable(", ".join(paths[:3])) + more
+    omitted = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return printable(", ".join(paths[:3])) + omitted

@@ -60,7 +60,7 @@ def set_location(statement: s.SetLocation, context: Context) -> Result:
 
     The existing partitions of a table stay where they are, as in Hive; new ones lie below the new location.
     """
-    table, partition = _place(statement, context)
+    table, partition = _storage_owner(statement, context)
     if not table.external:
         raise NotSupportedError(
             f"{table.name} is a managed table: the catalog chooses the directories of its files.",
@@ -82,12 +82,15 @@ def set_location(statement: s.SetLocation, context: Context) -> Result:
         return Result("ALTER TABLE SET LOCATION")
     everything = KeyRange.of_prefix(prefix(table.id))
     partitions = context.snapshot.lookup(table, None).partitions() if table.partition_columns else ()
-    kept = tuple(
+    kept_partitions = tuple(
         PartitionAlteration(registered.key, directory(table, registered))
         for registered in partitions
         if registered.location is None
     )
-    changes: list[Change] = [AlterPartitions(table, kept, (everything,)), AlterTable(table, location=location)]
+    changes: list[Change] = [
+        AlterPartitions(table, kept_partitions, (everything,)),
+        AlterTable(table, location=location),
+    ]
     _commit(changes, statement.table, context)
     return Result("ALTER TABLE SET LOCATION")
 
@@ -95,7 +98,7 @@ def set_location(statement: s.SetLocation, context: Context) -> Result:
 @runs(s.SetFileFormat)
 def set_file_format(statement: s.SetFileFormat, context: Context) -> Result:
     """Accepts the table's own format; another one would misread its files and is refused."""
-    table, _ = _place(statement, context)
+    table, _ = _storage_owner(statement, context)
     if statement.format not in FORMATS:
         raise NotSupportedError(
             f"The format {statement.format} is not supported.",
@@ -104,14 +107,14 @@ def set_file_format(statement: s.SetFileFormat, context: Context) -> Result:
             hint=f"Use one of {', '.join(FORMATS)}.",
         )
     if statement.format != table.format:
-        raise _misread(table, statement.format, statement.format_span)
+        raise _error_misread(table, statement.format, statement.format_span)
     return Result("ALTER TABLE SET FILEFORMAT")
 
 
 @runs(s.SetSerde)
 def set_serde(statement: s.SetSerde, context: Context) -> Result:
     """Keeps a serde and its properties beside the existing ones, where they state how the files are read anyway."""
-    table, partition = _place(statement, context)
+    table, partition = _storage_owner(statement, context)
     if statement.serde is not None:
         format = _SERDES.get(statement.serde)
         if format is None:
@@ -125,7 +128,7 @@ def set_serde(statement: s.SetSerde, context: Context) -> Result:
                 f"{', '.join(n for n, f in _SERDES.items() if f == table.format)}.",
             )
         if format != table.format:
-            raise _misread(table, format, statement.serde_span)
+            raise _error_misread(table, format, statement.serde_span)
     for (key, value), span in zip(statement.properties, statement.property_spans, strict=True):
         _check_property(table, key, value, span)
     properties = {SERDE_PROPERTY + key: value for key, value in statement.properties}
@@ -138,7 +141,9 @@ def set_serde(statement: s.SetSerde, context: Context) -> Result:
     return Result("ALTER TABLE SET SERDE" if statement.serde is not None else "ALTER TABLE SET SERDEPROPERTIES")
 
 
-def _place(statement: s.SetLocation | s.SetFileFormat | s.SetSerde, context: Context) -> tuple[Table, Partition | None]:
+def _storage_owner(
+    statement: s.SetLocation | s.SetFileFormat | s.SetSerde, context: Context
+) -> tuple[Table, Partition | None]:
     """Returns the table, and the partition that a full spec names; PARTITIONS_NOT_FOUND 428FT at the spec."""
     table = context.table(statement.table)
     if statement.partition is None:
@@ -160,12 +165,12 @@ def _check_property(table: Table, key: str, value: str, span: Span) -> None:
     else:
         harmless = key.lower() not in _BY_POSITION or value.lower() == "false"
     if not harmless:
-        raise _misread(table, f"{key} = {value}", span)
+        raise _error_misread(table, f"{key} = {value}", span)
 
 
-def _misread(table: Table, wanted: str, span: Span) -> NotSupportedError:
+def _error_misread(table: Table, file_format: str, span: Span) -> NotSupportedError:
     return NotSupportedError(
-        f"The {table.format} files of {table.name} would be misread as {wanted}.",
+        f"The {table.format} files of {table.name} would be misread as {file_format}.",
         condition="FILES_WOULD_BE_MISREAD",
         sqlstate="0A000",
         position=span,

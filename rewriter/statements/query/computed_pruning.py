@@ -59,27 +59,29 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
         left_out = len({condition for condition, _ in conditions(use.wanted)}) - len(evaluated)
         if left_out:
             notes.append(f"not used: {counted(left_out, 'further condition')}: at most {len(evaluated)} are computed")
-        answers: dict[Computed, ScanFilter] = {}
+        filters_by_condition: dict[Computed, ScanFilter] = {}
         for condition, combinations in _occurring(use.table, use.wanted, evaluated, context).items():
-            shown = " ".join(condition.text.split())
+            condition_text = " ".join(condition.text.split())
             if combinations is None:
-                notes.append(f"not used: {shown}: it has more than {MOST_COMBINATIONS:,} combinations of values")
+                notes.append(
+                    f"not used: {condition_text}: it has more than {MOST_COMBINATIONS:,} combinations of values"
+                )
                 continue
             # A condition that is TRUE for NULLs does not restrict a side of a join that may be absent.
             nulls = {(NULL,) * len(condition.indexes)} if evaluated[condition] else set()
             try:
                 truths = _truths(condition, combinations | nulls, use.table, parameters)
             except Error as error:
-                notes.append(f"not used: {shown}: {_reason(error)}")
+                notes.append(f"not used: {condition_text}: {_reason(error)}")
                 continue
             # A partition for which the condition fails is read, and the query fails as it would without any pruning.
-            kept = answer(condition, {fields: truth is not False for fields, truth in truths.items()})
-            if kept is not None:
-                answers[condition] = kept
-            notes.append(f"computed: {shown}: {_counts([truths[fields] for fields in combinations])}")
+            evaluated_filter = answer(condition, {fields: truth is not False for fields, truth in truths.items()})
+            if evaluated_filter is not None:
+                filters_by_condition[condition] = evaluated_filter
+            notes.append(f"computed: {condition_text}: {_counts([truths[fields] for fields in combinations])}")
             if any(truths[fields] is not False for fields in nulls):
                 notes[-1] += ", and of NULLs, which represent rows without a match"
-        left = substituted(use.wanted, answers)
+        left = substituted(use.wanted, filters_by_condition)
         uses.append(TableUse(use.table, None) if left is None else replace(use, wanted=left))
     return replace(reading, uses=tuple(uses), notes=tuple(notes))
 
@@ -96,13 +98,13 @@ def _conditions(use: TableUse) -> dict[Computed, bool]:
 
 
 def _occurring(
-    table: Table, wanted: ScanFilter, evaluated: Iterable[Computed], context: Context
+    table: Table, scan_filter: ScanFilter, evaluated: Iterable[Computed], context: Context
 ) -> dict[Computed, set[Fields] | None]:
     """Returns, for each condition, the combinations of its columns' fields in the partitions that may be needed.
 
     Returns ``None`` for a condition that has too many.
     """
-    lookup = context.snapshot.lookup(table, substituted(wanted, {}))
+    lookup = context.snapshot.lookup(table, substituted(scan_filter, {}))
     occurring: dict[Computed, set[Fields]] = {condition: set() for condition in evaluated}
     left = {condition: occurring[condition] for condition in evaluated}
     for key in lookup.found_keys():
@@ -145,5 +147,5 @@ def _reason(error: Error) -> str:
     if error.condition != "DUCKDB_UNSUPPORTED":
         return error.message
     refused = error.message.removesuffix(".").removesuffix(" is not supported on DuckDB")
-    shown = refused if refused[:2].isupper() else refused[:1].lower() + refused[1:]
-    return f"{shown} is not in the list of expressions that both engines evaluate alike (docs/duckdb.md)"
+    reason = refused if refused[:2].isupper() else refused[:1].lower() + refused[1:]
+    return f"{reason} is not in the list of expressions that both engines evaluate alike (docs/duckdb.md)"

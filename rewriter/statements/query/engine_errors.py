@@ -20,10 +20,10 @@ def placed(error: Error, query: Query, sql: str) -> Error:
     Where the engine reports a position, it becomes that of the same token in the user's text; otherwise the position
     of the name that the message quotes; otherwise the whole query.
     """
-    engine_position, ours = error.position, tokens(query.text)
-    error.position = (None if engine_position is None else _same_token(engine_position, sql, ours)) or _quoted_name(
-        error, ours
-    )
+    engine_position, query_tokens = error.position, tokens(query.text)
+    error.position = (
+        None if engine_position is None else _same_token(engine_position, sql, query_tokens)
+    ) or _quoted_name(error, query_tokens)
     if error.position is not None:
         error.position = error.position.shifted(query.span.start)
     if error.hint is None:
@@ -47,45 +47,45 @@ _ANY_HINT = "The engine refused the query; EXPLAIN REWRITE shows the query that 
 _MOST_PAIRS = 500_000
 
 
-def _same_token(span: Span, sql: str, ours: Sequence[Token]) -> Span | None:
+def _same_token(span: Span, sql: str, query_tokens: Sequence[Token]) -> Span | None:
     """Returns the span of the user's tokens that became the span ``span`` of the engine's text."""
     matching = [
         our_token
-        for token, our_token in _same_tokens(tokens(sql), ours)
+        for token, our_token in _same_tokens(tokens(sql), query_tokens)
         if token.start < max(span.end, span.start + 1) and span.start < token.end
     ]
     return Span(matching[0].start, matching[-1].end) if matching else None
 
 
-def _same_tokens(engine_tokens: Sequence[Token], ours: Sequence[Token]) -> list[tuple[Token, Token]]:
+def _same_tokens(engine_tokens: Sequence[Token], query_tokens: Sequence[Token]) -> list[tuple[Token, Token]]:
     """Returns the tokens that two texts have in common: those at the begin and the end, and those of the longest
     stretches between, unless these are too long to compare.
     """
-    shorter = min(len(engine_tokens), len(ours))
-    begin = next((n for n in range(shorter) if engine_tokens[n].text != ours[n].text), shorter)
-    rest = shorter - begin
-    end = next((n for n in range(rest) if engine_tokens[-1 - n].text != ours[-1 - n].text), rest)
+    shorter = min(len(engine_tokens), len(query_tokens))
+    begin = next((n for n in range(shorter) if engine_tokens[n].text != query_tokens[n].text), shorter)
+    unmatched = shorter - begin
+    end = next((n for n in range(unmatched) if engine_tokens[-1 - n].text != query_tokens[-1 - n].text), unmatched)
     theirs_between = [token.text for token in engine_tokens[begin : len(engine_tokens) - end]]
-    ours_between = [token.text for token in ours[begin : len(ours) - end]]
+    ours_between = [token.text for token in query_tokens[begin : len(query_tokens) - end]]
     counts = Counter(ours_between)
-    between: list[tuple[Token, Token]] = []
+    pairs: list[tuple[Token, Token]] = []
     if sum(counts[text] for text in theirs_between) <= _MOST_PAIRS:
         matcher = SequenceMatcher(None, theirs_between, ours_between, autojunk=False)
-        between = [
-            (engine_tokens[begin + block.a + number], ours[begin + block.b + number])
+        pairs = [
+            (engine_tokens[begin + block.a + number], query_tokens[begin + block.b + number])
             for block in matcher.get_matching_blocks()
             for number in range(block.size)
         ]
-    ends = zip(engine_tokens[len(engine_tokens) - end :], ours[len(ours) - end :], strict=True)
-    return [*zip(engine_tokens[:begin], ours[:begin], strict=True), *between, *ends]
+    ends = zip(engine_tokens[len(engine_tokens) - end :], query_tokens[len(query_tokens) - end :], strict=True)
+    return [*zip(engine_tokens[:begin], query_tokens[:begin], strict=True), *pairs, *ends]
 
 
-def _quoted_name(error: Error, ours: Sequence[Token]) -> Span | None:
+def _quoted_name(error: Error, query_tokens: Sequence[Token]) -> Span | None:
     """Returns the position of the name that the error is about, in the user's text."""
     quoted = (first or second for first, second in _QUOTED.findall(error.message))
     names = [name.lower() for name in (*((error.object,) if error.object else ()), *quoted)]
-    places: dict[str, Span] = {}
-    for token in ours:
+    spans_by_name: dict[str, Span] = {}
+    for token in query_tokens:
         if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER):
-            places.setdefault(identifier_value(token).lower(), token.span)
-    return next((places[name] for name in names if name in places), None)
+            spans_by_name.setdefault(identifier_value(token).lower(), token.span)
+    return next((spans_by_name[name] for name in names if name in spans_by_name), None)

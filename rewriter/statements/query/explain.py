@@ -30,13 +30,13 @@ def explain_scan(statement: ExplainScan, context: Context) -> Result:
 
     Raises the errors of the statement's syntax and names. An empty result is not an error here.
     """
-    inner = statement.statement
-    if isinstance(inner, ShowPartitions):
-        lookup = listed(inner, context)
+    explained_statement = statement.statement
+    if isinstance(explained_statement, ShowPartitions):
+        lookup = listed(explained_statement, context)
         lines = [f"{lookup.table.name}: {_found_partitions(lookup)}", *indented(lookup)]
     else:
         lines = []
-        for spec in dropped(inner, context):
+        for spec in dropped(explained_statement, context):
             lookup = spec.lookup(context.snapshot)
             conditions = ", ".join(map(render_filter, spec.conditions))
             lines += [
@@ -72,9 +72,9 @@ def explain(statement: Explain, context: Context) -> Result:
             raise placed(error, query, prepared.query.sql) from None
         plan = prepared.plan
     else:
-        chosen = context if statement.what == "REWRITE" else tolerant
-        plan = planned(query, chosen)
-        text = _explained(statement.what, plan, query, chosen)
+        planning_context = context if statement.what == "REWRITE" else tolerant
+        plan = planned(query, planning_context)
+        text = _explained(statement.what, plan, query, planning_context)
     rows: list[Row] = [(line,) for line in plainly(text, context.snapshot.session).splitlines()]
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows), coverage=plan.coverage, plan=plan)
 
@@ -104,8 +104,8 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
             named_files = expanded(use.table, query)
             counts = (0, len(named_files), sum(file.bytes for file in named_files))
         else:
-            read, files = scanned(use, context)
-            counts = (read, len({file.path for file in files}), sum(file.bytes for file in files))
+            partitions_read, files = scanned(use, context)
+            counts = (partitions_read, len({file.path for file in files}), sum(file.bytes for file in files))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         lines.append(f"{use.table.name}: {_amount(*counts, use, context)}")
         if use.table.partition_columns:
@@ -122,22 +122,22 @@ def _references(use: TableUse, plan: Plan, context: Context) -> list[str]:
     """Returns how many partitions each reference to a table keeps, if there are several, and the notes about computed
     conditions.
     """
-    named = [
+    references = [
         (reading, reading_use)
         for reading in plan.readings
         for reading_use in reading.uses
         if reading.alias and reading_use.table.id == use.table.id
     ]
     lines = [
-        f"  {reading.alias}: {_kept(reading_use, context)}"
-        for reading, reading_use in named
+        f"  {reading.alias}: {_kept_text(reading_use, context)}"
+        for reading, reading_use in references
         if use.table.partition_columns
     ]
-    lines = lines if len(named) > 1 else []
-    return [*lines, *dict.fromkeys(f"  {note}" for reading, _ in named for note in reading.notes)]
+    lines = lines if len(references) > 1 else []
+    return [*lines, *dict.fromkeys(f"  {note}" for reading, _ in references for note in reading.notes)]
 
 
-def _kept(use: TableUse, context: Context) -> str:
+def _kept_text(use: TableUse, context: Context) -> str:
     if use.wanted is None:
         return "all partitions"
     return f"{counted(context.snapshot.lookup(use.table, use.wanted).count(), 'partition')}"
@@ -153,9 +153,11 @@ def _access_paths(use: TableUse, context: Context) -> list[str]:
     if use.ranges or (use.ranges is not None and use.wanted is None):
         lookup = context.snapshot.lookup(use.table, None, use.ranges)
         lines += indented(lookup)
-        chosen = sum(use.keeps(partition.values) for partition in context.snapshot.partitions(use.table, use.ranges))
-        if chosen < lookup.count():
-            lines.append(f"  chosen by period and time: {chosen:,}")
+        kept_partitions = sum(
+            use.keeps(partition.values) for partition in context.snapshot.partitions(use.table, use.ranges)
+        )
+        if kept_partitions < lookup.count():
+            lines.append(f"  chosen by period and time: {kept_partitions:,}")
     return lines
 
 

@@ -133,9 +133,11 @@ def _files(use: TableUse, partitions: tuple[Partition, ...], context: Context) -
             files_read += tuple([(p, f) for p, f in satisfying if p.key not in covered])
         return tuple([scan_file(file, partition.values) for partition, file in files_read])
     files = tuple([ScanFile(f.path, p.values, f.bytes, f.modified) for p, f in external_files(table, partitions)])
-    absent = [p for p in partitions if not os.path.isdir(directory(table, p))] if table.partition_columns else []
-    if absent:
-        check_unmoved(table, absent, context)
+    missing_partitions = (
+        [p for p in partitions if not os.path.isdir(directory(table, p))] if table.partition_columns else []
+    )
+    if missing_partitions:
+        check_unmoved(table, missing_partitions, context)
     return files
 
 

@@ -56,7 +56,7 @@ def checked_sharing(key: str, value: str, table: Table) -> tuple[str, str]:
     return SHARED, text
 
 
-def check_table_location(table: Table, context: Context, replaced: Collection[int] = ()) -> None:
+def check_table_location(table: Table, context: Context, replaced_ids: Collection[int] = ()) -> None:
     """Raises ``IntegrityError`` where an external table may not have its location.
 
     UNSAFE_LOCATION: it is the root of the file system; it is or contains the warehouse or the LOCATION of a
@@ -67,28 +67,28 @@ def check_table_location(table: Table, context: Context, replaced: Collection[in
     Links are resolved. Costs a look at the directories of all tables, and a scan of the partitions with a location
     of their own.
     """
-    surroundings = _Surroundings.of(context, {table.id, *replaced})
+    surroundings = _Surroundings.of(context, {table.id, *replaced_ids})
     surroundings.check(table, [table.location])
-    own = table.partition_columns and not is_discovered(table) and not is_shared(table)
+    has_own_partitions = table.partition_columns and not is_discovered(table) and not is_shared(table)
     real = RealPaths()
-    for partition in context.snapshot.partitions_at(table, [table.location]) if own else ():
+    for partition in context.snapshot.partitions_at(table, [table.location]) if has_own_partitions else ():
         # Locations below the table's are where its partitions usually lie.
         if is_in(real.of(table.location), real.of(partition.location or "")):
-            raise _shared(table, table.location, _named(table, partition))
+            raise _error_shared(table, table.location, _user_text(table, partition))
 
 
 def check_new_location(table: Table, location: str, context: Context) -> None:
     """Checks as ``check_table_location``, for another location of a table whose partitions stay where they are."""
     check_table_location(replace(table, location=location), context)
     real = RealPaths()
-    held = (
+    is_used = (
         partition
         for partition in _at_default(table, location, context)
         if is_in(real.of(location), real.of(default_directory(table, partition.values)))
     )
-    user = next(held, None)
+    user = next(is_used, None)
     if user is not None and not is_shared(table):
-        raise _shared(table, location, _named(table, user))
+        raise _error_shared(table, location, _user_text(table, user))
 
 
 def check_partition_locations(
@@ -107,25 +107,25 @@ def check_partition_locations(
         other = _Chain.of(source.location)
         for location, chain in ((location, _Chain.of(location)) for location in places.values()):
             if chain.holds(other) or other.holds(chain):
-                raise _shared(table, location, f"the table {source.name}")
+                raise _error_shared(table, location, f"the table {source.name}")
     by_place: dict[str, PartitionValues] = {}
     paths = RealPaths()
     for values, location in places.items():
         real = paths.of(location)
         if real in by_place:
-            raise _shared(table, location, partition_name(table.partition_columns, by_place[real]))
+            raise _error_shared(table, location, partition_name(table.partition_columns, by_place[real]))
         by_place[real] = values
         if is_in(paths.of(table.location), real):
-            raise _shared(table, location, f"the table {table.name}")
+            raise _error_shared(table, location, f"the table {table.name}")
         user = next(
             (partition for partition in _at_default(table, location, context) if partition.values != values), None
         )
         if user is not None:
-            raise _shared(table, location, _named(table, user))
+            raise _error_shared(table, location, _user_text(table, user))
     check_partitions_apart(table, places, context)
 
 
-def check_partitions_apart(table: Table, places: Mapping[PartitionValues, str], context: Context) -> None:
+def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str], context: Context) -> None:
     """Raises SHARED_LOCATION where the directory of one of these partitions conflicts with another partition's own
     location.
 
@@ -134,11 +134,11 @@ def check_partitions_apart(table: Table, places: Mapping[PartitionValues, str], 
     if is_shared(table) or not table.partition_columns or is_discovered(table):
         return
     real = RealPaths()
-    nest = Nest((real.of(location), (values, location)) for values, location in places.items())
-    for user in context.snapshot.partitions_at(table, list(places.values())):
+    nest = Nest((real.of(location), (values, location)) for values, location in locations.items())
+    for user in context.snapshot.partitions_at(table, list(locations.values())):
         for values, location in nest.meeting(real.of(user.location or "")):
             if values != user.values:
-                raise _shared(table, location, _named(table, user))
+                raise _error_shared(table, location, _user_text(table, user))
 
 
 def check_database_location(location: str, context: Context) -> None:
@@ -146,14 +146,16 @@ def check_database_location(location: str, context: Context) -> None:
     managed directory, or in the root of the file system.
     """
     _refuse_root(location)
-    _refuse_managed(location, [], context, above=False)
+    _refuse_managed(location, [], context, is_ancestor=False)
     chain = _Chain.of(location)
     for table in context.snapshot.tables():
         if table.external and _Chain.of(table.location).holds(chain):
-            raise _unsafe(location, f"is inside the location of the external table {shown(table.name)}")
+            raise _error_unsafe(location, f"is inside the location of the external table {shown(table.name)}")
         for user in context.snapshot.partitions_at(table, [location]) if table.external else ():
             if _Chain.of(user.location or "").holds(chain):
-                raise _unsafe(location, f"is inside the location of {_named(table, user)} of {shown(table.name)}")
+                raise _error_unsafe(
+                    location, f"is inside the location of {_user_text(table, user)} of {shown(table.name)}"
+                )
 
 
 def is_shared(table: Table) -> bool:
@@ -166,7 +168,7 @@ class _Chain:
     """A path in the file system: the identities of the existing directories, and the names after them."""
 
     directories: tuple[tuple[int, int], ...]
-    rest: tuple[str, ...]
+    missing_names: tuple[str, ...]
 
     @classmethod
     def of(cls, path: str) -> _Chain:
@@ -182,9 +184,12 @@ class _Chain:
 
     def holds(self, other: _Chain) -> bool:
         """Returns whether a directory is the other one, or above it."""
-        if not self.rest:
+        if not self.missing_names:
             return self.directories[-1] in other.directories
-        return self.directories[-1] == other.directories[-1] and other.rest[: len(self.rest)] == self.rest
+        return (
+            self.directories[-1] == other.directories[-1]
+            and other.missing_names[: len(self.missing_names)] == self.missing_names
+        )
 
 
 @dataclass(frozen=True)
@@ -192,7 +197,7 @@ class _Surroundings:
     """The other tables, each with the chain of its location."""
 
     context: Context
-    others: tuple[tuple[Table, _Chain], ...]
+    other_tables: tuple[tuple[Table, _Chain], ...]
 
     @classmethod
     def of(cls, context: Context, own: Collection[int]) -> _Surroundings:
@@ -202,49 +207,57 @@ class _Surroundings:
     def check(self, table: Table, locations: Iterable[str]) -> None:
         places = list(locations)
         managed = [
-            (managed_table.location, chain) for managed_table, chain in self.others if not managed_table.external
+            (managed_table.location, chain) for managed_table, chain in self.other_tables if not managed_table.external
         ]
         for location in places:
             _refuse_root(location)
             _refuse_managed(location, managed, self.context)
         if is_shared(table):
             return
-        others = [(external, chain) for external, chain in self.others if external.external and not is_shared(external)]
+        others = [
+            (external, chain) for external, chain in self.other_tables if external.external and not is_shared(external)
+        ]
         for location in places:
             chain = _Chain.of(location)
             user = next((external for external, other in others if chain.holds(other) or other.holds(chain)), None)
             if user is not None:
-                raise _shared(table, location, f"the table {shown(user.name)}")
+                raise _error_shared(table, location, f"the table {shown(user.name)}")
         registered = (external for external, _ in others if external.partition_columns and not is_discovered(external))
         for other in registered:
             for partition in self.context.snapshot.partitions_at(other, places):
-                raise _shared(table, partition.location or "", f"{_named(other, partition)} of {shown(other.name)}")
+                raise _error_shared(
+                    table, partition.location or "", f"{_user_text(other, partition)} of {shown(other.name)}"
+                )
 
 
 def _refuse_root(location: str) -> None:
     real = os.path.realpath(location)
     if os.path.dirname(real) == real:
-        raise _unsafe(location, "is the root of the file system")
+        raise _error_unsafe(location, "is the root of the file system")
 
 
-def _refuse_managed(path: str, managed: Iterable[tuple[str, _Chain]], context: Context, above: bool = True) -> None:
+def _refuse_managed(
+    path: str, managed: Iterable[tuple[str, _Chain]], context: Context, is_ancestor: bool = True
+) -> None:
     """Raises UNSAFE_LOCATION for directories that are managed, or would be. ``above`` also refuses the directories
     above them.
     """
     chain = _Chain.of(path)
     warehouse = str(context.catalog.warehouse.absolute())
     for root, name in _roots(context):
-        if (above or root == warehouse) and chain.holds(_Chain.of(root)):
-            raise _unsafe(path, f"is or contains {name}")
-        below = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).split(os.sep)[0]
+        if (is_ancestor or root == warehouse) and chain.holds(_Chain.of(root)):
+            raise _error_unsafe(path, f"is or contains {name}")
+        write_directory = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).split(os.sep)[0]
         pattern = _IN_THE_WAREHOUSE if root == warehouse else None
-        if below not in (os.curdir, os.pardir) and (
-            _OF_A_TABLE.fullmatch(below) or (pattern is not None and pattern.fullmatch(below))
+        if write_directory not in (os.curdir, os.pardir) and (
+            _OF_A_TABLE.fullmatch(write_directory) or (pattern is not None and pattern.fullmatch(write_directory))
         ):
-            raise _unsafe(path, f"is in {below} of {name}, a name that is used for directories of managed tables")
+            raise _error_unsafe(
+                path, f"is in {write_directory} of {name}, a name that is used for directories of managed tables"
+            )
     for location, other in managed:
         if chain.holds(other) or other.holds(chain):
-            raise _unsafe(path, f"shares the managed directory {location}")
+            raise _error_unsafe(path, f"shares the managed directory {location}")
 
 
 def _roots(context: Context) -> Iterator[tuple[str, str]]:
@@ -278,20 +291,20 @@ def _at_default(table: Table, location: str, context: Context) -> Iterator[Parti
             yield partition
 
 
-def _named(table: Table, partition: Partition) -> str:
+def _user_text(table: Table, partition: Partition) -> str:
     return f"the partition {partition_name(table.partition_columns, partition.values)}"
 
 
-def _unsafe(location: str, why: str) -> IntegrityError:
+def _error_unsafe(location: str, reason: str) -> IntegrityError:
     return IntegrityError(
-        f"The location {location} {why}.",
+        f"The location {location} {reason}.",
         condition="UNSAFE_LOCATION",
         object=location,
         hint="Name a separate directory: INSERT OVERWRITE can remove files there.",
     )
 
 
-def _shared(table: Table, location: str, user: str) -> IntegrityError:
+def _error_shared(table: Table, location: str, user: str) -> IntegrityError:
     return IntegrityError(
         f"The location {location} shares files with {user}: an INSERT OVERWRITE of one removes files of the other.",
         condition="SHARED_LOCATION",

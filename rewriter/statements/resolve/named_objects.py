@@ -80,11 +80,11 @@ def partition_named(table: Table, items: Sequence[PartitionItem], context: Conte
 def not_found(table: Table, items: Sequence[PartitionItem]) -> AnalysisError:
     """Returns the error for a spec that no partition matches; its values are shown as the table's types store them."""
     static = read_spec(table, items).static
-    shown = ", ".join(
+    names_text = ", ".join(
         f"`{table.partition_columns[index].name}` = {'null' if value is None else value}"
         for index, value in sorted(static.items())
     )
-    return partitions_not_found(f"The partition(s) PARTITION ({shown})", table.name, position=_span(items))
+    return partitions_not_found(f"The partition(s) PARTITION ({names_text})", table.name, position=_span(items))
 
 
 def _span(items: Sequence[PartitionItem]) -> Span:
@@ -93,18 +93,18 @@ def _span(items: Sequence[PartitionItem]) -> Span:
 
 def named_cube(name: Name, context: Context) -> Cube:
     """Returns the cube, or raises ``AnalysisError`` CUBE_NOT_FOUND at the name."""
-    plain = single(name)
+    unqualified = single(name)
     try:
-        return context.snapshot.cube(plain)
+        return context.snapshot.cube(unqualified)
     except Error as error:
         raise error.at(name.span) from None
 
 
 def named_fact(name: Name, context: Context) -> Fact:
     """Returns the fact, or raises ``AnalysisError`` FACT_NOT_FOUND at the name."""
-    plain = single(name)
+    unqualified = single(name)
     try:
-        return context.snapshot.fact(plain)
+        return context.snapshot.fact(unqualified)
     except Error as error:
         raise error.at(name.span) from None
 

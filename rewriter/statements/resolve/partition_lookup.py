@@ -37,17 +37,17 @@ class DroppedSpec:
 
     table: Table
     conditions: tuple[Filter, ...]
-    named: bytes | ScanFilter
+    key_or_filter: bytes | ScanFilter
 
     def lookup(self, snapshot: Snapshot) -> Lookup:
-        """The look-up of its partitions. Nothing is read before it is asked."""
-        if isinstance(self.named, bytes):
-            return snapshot.lookup(self.table, None, (KeyRange.of_key(self.named),))
-        return snapshot.lookup(self.table, self.named)
+        """Returns the look-up of its partitions. Nothing is read before it is asked."""
+        if isinstance(self.key_or_filter, bytes):
+            return snapshot.lookup(self.table, None, (KeyRange.of_key(self.key_or_filter),))
+        return snapshot.lookup(self.table, self.key_or_filter)
 
 
 def dropped(statement: s.DropPartitions, context: Context) -> tuple[DroppedSpec, ...]:
-    """The specs of ALTER TABLE … DROP PARTITION, for the statement and for EXPLAIN SCAN.
+    """Returns the specs of ALTER TABLE … DROP PARTITION, for the statement and for EXPLAIN SCAN.
 
     The first spec that cannot be read raises.
     """
@@ -65,13 +65,20 @@ def found_keys(specs: Sequence[DroppedSpec], snapshot: Snapshot) -> list[tuple[l
 
     All full specs together are one look-up.
     """
-    full = [spec.named for spec in specs if isinstance(spec.named, bytes)]
+    full_keys = [spec.key_or_filter for spec in specs if isinstance(spec.key_or_filter, bytes)]
     table = specs[0].table
-    present = set(snapshot.lookup(table, None, merged(map(KeyRange.of_key, full))).found_keys()) if full else set()
+    existing_keys = (
+        set(snapshot.lookup(table, None, merged(map(KeyRange.of_key, full_keys))).found_keys()) if full_keys else set()
+    )
     results: list[tuple[list[bytes], Sequence[KeyRange]]] = []
     for spec in specs:
-        if isinstance(spec.named, bytes):
-            results.append(([spec.named] if spec.named in present else [], [KeyRange.of_key(spec.named)]))
+        if isinstance(spec.key_or_filter, bytes):
+            results.append(
+                (
+                    [spec.key_or_filter] if spec.key_or_filter in existing_keys else [],
+                    [KeyRange.of_key(spec.key_or_filter)],
+                )
+            )
         else:
             lookup = spec.lookup(snapshot)
             results.append((list(lookup.found_keys()), lookup.ranges))

@@ -96,11 +96,11 @@ def check_names(table: Table, items: Iterable[PartitionItem], static: Mapping[in
                 raise error.at(item.value.span) from None
 
 
-def incomplete(table: Table, named: Iterable[str], position: Span | None) -> AnalysisError:
+def incomplete(table: Table, given_columns: Iterable[str], position: Span | None) -> AnalysisError:
     """Returns the error for a spec that leaves partition columns out."""
     columns = ", ".join(column.name for column in table.partition_columns)
     return AnalysisError(
-        f"The spec ({', '.join(named)}) must match the partition spec ({columns}) of the table {table.name}.",
+        f"The spec ({', '.join(given_columns)}) must match the partition spec ({columns}) of the table {table.name}.",
         condition="INVALID_PARTITION_SPEC",
         sqlstate="42601",
         position=position,
@@ -225,16 +225,16 @@ def check_unique(columns: Iterable[ColumnDef | CubeColumn], table: Table | None 
 
     Columns that are added to a ``table`` must differ from its own, too.
     """
-    seen = {column.name.lower() for column in table.all_columns} if table is not None else set()
-    where = f" in the table {table.name}" if table is not None else ""
+    names = {column.name.lower() for column in table.all_columns} if table is not None else set()
+    table_text = f" in the table {table.name}" if table is not None else ""
     for column in columns:
-        if column.name.lower() in seen:
+        if column.name.lower() in names:
             raise AnalysisError(
-                f"The column {column.name} already exists{where}.",
+                f"The column {column.name} already exists{table_text}.",
                 condition="COLUMN_ALREADY_EXISTS",
                 sqlstate="42711",
                 position=column.span,
                 object=column.name,
                 hint="Choose another name; names are not case-sensitive.",
             )
-        seen.add(column.name.lower())
+        names.add(column.name.lower())

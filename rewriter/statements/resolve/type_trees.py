@@ -36,10 +36,10 @@ def type_tree(text: str) -> TypeTree:
         return TypeTree(text)
     tokens = _TOKEN.findall(text)[::-1]
     try:
-        tree = _read(tokens)
+        tree = _read_tree(tokens)
     except (IndexError, ValueError):
         return TypeTree(text)
-    return tree if not tokens and all(map(_is_whole, _all(tree))) else TypeTree(text)
+    return tree if not tokens and all(map(_is_whole, _subtrees(tree))) else TypeTree(text)
 
 
 #: The number of sizes and parts of a type, where not none; a struct has any number of parts.
@@ -52,13 +52,13 @@ def _is_whole(tree: TypeTree) -> bool:
     return (len(tree.sizes), len(tree.parts)) == (_SIZES.get(tree.name, 0), parts)
 
 
-def _all(tree: TypeTree) -> Iterator[TypeTree]:
+def _subtrees(tree: TypeTree) -> Iterator[TypeTree]:
     yield tree
     for _, part in tree.parts:
-        yield from _all(part)
+        yield from _subtrees(part)
 
 
-def _read(tokens: list[str]) -> TypeTree:
+def _read_tree(tokens: list[str]) -> TypeTree:
     name = tokens.pop()
     sizes: list[int] = []
     parts: list[tuple[str, TypeTree]] = []
@@ -71,7 +71,7 @@ def _read(tokens: list[str]) -> TypeTree:
             if parts:
                 tokens.pop()  # the comma
             field = _field(tokens) if name == "struct" else ("element", "key", "value")[len(parts) + (name == "map")]
-            parts.append((field, _read(tokens)))
+            parts.append((field, _read_tree(tokens)))
         tokens.pop()
     return TypeTree(name, tuple(sizes), tuple(parts))
 
@@ -96,8 +96,8 @@ def _lines(name: str, tree: TypeTree, note: str, indent: str) -> Iterator[str]:
     yield f"{indent}|-- {name}: {_DRAWN.get(tree.name, tree.name)}{sizes}{f' ({note})' if note else ''}"
     notes = {"array": ("containsNull = true",), "map": ("", "valueContainsNull = true")}
     for index, (field, part) in enumerate(tree.parts):
-        below = notes[tree.name][index] if tree.name in notes else "nullable = true"
-        yield from _lines(field, part, below, indent + "|    ")
+        nullability = notes[tree.name][index] if tree.name in notes else "nullable = true"
+        yield from _lines(field, part, nullability, indent + "|    ")
 
 
 def type_json(tree: TypeTree) -> dict[str, object]:

@@ -37,11 +37,11 @@ class ContentStatistics:
     stale: bool = False
 
 
-def partitions_of(table: Table, wanted: ScanFilter | None, context: Context) -> tuple[Partition, ...]:
+def partitions_of(table: Table, scan_filter: ScanFilter | None, context: Context) -> tuple[Partition, ...]:
     """Returns the partitions that satisfy a filter (``None``: all); for an unpartitioned table its only one."""
     if table.external and not table.partition_columns:
         return (the_partition(table),)
-    return context.snapshot.satisfying(table, wanted)
+    return context.snapshot.satisfying(table, scan_filter)
 
 
 def files_of(table: Table, partitions: Sequence[Partition], context: Context) -> dict[bytes, list[DataFile]]:

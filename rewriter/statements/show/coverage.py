@@ -104,8 +104,10 @@ def _reason(
         base = fact.base_period
         for other in fact.tables:
             if base in other.layouts:
-                present = context.snapshot.timeline(other.table, base, other.time)
-                lacking = lacking - RangeSet(_instants(base, ordinals_present) for ordinals_present in present.ranges())
+                timeline = context.snapshot.timeline(other.table, base, other.time)
+                lacking = lacking - RangeSet(
+                    _instants(base, ordinals_present) for ordinals_present in timeline.ranges()
+                )
         reasons.append(incomplete_reason(base, lacking))
     return "; ".join(reasons) or None
 
@@ -186,26 +188,28 @@ def show_latest(statement: s.ShowLatest, context: Context) -> Result:
     useless = [candidate for candidates in _useless(fact, context).values() for candidate in candidates]
     rows = []
     for period in (*sorted({candidate.period for candidate in fresh}, reverse=True), None):
-        candidates, others = (
+        candidates, uncovered_candidates = (
             [candidate for candidate in group if period is None or candidate.period is period]
             for group in (fresh, useless)
         )
-        span = widened(extent([*candidates, *others]), _windows(fact, context), context.snapshot, period)
+        span = widened(extent([*candidates, *uncovered_candidates]), _windows(fact, context), context.snapshot, period)
         rows.append(_latest_row(period, candidates, span, fact))
     columns = (*strings("period", "from", "complete_to", "latest"), Column("missing", "bigint"))
     return listing("SHOW LATEST", columns, rows)
 
 
-def _latest_row(period: Period | None, candidates: Sequence[Candidate], there: TimeRange | None, fact: Fact) -> Row:
+def _latest_row(
+    period: Period | None, candidates: Sequence[Candidate], existing_time: TimeRange | None, fact: Fact
+) -> Row:
     name, everything = None if period is None else period.name, extent(candidates)
-    if there is None:
+    if existing_time is None:
         return name, None, None, None, 0
     calendar, unit = fact.calendar, period or fact.base_period
-    start = there.start if everything is None else everything.start
-    missing = cover(RangeSet.of(TimeRange(start, there.end)), candidates).missing
-    complete_to = missing.ranges[0].start if missing else there.end
+    start = existing_time.start if everything is None else everything.start
+    missing = cover(RangeSet.of(TimeRange(start, existing_time.end)), candidates).missing
+    complete_to = missing.ranges[0].start if missing else existing_time.end
     lacking = sum(len(overlapping(unit, gap)) for gap in missing)
-    return name, *map(calendar.text, (start, complete_to, there.end)), lacking
+    return name, *map(calendar.text, (start, complete_to, existing_time.end)), lacking
 
 
 def _windows(fact: Fact, context: Context) -> list[tuple[Fact, StorageTable, RangeSet]]:
@@ -223,12 +227,12 @@ def _useless(fact: Fact, context: Context) -> dict[str, list[Candidate]]:
     return {status: _candidates(fact, line, context) for status, line in context.snapshot.unused_timelines.items()}
 
 
-def _everything(fact: Fact, there: TimeRange | None, context: Context) -> TimeRange | None:
+def _everything(fact: Fact, existing_time: TimeRange | None, context: Context) -> TimeRange | None:
     """Returns the range of a query over all time, where the existing whole periods lie in ``there``."""
     windows = _windows(fact, context)
-    there = widened(there, windows, context.snapshot)
+    existing_time = widened(existing_time, windows, context.snapshot)
     promise = promised([fact], ((fact, valid) for _, _, valid in windows), context.planning.now)
-    ranges = close_ends(RangeSet.ALL, there, promise, ignored_from=None).searched.ranges
+    ranges = close_ends(RangeSet.ALL, existing_time, promise, ignored_from=None).searched.ranges
     return ranges[0] if ranges else None
 
 
@@ -266,7 +270,7 @@ def asked(
 def range_between(first: Literal, last: Literal, fact: Fact, context: Context) -> RangeSet:
     """Returns the range of two bounds as typed, in the fact's calendar. Raises as ``asked`` does."""
     calendar = fact.calendar
-    start, end = _bound(first, context, calendar), _bound(last, context, calendar)
+    start, end = _instant(first, context, calendar), _instant(last, context, calendar)
     if start > end:
         raise DataError(
             f"The range begins at {calendar.text(start)}, after its end at {calendar.text(end)}.",
@@ -279,7 +283,7 @@ def range_between(first: Literal, last: Literal, fact: Fact, context: Context) -
     return range_
 
 
-def _bound(literal: Literal, context: Context, calendar: Calendar) -> int:
+def _instant(literal: Literal, context: Context, calendar: Calendar) -> int:
     try:
         return resolve_bound(literal.text, context.planning.now, calendar)
     except Error as error:

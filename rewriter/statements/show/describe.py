@@ -91,7 +91,7 @@ def _describe_table(statement: s.Describe, table: Table, context: Context) -> Re
     if statement.as_json:
         sections = [partition_metadata(table, partition, context, storage=True)] if partition is not None else []
         sections.append(table_metadata(table, context, storage=True))
-        sections.append(_own(table, partition, context))
+        sections.append(_own_metadata(table, partition, context))
         return _as_json(statement, table, columns_json(table.all_columns), sections)
     if statement.column is not None:
         return _describe_column(statement, statement.column, table, partition, context)
@@ -100,17 +100,17 @@ def _describe_table(statement: s.Describe, table: Table, context: Context) -> Re
         rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
         rows += [(column.name, column.type, column.comment) for column in table.partition_columns]
     if statement.extended and partition is None:
-        details = table_metadata(table, context, storage=True) | _own(table, partition, context)
+        details = table_metadata(table, context, storage=True) | _own_metadata(table, partition, context)
         rows += _section("Detailed Table Information", details)
     elif statement.extended and partition is not None:
         names: Metadata = names_of(table)
         names |= partition_metadata(table, partition, context, storage=True)
-        rows += _section("Detailed Partition Information", names | _own(table, partition, context))
+        rows += _section("Detailed Partition Information", names | _own_metadata(table, partition, context))
         rows += _section("Storage Information", {"Location": table.location, **storage_metadata(table)})
     return listing("DESCRIBE", _COLUMNS, rows)
 
 
-def _own(table: Table, partition: Partition | None, context: Context) -> Metadata:
+def _own_metadata(table: Table, partition: Partition | None, context: Context) -> Metadata:
     if partition is None:
         return own_table_metadata(table, context)
     return own_partition_metadata(table, partition, context)

@@ -43,9 +43,9 @@ def show_tables(statement: ShowTables, context: Context) -> Result:
             table.format,
             ", ".join(column.name for column in table.partition_columns),
         )
-        for table in _shown(context.snapshot.tables(), database, statement.like)
+        for table in _sorted_objects(context.snapshot.tables(), database, statement.like)
     ]
-    views = _shown(context.snapshot.views(), database, statement.like)
+    views = _sorted_objects(context.snapshot.views(), database, statement.like)
     rows += [(short_name(view.name), "VIEW", "", "") for view in views]
     rows.sort(key=lambda row: str(row[0]).lower())
     return listing("SHOW TABLES", strings("table", "type", "format", "partitioned_by"), rows)
@@ -59,18 +59,18 @@ def type_of(table: Table) -> str:
 @runs(ShowViews, in_transaction=True)
 def show_views(statement: ShowViews, context: Context) -> Result:
     """Returns rows of (view, comment), of the current database or that of IN."""
-    views = _shown(context.snapshot.views(), context.database(statement.database).name, statement.like)
+    views = _sorted_objects(context.snapshot.views(), context.database(statement.database).name, statement.like)
     rows: list[Row] = [(short_name(view.name), view.comment) for view in views]
     return listing("SHOW VIEWS", strings("view", "comment"), rows)
 
 
-def _shown(things: Iterable[_Object], database: str, pattern: str | None = None) -> list[_Object]:
+def _sorted_objects(objects: Iterable[_Object], database: str, pattern: str | None = None) -> list[_Object]:
     """Returns the objects of a database, and the temporary ones, whose last part of the name matches the pattern."""
     return [
-        thing
-        for thing in things
-        if (database_of(thing.name) == database or session_of(thing.name) is not None)
-        and (pattern is None or fits_pattern(pattern, shown(short_name(thing.name))))
+        object_
+        for object_ in objects
+        if (database_of(object_.name) == database or session_of(object_.name) is not None)
+        and (pattern is None or fits_pattern(pattern, shown(short_name(object_.name))))
     ]
 
 
@@ -97,8 +97,8 @@ def show_partitions(statement: ShowPartitions, context: Context) -> Result:
     if not statement.as_json:
         return listing("SHOW PARTITIONS", strings("partition"), [(name,) for name, _ in named_keys])
     names = [column.name for column in table.partition_columns]
-    shown = {"partitions": [dict(zip(names, lookup.values_of(key), strict=True)) for _, key in named_keys]}
-    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    json_object = {"partitions": [dict(zip(names, lookup.values_of(key), strict=True)) for _, key in named_keys]}
+    text = json.dumps(json_object, ensure_ascii=False, separators=(",", ":"))
     return listing("SHOW PARTITIONS", strings("json_metadata"), [(text,)])
 
 
@@ -155,7 +155,7 @@ def show_cubes(statement: ShowCubes, context: Context) -> Result:
                 ", ".join(seen_from(database, table.table) for table in fact.tables),
                 fact.weight,
             )
-            for fact in _shown(context.snapshot.facts(), database)
+            for fact in _sorted_objects(context.snapshot.facts(), database)
         ]
         return listing("SHOW FACTS", columns, rows)
     rows = [
@@ -165,7 +165,7 @@ def show_cubes(statement: ShowCubes, context: Context) -> Result:
             ", ".join(measure.name for measure in cube.measures),
             ", ".join(cube.times),
         )
-        for cube in _shown(context.snapshot.cubes(), database)
+        for cube in _sorted_objects(context.snapshot.cubes(), database)
     ]
     return listing("SHOW CUBES", strings("cube", "dimensions", "measures", "times"), rows)
 

@@ -166,13 +166,13 @@ def partition_metadata(table: Table, partition: Partition, context: Context, sto
     """Returns the metadata of a partition that Spark has, too; with ``storage`` also its storage, as in Hive."""
     content = statistics_of(table, partition, context)
     history = context.snapshot.history(table, partition.key)
-    created, changed = (None, None) if history is None else (history.created, history.changed)
+    created, changed_at = (None, None) if history is None else (history.created, history.changed)
     stored: Metadata = {**storage_metadata(table), "Compressed": False} if storage else {}
     return {
         "Partition Values": partition_values(table, partition),
         "Location": partition_location(table, partition, context),
         **stored,
-        "Partition Parameters": _parameters(partition, content, changed),
+        "Partition Parameters": _parameters(partition, content, changed_at),
         "Created Time": Moment(created),
         "Last Access": UNKNOWN,
         **({"Partition Statistics": Volume(content.bytes, content.rows)} if content.files else {}),
@@ -263,7 +263,7 @@ def _partition_columns(table: Table) -> Metadata:
     return {"Partition Columns": names} if names else {}
 
 
-def _parameters(partition: Partition, size: ContentStatistics, changed: float | None) -> dict[str, str | None]:
+def _parameters(partition: Partition, size: ContentStatistics, changed_at: float | None) -> dict[str, str | None]:
     parameters = {
         **without_statistics(partition.properties),
         "numFiles": str(size.files),
@@ -271,8 +271,8 @@ def _parameters(partition: Partition, size: ContentStatistics, changed: float | 
     }
     if size.files and size.rows is not None:
         parameters["numRows"] = str(size.rows)
-    if changed is not None:
-        parameters["transient_lastDdlTime"] = str(int(changed))
+    if changed_at is not None:
+        parameters["transient_lastDdlTime"] = str(int(changed_at))
     return dict(sorted(parameters.items()))
 
 

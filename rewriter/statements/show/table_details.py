@@ -78,8 +78,8 @@ def show_table_properties(statement: s.ShowTableProperties, context: Context) ->
     properties = without_statistics(object_.properties)
     if statement.key is not None:
         name = ".".join(filter(None, place_of(object_.name)))
-        absent = f"Table {name} does not have property: {statement.key}"
-        rows: list[Row] = [(statement.key, properties.get(statement.key, absent))]
+        absence_text = f"Table {name} does not have property: {statement.key}"
+        rows: list[Row] = [(statement.key, properties.get(statement.key, absence_text))]
     else:
         rows = sorted(properties.items())
     return listing("SHOW TBLPROPERTIES", strings("key", "value"), rows)

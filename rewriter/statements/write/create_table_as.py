@@ -110,8 +110,8 @@ class _Commit:
 def _sources(prepared: Prepared) -> frozenset[int]:
     """Returns the ids of the tables that the query reads, and of the tables of their facts that it could have read."""
     readings = prepared.plan.readings
-    read = {use.table.id for reading in readings for use in reading.uses if use.table.id > 0}
-    return frozenset(read | {table.id for reading in readings for table in reading.unread})
+    table_ids = {use.table.id for reading in readings for use in reading.uses if use.table.id > 0}
+    return frozenset(table_ids | {table.id for reading in readings for table in reading.unread})
 
 
 def _columns(
@@ -187,12 +187,12 @@ def _create_external(
         registered = table.partition_columns and not is_discovered(table)
         adds = [AddPartitions(table, tuple(map(PartitionWrite, partitions)))] if registered and partitions else []
         context.progress.report("committing", total=len(partitions), unit="partitions")
-        moved: list[str] = []
-        with taken_back(table, moved, BaseException):
+        moved_paths: list[str] = []
+        with taken_back(table, moved_paths, BaseException):
             for values, partition_files in partitions.items():
-                move(table, partition_files, directory(table, Partition(b"", values)), uuid.uuid4().hex, moved)
+                move(table, partition_files, directory(table, Partition(b"", values)), uuid.uuid4().hex, moved_paths)
         # Only one of our own errors shows that nothing was committed; after any other error the files must stay.
-        with taken_back(table, moved, Error):
+        with taken_back(table, moved_paths, Error):
             commit.make(table, adds)
     return files
 

@@ -40,16 +40,20 @@ def explain_write(statement: ExplainWrite, context: Context) -> Result:
     The query is planned, but no engine is started, so its types are not checked. Raises the errors of the statement
     for its words, its tables and its locations.
     """
-    inner = statement.statement
+    explained_statement = statement.statement
     lines: list[str] = []
-    if isinstance(inner, LoadData):
-        lines += _explained(load_target(inner, context.table(inner.table)), inner, context)
-    elif isinstance(inner, Insert):
-        prepare(inner.query, context)
-        lines += _explained(read_target(inner, context.table(inner.table)), inner, context)
+    if isinstance(explained_statement, LoadData):
+        lines += _explained(
+            load_target(explained_statement, context.table(explained_statement.table)), explained_statement, context
+        )
+    elif isinstance(explained_statement, Insert):
+        prepare(explained_statement.query, context)
+        lines += _explained(
+            read_target(explained_statement, context.table(explained_statement.table)), explained_statement, context
+        )
     else:
-        for insert in inner.inserts:
-            prepare(joined(inner.source, insert.query), context)
+        for insert in explained_statement.inserts:
+            prepare(joined(explained_statement.source, insert.query), context)
             lines += _explained(read_target(insert, context.table(insert.table)), insert, context)
     rows: list[Row] = [(plainly(line, context.snapshot.session),) for line in lines]
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
@@ -66,24 +70,24 @@ def _explained(target: Target, statement: Insert | LoadData, context: Context) -
         check_table_location(table, context)
         partitions = _on_disk(target, context)
         if target.is_static:
-            places = {partition.values: directory(table, partition) for partition in partitions}
-            refuse_links(table, places.values())
-            check_places(table, places, context)
+            directories = {partition.values: directory(table, partition) for partition in partitions}
+            refuse_links(table, directories.values())
+            check_places(table, directories, context)
         by_place: dict[str, list[FoundFile]] = {}
         for old in old_files(table, partitions):
-            by_place.setdefault(old.place, []).append(old.file)
+            by_place.setdefault(old.directory, []).append(old.file)
         files = {partition.values: by_place.get(directory(table, partition), []) for partition in partitions}
     else:
         partitions = list(context.snapshot.partitions(table, [key_range(table, target.static)]))
         partitions = [partition for partition in partitions if _has_constants(target, partition.values)]
-        kept = context.snapshot.files(table, [key_range(table, target.static)])
+        existing_files = context.snapshot.files(table, [key_range(table, target.static)])
         files = {
             partition.values: [FoundFile(file.path, file.bytes, 0) for _, file in partition_files]
-            for partition, partition_files in groupby(kept, lambda pair: pair[0])
+            for partition, partition_files in groupby(existing_files, lambda pair: pair[0])
         }
     if isinstance(statement, Insert) and statement.if_not_exists and partitions:
         return [f"{table.name}: the partition exists, and IF NOT EXISTS keeps it"]
-    return _lines(table, partitions, files, certain=target.is_static or wipes)
+    return _lines(table, partitions, files, is_certain=target.is_static or wipes)
 
 
 def _on_disk(target: Target, context: Context) -> list[Partition]:
@@ -93,7 +97,7 @@ def _on_disk(target: Target, context: Context) -> list[Partition]:
     if target.is_static:
         return [partitions.get(target.static) or Partition(b"", target.static)]
     if not is_discovered(table):
-        for found_directory in list_directories(table, read_static(table, dict(target.spec.static))).found:
+        for found_directory in list_directories(table, read_static(table, dict(target.spec.static))).directories:
             if found_directory.path == default_directory(table, found_directory.values):
                 partitions.setdefault(found_directory.values, Partition(found_directory.key, found_directory.values))
     return [partition for values, partition in partitions.items() if _has_constants(target, values)]
@@ -104,22 +108,22 @@ def _has_constants(target: Target, values: PartitionValues) -> bool:
 
 
 def _lines(
-    table: Table, partitions: Sequence[Partition], files: dict[PartitionValues, list[FoundFile]], certain: bool
+    table: Table, partitions: Sequence[Partition], files: dict[PartitionValues, list[FoundFile]], is_certain: bool
 ) -> list[str]:
     all_files = [file for partition in partitions for file in files.get(partition.values, ())]
-    which = "is replaced" if certain else "is replaced where the query has rows of it"
+    effect = "is replaced" if is_certain else "is replaced where the query has rows of it"
     fate = "removed immediately" if table.external else "kept on disk until VACUUM"
-    lines = [f"{table.name}: content that {which}: {_amount(all_files)}, {fate}"]
+    lines = [f"{table.name}: content that {effect}: {_amount(all_files)}, {fate}"]
     left = _FILES
     for partition in partitions[:_PARTITIONS]:
         partition_files = files.get(partition.values, [])
         name = partition_name(table.partition_columns, partition.values) or "(the whole table)"
         lines.append(f"  {name}: {_amount(partition_files)}")
-        shown = partition_files[: max(left, 0)]
-        left -= len(shown)
-        lines += [f"    {printable(file.path)} ({_size(file)}){_foreign(table, file)}" for file in shown]
-        if len(shown) < len(partition_files):
-            lines.append(f"    and {len(partition_files) - len(shown):,} more")
+        shown_files = partition_files[: max(left, 0)]
+        left -= len(shown_files)
+        lines += [f"    {printable(file.path)} ({_size(file)}){_foreign(table, file)}" for file in shown_files]
+        if len(shown_files) < len(partition_files):
+            lines.append(f"    and {len(partition_files) - len(shown_files):,} more")
     if len(partitions) > _PARTITIONS:
         lines.append(f"  and {len(partitions) - _PARTITIONS:,} more partitions")
     return lines
@@ -131,8 +135,8 @@ def _foreign(table: Table, file: FoundFile) -> str:
 
 
 def _amount(files: Iterable[FoundFile]) -> str:
-    listed = list(files)
-    return f"{counted(len(listed), 'file')} ({sum(file.bytes for file in listed):,} bytes)"
+    file_list = list(files)
+    return f"{counted(len(file_list), 'file')} ({sum(file.bytes for file in file_list):,} bytes)"
 
 
 def _size(file: FoundFile) -> str:

@@ -94,11 +94,11 @@ def note_changed(listings: Sequence[Listing], context: Context) -> bool:
     A statement that computes over a newer snapshot then sees those changes. In a transaction of several statements,
     which all read one snapshot, nothing is committed: its rollups are outdated when they are written.
     """
-    changed = [listing for listing in _by_table(listings) if listing.changed]
-    if not changed or context.transaction is not None:
+    changed_listings = [listing for listing in _by_table(listings) if listing.changed]
+    if not changed_listings or context.transaction is not None:
         return False
     with context.catalog.begin(context.snapshot) as transaction:
-        transaction.commit([as_listed(listing) for listing in changed])
+        transaction.commit([as_listed(listing) for listing in changed_listings])
     return True
 
 
@@ -141,9 +141,11 @@ def written(table: Table, partitions: Collection[bytes]) -> NoteFiles:
     return NoteFiles(table, tuple(ListedPartition(key, None, None) for key in partitions))
 
 
-def _note(listing: Listing, listed: Sequence[ListedPartition]) -> NoteFiles:
+def _note(listing: Listing, listed_partitions: Sequence[ListedPartition]) -> NoteFiles:
     noted_digests = {key: noted(partition.properties) for key, partition in listing.partitions.items()}
-    differing = (note for note in listed if note.before != note.after or note.after != noted_digests[note.key])
+    differing = (
+        note for note in listed_partitions if note.before != note.after or note.after != noted_digests[note.key]
+    )
     return NoteFiles(listing.table, tuple(differing))
 
 

@@ -28,7 +28,7 @@ _MARKS = {"parquet": (b"PAR1", b"PARE"), "orc": (b"ORC",)}
 class OldFile:
     """A file that an OVERWRITE removes, and the directory of its partition."""
 
-    place: str
+    directory: str
     file: FoundFile
 
 
@@ -73,26 +73,28 @@ def is_foreign(table: Table, file: FoundFile) -> bool:
     if marks is None or file.bytes == 0:
         return False
     try:
-        with open(file.path, "rb") as opened:
-            return not opened.read(4).startswith(marks)
+        with open(file.path, "rb") as stream:
+            return not stream.read(4).startswith(marks)
     except FileNotFoundError:
         return False
 
 
-def refuse_links(table: Table, places: Iterable[str]) -> None:
+def refuse_links(table: Table, directories: Iterable[str]) -> None:
     """Raises ``OperationalError`` LINK_NOT_FOLLOWED where a directory of a partition is a link below the table's."""
-    for location in places:
+    for location in directories:
         link = link_in(location, (table.location, location))
         if link is not None:
             raise link_not_followed(link, table)
 
 
-def check_places(table: Table, places: Mapping[PartitionValues, str], context: Context) -> None:
+def check_places(table: Table, directories: Mapping[PartitionValues, str], context: Context) -> None:
     """Raises SHARED_LOCATION and UNSAFE_LOCATION where other tables or partitions use the directories of partitions,
     too.
     """
     stem = os.path.join(table.location, "")
-    outside = {values: location for values, location in places.items() if not location.startswith(stem)}
-    if outside and table.partition_columns:
-        check_partition_locations(table, outside.items(), context)
-    check_partitions_apart(table, places, context)
+    directories_outside = {
+        values: location for values, location in directories.items() if not location.startswith(stem)
+    }
+    if directories_outside and table.partition_columns:
+        check_partition_locations(table, directories_outside.items(), context)
+    check_partitions_apart(table, directories, context)

@@ -140,9 +140,9 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
         return None
     if is_immutable(table) and not statement.overwrite and target.is_static and context.transaction is None:
         # The commit checks this again; checking here saves the work.
-        filled = next((partition for partition in _existing(target, context) if partition.files), None)
-        if filled is not None:
-            raise not_empty(table, filled.values).at(at)
+        existing_partition = next((partition for partition in _existing(target, context) if partition.files), None)
+        if existing_partition is not None:
+            raise not_empty(table, existing_partition.values).at(at)
     if statement.complete is not None:
         check_window(statement.complete, fact_binding(target, context), context)
     prepared = prepare(statement.query, deriving(target, context))
@@ -218,8 +218,8 @@ def _refuse_zoned_casts(
     zone = next((zone for zone in zones if zone != "UTC"), None)
     fact = context.snapshot.fact_using(target.table.name)
     storage_table = fact.storage_table(target.table.name) if fact is not None else None
-    for column, given in zip(target.provided, query_columns, strict=True):
-        if given.type != "timestamp":
+    for column, query_column in zip(target.provided, query_columns, strict=True):
+        if query_column.type != "timestamp":
             continue
         if (
             fact is not None
@@ -235,7 +235,7 @@ def _refuse_zoned_casts(
         else:
             continue
         raise NotSupportedError(
-            f"{given.name} is an instant, and {column.name} a {kind}: in {of} its value would differ from UTC.",
+            f"{query_column.name} is an instant, and {column.name} a {kind}: in {of} its value would differ from UTC.",
             condition="ZONED_TIME",
             position=statement.query.span,
             object=column.name,
@@ -280,8 +280,10 @@ def changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], con
     change = change_of(insert.statement, insert.target, write_id, files, insert.prepared.plan, context)
     changes: list[WriteChange] = [] if change is None else [change]
     if insert.statement.complete is not None:
-        written = [] if change is None else [partition.values for partition in change.partitions]
-        changes += loaded_window(insert.statement.complete, fact_binding(insert.target, context), written, context)
+        written_values = [] if change is None else [partition.values for partition in change.partitions]
+        changes += loaded_window(
+            insert.statement.complete, fact_binding(insert.target, context), written_values, context
+        )
     return changes
 
 
@@ -352,24 +354,28 @@ def write_external(
         if not overwrite and is_immutable(table):
             _refuse_filled(target, partitions, existing)
         _check_layouts(target, new, context)
-        places = {values: directory(table, existing.get(values) or Partition(b"", values)) for values in partitions}
-        refuse_links(table, places.values())
-        check_places(table, places if overwrite else {values: places[values] for values in new}, context)
-        replaced = [existing.get(values) or Partition(b"", values) for values in partitions] if overwrite else []
-        old = old_files(table, replaced)
+        directories = {
+            values: directory(table, existing.get(values) or Partition(b"", values)) for values in partitions
+        }
+        refuse_links(table, directories.values())
+        check_places(table, directories if overwrite else {values: directories[values] for values in new}, context)
+        replaced_partitions = (
+            [existing.get(values) or Partition(b"", values) for values in partitions] if overwrite else []
+        )
+        old = old_files(table, replaced_partitions)
         refuse_foreign(table, old)
-        moved: list[str] = []
-        with taken_back(table, moved, BaseException):
+        moved_paths: list[str] = []
+        with taken_back(table, moved_paths, BaseException):
             for values, data_files in partitions.items():
-                move(table, data_files, places[values], unique, moved)
+                move(table, data_files, directories[values], unique, moved_paths)
             if table.partition_columns:
                 check_unmoved(table, [existing[values] for values in partitions if values in existing], context)
         # Only one of our own errors shows that nothing was registered; after any other error the files must stay.
-        with taken_back(table, moved, Error):
+        with taken_back(table, moved_paths, Error):
             _register(target, list(partitions), new, marked(partitions), context)
         for old_file in old:
             with suppress(FileNotFoundError):
-                remove_file(old_file.file.path, (table.location, old_file.place))
+                remove_file(old_file.file.path, (table.location, old_file.directory))
         if old:
             _register(target, list(partitions), (), (), context)
     return files
@@ -400,14 +406,14 @@ def staged(table: Table) -> Iterator[str]:
 
 
 @contextmanager
-def taken_back(table: Table, moved: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
+def taken_back(table: Table, moved_paths: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
     """Removes the moved files after such a failure, unless the commit may have succeeded."""
     try:
         yield
     except CommitUnknownError:
         raise
     except failure:
-        for path in moved:
+        for path in moved_paths:
             remove_file(path, (table.location, os.path.dirname(path)))
         raise
 
@@ -434,14 +440,14 @@ def _refuse_filled(
             raise not_empty(target.table, values)
 
 
-def move(table: Table, files: Sequence[DataFile], directory: str, unique: str, moved: list[str]) -> None:
+def move(table: Table, files: Sequence[DataFile], directory: str, unique: str, moved_paths: list[str]) -> None:
     """Renames the files into ``directory`` under unique names. Appends each path to ``moved`` after its rename."""
     roots = (table.location, directory)
     make_directory(directory, roots, exist_ok=True)
     for number, file in enumerate(files):
         path = os.path.join(directory, f"{unique}-{number:05d}-{os.path.basename(file.path)}")
         move_file(file.path, path, roots)
-        moved.append(path)
+        moved_paths.append(path)
 
 
 def _register(

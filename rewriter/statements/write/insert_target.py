@@ -54,9 +54,9 @@ class Target:
             items.append(
                 _constant(column, self.constants[index]) if index in self.constants else names[column.name.lower()]
             )
-        inner = ", ".join(names[column.name.lower()] for column in self.provided)
+        select_list = ", ".join(names[column.name.lower()] for column in self.provided)
         # The line break ends a comment that the user's query may end with.
-        return f"SELECT {', '.join(items)} FROM (\n{sql}\n) AS rw_rows({inner})"
+        return f"SELECT {', '.join(items)} FROM (\n{sql}\n) AS rw_rows({select_list})"
 
 
 def read_target(statement: s.Insert, table: Table) -> Target:
@@ -70,7 +70,7 @@ def read_target(statement: s.Insert, table: Table) -> Target:
     natural = (*table.columns, *dynamic)
     if statement.columns is None:
         return Target(table, spec, natural, static, constants, reordered=False)
-    provided = _listed(statement.columns, natural, spec, table, statement.table.span)
+    provided = _listed_columns(statement.columns, natural, spec, table, statement.table.span)
     return Target(table, spec, provided, static, constants, reordered=provided != natural)
 
 
@@ -78,9 +78,9 @@ def _spec(statement: s.Insert, table: Table) -> Spec:
     """Returns the PARTITION clause. Partition columns that it does not name are dynamic."""
     if statement.partition is None:
         return Spec({}, frozenset(range(len(table.partition_columns))))
-    named = read_spec(table, statement.partition)
-    check_names(table, statement.partition, named.static)
-    spec = Spec(named.static, frozenset(range(len(table.partition_columns))) - set(named.static))
+    named_spec = read_spec(table, statement.partition)
+    check_names(table, statement.partition, named_spec.static)
+    spec = Spec(named_spec.static, frozenset(range(len(table.partition_columns))) - set(named_spec.static))
     span = Span(statement.partition[0].span.start, statement.partition[-1].span.end)
     if statement.if_not_exists and spec.dynamic:
         raise if_not_exists_of(table.partition_columns[min(spec.dynamic)].name, span)
@@ -99,7 +99,7 @@ def _spec(statement: s.Insert, table: Table) -> Spec:
     return spec
 
 
-def _listed(
+def _listed_columns(
     names: Sequence[str], natural: Sequence[Column], spec: Spec, table: Table, position: Span
 ) -> tuple[Column, ...]:
     """Returns the columns of a column list. It may omit data columns (they become NULL), but no dynamic partition
@@ -107,7 +107,7 @@ def _listed(
     """
     by_name = {column.name.lower(): column for column in natural}
     static = {table.partition_columns[i].name.lower() for i in spec.static}
-    listed: list[Column] = []
+    columns: list[Column] = []
     for name in names:
         column = by_name.get(name.lower())
         if column is None and name.lower() in static:
@@ -121,7 +121,7 @@ def _listed(
                 object=name,
                 hint=f"The columns are {', '.join(column.name for column in natural)}.",
             )
-        if column in listed:
+        if column in columns:
             raise AnalysisError(
                 f"The column {name} occurs twice in the column list.",
                 condition="COLUMN_ALREADY_EXISTS",
@@ -130,9 +130,9 @@ def _listed(
                 object=name,
                 hint="Name each column once.",
             )
-        listed.append(column)
+        columns.append(column)
     partitioning = {column.name for column in table.partition_columns}
-    lacking = [column.name for column in natural if column.name in partitioning and column not in listed]
+    lacking = [column.name for column in natural if column.name in partitioning and column not in columns]
     if lacking:
         raise AnalysisError(
             f"The column list leaves out the partition column {lacking[0]}.",
@@ -142,12 +142,12 @@ def _listed(
             object=lacking[0],
             hint=f"Add {', '.join(lacking)} to the list, or give it a value in PARTITION (…).",
         )
-    return tuple(listed)
+    return tuple(columns)
 
 
-def _static_twice(name: str, where: str, position: Span) -> AnalysisError:
+def _static_twice(name: str, place_text: str, position: Span) -> AnalysisError:
     return AnalysisError(
-        f"PARTITION gives the static partition column {name} a value, and {where}.",
+        f"PARTITION gives the static partition column {name} a value, and {place_text}.",
         condition="STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",
         sqlstate="42713",
         position=position,
@@ -165,22 +165,28 @@ def named_target(target: Target, query_columns: Sequence[Column], position: Span
     natural = {column.name.lower(): column for column in target.provided}
     static = {target.table.partition_columns[index].name.lower() for index in target.spec.static}
     names = [column.name for column in query_columns]
-    twice = next((name for number, name in enumerate(names) if name.lower() in map(str.lower, names[:number])), None)
-    unknown = [name for name in names if name.lower() not in natural]
+    repeated_name = next(
+        (name for number, name in enumerate(names) if name.lower() in map(str.lower, names[:number])), None
+    )
+    unknown_names = [name for name in names if name.lower() not in natural]
     lacking = [c.name for c in target.dynamic if c.name.lower() not in map(str.lower, names)]
-    if any(name.lower() in static for name in unknown):
-        name = next(name for name in unknown if name.lower() in static)
+    if any(name.lower() in static for name in unknown_names):
+        name = next(name for name in unknown_names if name.lower() in static)
         raise _static_twice(name, "the query also returns it", position)
     if len(query_columns) > len(natural):
         raise _arity(target, len(query_columns), position)
-    if twice is not None:
+    if repeated_name is not None:
         raise _incompatible(
-            target, "AMBIGUOUS_COLUMN_NAME", f"the query returns the column {twice} twice", twice, position
+            target,
+            "AMBIGUOUS_COLUMN_NAME",
+            f"the query returns the column {repeated_name} twice",
+            repeated_name,
+            position,
         )
-    if unknown:
+    if unknown_names:
         columns = ", ".join(column.name for column in target.provided)
-        reason = f"it has no column {', '.join(unknown)}. Its columns are {columns}"
-        raise _incompatible(target, "EXTRA_COLUMNS", reason, unknown[0], position)
+        reason = f"it has no column {', '.join(unknown_names)}. Its columns are {columns}"
+        raise _incompatible(target, "EXTRA_COLUMNS", reason, unknown_names[0], position)
     if lacking:
         reason = f"the query does not return the partition column {lacking[0]}"
         raise _incompatible(target, "CANNOT_FIND_DATA", reason, lacking[0], position)
@@ -200,16 +206,16 @@ def _incompatible(target: Target, kind: str, reason: str, name: str, position: S
 
 
 def _arity(target: Target, returned: int, position: Span) -> AnalysisError:
-    needed = target.provided
-    fewer = returned < len(needed)
+    needed_columns = target.provided
+    fewer = returned < len(needed_columns)
     columns = target.table.partition_columns
     values = [f"{columns[index].name} = {value or 'NULL'}" for index, value in sorted(target.spec.static.items())]
     static = f"; PARTITION gives {', '.join(values)}" if values else ""
-    many = "NOT_ENOUGH_DATA_COLUMNS" if fewer else "TOO_MANY_DATA_COLUMNS"
+    direction = "NOT_ENOUGH_DATA_COLUMNS" if fewer else "TOO_MANY_DATA_COLUMNS"
     return AnalysisError(
-        f"Cannot write to {target.table.name}: the query returns {returned} columns, but {len(needed)} "
-        f"are needed ({', '.join(column.name for column in needed)}{static}).",
-        condition="INSERT_PARTITION_COLUMN_ARITY_MISMATCH" if values else f"INSERT_COLUMN_ARITY_MISMATCH.{many}",
+        f"Cannot write to {target.table.name}: the query returns {returned} columns, but {len(needed_columns)} "
+        f"are needed ({', '.join(column.name for column in needed_columns)}{static}).",
+        condition="INSERT_PARTITION_COLUMN_ARITY_MISMATCH" if values else f"INSERT_COLUMN_ARITY_MISMATCH.{direction}",
         sqlstate="21S01",
         position=position,
         object=target.table.name,
@@ -221,13 +227,13 @@ def check_columns(target: Target, query_columns: Sequence[Column], position: Spa
     """Raises unless the query returns as many columns as needed, of types that an INSERT casts (Spark's ANSI store
     assignment).
     """
-    needed = target.provided
-    if len(query_columns) != len(needed):
+    needed_columns = target.provided
+    if len(query_columns) != len(needed_columns):
         raise _arity(target, len(query_columns), position)
-    for column, given in zip(needed, query_columns, strict=True):
-        if not _assignable(given.type, column.type):
+    for column, query_column in zip(needed_columns, query_columns, strict=True):
+        if not _assignable(query_column.type, column.type):
             raise AnalysisError(
-                f"Cannot write to {target.table.name}: a {given.type.upper()} cannot be safely cast to "
+                f"Cannot write to {target.table.name}: a {query_column.type.upper()} cannot be safely cast to "
                 f"the {column.type.upper()} of the column {column.name}.",
                 condition="INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST",
                 sqlstate="KD000",
@@ -242,9 +248,9 @@ _TEXT = ("string", "varchar", "char")
 _INSTANT = ("date", "timestamp", "timestamp_ntz")
 
 
-def _assignable(given: str, wanted: str) -> bool:
-    given_kind, wanted_kind = _kind(given), _kind(wanted)
-    if given_kind == "void" or given.lower() == wanted.lower():
+def _assignable(source_type: str, target_type: str) -> bool:
+    given_kind, wanted_kind = _kind(source_type), _kind(target_type)
+    if given_kind == "void" or source_type.lower() == target_type.lower():
         return True
     nested = ("array", "map", "struct")
     if given_kind in nested or wanted_kind in nested:

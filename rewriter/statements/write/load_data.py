@@ -92,7 +92,7 @@ def _copied(files: Sequence[FoundFile], target: Target, folder: str, context: Co
     directory = (
         os.path.join(folder, partition_name(table.partition_columns, target.static)) if target.static else folder
     )
-    made: list[WrittenFile] = []
+    copied_files: list[WrittenFile] = []
     try:
         os.makedirs(directory, exist_ok=True)
         for file in files:
@@ -101,7 +101,7 @@ def _copied(files: Sequence[FoundFile], target: Target, folder: str, context: Co
             _check(table, path, file.path)
             rows = _rows(table, path, file.path, context)
             if rows:
-                made.append(WrittenFile(path, target.static, rows, os.path.getsize(path)))
+                copied_files.append(WrittenFile(path, target.static, rows, os.path.getsize(path)))
             else:
                 remove_file(path, (folder,))
     except OSError as error:
@@ -114,10 +114,10 @@ def _copied(files: Sequence[FoundFile], target: Target, folder: str, context: Co
             object=table.name,
             hint="Check that this user can write to the table's location, and that it has free space.",
         ) from error
-    return tuple(made)
+    return tuple(copied_files)
 
 
-def _rows(table: Table, path: str, shown: str, context: Context) -> int:
+def _rows(table: Table, path: str, path_text: str, context: Context) -> int:
     """Returns the number of rows of a file. For text formats every value is cast; this fails where one is not of its
     type.
     """
@@ -131,8 +131,8 @@ def _rows(table: Table, path: str, shown: str, context: Context) -> int:
     try:
         return int(context.engine().execute(query).read_all().column(0)[0].as_py())
     except Error as error:
-        error.message, error.object = f"In the file {shown}: {error.message}", shown
-        error.position, error.hint = None, _instead(table)
+        error.message, error.object = f"In the file {path_text}: {error.message}", path_text
+        error.position, error.hint = None, _insert_hint(table)
         raise
 
 
@@ -143,7 +143,7 @@ def _loaded(
     return [] if change is None else [change]
 
 
-def _check(table: Table, path: str, shown: str) -> None:
+def _check(table: Table, path: str, path_text: str) -> None:
     """Raises unless the file has the table's data columns, with their types. ``shown`` is the path of the original."""
     limited = next((column for column in table.columns if column.type.startswith(("char", "varchar"))), None)
     if limited is not None:
@@ -151,27 +151,27 @@ def _check(table: Table, path: str, shown: str) -> None:
             f"The column {limited.name} of {table.name} is {limited.type.upper()}, but LOAD DATA does "
             "not check lengths.",
             object=limited.name,
-            hint=_instead(table),
+            hint=_insert_hint(table),
         )
     try:
         stored = stored_columns(table.format, path)
     except Error as error:
-        error.message, error.object = error.message.replace(path, shown), shown
+        error.message, error.object = error.message.replace(path, path_text), path_text
         raise
     difference = _difference(table, stored)
     if difference:
         raise AnalysisError(
-            f"The file {shown} does not have the columns of {table.name}: {difference}.",
+            f"The file {path_text} does not have the columns of {table.name}: {difference}.",
             condition="LOAD_SCHEMA_MISMATCH",
-            object=shown,
-            hint=_instead(table),
+            object=path_text,
+            hint=_insert_hint(table),
         )
 
 
 def _difference(table: Table, stored: Sequence[Column]) -> str | None:
     declared = {column.name.lower(): column for column in table.columns}
     partitioning = {column.name.lower() for column in table.partition_columns}
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for column in stored:
         name = column.name.lower()
         declared_column = declared.get(name)
@@ -179,12 +179,12 @@ def _difference(table: Table, stored: Sequence[Column]) -> str | None:
             return f"it contains the partition column {column.name}, whose value PARTITION gives"
         if declared_column is None:
             return f"it contains the column {column.name}, which the table does not have"
-        if name in seen:
+        if name in seen_names:
             return f"it contains {column.name} twice"
         if table.format not in TEXT_FORMATS and column.type.lower() != declared_column.type.lower():
             return f"{column.name} is {column.type.upper()} in the file and {declared_column.type.upper()} in the table"
-        seen.add(name)
-    lacking = [column.name for column in table.columns if column.name.lower() not in seen]
+        seen_names.add(name)
+    lacking = [column.name for column in table.columns if column.name.lower() not in seen_names]
     # JSON omits fields that are NULL.
     if lacking and table.format != "json":
         return f"it lacks {', '.join(lacking)}"
@@ -194,5 +194,5 @@ def _difference(table: Table, stored: Sequence[Column]) -> str | None:
     return None
 
 
-def _instead(table: Table) -> str:
+def _insert_hint(table: Table) -> str:
     return f"INSERT INTO {table.name} SELECT … FROM {table.format}.`…` converts the rows."

@@ -96,8 +96,8 @@ def write_tables(
             with heartbeat(transaction):
                 changes = fill(directories)
                 notes = listed_again(listings, context) if changes else []
-        written = {change.table.id for change in changes if any(partition.files for partition in change.partitions)}
-        _remove(directory for table_id, directory in directories.items() if table_id not in written)
+        written_ids = {change.table.id for change in changes if any(partition.files for partition in change.partitions)}
+        _remove(directory for table_id, directory in directories.items() if table_id not in written_ids)
         if not changes:
             return
         with ExitStack() as stack:
@@ -137,8 +137,8 @@ def _sources(readings: Sequence[Reading], context: Context) -> Claims:
         for branch in branches or {None}:
             branch_claims = [claims for other, claims in fact_claims if other in (branch, None)]
             for table_id in branch_claims[0]:
-                common = reduce(_common, (claims.get(table_id, ()) for claims in branch_claims))
-                sources[table_id] = _both(sources[table_id], common)
+                common_ranges = reduce(_common_claims, (claims.get(table_id, ()) for claims in branch_claims))
+                sources[table_id] = _intersection(sources[table_id], common_ranges)
     return sources
 
 
@@ -153,13 +153,13 @@ def _claims(reading: Reading, context: Context) -> dict[str, Claims]:
     return by_fact
 
 
-def _common(first: Sequence[KeyRange] | None, second: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
+def _common_claims(first: Sequence[KeyRange] | None, second: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
     if first is None or second is None:
         return second if first is None else first
     return intersection(tuple(first), tuple(second))
 
 
-def _both(first: Sequence[KeyRange] | None, second: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
+def _intersection(first: Sequence[KeyRange] | None, second: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
     return None if first is None or second is None else merged((*first, *second))
 
 
@@ -174,14 +174,14 @@ def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
     if context.snapshot.fact_using(use.table.name) is None:
         return ()  # no commit asks for these keys
     searched = context.snapshot.lookup(use.table, use.wanted).ranges if use.wanted is not None else ()
-    stretches = merged((*use.ranges, *searched))
-    starts = [stretch.start for stretch in stretches]
-    read = {partition.key for partition in selected(use, context)}
-    keys = [partition.key for partition in context.snapshot.partitions(use.table, stretches)]
+    merged_ranges = merged((*use.ranges, *searched))
+    starts = [key_range.start for key_range in merged_ranges]
+    read_keys = {partition.key for partition in selected(use, context)}
+    keys = [partition.key for partition in context.snapshot.partitions(use.table, merged_ranges)]
     ranges: list[KeyRange] = []
     # The keys between two stretches were not looked at: a run ends where its stretch does.
-    for (kept, _), run in groupby(keys, lambda key: (key in read, bisect_right(starts, key))):
-        if kept:
+    for (is_read, _), run in groupby(keys, lambda key: (key in read_keys, bisect_right(starts, key))):
+        if is_read:
             run_keys = list(run)
             ranges.append(KeyRange(run_keys[0], run_keys[-1] + b"\x00"))
     return ranges

@@ -51,16 +51,16 @@ def multi_insert(statement: MultiInsert, context: Context) -> Result:
 
 def _multi_insert(statement: MultiInsert, context: Context) -> Result:
     started = time.perf_counter()
-    shared = shared_part(statement.source, context.snapshot)
+    shared_relation = shared_part(statement.source, context.snapshot)
     branches = _branches(statement, context)
     if note_changed([listing for branch in branches for listing in branch.listings(context)], context):
         context = context.renewed()
-        shared, branches = shared_part(statement.source, context.snapshot), _branches(statement, context)
+        shared_relation, branches = shared_part(statement.source, context.snapshot), _branches(statement, context)
     _refuse_same(branches)
     listings = [listing for branch in branches for listing in branch.listings(context)]
     if not branches:
         return Result("INSERT", rowcount=0)
-    with _computed(shared, statement.source, context) as source:
+    with _computed(shared_relation, statement.source, context) as source:
         if source is not None:
             branches = [source.under(branch, context) for branch in branches]
         files = _write(branches, listings, context)
@@ -141,54 +141,62 @@ def _conflict(insert: Checked, values: PartitionValues) -> AnalysisError:
 def _changes(
     branches: Sequence[Checked],
     files: Sequence[Sequence[WrittenFile]],
-    places: Mapping[int, WriteDirectory],
+    directories: Mapping[int, WriteDirectory],
     context: Context,
 ) -> list[WriteChange]:
     """Returns the changes for the catalog, with each partition once."""
-    made: list[tuple[Checked, WritePartitions]] = []
+    changes: list[tuple[Checked, WritePartitions]] = []
     for branch, branch_files in zip(branches, files, strict=True):
         table = branch.target.table
         change = change_of(
-            branch.statement, branch.target, places[table.id].write_id, branch_files, branch.prepared.plan, context
+            branch.statement, branch.target, directories[table.id].write_id, branch_files, branch.prepared.plan, context
         )
         if change is not None:
             sources, unproven = proven(branch.prepared.plan.readings, context)
-            made.append((branch, replace(change, sources=sources, unproven=unproven)))
-    for number, (branch, change) in enumerate(made):
-        for other, earlier in made[:number]:
+            changes.append((branch, replace(change, sources=sources, unproven=unproven)))
+    for number, (branch, change) in enumerate(changes):
+        for other, earlier in changes[:number]:
             if earlier.table.id == change.table.id:
                 _refuse_overlap(branch, change, other, earlier)
     marked: list[WriteChange] = []
     for branch in branches:
         if branch.statement.complete is not None:
-            own = [partition.values for other, change in made if other is branch for partition in change.partitions]
-            marked += loaded_window(branch.statement.complete, fact_binding(branch.target, context), own, context)
-    return [*written_once([change for _, change in made]), *marked]
+            own_values = [
+                partition.values for other, change in changes if other is branch for partition in change.partitions
+            ]
+            marked += loaded_window(
+                branch.statement.complete, fact_binding(branch.target, context), own_values, context
+            )
+    return [*written_once([change for _, change in changes]), *marked]
 
 
 def _refuse_overlap(insert: Checked, change: WritePartitions, other: Checked, earlier: WritePartitions) -> None:
     if not (change.overwrite or earlier.overwrite):
         return
     values_written, values_before = ({p.values for p in write.partitions} for write in (change, earlier))
-    both = values_written & values_before
+    common_values = values_written & values_before
     for wiping, wiper, values in ((change, insert, values_before), (earlier, other, values_written)):
         prefix = wiper.target.static
-        both |= {value for value in values if wiping.wipes and value[: len(prefix)] == prefix}
-    if both:
-        raise _conflict(insert, min(both, key=lambda values: [value or "" for value in values]))
+        common_values |= {value for value in values if wiping.wipes and value[: len(prefix)] == prefix}
+    if common_values:
+        raise _conflict(insert, min(common_values, key=lambda values: [value or "" for value in values]))
 
 
 def _write(branches: Sequence[Checked], listings: Sequence[Listing], context: Context) -> list[tuple[WrittenFile, ...]]:
     files: list[tuple[WrittenFile, ...]] = []
 
-    def fill(places: Mapping[int, WriteDirectory]) -> list[WriteChange]:
+    def fill(directories: Mapping[int, WriteDirectory]) -> list[WriteChange]:
         for branch in branches:
             files.append(
                 written(
-                    branch.query, branch.statement.query, branch.target, places[branch.target.table.id].folder, context
+                    branch.query,
+                    branch.statement.query,
+                    branch.target,
+                    directories[branch.target.table.id].folder,
+                    context,
                 )
             )
-        return _changes(branches, files, places, context)
+        return _changes(branches, files, directories, context)
 
     tables = {branch.target.table.id: branch.target.table for branch in branches}
     try:
@@ -227,39 +235,41 @@ class _Source:
 
 
 @contextmanager
-def _computed(shared: Shared | None, source: Query, context: Context) -> Iterator[_Source | None]:
+def _computed(shared_relation: Shared | None, source: Query, context: Context) -> Iterator[_Source | None]:
     """Computes the shared part of a source into a directory of the warehouse, which is removed afterwards."""
-    if shared is None:
+    if shared_relation is None:
         yield None
         return
-    prepared = prepare(shared.query, context)
+    prepared = prepare(shared_relation.query, context)
     folder = os.path.join(context.catalog.warehouse, f".rewriter-source-{uuid.uuid4().hex}")
     try:
-        _fill(folder, shared, prepared, context)
+        _fill(folder, shared_relation, prepared, context)
         reference = f"parquet.{quote_identifier(folder)}"
-        alias = f" AS {quote_identifier(shared.alias)}" if shared.alias else ""
-        text = f"{source.text[: shared.span.start]} {reference}{alias}{source.text[shared.span.end :]}"
+        alias = f" AS {quote_identifier(shared_relation.alias)}" if shared_relation.alias else ""
+        text = (
+            f"{source.text[: shared_relation.span.start]} {reference}{alias}{source.text[shared_relation.span.end :]}"
+        )
         yield _Source(text, len(source.text), prepared.scans)
     finally:
         discard_tree(folder, (str(context.catalog.warehouse),))
 
 
-def _fill(folder: str, shared: Shared, prepared: Prepared, context: Context) -> None:
+def _fill(folder: str, shared_relation: Shared, prepared: Prepared, context: Context) -> None:
     try:
         columns = context.engine().columns(prepared.query)
     except Error as error:
-        raise placed(error, shared.query, prepared.query.sql) from None
+        raise placed(error, shared_relation.query, prepared.query.sql) from None
     names = [column.name.lower() for column in columns]
     for number, column in enumerate(columns):
         if column.name.lower() in names[:number] or column.type == "void":
-            twice = column.type != "void"
+            has_type = column.type != "void"
             raise AnalysisError(
-                f"The source returns a column {column.name} {'twice' if twice else 'of no type, NULL'}.",
-                condition="COLUMN_ALREADY_EXISTS" if twice else "UNSUPPORTED_DATATYPE",
-                sqlstate="42711" if twice else "0A000",
-                position=shared.query.span,
+                f"The source returns a column {column.name} {'twice' if has_type else 'of no type, NULL'}.",
+                condition="COLUMN_ALREADY_EXISTS" if has_type else "UNSUPPORTED_DATATYPE",
+                sqlstate="42711" if has_type else "0A000",
+                position=shared_relation.query.span,
                 object=column.name,
-                hint="Give each column a different name." if twice else "Write CAST(NULL AS type).",
+                hint="Give each column a different name." if has_type else "Write CAST(NULL AS type).",
             )
     write = Write(folder, "parquet", columns, ())
     try:
@@ -267,7 +277,7 @@ def _fill(folder: str, shared: Shared, prepared: Prepared, context: Context) -> 
         if not os.listdir(folder):
             write_empty(os.path.join(folder, "none.parquet"), columns)
     except Error as error:
-        raise placed(error, shared.query, prepared.query.sql) from None
+        raise placed(error, shared_relation.query, prepared.query.sql) from None
     except OSError as error:
         if is_disk_full(error):
             raise disk_full(f"The directory {folder}") from error
@@ -275,15 +285,15 @@ def _fill(folder: str, shared: Shared, prepared: Prepared, context: Context) -> 
             f"The source cannot be stored in {folder}: {error.strerror}.",
             condition="FAILED_WRITE_FILE",
             sqlstate="58030",
-            position=shared.query.span,
+            position=shared_relation.query.span,
             hint="Check that this user can write to the warehouse, and that it has free space.",
         ) from error
-    kept = context.engine().file_columns("parquet", folder)
-    for column, stored_column in zip(columns, kept, strict=True):
+    stored_columns = context.engine().file_columns("parquet", folder)
+    for column, stored_column in zip(columns, stored_columns, strict=True):
         if column.type != stored_column.type:
             raise NotSupportedError(
                 f"The source's column {column.name} is a {column.type.upper()}, which cannot be stored in a file.",
-                position=shared.query.span,
+                position=shared_relation.query.span,
                 object=column.name,
                 hint=f"Write CAST({column.name} AS STRING) in the source, or one INSERT for each target.",
             )

@@ -51,7 +51,7 @@ class _Read(NamedTuple):
     """The partitions of one table that a reference reads, each with its time."""
 
     source: TimeBinding
-    there: Sequence[tuple[PartitionValues, Slot]]
+    partitions: Sequence[tuple[PartitionValues, Slot]]
 
 
 def fact_binding(target: Target, context: Context) -> TimeBinding | None:
@@ -91,12 +91,12 @@ def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
         reads_base = any(_is_of(use, binding.fact) for reading in plan.readings for use in reading.uses)
         return plan.derivation.doubt if reads_base else NO_BASE_READ
     try:
-        read = [
+        reads = [
             reference_read
             for rows in plan.derivation.rows
             for reference_read in _check_rows(rows, plan, target, binding, context)
         ]
-        _check_once(read)
+        _check_once(reads)
     except _Unproven as reason:
         text = str(reason)
         return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
@@ -120,9 +120,9 @@ def _check_rows(rows: DerivedRows, plan: Plan, target: Target, binding: TimeBind
         raise _Unproven("its query and the table have different numbers of columns")
     values = dict(zip((column.name.lower() for column in target.provided), rows.outputs, strict=True))
     _check_columns(rows, values, target, binding, cube)
-    read = [_located(use, binding, context) for use in reading.uses]
-    _check_places(rows, values, read, target, binding, plan.parameters, context)
-    return read
+    reads = [_located(use, binding, context) for use in reading.uses]
+    _check_targets(rows, values, reads, target, binding, plan.parameters, context)
+    return reads
 
 
 def _located(use: TableUse, binding: TimeBinding, context: Context) -> _Read:
@@ -140,13 +140,13 @@ def _located(use: TableUse, binding: TimeBinding, context: Context) -> _Read:
     return _Read(source, slots)
 
 
-def _check_once(read: Sequence[_Read]) -> None:
+def _check_once(reads: Sequence[_Read]) -> None:
     """Checks that no row is counted twice: no partition is read by two references, and no time in two forms."""
     partitions: set[tuple[int, PartitionValues]] = set()
     slots: dict[tuple[int, Period], list[TimeRange]] = {}
-    for reference_read in read:
+    for reference_read in reads:
         table = reference_read.source.table
-        for values, slot in reference_read.there:
+        for values, slot in reference_read.partitions:
             if (table.id, values) in partitions:
                 raise _Unproven(f"its query reads {table.name} {partition_name(table.partition_columns, values)} twice")
             partitions.add((table.id, values))
@@ -155,7 +155,7 @@ def _check_once(read: Sequence[_Read]) -> None:
     for ranges in slots.values():
         times = RangeSet(ranges)
         if times & before:
-            raise _Unproven(f"its query reads {read[0].source.fact.calendar.shown(times & before)} twice")
+            raise _Unproven(f"its query reads {reads[0].source.fact.calendar.shown(times & before)} twice")
         before |= times
 
 
@@ -214,23 +214,23 @@ def _uncast(value: exp.Expr, stored: str) -> exp.Expr:
     return unwrapped(value.this) if isinstance(value, exp.Cast) and _same_type(value.to, stored) else value
 
 
-def _same_type(typed: exp.DataType, stored: str) -> bool:
-    return typed.sql(dialect="spark").lower().replace(" ", "") == stored.lower().replace(" ", "")
+def _same_type(expression_type: exp.DataType, column_type: str) -> bool:
+    return expression_type.sql(dialect="spark").lower().replace(" ", "") == column_type.lower().replace(" ", "")
 
 
-def _check_places(
+def _check_targets(
     rows: DerivedRows,
     values: Mapping[str, exp.Expr],
-    read: Sequence[_Read],
+    reads: Sequence[_Read],
     target: Target,
     binding: TimeBinding,
     parameters: Mapping[str, object],
     context: Context,
 ) -> None:
     """Checks the target of every row: the rollup partition that its own partition names, by time and other columns."""
-    for source, partitions in read:
+    for source, partitions in reads:
         for condition in rows.chosen:
-            partitions = _chosen(condition, partitions, source, target, binding, parameters)
+            partitions = _satisfying_partitions(condition, partitions, source, target, binding, parameters)
         failures: list[str] = []
         for period in binding.coarser_periods:
             try:
@@ -242,9 +242,9 @@ def _check_places(
             raise _Unproven(failures[0])
 
 
-def _chosen(
+def _satisfying_partitions(
     condition: exp.Expr,
-    there: Sequence[tuple[PartitionValues, Slot]],
+    located_partitions: Sequence[tuple[PartitionValues, Slot]],
     source: TimeBinding,
     target: Target,
     binding: TimeBinding,
@@ -259,33 +259,42 @@ def _chosen(
     dimensions = set(columns_in(condition))
     if not dimensions <= set(binding.further) - {other.time.lower() for other in binding.storage_table.others}:
         raise refusal
-    given = {column.name.lower(): (index, column) for index, column in enumerate(source.table.partition_columns)}
-    written = {column.name.lower(): (index, column) for index, column in enumerate(target.table.partition_columns)}
-    if any(name not in given or given[name][1].type.lower() != written[name][1].type.lower() for name in dimensions):
+    source_columns = {
+        column.name.lower(): (index, column) for index, column in enumerate(source.table.partition_columns)
+    }
+    target_columns = {
+        column.name.lower(): (index, column) for index, column in enumerate(target.table.partition_columns)
+    }
+    if any(
+        name not in source_columns or source_columns[name][1].type.lower() != target_columns[name][1].type.lower()
+        for name in dimensions
+    ):
         raise refusal
     columns = [Column(f"p_{column.name}", column.type) for column in source.table.partition_columns]
     names = {column.name.lower(): f"p_{column.name}" for column in source.table.partition_columns}
-    text = _text(condition, names, given[min(dimensions)][1], zoned=False)
-    lines = list(dict.fromkeys(partition for partition, _ in there))
+    text = _text(condition, names, source_columns[min(dimensions)][1], zoned=False)
+    lines = list(dict.fromkeys(partition for partition, _ in located_partitions))
     try:
         truths = dict(zip(lines, satisfying(text, _RELATION, columns, lines, parameters), strict=True))
     except Error:
         raise refusal from None
     if None in truths.values():
         raise refusal
-    static = {name: target.spec.static[index] for name, (index, _) in written.items() if index in target.spec.static}
+    static = {
+        name: target.spec.static[index] for name, (index, _) in target_columns.items() if index in target.spec.static
+    }
     for partition in lines:
-        own = {name: partition[given[name][0]] for name in dimensions}
-        if not truths[partition] and all(name in static and static[name] == own[name] for name in dimensions):
+        own_values = {name: partition[source_columns[name][0]] for name in dimensions}
+        if not truths[partition] and all(name in static and static[name] == own_values[name] for name in dimensions):
             raise _Unproven("its query leaves out rows of the partition that its statement names")
-    return [located for located in there if truths[located[0]]]
+    return [located for located in located_partitions if truths[located[0]]]
 
 
 def _check_period(
     rows: DerivedRows,
     values: Mapping[str, exp.Expr],
     source: TimeBinding,
-    there: Sequence[tuple[PartitionValues, Slot]],
+    located_partitions: Sequence[tuple[PartitionValues, Slot]],
     period: Period,
     target: Target,
     binding: TimeBinding,
@@ -294,42 +303,48 @@ def _check_period(
 ) -> None:
     """Checks the same for the rollup partitions of one period."""
     table = target.table
-    places = {column.name.lower(): index for index, column in enumerate(table.partition_columns)}
+    indexes = {column.name.lower(): index for index, column in enumerate(table.partition_columns)}
     dimensions = {dimension.name.lower() for dimension in context.snapshot.cube(binding.fact.cube).dimensions}
-    free = {name for name in dimensions & values.keys() if _is_column(values[name], name)}
-    expected = [_expected(source, partition, slot, period, binding, free) for partition, slot in there]
+    free_names = {name for name in dimensions & values.keys() if _is_column(values[name], name)}
+    expected = [
+        _expected_partition(source, partition, slot, period, binding, free_names)
+        for partition, slot in located_partitions
+    ]
     computed: list[tuple[Column, exp.Expr]] = []
     for name in expected[0] if expected else ():
-        index = places[name]
+        index = indexes[name]
         if index not in target.spec.static:
             computed.append((table.partition_columns[index], values[name]))
             continue
         static_value = target.spec.static[index]
-        for (partition, _), expected_values in zip(there, expected, strict=True):
+        for (partition, _), expected_values in zip(located_partitions, expected, strict=True):
             if expected_values[name] != static_value:
-                shown = partition_name(source.table.partition_columns, partition)
+                partition_text = partition_name(source.table.partition_columns, partition)
                 raise _Unproven(
-                    f"its query reads {source.table.name} {shown}, which is outside the range that it writes"
+                    f"its query reads {source.table.name} {partition_text}, which is outside the range that it writes"
                 )
     if not computed or not expected:
         return
     if rows.cube is None:
         columns = [Column(f"p_{column.name}", column.type) for column in source.table.partition_columns]
         names = {column.name.lower(): f"p_{column.name}" for column in source.table.partition_columns}
-        given: list[PartitionValues] = [partition for partition, _ in there]
+        source_partitions: list[PartitionValues] = [partition for partition, _ in located_partitions]
     else:
         time = source.storage_table.time
         times = {name.lower() for name in (time, *(other.time for other in source.storage_table.others))}
-        own = [
+        own_values = [
             (position, column)
             for position, column in enumerate(source.table.partition_columns)
             if column.name.lower() in binding.further and column.name.lower() not in times
         ]
-        columns = [Column(f"p_{time}", "timestamp"), *(Column(f"p_{column.name}", column.type) for _, column in own)]
-        names = {time.lower(): f"p_{time}", **{column.name.lower(): f"p_{column.name}" for _, column in own}}
-        given = [
-            (_wall_text(slot.start, binding.fact.calendar), *(partition[position] for position, _ in own))
-            for partition, slot in there
+        columns = [
+            Column(f"p_{time}", "timestamp"),
+            *(Column(f"p_{column.name}", column.type) for _, column in own_values),
+        ]
+        names = {time.lower(): f"p_{time}", **{column.name.lower(): f"p_{column.name}" for _, column in own_values}}
+        source_partitions = [
+            (_wall_text(slot.start, binding.fact.calendar), *(partition[position] for position, _ in own_values))
+            for partition, slot in located_partitions
         ]
     wanted_columns = [Column(f"w_{column.name}", column.type) for column, _ in computed]
     zoned = rows.cube is not None and not binding.fact.calendar.is_utc
@@ -341,7 +356,7 @@ def _check_period(
     lines = sorted(
         {
             (*given_values, *(expected_values[column.name.lower()] for column, _ in computed))
-            for given_values, expected_values in zip(given, expected, strict=True)
+            for given_values, expected_values in zip(source_partitions, expected, strict=True)
         },
         key=lambda line: [value or "" for value in line],
     )
@@ -351,44 +366,46 @@ def _check_period(
         raise _Unproven(f"the partitions that its query writes cannot be computed: {error.message}") from None
     if not all(truths):
         line = lines[truths.index(next(truth for truth in truths if not truth))]
-        shown = ", ".join(str(value) for value in line[: len(columns)])
-        what = f"rows of {source.table.name} {shown}"
-        raise _Unproven(f"its query puts {what} into a partition that does not match their time")
+        partition_text = ", ".join(str(value) for value in line[: len(columns)])
+        rows_text = f"rows of {source.table.name} {partition_text}"
+        raise _Unproven(f"its query puts {rows_text} into a partition that does not match their time")
 
 
-def _expected(
+def _expected_partition(
     source: TimeBinding,
     partition: PartitionValues,
     slot: Slot,
     period: Period,
     binding: TimeBinding,
-    free: Collection[str],
+    free_names: Collection[str],
 ) -> dict[str, str | None]:
     """Returns the values of the target's partition columns where rows of a partition belong, by name in lower case.
 
     Leaves out the ``free`` ones, whose values each row brings by itself.
     """
     storage_table = binding.storage_table
-    values = dict(_named(storage_table.layouts[period], slot, period))
+    values = dict(_layout_values(storage_table.layouts[period], slot, period))
     other_slots = dict(source.other_slots(partition))
     for other in storage_table.others:
         other_slot = other_slots.get(other.time.lower())
         layout = other.layouts[period]
         values |= (
-            dict(_named(layout, other_slot, period)) if other_slot else {name.lower(): None for name in layout.columns}
+            dict(_layout_values(layout, other_slot, period))
+            if other_slot
+            else {name.lower(): None for name in layout.columns}
         )
-    own = dict(zip((column.name.lower() for column in source.table.partition_columns), partition, strict=True))
+    own_values = dict(zip((column.name.lower() for column in source.table.partition_columns), partition, strict=True))
     for column in binding.further:
         if column in {other.time.lower() for other in storage_table.others}:
             continue
-        if column in own:
-            values[column] = own[column]
-        elif column not in free:
+        if column in own_values:
+            values[column] = own_values[column]
+        elif column not in free_names:
             raise _Unproven(f"{source.table.name} is not partitioned by {column}")
     return values
 
 
-def _named(layout: TimeLayout, slot: Slot, period: Period) -> Iterator[tuple[str, str | None]]:
+def _layout_values(layout: TimeLayout, slot: Slot, period: Period) -> Iterator[tuple[str, str | None]]:
     ordinal = period.ordinal(slot.start)
     if slot.end > period.end(ordinal):
         raise _Unproven(f"{slot.period.name} periods do not nest in {period.name} ones")

@@ -132,14 +132,14 @@ def test_a_conflict_leaves_nothing(session: Session, monkeypatch: pytest.MonkeyP
         session.execute(f"INSERT INTO t VALUES ({number})")
     from rewriter.statements.maintain import compact
 
-    written = compact._written
+    written = compact._write_files
 
     def meanwhile(*args: object) -> object:
         with Session(session.catalog.warehouse, "duckdb") as other:
             other.execute("INSERT OVERWRITE t VALUES (7)")
         return written(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compact, "_written", meanwhile)
+    monkeypatch.setattr(compact, "_write_files", meanwhile)
     with pytest.raises(ConflictError):
         session.execute("ALTER TABLE t COMPACT")
     assert content(session) == ["(7,)"]
