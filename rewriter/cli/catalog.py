@@ -16,7 +16,7 @@ from rewriter.terminal_text import printable
 if TYPE_CHECKING:
     from rewriter.catalog.catalog import Catalog
 
-_FOUND = 1
+_EXIT_FINDINGS = 1
 _HINT = "Name its directory with -w, and its catalog database with --catalog if it has one."
 
 
@@ -58,7 +58,7 @@ def _upgrade(arguments: argparse.Namespace) -> int:
 
     require_warehouse(arguments, _HINT)
     before = Catalog.stored_version(arguments.warehouse, arguments.catalog)
-    with _opened(arguments) as catalog:
+    with _open_catalog(arguments) as catalog:
         now = catalog.database.version
     print(
         f"schema version {now}: nothing to do" if before == now else f"upgraded from schema version {before} to {now}"
@@ -73,21 +73,21 @@ def _check(arguments: argparse.Namespace) -> int:
 
     require_warehouse(arguments, _HINT)
     count = 0
-    with _opened(arguments) as catalog:
+    with _open_catalog(arguments) as catalog:
         for finding in findings(catalog.database):
             count += 1
             as_json = json_line({"object": finding.object, "problem": finding.problem})
             print(as_json if arguments.format == "json" else printable(f"{finding.object}: {finding.problem}"))
     if arguments.format == "text":
         print(f"{count} problem{'s' if count > 1 else ''} found" if count else "no problem found")
-    return _FOUND if count else 0
+    return _EXIT_FINDINGS if count else 0
 
 
 def _dump(arguments: argparse.Namespace) -> int:
     from rewriter.catalog.maintenance.dump import dump
 
     require_warehouse(arguments, _HINT)
-    with _opened(arguments) as catalog:
+    with _open_catalog(arguments) as catalog:
         _write(arguments.file, dump(catalog.database, catalog.warehouse))
     return 0
 
@@ -182,7 +182,7 @@ def require_warehouse(arguments: argparse.Namespace, hint: str) -> None:
 
 
 @contextlib.contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[Catalog]:
+def _open_catalog(arguments: argparse.Namespace) -> Iterator[Catalog]:
     from rewriter.catalog.catalog import Catalog
 
     with contextlib.closing(Catalog.open(arguments.warehouse, arguments.catalog)) as catalog:

@@ -59,9 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _FAILED
     except Exception as error:
-        ours = foreign(error)
-        ours.__cause__ = error
-        return _failed(ours, None, arguments.debug)
+        own_error = foreign(error)
+        own_error.__cause__ = error
+        return _failed(own_error, None, arguments.debug)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -78,8 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"rewriter {__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    common = _Parser(add_help=False)
-    common.add_argument("--debug", action="store_true", help="show the traceback of an internal error")
+    common_options = _Parser(add_help=False)
+    common_options.add_argument("--debug", action="store_true", help="show the traceback of an internal error")
     warehouse = _Parser(add_help=False)
     warehouse.add_argument(
         "-w",
@@ -97,17 +97,17 @@ def _parser() -> argparse.ArgumentParser:
     warehouse.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, such as rewriter.partial_data=true"
     )
-    _sql_command(commands.add_parser("sql", parents=[common, warehouse], help="run SQL statements"))
-    rewrite = commands.add_parser("rewrite", parents=[common, warehouse], help="print the rewritten query")
+    _sql_command(commands.add_parser("sql", parents=[common_options, warehouse], help="run SQL statements"))
+    rewrite = commands.add_parser("rewrite", parents=[common_options, warehouse], help="print the rewritten query")
     rewrite.add_argument("sql", metavar="SQL", help="the query")
     rewrite.set_defaults(run=_rewrite)
     catalog = commands.add_parser("catalog", help="upgrade, check, dump or restore the catalog")
-    add_commands(catalog, [common, warehouse])
-    demo = commands.add_parser("demo", parents=[common], help="build a warehouse of real flights and query it")
+    add_commands(catalog, [common_options, warehouse])
+    demo = commands.add_parser("demo", parents=[common_options], help="build a warehouse of real flights and query it")
     demo.add_argument("directory", nargs="?", default="demo", metavar="DIR", help="where to build it (default: demo)")
     _engine_options(demo)
     demo.set_defaults(run=_demo)
-    golden = commands.add_parser("golden", parents=[common], help="run golden files")
+    golden = commands.add_parser("golden", parents=[common_options], help="run golden files")
     golden.add_argument("path", metavar="PATH", help="a .test file, or a directory of them")
     golden.add_argument(
         "-w",
@@ -148,7 +148,7 @@ def _engine_options(command: argparse.ArgumentParser) -> None:
 
 def _sql(arguments: argparse.Namespace) -> int:
     _check_null(arguments)
-    texts = arguments.execute if arguments.execute is not None else [_read(arguments.file)]
+    texts = arguments.execute if arguments.execute is not None else [_read_script(arguments.file)]
     from rewriter.runtime.multi_statement import not_committed
     from rewriter.shell.progress_line import ProgressLine
 
@@ -195,9 +195,9 @@ def _print_result(result: Result, form: str, null: str | None) -> None:
             _print_pictures(result)
     elif result.columns is not None:
         # CSV is unchanged data for its reader; only a terminal would act on it. All other formats are printable anyway.
-        shown = printable if form == "csv" and sys.stdout.isatty() else str
+        escape = printable if form == "csv" and sys.stdout.isatty() else str
         for line in rendered([column.name for column in result.columns], result.rows(), form, null):
-            print(shown(line))
+            print(escape(line))
         result.close()
     for note in result.coverage.notes if result.kind != "EXPLAIN" else ():
         sys.stdout.flush()
@@ -290,7 +290,7 @@ def _key_value(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _read(path: str) -> str:
+def _read_script(path: str) -> str:
     with opened_text(path, "Name a readable text file, or - for stdin.", "utf-8-sig") as file:
         return file.read()
 

@@ -38,8 +38,8 @@ def bar(ranges: RangeSet, window: TimeRange, width: int) -> str:
         start = window.start + (window.end - window.start) * number // width
         end = window.start + (window.end - window.start) * (number + 1) // width
         cell = RangeSet.of(TimeRange(start, max(end, start + 1)))
-        shared = cell & ranges
-        cells.append("·" if not shared else "█" if shared == cell else "▒")
+        covered_ranges = cell & ranges
+        cells.append("·" if not covered_ranges else "█" if covered_ranges == cell else "▒")
     return "".join(cells)
 
 
@@ -79,9 +79,9 @@ def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableTyp
     return picture
 
 
-def window_of(wanted: RangeSet) -> TimeRange | None:
+def window_of(requested: RangeSet) -> TimeRange | None:
     """Returns the time from the first wanted instant to the last, without open ends; ``None`` where that is empty."""
-    edges = [edge for range_ in wanted for edge in (range_.start, range_.end) if MIN_INSTANT < edge < MAX_INSTANT]
+    edges = [edge for range_ in requested for edge in (range_.start, range_.end) if MIN_INSTANT < edge < MAX_INSTANT]
     return TimeRange(edges[0], edges[-1]) if len(edges) > 1 else None
 
 

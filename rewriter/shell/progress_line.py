@@ -16,21 +16,21 @@ class ProgressLine:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._shown = False
+        self._is_shown = False
 
     def __call__(self, progress: Progress) -> None:
         # The width of the stream, which may be another terminal than stdout is, or the only one.
         width = os.get_terminal_size(self._stream.fileno()).columns or 80
         self._stream.write(_CLEAR + printable(line(progress))[: width - 1])
         self._stream.flush()
-        self._shown = True
+        self._is_shown = True
 
     def clear(self) -> None:
         """Restores the terminal. Idempotent."""
-        if self._shown:
+        if self._is_shown:
             self._stream.write(_CLEAR)
             self._stream.flush()
-            self._shown = False
+            self._is_shown = False
 
 
 def line(progress: Progress) -> str:
@@ -40,9 +40,9 @@ def line(progress: Progress) -> str:
         return f"{phase} …"
     if not progress.done:
         return f"{phase} {progress.total:,} {progress.unit} …"
-    of = f" of {progress.total:,}" if progress.total is not None else ""
+    total_text = f" of {progress.total:,}" if progress.total is not None else ""
     size = f", {_size(progress.bytes)}" if progress.bytes else ""
-    return f"{phase}: {progress.done:,}{of} {progress.unit}{size}"
+    return f"{phase}: {progress.done:,}{total_text} {progress.unit}{size}"
 
 
 def _size(count: int) -> str:

@@ -53,7 +53,7 @@ def text_of(value: object) -> str:
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, dict | list | tuple):
-        return json.dumps(_plain(value), ensure_ascii=False)
+        return json.dumps(_json_value(value), ensure_ascii=False)
     return str(value)
 
 
@@ -145,7 +145,7 @@ def _json(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
     """Yields one object a line. A name that occurs twice is numbered: ``a``, ``a_2``."""
     unique = _numbered(names)
     for row in rows:
-        yield json_line({name: _plain(value) for name, value in zip(unique, row, strict=True)})
+        yield json_line({name: _json_value(value) for name, value in zip(unique, row, strict=True)})
 
 
 def json_line(value: object) -> str:
@@ -164,7 +164,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return numbered
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     """Returns a value as in JSON; types that JSON lacks (decimals, instants, NaN) become text, so that no digit is
     lost.
     """
@@ -176,7 +176,7 @@ def _plain(value: object) -> object:
     if isinstance(value, date | bytes | Decimal):
         return text_of(value)
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     return str(value)
