@@ -88,7 +88,7 @@ class Catalog:
 
     @staticmethod
     def exists(warehouse: str | os.PathLike[str], url: str | None = None) -> bool:
-        """True if the directory has a catalog. Raises the errors of ``stored_version``."""
+        """Tests whether the directory has a catalog. Raises the errors of ``stored_version``."""
         path = _absolute(warehouse)
         return path.is_dir() and (url is not None or (path / FILE_NAME).exists()) and _version(path, url) > 0
 

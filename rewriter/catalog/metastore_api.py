@@ -75,7 +75,7 @@ class CachedCatalog:
     def list_partitions_by_filter(
         self, name: str, text: str, valid_write_id_list: str | None = None
     ) -> tuple[Partition, ...]:
-        """The same as ``get_partitions_by_filter``, with the name from the Flink proposal."""
+        """Returns the same as ``get_partitions_by_filter``, with the name from the Flink proposal."""
         return self.get_partitions_by_filter(name, text, valid_write_id_list)
 
     def _listed(self, name: str, text: str | None) -> tuple[Table, ListedReads]:

@@ -74,7 +74,9 @@ def tables_of(lark: Lark) -> dict[str, Any]:
 
 
 def _in_order(table: Any, shift: object) -> list[Any]:
-    """The states in the order in which they are met from the starts on: lark's own order differs between processes."""
+    """Returns the states in the order in which they are met from the starts on: lark's own order differs between
+    processes.
+    """
     states = dict.fromkeys(state for _, state in sorted(table.start_states.items()))
     queue = list(states)
     for state in queue:  # which grows meanwhile
@@ -86,7 +88,7 @@ def _in_order(table: Any, shift: object) -> list[Any]:
 
 
 def _shape(rule: Any) -> Shape:
-    """What lark's own tree builder would do at the end of a rule."""
+    """Returns what lark's own tree builder would do at the end of a rule."""
     # One mark for each symbol that may be absent there, between those that are present.
     absent = [len(marks) for marks in "".join(str(int(is_absent)) for is_absent in _indices(rule)).split("0")]
     taken: list[tuple[int, bool, int]] = []

@@ -48,7 +48,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def scalar_type(name: str, sizes: Sequence[str], span: Span) -> str:
-    """Spark's spelling of a type that is typed as ``name`` or ``name(size, …)``: lower case, no blanks.
+    """Returns Spark's spelling of a type that is typed as ``name`` or ``name(size, …)``: lower case, no blanks.
 
     ``INTEGER`` is ``int``, ``DEC(5)`` is ``decimal(5,0)``. Raises errors at ``span``, with Spark's conditions, for an
     unknown type, a missing or surplus size, and a size out of bounds.
@@ -85,7 +85,7 @@ def scalar_type(name: str, sizes: Sequence[str], span: Span) -> str:
 
 
 def struct_type(fields: Sequence[tuple[str, str]]) -> str:
-    """Spark's spelling of a struct; a field's name keeps its case and is quoted where it must be."""
+    """Returns Spark's spelling of a struct; a field's name keeps its case and is quoted where it must be."""
     names = (name if _PLAIN.match(name) else "`" + name.replace("`", "``") + "`" for name, _ in fields)
     return f"struct<{','.join(f'{name}:{type_}' for name, (_, type_) in zip(names, fields, strict=True))}>"
 

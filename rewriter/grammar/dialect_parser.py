@@ -105,7 +105,7 @@ def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
 
 
 def first_words() -> frozenset[str]:
-    """The words that the statements of the grammar begin with, upper case."""
+    """Returns the words that the statements of the grammar begin with, upper case."""
     grammar = _grammar()
     return frozenset(grammar.spellings[name] for name in grammar.tables.actions[grammar.tables.starts["start"]])
 
@@ -186,7 +186,7 @@ def _without_parameters(tokens: Sequence[Token]) -> tuple[Token, ...]:
 
 
 def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal], start: str) -> ParseError:
-    """The error for a token that does not fit after the terminals ``fed``."""
+    """Returns the error for a token that does not fit after the terminals ``fed``."""
     expected = _expected(fed, start)
     if index == len(tokens):
         near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
@@ -196,7 +196,7 @@ def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal], 
 
 
 def _expected(fed: Sequence[Terminal], start: str) -> list[str]:
-    """The terminals that the grammar accepts after ``fed``, the likelier first."""
+    """Returns the terminals that the grammar accepts after ``fed``, the likelier first."""
     grammar = _grammar()
     fitting = accepted(grammar.tables, start, [terminal.type for terminal in fed])
     words = sorted(grammar.spellings, key=lambda name: not grammar.spellings[name].isalpha())

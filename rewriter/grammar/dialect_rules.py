@@ -23,7 +23,8 @@ _QUOTED_WORD = re.compile(r'"([A-Z]+)"')
 
 @cache
 def dialect_rules() -> str:
-    """The grammar as lark reads it; ``start`` is any statement that the grammar reads, ``filter`` a partition filter.
+    """Returns the grammar as lark reads it; ``start`` is any statement that the grammar reads, ``filter`` a partition
+    filter.
 
     A quoted word is a keyword in any case, and only where the grammar wants it: elsewhere the same word is a NAME, so
     that columns may be called date, user or partition. Comments, strings and positions are the lexer's. Loads no lark.
@@ -39,5 +40,5 @@ def dialect_rules() -> str:
 
 @cache
 def keywords() -> frozenset[str]:
-    """All words that are a keyword somewhere in the grammar, or begin a query, upper case."""
+    """Returns all words that are a keyword somewhere in the grammar, or begin a query, upper case."""
     return frozenset(_QUOTED_WORD.findall(dialect_rules())) | {"SELECT", "VALUES"}

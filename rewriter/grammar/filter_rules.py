@@ -94,5 +94,5 @@ def is_null(column: tuple[str, Span], word: Terminal | None, null: Terminal) -> 
 
 
 def _maybe(word: Terminal | None, predicate: f.Predicate) -> f.Filter:
-    """The predicate, under NOT where the word stands."""
+    """Returns the predicate, under NOT where the word stands."""
     return predicate if word is None else f.Not(predicate)

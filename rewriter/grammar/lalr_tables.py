@@ -42,7 +42,7 @@ class Shape(NamedTuple):
     nones: int
 
     def reduction(self, builders: Mapping[str, Builder]) -> Reduction:
-        """The reduction, with the builder of its rule."""
+        """Returns the reduction, with the builder of its rule."""
         every = tuple((place, False, 0) for place in range(self.size))
         taken, nones, passes = self.taken, self.nones, self.passes
         build = builders.get(self.name)
@@ -86,7 +86,7 @@ class Tables:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any], builders: Mapping[str, Builder]) -> Tables:
-        """The tables that ``compile_grammar.compiled`` returned. A negative action ``-n`` is the n-th shape."""
+        """Returns the tables that ``compile_grammar.compiled`` returned. A negative action ``-n`` is the n-th shape."""
         shapes = (
             Shape(size, rule, name, passes, tuple((place, is_list, absent) for place, is_list, absent in taken), nones)
             for size, rule, name, passes, taken, nones in stored["shapes"]

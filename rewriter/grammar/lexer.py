@@ -92,7 +92,7 @@ _LOOKALIKES = {"‘": "'", "’": "'", "“": '"', "”": '"', "„": '"', "´":
 
 
 def tokens(text: str) -> tuple[Token, ...]:
-    """All tokens of the text, in order. Linear in its length, about 0.2 ms for 1,000 characters.
+    """Returns all tokens of the text, in order. Linear in its length, about 0.2 ms for 1,000 characters.
 
     Raises ``ParseError``, with position and hint, for an unterminated string, identifier or comment, for a character
     that begins nothing in SQL, for half of a surrogate pair, which is none, and for a number of thousands of digits.
@@ -259,7 +259,7 @@ def _check_numbers(numbers: Iterable[Token]) -> None:
 
 
 def _unreadable(text: str, position: int) -> ParseError:
-    """The error for text that begins no token."""
+    """Returns the error for text that begins no token."""
     blank = _BLANK.match(text, position)
     start = blank.end() if blank else position
     char = text[start]

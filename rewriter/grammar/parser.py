@@ -24,7 +24,7 @@ _STATEMENTS = (
 
 
 def parse(text: str) -> Statement:
-    """The one statement that ``text`` holds; a ``;`` may follow it. Keywords may be typed in any case.
+    """Returns the one statement that ``text`` holds; a ``;`` may follow it. Keywords may be typed in any case.
 
     Spans are offsets into ``text``. A query is kept verbatim, from its first to its last token. Raises
     ``ParseError`` with position and hint where the text cannot be read, ``NotSupportedError`` with what serves
@@ -38,7 +38,7 @@ def parse(text: str) -> Statement:
 
 
 def _one_statement(text: str, statement_tokens: Sequence[Token]) -> Sequence[Token]:
-    """The tokens of the only statement, without ``;``."""
+    """Returns the tokens of the only statement, without ``;``."""
     end = len(statement_tokens)
     while end and statement_tokens[end - 1].is_operator(";"):
         end -= 1
@@ -91,7 +91,7 @@ def read_by_grammar(text: str, statement_tokens: Sequence[Token]) -> Statement:
 
 
 def _from(statement_tokens: Sequence[Token], start: int) -> Sequence[Token]:
-    """The tokens that begin at an offset or behind it."""
+    """Returns the tokens that begin at an offset or behind it."""
     return statement_tokens[bisect_left(statement_tokens, start, key=attrgetter("start")) :]
 
 

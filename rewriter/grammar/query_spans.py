@@ -43,7 +43,9 @@ def read_query(text: str, tokens: Sequence[Token]) -> Query:
 
 
 def after_with(tokens: Sequence[Token]) -> int:
-    """The index of the token behind the common table expressions of WITH, the first token; their number without one."""
+    """Returns the index of the token behind the common table expressions of WITH, the first token; their number without
+    one.
+    """
     depth = 0
     for index, token in enumerate(tokens, start=1):
         depth += token.is_operator("(") - token.is_operator(")")

@@ -178,7 +178,7 @@ def property_path(*parts: Terminal) -> ColumnName:
 
 
 def property_key(key: Terminal | ColumnName) -> str:
-    """The text of a ``_property_key``."""
+    """Returns the text of a ``_property_key``."""
     return ".".join(key.parts) if isinstance(key, ColumnName) else key.string
 
 

@@ -54,11 +54,13 @@ class Statement:
     span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
-        """The fields that never denote a temporary table: new permanent objects, and names of cubes and facts."""
+        """Returns the fields that never denote a temporary table: new permanent objects, and names of cubes and
+        facts.
+        """
         return ()
 
     def unqualified_names(self) -> tuple[str, ...]:
-        """The fields whose names belong to no database."""
+        """Returns the fields whose names belong to no database."""
         return ()
 
 
@@ -124,7 +126,7 @@ def _put(registry: dict[Any, Any], key: Any, function: Callable[..., Any], title
 
 @cache
 def families() -> Mapping[str, str]:
-    """The grammar's rules by family, in the order of the families' names; families without rules are left out.
+    """Returns the grammar's rules by family, in the order of the families' names; families without rules are left out.
 
     The first call imports every family. The families import this module, hence it finds them by name.
     """
@@ -135,6 +137,6 @@ def families() -> Mapping[str, str]:
 
 
 def readers() -> Mapping[str, Reader]:
-    """The readers of all families, by the words that statements begin with."""
+    """Returns the readers of all families, by the words that statements begin with."""
     families()
     return READERS

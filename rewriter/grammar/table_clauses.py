@@ -42,7 +42,7 @@ def format_of_class(name: Terminal) -> Format:
 
 
 def format_of_classes(reads: Terminal, writes: Terminal) -> Format:
-    """The format of STORED AS INPUTFORMAT … OUTPUTFORMAT …, which must be one."""
+    """Returns the format of STORED AS INPUTFORMAT … OUTPUTFORMAT …, which must be one."""
     read_format = format_of_class(reads)
     return _agreeing(read_format, format_of_class(writes))._replace(span=from_to(reads.span, writes.span))
 
@@ -60,7 +60,7 @@ def _agreeing(first: Format, second: Format | None) -> Format:
 
 
 def table_options(clauses: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a statement that clauses fill: format, location, comment, properties."""
+    """Returns the fields of a statement that clauses fill: format, location, comment, properties."""
     named, serde = clauses.get("USING or STORED AS"), clauses.get("ROW FORMAT")
     format_ = named if serde is None else _agreeing(serde, named)
     return {
@@ -80,7 +80,7 @@ def table_flags(
     if_not_exists: bool | None,
     table: Name,
 ) -> dict[str, Any]:
-    """The words before TABLE and IF NOT EXISTS. Raises ``ParseError`` where two of them exclude each other."""
+    """Returns the words before TABLE and IF NOT EXISTS. Raises ``ParseError`` where two of them exclude each other."""
     if or_replace and if_not_exists:
         raise ParseError(
             "CREATE TABLE with both IF NOT EXISTS and OR REPLACE is not allowed.",
@@ -124,7 +124,7 @@ def refuse_schema(table: Name, columns: Sequence[ColumnDef] | None, partitioned_
 
 
 def refused_transform(name: Terminal, arguments: Sequence[Terminal]) -> NotSupportedError:
-    """The error for ``days(ts)``, ``bucket(8, id)`` and the like in PARTITIONED BY."""
+    """Returns the error for ``days(ts)``, ``bucket(8, id)`` and the like in PARTITIONED BY."""
     column = next((argument.token.text for argument in arguments if argument.type == "NAME"), "id")
     hints = {
         "years": f"PARTITIONED BY (y INT), and year({column}) in the INSERT query.",

@@ -18,7 +18,7 @@ _TO_ESCAPE = re.compile(r"[\\'\n\r\t\0]")
 
 
 def render(statement: Statement) -> str:
-    """One line of SQL (a query keeps its own lines) without ``;``, such that ``parse(render(s)) == s``.
+    """Returns one line of SQL (a query keeps its own lines) without ``;``, such that ``parse(render(s)) == s``.
 
     The same statement always gives the same text. Names are quoted where they must be, values always by ``quote``.
     """
@@ -29,19 +29,19 @@ def render(statement: Statement) -> str:
 
 
 def quote(text: str) -> str:
-    """The text as a string literal of Spark SQL, on one line."""
+    """Returns the text as a string literal of Spark SQL, on one line."""
     return "'" + _TO_ESCAPE.sub(lambda hit: _ESCAPES[hit.group()], text) + "'"
 
 
 def quote_name(name: str) -> str:
-    """The name, in backquotes unless it is plain and no keyword of the dialect."""
+    """Returns the name, in backquotes unless it is plain and no keyword of the dialect."""
     if _PLAIN.fullmatch(name) and name.upper() not in keywords():
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
 def literal_text(literal: Literal) -> str:
-    """The literal as it is typed, strings always by ``quote``."""
+    """Returns the literal as it is typed, strings always by ``quote``."""
     if literal.kind == "string":
         return quote(literal.text)
     if literal.kind in ("date", "timestamp"):
@@ -60,7 +60,7 @@ def listed(items: Iterable[str]) -> str:
 
 
 def option(keyword: str, text: str | None) -> str | None:
-    """A keyword and its string; ``None`` without one."""
+    """Returns a keyword and its string; ``None`` without one."""
     return None if text is None else f"{keyword} {quote(text)}"
 
 

@@ -59,20 +59,22 @@ class Calendar:
         return self.zone == "UTC"
 
     def of(self, kind: UpdatePeriod) -> Period:
-        """The periods of that kind in this calendar: the periods that partitions of a cube in this zone hold."""
+        """Returns the periods of that kind in this calendar: the periods that partitions of a cube in this zone
+        hold.
+        """
         return kind if self.is_utc or kind < UpdatePeriod.DAILY else _zoned(kind, self)
 
     def offset(self, instant: int) -> int:
-        """The distance from UTC at an instant, in microseconds; positive east of UTC."""
+        """Returns the distance from UTC at an instant, in microseconds; positive east of UTC."""
         return 0 if self.is_utc else _offset(self._zone, min(max(instant, _LOW), _HIGH))
 
     def wall(self, instant: int) -> int:
-        """The wall time at an instant."""
+        """Returns the wall time at an instant."""
         return instant + self.offset(instant)
 
     def instant(self, wall: int) -> int:
-        """The instant of a wall time, by the rule of java.time: a wall time inside a gap moves forward by the length of
-        the gap; if a wall time occurs twice, the earlier instant is returned.
+        """Returns the instant of a wall time, by the rule of java.time: a wall time inside a gap moves forward by the
+        length of the gap; if a wall time occurs twice, the earlier instant is returned.
         """
         if self.is_utc:
             return wall
@@ -80,7 +82,9 @@ class Calendar:
         return wall - (self._zone.utcoffset(local) or timedelta()) // _MICRO
 
     def transitions(self, start: int, end: int) -> Iterator[Transition]:
-        """The changes of the offset in ``[start, end)``, in order. Each year is searched once and then cached."""
+        """Returns the changes of the offset in ``[start, end)``, in order. Each year is searched once and then
+        cached.
+        """
         if self.is_utc:
             return
         first, last = (_EPOCH + timedelta(microseconds=min(max(at, _LOW), _HIGH)) for at in (start, end))
@@ -88,13 +92,15 @@ class Calendar:
             yield from (transition for transition in _transitions(self.zone, year) if start <= transition.instant < end)
 
     def since(self, finest: UpdatePeriod) -> int | None:
-        """The first instant from which every day of the zone consists of whole ``finest`` periods and no clock goes
-        back over midnight. ``None`` if this does not hold even today; ``MIN_INSTANT`` in UTC.
+        """Returns the first instant from which every day of the zone consists of whole ``finest`` periods and no clock
+        goes back over midnight. ``None`` if this does not hold even today; ``MIN_INSTANT`` in UTC.
         """
         return MIN_INSTANT if self.is_utc else _since(self.zone, finest)
 
     def text(self, instant: int) -> str:
-        """The shortest text of the instant's wall time. If that wall time occurs twice, the text in UTC, with a Z."""
+        """Returns the shortest text of the instant's wall time. If that wall time occurs twice, the text in UTC, with a
+        Z.
+        """
         wall = self.wall(instant)
         if self.is_utc or not _LOW <= instant <= _HIGH or self.instant(wall) == instant:
             return format_instant(instant if instant in (MIN_INSTANT, MAX_INSTANT) else wall)
@@ -102,7 +108,7 @@ class Calendar:
         return f"{text}Z" if "T" in text else f"{text}T00Z"
 
     def shown(self, ranges: TimeRange | RangeSet) -> str:
-        """The ranges as text, followed by the zone's name if it is not UTC."""
+        """Returns the ranges as text, followed by the zone's name if it is not UTC."""
         if self.is_utc:
             return str(ranges)
         time_ranges = (ranges,) if isinstance(ranges, TimeRange) else ranges.ranges
@@ -131,19 +137,19 @@ class ZonedPeriod(PeriodArithmetic):
         return self.kind.name
 
     def ordinal(self, instant: int) -> int:
-        """The ordinal of the period that contains ``instant``."""
+        """Returns the ordinal of the period that contains ``instant``."""
         return self.kind.ordinal(self.calendar.wall(instant))
 
     def start(self, ordinal: int) -> int:
-        """The first instant of the period."""
+        """Returns the first instant of the period."""
         return self.calendar.instant(self.kind.start(ordinal))
 
     def nests_in(self, other: PeriodArithmetic) -> bool:
-        """True if every period of this kind lies within one period of the other kind."""
+        """Tests whether every period of this kind lies within one period of the other kind."""
         return isinstance(other, ZonedPeriod) and self.kind.nests_in(other.kind)
 
     def holds(self, finer: UpdatePeriod) -> bool:
-        """True if these periods consist of whole UTC hours (or minutes) under the zone's current rules."""
+        """Tests whether these periods consist of whole UTC hours (or minutes) under the zone's current rules."""
         return finer < UpdatePeriod.DAILY and self.calendar.since(finer) is not None
 
     def __int__(self) -> int:
@@ -169,7 +175,7 @@ UTC = Calendar("UTC")
 
 @cache
 def calendar_of(zone: str) -> Calendar:
-    """The calendar of a zone by its name in the IANA database; the calendar of UTC by any of its names.
+    """Returns the calendar of a zone by its name in the IANA database; the calendar of UTC by any of its names.
 
     Raises ``AnalysisError`` UNKNOWN_TIME_ZONE. Offsets and abbreviations raise it, too: they have no calendar rules.
 
@@ -204,7 +210,9 @@ def _offset(zone: ZoneInfo, instant: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _transitions(zone: str, year: int) -> tuple[Transition, ...]:
-    """The transitions of one UTC year. The search goes day by day, because no zone ever changed twice in a day."""
+    """Returns the transitions of one UTC year. The search goes day by day, because no zone ever changed twice
+    in a day.
+    """
     calendar = calendar_of(zone)
     begin = (datetime(year, 1, 1, tzinfo=_UTC) - _EPOCH) // _MICRO
     days = 366 if (datetime(year, 12, 31) - datetime(year, 1, 1)).days == 365 else 365
@@ -240,7 +248,7 @@ def _since(zone: str, finest: UpdatePeriod) -> int | None:
 
 
 def _breaks_days(transition: Transition) -> bool:
-    """True if clocks go back into a day that was over, or if a gap begins before a midnight and ends after it."""
+    """Tests whether clocks go back into a day that was over, or if a gap begins before a midnight and ends after it."""
     left, entered = transition.instant + transition.before, transition.instant + transition.after
     if entered < left:
         return (left - 1) // DAY > entered // DAY

@@ -26,8 +26,8 @@ _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """The number of days from 1970-01-01 to the date. ``month`` is 1–12; a ``day`` outside the month counts on from its
-    first day.
+    """Returns the number of days from 1970-01-01 to the date. ``month`` is 1–12; a ``day`` outside the month counts on
+    from its first day.
 
     >>> days_from_civil(1970, 2, 1), days_from_civil(2015, 1, 32) == days_from_civil(2015, 2, 1)
     (31, True)
@@ -40,7 +40,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """The year, month (1–12) and day (1–31) of the date that is ``days`` after 1970-01-01.
+    """Returns the year, month (1–12) and day (1–31) of the date that is ``days`` after 1970-01-01.
 
     >>> civil_from_days(-1)
     (1969, 12, 31)
@@ -55,7 +55,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 
 
 def month_length(year: int, month: int) -> int:
-    """The number of days in the month.
+    """Returns the number of days in the month.
 
     >>> month_length(2016, 2), month_length(1900, 2)
     (29, 28)

@@ -34,7 +34,9 @@ class LayoutPart:
 
     @classmethod
     def of(cls, column: str, type: str, pattern: str | None) -> LayoutPart:
-        """A part as declared. Raises ``AnalysisError`` INVALID_TIME_LAYOUT if the type does not allow the pattern."""
+        """Returns a part as declared. Raises ``AnalysisError`` INVALID_TIME_LAYOUT if the type does not allow the
+        pattern.
+        """
         spelling = SPELLINGS.get(type)
         if spelling is not None and pattern is not None:
             raise AnalysisError(
@@ -83,14 +85,14 @@ class LayoutPart:
         return self.is_number and self.fields[0] in _YEAR_FIELDS
 
     def may_equal(self, other: LayoutPart) -> bool:
-        """True if this part and another part of the same column could have a value in common."""
+        """Tests whether this part and another part of the same column could have a value in common."""
         if self.type == STRING:
             return time_patterns.regex(self.pattern) == time_patterns.regex(other.pattern)
         different = time_patterns.width(self.pattern) != time_patterns.width(other.pattern)
         return not (self.has_all_digits and other.has_all_digits and different)
 
     def write(self, numbers: Mapping[str, int]) -> str:
-        """The canonical value for the numbers of the fields.
+        """Returns the canonical value for the numbers of the fields.
 
         >>> LayoutPart.of("month", "int", "yyyyMM").write({"yyyy": 2015, "MM": 1})
         '201501'
@@ -99,8 +101,8 @@ class LayoutPart:
         return str(int(text)) if self.is_number else text
 
     def read(self, value: str) -> dict[str, str] | None:
-        """The digits of each field; ``None`` for a text that is no value of the column. The ranges of the numbers are
-        not checked.
+        """Returns the digits of each field; ``None`` for a text that is no value of the column. The ranges of the
+        numbers are not checked.
         """
         text = value
         if self.is_number:

@@ -82,7 +82,7 @@ class TimeLayout:
     def of(
         cls, period: UpdatePeriod, columns: Sequence[tuple[str, str | None]], types: Mapping[str, str] | None = None
     ) -> TimeLayout:
-        """A layout of (column, pattern) pairs; ``types`` holds the types of columns that are no strings.
+        """Returns a layout of (column, pattern) pairs; ``types`` holds the types of columns that are no strings.
 
         A single string or number column may omit its pattern and takes the period's default. The parts are put in the
         order of their fields, coarse to fine, whatever the order of the pairs.
@@ -107,7 +107,7 @@ class TimeLayout:
         return letters == tuple(sorted(letters, key=_COARSE_TO_FINE.index))
 
     def values(self, ordinal: int) -> tuple[str, ...]:
-        """The canonical partition values of the period, one for each column. O(1).
+        """Returns the canonical partition values of the period, one for each column. O(1).
 
         Raises ``DataError`` outside the years 1–9999, and before year 1000 if a number begins with the year.
         """
@@ -134,8 +134,8 @@ class TimeLayout:
         return tuple(sorted((field for part in self.parts for field in part.fields), key=_COARSE_TO_FINE.index))
 
     def ordinal(self, values: Sequence[str | None]) -> int:
-        """The ordinal of the period that the values name. They must equal, to the letter, what ``values`` returns.
-        O(1).
+        """Returns the ordinal of the period that the values name. They must equal, to the letter, what ``values``
+        returns. O(1).
 
         Raises ``DataError`` INVALID_TIME_PARTITION, naming column, value and pattern: '2015-13' is not a month.
         """
@@ -164,7 +164,7 @@ class TimeLayout:
         return ordinal
 
     def regex(self, index: int) -> str:
-        """A regular expression that matches all text of the column and distinguishes the default layouts.
+        """Returns a regular expression that matches all text of the column and distinguishes the default layouts.
 
         It is anchored and plain enough for Java and RE2. It checks the form only: '2015-13' matches, and ``ordinal``
         rejects it.
@@ -172,8 +172,8 @@ class TimeLayout:
         return time_patterns.regex(self.parts[index].pattern)
 
     def fields(self, index: int) -> tuple[tuple[str, int, int], ...]:
-        """The fields in a column's text as (letters, offset from 0, width). For a number: in its text with leading
-        zeros.
+        """Returns the fields in a column's text as (letters, offset from 0, width). For a number: in its text with
+        leading zeros.
 
         >>> TimeLayout.of(UpdatePeriod.MONTHLY, [("ds", "yyyy-MM")]).fields(0)
         (('yyyy', 0, 4), ('MM', 5, 2))
@@ -186,7 +186,7 @@ class TimeLayout:
         return tuple(positions)
 
     def to_json(self) -> dict[str, object]:
-        """The layout as plain data, which ``from_json`` reads back. String columns have no type in it."""
+        """Returns the layout as plain data, which ``from_json`` reads back. String columns have no type in it."""
         parts = []
         for part in self.parts:
             pattern = {} if part.type in SPELLINGS else {"pattern": part.pattern}
@@ -195,7 +195,7 @@ class TimeLayout:
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> TimeLayout:
-        """The layout that ``to_json`` wrote. Raises the errors of the constructor, also for malformed data."""
+        """Returns the layout that ``to_json`` wrote. Raises the errors of the constructor, also for malformed data."""
         name, parts = data.get("period"), data.get("parts")
         if not isinstance(name, str) or not isinstance(parts, list):
             raise _malformed(data)
@@ -225,7 +225,7 @@ class TimeLayout:
 
 
 def default_pattern(period: UpdatePeriod) -> str:
-    """The pattern of a string layout that declares none.
+    """Returns the pattern of a string layout that declares none.
 
     >>> default_pattern(UpdatePeriod.DAILY)
     'yyyy-MM-dd'
@@ -299,7 +299,7 @@ def _malformed(data: Mapping[str, object]) -> AnalysisError:
 
 
 def _limits(field: str, fields: Mapping[str, int]) -> tuple[int, int]:
-    """The smallest and largest day or week, given the coarser fields."""
+    """Returns the smallest and largest day or week, given the coarser fields."""
     if field == "dd":
         return 1, month_length(fields["yyyy"], fields["MM"])
     year = fields["YYYY"]
@@ -307,12 +307,12 @@ def _limits(field: str, fields: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _first_week(year: int) -> int:
-    """The ordinal of week 1 of the ISO year, the week that contains 4 January."""
+    """Returns the ordinal of week 1 of the ISO year, the week that contains 4 January."""
     return UpdatePeriod.WEEKLY.ordinal(days_from_civil(year, 1, 4) * DAY)
 
 
 def _fields_of(period: UpdatePeriod, ordinal: int) -> dict[str, int]:
-    """The fields of the period's start and, for a week, the fields of that week."""
+    """Returns the fields of the period's start and, for a week, the fields of that week."""
     day, remainder = divmod(period.start(ordinal), DAY)
     year, month, day_of_month = civil_from_days(day)
     hour, remainder = divmod(remainder, HOUR)
@@ -332,7 +332,7 @@ def _fields_of(period: UpdatePeriod, ordinal: int) -> dict[str, int]:
 
 
 def _ordinal_of(period: UpdatePeriod, fields: Mapping[str, int]) -> int:
-    """The ordinal of the period that contains the time that the fields name."""
+    """Returns the ordinal of the period that contains the time that the fields name."""
     if "YYYY" in fields:
         return _first_week(fields["YYYY"]) + fields["ww"] - 1
     month = fields.get("MM", fields.get("q", 1) * 3 - 2)

@@ -20,33 +20,33 @@ class PeriodArithmetic:
     """
 
     def ordinal(self, instant: int) -> int:
-        """The ordinal of the period that contains ``instant``."""
+        """Returns the ordinal of the period that contains ``instant``."""
         raise NotImplementedError
 
     def start(self, ordinal: int) -> int:
-        """The first instant of the period."""
+        """Returns the first instant of the period."""
         raise NotImplementedError
 
     def holds(self, finer: UpdatePeriod) -> bool:
-        """True if these periods consist of whole periods of the finer kind."""
+        """Tests whether these periods consist of whole periods of the finer kind."""
         raise NotImplementedError
 
     def end(self, ordinal: int) -> int:
-        """The first instant after the period."""
+        """Returns the first instant after the period."""
         return self.start(ordinal + 1)
 
     def floor(self, instant: int) -> int:
-        """The last start of a period at or before ``instant``."""
+        """Returns the last start of a period at or before ``instant``."""
         return self.start(self.ordinal(instant))
 
     def ceil(self, instant: int) -> int:
-        """The first start of a period at or after ``instant``."""
+        """Returns the first start of a period at or after ``instant``."""
         ordinal = self.ordinal(instant)
         start = self.start(ordinal)
         return start if start == instant else self.start(ordinal + 1)
 
     def is_aligned(self, instant: int) -> bool:
-        """True if a period starts at ``instant``."""
+        """Tests whether a period starts at ``instant``."""
         return self.floor(instant) == instant
 
 
@@ -70,7 +70,8 @@ class UpdatePeriod(PeriodArithmetic, IntEnum):
 
     @classmethod
     def named(cls, text: str) -> UpdatePeriod:
-        """The period with that name, in any case. Raises ``AnalysisError`` UNKNOWN_UPDATE_PERIOD for other names.
+        """Returns the period with that name, in any case. Raises ``AnalysisError`` UNKNOWN_UPDATE_PERIOD for other
+        names.
 
         >>> UpdatePeriod.named("daily").name
         'DAILY'
@@ -91,7 +92,7 @@ class UpdatePeriod(PeriodArithmetic, IntEnum):
         return self
 
     def ordinal(self, instant: int) -> int:
-        """The ordinal of the period that contains ``instant``."""
+        """Returns the ordinal of the period that contains ``instant``."""
         length = _FIXED.get(self)
         if length is not None:
             return instant // length
@@ -102,7 +103,7 @@ class UpdatePeriod(PeriodArithmetic, IntEnum):
         return ((year - 1970) * 12 + month - 1) // _MONTHS[self]
 
     def start(self, ordinal: int) -> int:
-        """The first instant of the period."""
+        """Returns the first instant of the period."""
         length = _FIXED.get(self)
         if length is not None:
             return ordinal * length
@@ -112,7 +113,7 @@ class UpdatePeriod(PeriodArithmetic, IntEnum):
         return days_from_civil(1970 + years, month + 1, 1) * DAY
 
     def nests_in(self, other: PeriodArithmetic) -> bool:
-        """True if every period of this kind lies within one period of the other kind. Each kind nests in itself.
+        """Tests whether every period of this kind lies within one period of the other kind. Each kind nests in itself.
 
         Weeks straddle months, quarters and years: WEEKLY nests in WEEKLY only. Hours and minutes nest in the days of a
         zone that consist of them.
@@ -125,7 +126,7 @@ class UpdatePeriod(PeriodArithmetic, IntEnum):
         return self is other or (self < other and self is not UpdatePeriod.WEEKLY)
 
     def holds(self, finer: UpdatePeriod) -> bool:
-        """True if these periods consist of whole periods of the finer kind."""
+        """Tests whether these periods consist of whole periods of the finer kind."""
         return finer.nests_in(self)
 
 

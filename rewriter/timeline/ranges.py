@@ -58,12 +58,14 @@ class RangeSet:
 
     @classmethod
     def of(cls, *ranges: TimeRange) -> RangeSet:
-        """The union of the ranges, which may be in any order and may overlap. O(n log n)."""
+        """Returns the union of the ranges, which may be in any order and may overlap. O(n log n)."""
         return cls(ranges)
 
     @classmethod
     def of_bounds(cls, bounds: Iterable[tuple[int, int]]) -> RangeSet:
-        """The union of non-empty ``[start, end)`` pairs in any order. O(n log n), or O(n) if they are sorted."""
+        """Returns the union of non-empty ``[start, end)`` pairs in any order. O(n log n), or O(n) if they are
+        sorted.
+        """
         return cls._from_normalised(ranges_of(TimeRange, *runs.of_bounds(bounds)))
 
     @classmethod
@@ -78,7 +80,7 @@ class RangeSet:
         return self._ranges
 
     def contains(self, instant: int) -> bool:
-        """True if the instant is in the set. O(log n)."""
+        """Tests whether the instant is in the set. O(log n)."""
         at = bisect_right(self._ranges, instant, key=_start) - 1
         return at >= 0 and instant < self._ranges[at].end
 
@@ -134,7 +136,7 @@ def _end(time_range: TimeRange) -> int:
 
 
 def _normalised(ranges: Iterable[TimeRange]) -> tuple[TimeRange, ...]:
-    """The ranges sorted, with overlapping or touching ranges merged."""
+    """Returns the ranges sorted, with overlapping or touching ranges merged."""
     merged: list[TimeRange] = []
     for current in sorted(ranges, key=_start):
         if merged and current.start <= merged[-1].end:
@@ -180,7 +182,7 @@ RangeSet.ALL = RangeSet((TimeRange(MIN_INSTANT, MAX_INSTANT),))
 
 
 def format_instant(us: int) -> str:
-    """The shortest text that names the instant exactly, in UTC.
+    """Returns the shortest text that names the instant exactly, in UTC.
 
     That is '2013-01-29', '2013-01-29T06', '2013-01-29T06:30', '2013-01-29T06:30:15' or '2013-01-29T06:30:15.123456'.
     The open ends read '-∞' and '∞'. ``time_bounds.parse_instant`` reads every other text back.

@@ -16,7 +16,8 @@ Runs = tuple[list[int], list[int]]
 
 
 def of_bounds(bounds: Iterable[tuple[int, int]]) -> Runs:
-    """The union of ``[start, end)`` pairs, which may be in any order and may overlap. O(n log n), or O(n) if sorted.
+    """Returns the union of ``[start, end)`` pairs, which may be in any order and may overlap. O(n log n), or O(n) if
+    sorted.
 
     >>> of_bounds([(5, 7), (1, 3), (2, 4)])
     ([1, 5], [4, 7])
@@ -37,12 +38,12 @@ def of_bounds(bounds: Iterable[tuple[int, int]]) -> Runs:
 
 
 def of_ranges(ranges: Iterable[OrdinalRange]) -> Runs:
-    """The union of the ranges, which may be in any order and may overlap. O(n log n)."""
+    """Returns the union of the ranges, which may be in any order and may overlap. O(n log n)."""
     return of_bounds((ordinals.start, ordinals.end) for ordinals in ranges)
 
 
 def of_sorted(ordinals: Sequence[int]) -> Runs:
-    """The runs of strictly increasing ordinals. O(n).
+    """Returns the runs of strictly increasing ordinals. O(n).
 
     >>> of_sorted([1, 2, 3, 7])
     ([1, 7], [4, 8])
@@ -58,17 +59,17 @@ def of_sorted(ordinals: Sequence[int]) -> Runs:
 
 
 def of_ordinals(ordinals: Iterable[int]) -> Runs:
-    """The runs of ordinals, which may be in any order and may repeat. O(n log n)."""
+    """Returns the runs of ordinals, which may be in any order and may repeat. O(n log n)."""
     return of_sorted(sorted(set(ordinals)))
 
 
 def size(starts: Sequence[int], ends: Sequence[int]) -> int:
-    """The number of ordinals in the runs. O(r)."""
+    """Returns the number of ordinals in the runs. O(r)."""
     return sum(ends) - sum(starts)
 
 
 def are_normal(starts: Sequence[int], ends: Sequence[int]) -> bool:
-    """True if the lists are parallel and sorted, no run is empty, and no two runs touch. O(r)."""
+    """Tests whether the lists are parallel and sorted, no run is empty, and no two runs touch. O(r)."""
     return (
         len(starts) == len(ends)
         and all(start < end for start, end in zip(starts, ends, strict=True))
@@ -102,13 +103,13 @@ def remove(starts: list[int], ends: list[int], start: int, end: int) -> int:
 
 
 def united(left: Runs, right: Runs) -> Runs:
-    """The ordinals that either side holds. O(r) of both."""
+    """Returns the ordinals that either side holds. O(r) of both."""
     # Python's sort is fastest on two sorted sequences, one after the other.
     return of_bounds([*zip(*left, strict=True), *zip(*right, strict=True)])
 
 
 def without(left: Runs, right: Runs) -> Runs:
-    """The ordinals that the left side holds and the right side does not. O(r) of both.
+    """Returns the ordinals that the left side holds and the right side does not. O(r) of both.
 
     >>> without(([1], [9]), ([3], [5]))
     ([1, 5], [3, 9])
@@ -118,12 +119,12 @@ def without(left: Runs, right: Runs) -> Runs:
 
 
 def ranges(starts: Sequence[int], ends: Sequence[int]) -> tuple[OrdinalRange, ...]:
-    """The runs as ranges. O(r)."""
+    """Returns the runs as ranges. O(r)."""
     return ranges_of(OrdinalRange, starts, ends)
 
 
 def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
-    """The parts of the runs inside the window. O(log r + the ranges returned)."""
+    """Returns the parts of the runs inside the window. O(log r + the ranges returned)."""
     low, high = _overlapping(starts, ends, window.start, window.end)
     if low == high:
         return ()
@@ -134,7 +135,7 @@ def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) ->
 
 
 def missing(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
-    """The parts of the window outside the runs. O(log r + the ranges returned)."""
+    """Returns the parts of the window outside the runs. O(log r + the ranges returned)."""
     low, high = _overlapping(starts, ends, window.start, window.end)
     first, last = [window.start, *ends[low:high]], [*starts[low:high], window.end]
     # Only the first and the last gap can be empty: runs neither touch nor reach beyond the window from inside.
@@ -146,7 +147,7 @@ def missing(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) ->
 
 
 def shown(ordinals: Iterable[OrdinalRange]) -> str:
-    """The ranges for display: ``[1, 4) ∪ [5, 7)``; ``∅`` if there are none.
+    """Returns the ranges for display: ``[1, 4) ∪ [5, 7)``; ``∅`` if there are none.
 
     >>> shown([OrdinalRange(1, 4), OrdinalRange(5, 7)])
     '[1, 4) ∪ [5, 7)'

@@ -58,7 +58,8 @@ _LONGEST_OFFSET = 18 * HOUR
 
 
 def parse_instant(text: str, calendar: Calendar = UTC) -> int:
-    """The instant of an absolute bound, in microseconds UTC: the start of the year, month, day, … that it names.
+    """Returns the instant of an absolute bound, in microseconds UTC: the start of the year, month, day, … that it
+    names.
 
     A bound without a zone is a wall time of the calendar.
 
@@ -87,7 +88,7 @@ def parse_instant(text: str, calendar: Calendar = UTC) -> int:
 
 
 def resolve_bound(text: str, now: int, calendar: Calendar = UTC) -> int:
-    """The instant of a bound, absolute or relative to ``now`` (microseconds UTC).
+    """Returns the instant of a bound, absolute or relative to ``now`` (microseconds UTC).
 
     A relative bound is ``now``, then ``.unit``, which goes back to the start of the current unit, then any number of
     steps such as ``- 7 days``, taken from left to right. A step of months keeps the day of the month, or takes the
@@ -119,12 +120,12 @@ def resolve_bound(text: str, now: int, calendar: Calendar = UTC) -> int:
 
 
 def is_relative(text: str) -> bool:
-    """True if a bound is relative to now."""
+    """Tests whether a bound is relative to now."""
     return _NOW.match(text) is not None
 
 
 def earlier(length: str, instant: int, calendar: Calendar = UTC) -> int:
-    """The instant that lies a length of time such as '6 hours' or '1 day 12 hours' before another instant.
+    """Returns the instant that lies a length of time such as '6 hours' or '1 day 12 hours' before another instant.
 
     The steps are those of a relative bound, taken from left to right: days and longer units are the calendar's.
     Raises ``DataError`` INVALID_LATENESS if the text is not a length, or the result is outside the years 1 to 9999.
@@ -188,7 +189,7 @@ def _number(text: str, name: str, digits: str, low: int, high: int) -> int:
 
 
 def _offset(text: str, zone: str | None) -> int:
-    """The zone's distance from UTC, in microseconds; positive east of UTC."""
+    """Returns the zone's distance from UTC, in microseconds; positive east of UTC."""
     if zone is None or zone == "Z":
         return 0
     minutes = _number(text, "minute of the offset", zone[4:], 0, 59)

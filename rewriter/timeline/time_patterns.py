@@ -34,7 +34,9 @@ class Token:
 
 @lru_cache(maxsize=256)
 def tokens(pattern: str) -> tuple[Token, ...]:
-    """The tokens of a pattern, in order. Raises ``AnalysisError`` INVALID_TIME_LAYOUT if the pattern is unreadable."""
+    """Returns the tokens of a pattern, in order. Raises ``AnalysisError`` INVALID_TIME_LAYOUT if the pattern is
+    unreadable.
+    """
     pieces: list[Token] = []
     position = 0
     while position < len(pattern):
@@ -66,18 +68,18 @@ def _unknown_text(pattern: str, text: str) -> AnalysisError:
 
 @lru_cache(maxsize=256)
 def fields(pattern: str) -> tuple[str, ...]:
-    """The letters of the pattern's fields, in its order."""
+    """Returns the letters of the pattern's fields, in its order."""
     return tuple(token.text for token in tokens(pattern) if token.is_field)
 
 
 @lru_cache(maxsize=256)
 def width(pattern: str) -> int:
-    """The number of characters of every text that the pattern writes."""
+    """Returns the number of characters of every text that the pattern writes."""
     return sum(token.width for token in tokens(pattern))
 
 
 def write(pattern: str, numbers: Mapping[str, int]) -> str:
-    """The text for the numbers of the fields.
+    """Returns the text for the numbers of the fields.
 
     >>> write("yyyy-MM", {"yyyy": 2015, "MM": 3})
     '2015-03'
@@ -86,7 +88,7 @@ def write(pattern: str, numbers: Mapping[str, int]) -> str:
 
 
 def read(pattern: str, text: str) -> tuple[str, ...] | None:
-    """The digits of each field in the text, in the pattern's order; ``None`` if the text has another form.
+    """Returns the digits of each field in the text, in the pattern's order; ``None`` if the text has another form.
 
     >>> read("yyyy-MM", "2015-03"), read("yyyy-MM", "2015-3")
     (('2015', '03'), None)
@@ -102,7 +104,7 @@ def _reader(pattern: str) -> re.Pattern[str]:
 
 
 def regex(pattern: str) -> str:
-    """A regular expression for the form of the pattern's texts, anchored and plain enough for Java and RE2."""
+    """Returns a regular expression for the form of the pattern's texts, anchored and plain enough for Java and RE2."""
     return "^" + "".join(_field_regex(t) if t.is_field else _literal_regex(t.text) for t in tokens(pattern)) + "$"
 
 

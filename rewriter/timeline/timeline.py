@@ -93,27 +93,27 @@ class PartitionTimeline(Protocol):
         ...
 
     def exists(self, ordinal: int) -> bool:
-        """True if the ordinal exists."""
+        """Tests whether the ordinal exists."""
         ...
 
     def is_consistent(self) -> bool:
-        """True if the internal state satisfies its invariants."""
+        """Tests whether the internal state satisfies its invariants."""
         ...
 
     def ranges(self) -> tuple[OrdinalRange, ...]:
-        """The whole set as sorted, maximal ranges."""
+        """Returns the whole set as sorted, maximal ranges."""
         ...
 
     def covered(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The existing ordinals of the range, as sorted, maximal ranges clipped to it."""
+        """Returns the existing ordinals of the range, as sorted, maximal ranges clipped to it."""
         ...
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The missing ordinals of the range, as sorted, maximal ranges clipped to it."""
+        """Returns the missing ordinals of the range, as sorted, maximal ranges clipped to it."""
         ...
 
     def to_properties(self) -> dict[str, str]:
-        """The set as key-value pairs. No value is longer than 3,999 characters.
+        """Returns the set as key-value pairs. No value is longer than 3,999 characters.
 
         The keys are relative: the caller that stores the pairs adds the names of the table, the period and the time
         dimension in front. A partition is written as its ordinal in decimal. The minimal keys of a kind are always

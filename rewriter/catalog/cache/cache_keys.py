@@ -16,25 +16,25 @@ PARTITIONS: Question = ("partitions",)
 
 
 def one_partition(key: bytes) -> Question:
-    """The partition with a key."""
+    """Returns the partition with a key."""
     return ("partition", key)
 
 
 def partitions_in(ranges: tuple[KeyRange, ...]) -> Question:
-    """The partitions in key ranges."""
+    """Returns the partitions in key ranges."""
     return ("partitions in", ranges)
 
 
 def satisfying(wanted: ScanFilter) -> Question:
-    """The partitions that satisfy a bound filter."""
+    """Returns the partitions that satisfy a bound filter."""
     return ("satisfying", wanted)
 
 
 def files_satisfying(wanted: ScanFilter) -> Question:
-    """The files of the partitions that satisfy a bound filter."""
+    """Returns the files of the partitions that satisfy a bound filter."""
     return ("files satisfying", wanted)
 
 
 def files_in(ranges: tuple[KeyRange, ...] | None) -> Question:
-    """The files of partitions in key ranges."""
+    """Returns the files of partitions in key ranges."""
     return ("files in", ranges)

@@ -80,7 +80,7 @@ class BasePresence:
         self._present[key] = RangeSet(present)
 
     def _once_whole(self, base: TimeBinding, retired: RangeSet) -> RangeSet:
-        """The periods all of whose required partitions exist or were dropped."""
+        """Returns the periods all of whose required partitions exist or were dropped."""
         period = base.base_period
         slots = [
             Slot(period, ordinal)

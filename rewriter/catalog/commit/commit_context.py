@@ -213,7 +213,7 @@ def _newest_id() -> sa.Select[Any]:
 
 
 def not_open(transaction_id: int) -> ConflictError:
-    """The error for a transaction that has ended, or that others have aborted."""
+    """Returns the error for a transaction that has ended, or that others have aborted."""
     return ConflictError(
         f"transaction {transaction_id} is no longer open",
         condition="TRANSACTION_NOT_OPEN",

@@ -323,7 +323,7 @@ class FactWork:
             self._base_changes.setdefault(binding.time_key, []).append(slot)
 
     def _touched(self, binding: TimeBinding, period: Period) -> list[OrdinalRange]:
-        """The rollup periods over the base partitions that this commit changed."""
+        """Returns the rollup periods over the base partitions that this commit changed."""
         if any(time_key != binding.time_key for time_key in self._base_changes):
             # Partitions named by another time dimension may hold rows of any time.
             return [OrdinalRange(period.ordinal(MIN_INSTANT), period.ordinal(MAX_INSTANT - 1) + 1)]

@@ -116,7 +116,9 @@ def _live_tables(context: CommitContext) -> Iterator[Table]:
 
 
 def _objects(context: CommitContext, between: bool) -> Iterator[_Given]:
-    """The external tables and databases whose newest version was made by the commits between, or by this one."""
+    """Returns the external tables and databases whose newest version was made by the commits between, or by
+    this one.
+    """
     row = schema.objects.c
     query = sa.select(row.kind, row.object_id, row.name, row.definition).where(
         row.ended == schema.NEVER, row.kind.in_(("table", "database")), *_made(row.commit_seq, context, between)
@@ -131,7 +133,7 @@ def _objects(context: CommitContext, between: bool) -> Iterator[_Given]:
 
 
 def _partitions(context: CommitContext, tables: Iterable[Table], between: bool) -> Iterator[_Given]:
-    """The partitions of external tables that these commits wrote, including those below their table."""
+    """Returns the partitions of external tables that these commits wrote, including those below their table."""
     row, warehouse = schema.partitions.c, warehouse_of(context.connection)
     for table in tables:
         if not table.partition_columns:

@@ -78,7 +78,7 @@ def _invalid_packing(message: str, key: str, hint: str) -> AnalysisError:
 
 
 def not_empty(table: Table, values: PartitionValues) -> AnalysisError:
-    """The error for an INSERT INTO onto rows of an immutable table, in the partition of these values."""
+    """Returns the error for an INSERT INTO onto rows of an immutable table, in the partition of these values."""
     name = partition_name(table.partition_columns, values)
     subject = f"the partition {name} of the table {table.name}" if name else f"the table {table.name}"
     return AnalysisError(

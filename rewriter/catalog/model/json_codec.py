@@ -281,7 +281,7 @@ def _with_mark(cube: Cube) -> Cube:
 
 
 def _zone_data(zone: str) -> dict[str, str]:
-    """A zone is written only if it is not UTC, as in earlier versions, which have no such entry."""
+    """Writes a zone only if it is not UTC, as in earlier versions, which have no such entry."""
     return {} if zone == "UTC" else {"time_zone": zone}
 
 

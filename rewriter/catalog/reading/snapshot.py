@@ -315,7 +315,7 @@ class Snapshot:
     def list_partitions_by_filter(
         self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
     ) -> tuple[Partition, ...]:
-        """The name of ``get_partitions_by_filter`` in the Flink proposal."""
+        """Returns the name of ``get_partitions_by_filter`` in the Flink proposal."""
         return self.get_partitions_by_filter(table, text, limit, after)
 
     def partition_names_by_filter(

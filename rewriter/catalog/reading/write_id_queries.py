@@ -38,7 +38,7 @@ def _transactions() -> sa.Select[Any]:
 def write_id_list(
     connection: sa.Connection, object_id: int, sequence: int, transactions: ValidTxnList
 ) -> ValidWriteIdList:
-    """The write ids of an object that are valid as of a commit. Two statements."""
+    """Returns the write ids of an object that are valid as of a commit. Two statements."""
     parameters = {"object": object_id, "sequence": sequence}
     high: int | None = fetch_value(connection, _high(connection.dialect), **parameters)
     if high is None:

@@ -110,7 +110,7 @@ def read_description(text: str, statement_tokens: Sequence[Token]) -> Statement:
 
 
 def _described_query(remaining: Sequence[Token]) -> Sequence[Token]:
-    """The tokens of the query that DESCRIBE describes, if it is one; ``DESCRIBE TABLE t`` is about a table."""
+    """Returns the tokens of the query that DESCRIBE describes, if it is one; ``DESCRIBE TABLE t`` is about a table."""
     if remaining and remaining[0].is_word("QUERY") and starts_query(remaining, 1):
         return remaining[1:]
     return remaining if len(remaining) > 1 and starts_query(remaining, 0) and not remaining[0].is_word("TABLE") else ()
@@ -156,7 +156,8 @@ def show_columns(table: Name, database: DatabaseName | None) -> ShowColumns:
 
 
 def inside(table: Name, database: DatabaseName) -> Name:
-    """The table in a database that is named behind it, as in SHOW COLUMNS IN t IN db; it may be named before it, too.
+    """Returns the table in a database that is named behind it, as in SHOW COLUMNS IN t IN db; it may be named before
+    it, too.
 
     Raises ``AnalysisError`` SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE 42K05 where these are two.
     """

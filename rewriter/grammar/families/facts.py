@@ -129,7 +129,7 @@ def unnamed_fact_table(*clauses: Clause) -> FactTable:
 
 
 def fact_table(name: Name | None, span: Span, clauses: Sequence[Clause]) -> FactTable:
-    """A table of a storage block; ``ParseError`` unless it has one period clause and a layout for each time."""
+    """Returns a table of a storage block; ``ParseError`` unless it has one period clause and a layout for each time."""
     repeatable = ("PARTITIONED BY", "COMPLETE")
     values = once(clause for clause in clauses if clause.kind not in repeatable)
     layouts = [clause for clause in clauses if clause.kind == "PARTITIONED BY"]

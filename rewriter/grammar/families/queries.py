@@ -113,7 +113,7 @@ def read_explain(text: str, statement_tokens: Sequence[Token]) -> Explain | Expl
 
 
 def _unexplained(remaining: Sequence[Token], statement_tokens: Sequence[Token]) -> Error:
-    """The error for an EXPLAIN of a statement that is not a query; ``remaining`` is the required form."""
+    """Returns the error for an EXPLAIN of a statement that is not a query; ``remaining`` is the required form."""
     if remaining and begins_statement(remaining[0]):
         finds = remaining[0].is_word("SHOW", "ALTER")
         return NotSupportedError(

@@ -89,7 +89,9 @@ def reset_setting_text(s: ResetSetting) -> str:
 
 
 def _setting_key(text: str, statement_tokens: Sequence[Token]) -> tuple[str, int]:
-    """The key of a setting, which begins at the second token and has no blanks, and the index of what follows it."""
+    """Returns the key of a setting, which begins at the second token and has no blanks, and the index of what follows
+    it.
+    """
     first, end = statement_tokens[1], 1
     if first.kind is TokenKind.IDENTIFIER:
         return identifier_value(first), 2

@@ -83,7 +83,7 @@ def check_if_not_exists(how: Terminal, partition: Iterable[PartitionItem], claus
 
 
 def if_not_exists_of(column: str, position: Span) -> ParseError:
-    """The error for INSERT OVERWRITE … IF NOT EXISTS with a dynamic partition column."""
+    """Returns the error for INSERT OVERWRITE … IF NOT EXISTS with a dynamic partition column."""
     return ParseError(
         f"Operation not allowed: IF NOT EXISTS with dynamic partitions: {column}.",
         condition="INVALID_STATEMENT_OR_CLAUSE",

@@ -93,26 +93,26 @@ class BitmapPartitionTimeline:
         return before - len(self._bitmap)
 
     def exists(self, ordinal: int) -> bool:
-        """True if the ordinal exists."""
+        """Tests whether the ordinal exists."""
         return ordinal + _OFFSET in self._bitmap
 
     def is_consistent(self) -> bool:
-        """True if every number in the bitmap represents an ordinal of at most 17 digits."""
+        """Tests whether every number in the bitmap represents an ordinal of at most 17 digits."""
         return _is_in_bounds(self._bitmap)
 
     def ranges(self) -> tuple[OrdinalRange, ...]:
-        """The whole set as sorted, maximal ranges. O(containers and ranges)."""
+        """Returns the whole set as sorted, maximal ranges. O(containers and ranges)."""
         return _ranges(self._bitmap)
 
     def covered(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The existing ordinals of the range, as ranges clipped to it."""
+        """Returns the existing ordinals of the range, as ranges clipped to it."""
         inside = self._bitmap.copy()
         inside.remove_range(0, ordinals.start + _OFFSET)
         inside.remove_range(ordinals.end + _OFFSET, 2**64 - 1)
         return _ranges(inside)
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The missing ordinals of the range, as ranges clipped to it."""
+        """Returns the missing ordinals of the range, as ranges clipped to it."""
         return runs.missing(*runs.of_ranges(self.covered(ordinals)), ordinals)
 
     def to_properties(self) -> dict[str, str]:
@@ -147,8 +147,8 @@ class BitmapPartitionTimeline:
 
 
 def _ranges(bitmap: BitMap64) -> tuple[OrdinalRange, ...]:
-    """The runs of a bitmap. A run starts at a member without a predecessor and ends at the successor of its last
-    member.
+    """Returns the runs of a bitmap. A run starts at a member without a predecessor and ends at the successor of its
+    last member.
     """
     successors = bitmap.shift(1)
     starts = bitmap - successors

@@ -16,7 +16,7 @@ _MEMBERS = [name for name in vars(PartitionTimeline) if not name.startswith("_")
 
 
 def complaint(kind: Any) -> str | None:
-    """The reason why the class breaks the contract of ``PartitionTimeline``, in words; ``None`` if it keeps it.
+    """Returns the reason why the class breaks the contract of ``PartitionTimeline``, in words; ``None`` if it keeps it.
 
     The check runs two hundred operations, always the same. After each operation it calls every query method, also on a
     copy that is read from the properties. It runs the class's code and takes some ten milliseconds.
@@ -57,7 +57,7 @@ def _disagreement(kind: Any) -> str | None:
 
 
 def _wrong_answer(timeline: Any, model: set[int], window: OrdinalRange) -> str | None:
-    """The first query with a wrong result, with both results."""
+    """Returns the first query with a wrong result, with both results."""
     inside = _members([window])
     questions = {
         "first": (timeline.first, min(model, default=None)),
@@ -75,8 +75,8 @@ def _wrong_answer(timeline: Any, model: set[int], window: OrdinalRange) -> str |
 
 
 def _history(random: Random) -> Iterator[tuple[str, object, set[int]]]:
-    """The method to call, its argument, and the ordinals that the call concerns. Absent ordinals are dropped, too, and
-    existing ones are added.
+    """Returns the method to call, its argument, and the ordinals that the call concerns. Absent ordinals are dropped,
+    too, and existing ones are added.
     """
     yield "drop_range", _EVERYTHING, _members([_EVERYTHING])
     yield "drop", 3, {3}

@@ -112,15 +112,15 @@ class EndsAndHolesPartitionTimeline:
         return before - self.count
 
     def exists(self, ordinal: int) -> bool:
-        """True if the ordinal lies between the ends and in no hole. O(log h)."""
+        """Tests whether the ordinal lies between the ends and in no hole. O(log h)."""
         if self._first is None or self._latest is None or not self._first <= ordinal <= self._latest:
             return False
         at = bisect_right(self._hole_starts, ordinal) - 1
         return at < 0 or ordinal >= self._hole_ends[at]
 
     def is_consistent(self) -> bool:
-        """True if both ends are set or neither is, they are in order, and the holes are sorted, disjoint and between
-        them.
+        """Tests whether both ends are set or neither is, they are in order, and the holes are sorted, disjoint and
+        between them.
 
         Holes do not touch each other or the ends. An empty timeline has no holes, and the number of missing ordinals is
         that of the holes.
@@ -136,18 +136,18 @@ class EndsAndHolesPartitionTimeline:
         return self._first < self._hole_starts[0] and self._hole_ends[-1] <= self._latest
 
     def ranges(self) -> tuple[OrdinalRange, ...]:
-        """The whole set as sorted, maximal ranges. O(h)."""
+        """Returns the whole set as sorted, maximal ranges. O(h)."""
         return runs.ranges(*self._existing())
 
     def covered(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The existing ordinals of the range, as ranges clipped to it. O(log h + the ranges returned)."""
+        """Returns the existing ordinals of the range, as ranges clipped to it. O(log h + the ranges returned)."""
         if self._first is None or self._latest is None:
             return ()
         start, end = max(ordinals.start, self._first), min(ordinals.end, self._latest + 1)
         return runs.missing(self._hole_starts, self._hole_ends, OrdinalRange(start, end)) if start < end else ()
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The missing ordinals of the range, as ranges clipped to it. O(log h + the ranges returned)."""
+        """Returns the missing ordinals of the range, as ranges clipped to it. O(log h + the ranges returned)."""
         if self._first is None or self._latest is None:
             return (ordinals,)
         before, after = min(ordinals.end, self._first), max(ordinals.start, self._latest + 1)
@@ -188,7 +188,7 @@ class EndsAndHolesPartitionTimeline:
         return True
 
     def _existing(self) -> runs.Runs:
-        """The existing runs: a run starts where a hole ends, and ends where the next hole starts. O(h)."""
+        """Returns the existing runs: a run starts where a hole ends, and ends where the next hole starts. O(h)."""
         if self._first is None or self._latest is None:
             return [], []
         return [self._first, *self._hole_ends], [*self._hole_starts, self._latest + 1]
@@ -228,7 +228,9 @@ _END = re.compile(f"(?:{ORDINAL})?")
 
 
 def _holes(text: str | None) -> runs.Runs | None:
-    """The holes that a text lists, neighbors merged; ``None`` if the text is unreadable or they do not increase."""
+    """Returns the holes that a text lists, neighbors merged; ``None`` if the text is unreadable or they do not
+    increase.
+    """
     if text is None or _HOLES.fullmatch(text) is None:
         return None
     bounds: list[tuple[int, int]] = []

@@ -39,7 +39,9 @@ def to_chunks(key: str, pieces: Iterable[str]) -> dict[str, str]:
 
 
 def from_chunks(properties: Mapping[str, str], key: str) -> str | None:
-    """The text that ``to_chunks`` stored, or that ``key`` alone holds; ``None`` if it is absent or incomplete."""
+    """Returns the text that ``to_chunks`` stored, or that ``key`` alone holds; ``None`` if it is absent or
+    incomplete.
+    """
     written = properties.get(f"{key}.size")
     if written is None:
         return properties.get(key)
@@ -55,7 +57,7 @@ def from_chunks(properties: Mapping[str, str], key: str) -> str | None:
 
 
 def separated(items: Iterable[str]) -> list[str]:
-    """The items of a list as pieces: each piece but the last ends with a comma."""
+    """Returns the items of a list as pieces: each piece but the last ends with a comma."""
     pieces = [f"{item}," for item in items]
     if pieces:
         pieces[-1] = pieces[-1][:-1]

@@ -71,7 +71,7 @@ def register_timeline(name: str, kind: type[PartitionTimeline]) -> None:
 
 
 def timeline_class(name: str = DEFAULT) -> type[PartitionTimeline]:
-    """The class of timelines with this name.
+    """Returns the class of timelines with this name.
 
     A built-in name is accepted in any case (``StoreAll``, ``EndsAndHoles``, ``Ranges``, ``Bitmap``), alone or as Lens's
     class (``org.apache.lens.cube.metadata.timeline.EndsAndHolesPartitionTimeline``). Other names were given to
@@ -92,7 +92,7 @@ def timeline_class(name: str = DEFAULT) -> type[PartitionTimeline]:
 
 
 def make_timeline(ranges: Iterable[OrdinalRange], name: str = DEFAULT) -> PartitionTimeline:
-    """A timeline of the kind with this name, over ranges in any order.
+    """Returns a timeline of the kind with this name, over ranges in any order.
 
     A timeline of a user's class is guarded (``GuardedTimeline``). Raises the errors of ``timeline_class``, and
     ``OperationalError`` TIMELINE_FAILED if the class fails. O(n log n).
@@ -104,7 +104,7 @@ def make_timeline(ranges: Iterable[OrdinalRange], name: str = DEFAULT) -> Partit
 
 
 def implementation(timeline: PartitionTimeline) -> str:
-    """The name of a timeline's class: a built-in class without its package, a user's class with it."""
+    """Returns the name of a timeline's class: a built-in class without its package, a user's class with it."""
     return timeline.implementation if isinstance(timeline, GuardedTimeline) else type(timeline).__name__
 
 
@@ -113,7 +113,7 @@ def _plain(name: str) -> str:
 
 
 def _own_path(plain: str) -> str | None:
-    """The location of the built-in class with this name; ``None`` for other names."""
+    """Returns the location of the built-in class with this name; ``None`` for other names."""
     short = plain.removeprefix(_LENS_PACKAGE).lower().removesuffix("partitiontimeline")
     return _BY_NAME.get(short) or _BY_PLACE.get(plain)
 
@@ -127,7 +127,9 @@ def _our_class(path: str) -> type[PartitionTimeline]:
 
 @cache
 def _installed_class(plain: str) -> type[PartitionTimeline]:
-    """The class of the entry point with this name. An error is not cached, because a package may be installed later."""
+    """Returns the class of the entry point with this name. An error is not cached, because a package may be installed
+    later.
+    """
     from importlib.metadata import entry_points
 
     points = {point.value: point for point in entry_points(group=GROUP) if _plain(point.name) == plain}

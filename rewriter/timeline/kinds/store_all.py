@@ -84,11 +84,11 @@ class StoreAllPartitionTimeline:
         return before - len(self._ordinals)
 
     def exists(self, ordinal: int) -> bool:
-        """True if the ordinal exists. O(1)."""
+        """Tests whether the ordinal exists. O(1)."""
         return ordinal in self._ordinals
 
     def is_consistent(self) -> bool:
-        """True if the ordered list holds exactly the members of the set and increases strictly. O(n)."""
+        """Tests whether the ordered list holds exactly the members of the set and increases strictly. O(n)."""
         # A SortedSet keeps a set, which serves ``len`` and ``in``, and an ordered list, which serves iteration.
         order = list(self._ordinals)
         return (
@@ -98,15 +98,15 @@ class StoreAllPartitionTimeline:
         )
 
     def ranges(self) -> tuple[OrdinalRange, ...]:
-        """The whole set as sorted, maximal ranges. O(n)."""
+        """Returns the whole set as sorted, maximal ranges. O(n)."""
         return runs.ranges(*runs.of_sorted(list(self._ordinals)))
 
     def covered(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The existing ordinals of the range, as ranges. O(log n + the number of ordinals in it)."""
+        """Returns the existing ordinals of the range, as ranges. O(log n + the number of ordinals in it)."""
         return runs.ranges(*runs.of_sorted(list(self._within(ordinals))))
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The missing ordinals of the range, as ranges. O(log n + the number of ordinals in it)."""
+        """Returns the missing ordinals of the range, as ranges. O(log n + the number of ordinals in it)."""
         return runs.missing(*runs.of_sorted(list(self._within(ordinals))), ordinals)
 
     def to_properties(self) -> dict[str, str]:

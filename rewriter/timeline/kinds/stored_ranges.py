@@ -81,24 +81,26 @@ class RangesPartitionTimeline:
         return before - self._count
 
     def exists(self, ordinal: int) -> bool:
-        """True if the ordinal exists. O(log r)."""
+        """Tests whether the ordinal exists. O(log r)."""
         at = bisect_right(self._starts, ordinal) - 1
         return at >= 0 and ordinal < self._ends[at]
 
     def is_consistent(self) -> bool:
-        """True if the lists are parallel and sorted, no range is empty, no two touch, and the count is correct."""
+        """Tests whether the lists are parallel and sorted, no range is empty, no two touch, and the count is
+        correct.
+        """
         return runs.are_normal(self._starts, self._ends) and self._count == runs.size(self._starts, self._ends)
 
     def ranges(self) -> tuple[OrdinalRange, ...]:
-        """The whole set as sorted, maximal ranges. O(r)."""
+        """Returns the whole set as sorted, maximal ranges. O(r)."""
         return runs.ranges(self._starts, self._ends)
 
     def covered(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The existing ordinals of the range, as ranges clipped to it. O(log r + the ranges returned)."""
+        """Returns the existing ordinals of the range, as ranges clipped to it. O(log r + the ranges returned)."""
         return runs.covered(self._starts, self._ends, ordinals)
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
-        """The missing ordinals of the range, as ranges clipped to it. O(log r + the ranges returned)."""
+        """Returns the missing ordinals of the range, as ranges clipped to it. O(log r + the ranges returned)."""
         return runs.missing(self._starts, self._ends, ordinals)
 
     def to_properties(self) -> dict[str, str]:
