@@ -62,19 +62,17 @@ def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
     and of Parquet.
     """
     text = value.strip().lower()
-    if text not in ("true", "false"):
-        raise _invalid_packing(f"'{value}' is neither true nor false.", key, "Write 'true' or 'false'.")
-    if table.external or not table.partition_columns or table.format.lower() != "parquet":
-        raise _invalid_packing(
-            f"The table {table.name} cannot have packed files.",
-            key,
-            "Only managed, partitioned tables of Parquet can; leave the property out.",
+    can_be_packed = not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
+    if text not in ("true", "false") or not can_be_packed:
+        raise AnalysisError(
+            f"'{value}' is neither true nor false."
+            if can_be_packed
+            else f"The table {table.name} cannot have packed files: it is not a managed, partitioned table of Parquet.",
+            condition="INVALID_FILE_PROPERTY",
+            object=key,
+            hint=f"{PACKED} = 'true' lets one file hold several partitions.",
         )
     return PACKED, text
-
-
-def _invalid_packing(message: str, key: str, hint: str) -> AnalysisError:
-    return AnalysisError(message, condition="INVALID_FILE_PROPERTY", sqlstate="42601", object=key, hint=hint)
 
 
 def not_empty(table: Table, values: PartitionValues) -> AnalysisError:

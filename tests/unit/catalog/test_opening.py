@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from rewriter.catalog.reading.write_id_queries import transaction_list
 from rewriter.catalog.store import migrations, schema
 from rewriter.catalog.store.database import Database, next_number
 from rewriter.errors import OperationalError
+from rewriter.exec.engine import Engine
+from rewriter.session import Session
 
 
 def _table(catalog: Catalog, name: str) -> Table:
@@ -223,3 +226,18 @@ def test_a_catalog_from_before_properties_of_partitions_is_upgraded(tmp_path: Pa
     snapshot = Catalog.open(tmp_path).snapshot()
     assert snapshot.table("t") == table
     assert snapshot.partitions(table) == ()
+
+
+def test_files_of_a_release_without_packed_files_are_read_whole(tmp_path: Path, duckdb: Engine) -> None:
+    with Session(tmp_path, duckdb) as session:
+        session.execute("CREATE TABLE t (x INT) PARTITIONED BY (y INT) TBLPROPERTIES ('rewriter.packed' = 'false')")
+        session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+    with closing(sqlite3.connect(tmp_path / "catalog.db")) as connection, connection:
+        connection.execute("ALTER TABLE files DROP COLUMN part")
+        connection.execute("UPDATE schema_version SET version = 14")
+    with Session(tmp_path, duckdb) as session:
+        assert sorted(session.execute("SELECT * FROM t").fetch()) == [(1, 1), (2, 2)]
+        session.execute("ALTER TABLE t SET TBLPROPERTIES ('rewriter.packed' = 'true')")
+        session.execute("INSERT INTO t VALUES (3, 2), (4, 4)")
+        session.execute("ALTER TABLE t COMPACT")
+        assert sorted(session.execute("SELECT * FROM t").fetch()) == [(1, 1), (2, 2), (3, 2), (4, 4)]
