@@ -1,4 +1,4 @@
-"""COMPACT on both engines: what one engine merged, both read as before."""
+"""COMPACT on both engines: each reads the same rows after the other has merged files."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_both_engines_read_what_one_has_merged(engine: Engine, duckdb: Engine, t
     with Session(tmp_path, duckdb) as writer, Session(tmp_path, engine) as session:
         for _ in writer.script(SCENE.format(form=form)):
             pass
-        before = [sorted(map(repr, one.execute("SELECT * FROM t").fetch())) for one in (writer, session)]
+        before = [sorted(map(repr, reader.execute("SELECT * FROM t").fetch())) for reader in (writer, session)]
         told = session.execute("ALTER TABLE t COMPACT").fetch()
-        assert [one[1:3] for one in told] == [(2, 1), (2, 1)]
-        assert [sorted(map(repr, one.execute("SELECT * FROM t").fetch())) for one in (writer, session)] == before
+        assert [row[1:3] for row in told] == [(2, 1), (2, 1)]
+        assert [sorted(map(repr, reader.execute("SELECT * FROM t").fetch())) for reader in (writer, session)] == before
         assert list(findings(session.catalog.database)) == []

@@ -1,5 +1,7 @@
-"""SIGKILL at database calls and steps on disk of COMPACT and VACUUM: before or after, never between, and readers are
-undisturbed. Every n-th moment is tried; ``pytest -m long`` tries them all.
+"""SIGKILL at database calls and steps on disk of COMPACT and VACUUM: the state is that before or after, and readers are
+not affected.
+
+Every n-th moment is tried. ``pytest -m long`` tries all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ VACUUM = "VACUUM RETAIN 50 HOURS"
 
 
 def scene(warehouse: Path) -> None:
-    """Two partitions of three files each, two files that were replaced long ago, one that a dead writer left."""
+    """Creates two partitions of three files each, two files that were replaced long ago, and one that a dead writer
+    left.
+    """
     with Session(warehouse, "duckdb") as session:
         session.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING)")
         session.execute("INSERT INTO t VALUES (0, 'a'), (0, 'b')")
@@ -42,13 +46,13 @@ def later(session: Session) -> None:
 
 
 def content(session: Session) -> list[tuple[object, ...]]:
-    """The rows, read from the files that the catalog names; nothing is off in it."""
-    assert [found.problem for found in findings(session.catalog.database)] == []
+    """Returns the rows from the files that the catalog names, and checks the catalog."""
+    assert [finding.problem for finding in findings(session.catalog.database)] == []
     return sorted(session.execute("SELECT * FROM t").fetch())
 
 
 def counts(session: Session) -> tuple[int, int]:
-    """How many files readers see, and how many there are."""
+    """Returns the number of files that readers see, and the number on disk."""
     snapshot = session.catalog.snapshot()
     table = snapshot.table("t")
     return len(snapshot.files(table)), sum(len(names) for _, _, names in os.walk(table.location))
@@ -65,7 +69,7 @@ def test_a_killed_compact_is_before_or_after(tmp_path: Path, stride: int) -> Non
             files = counts(reader)[0]
             assert files in (6, 2), f"moment {moment}"
             seen["before" if files == 6 else "after"] += 1
-            if files == 2:  # killed behind the commit: two more files for each partition, as it was
+            if files == 2:  # Killed after the commit: two more files for each partition, as before.
                 reader.execute("INSERT OVERWRITE t VALUES (1, 'a'), (2, 'b')")
                 for number in (3, 4):
                     reader.execute(f"INSERT INTO t VALUES ({number}, 'a'), ({number}, 'b')")
@@ -73,7 +77,7 @@ def test_a_killed_compact_is_before_or_after(tmp_path: Path, stride: int) -> Non
         assert content(reader) == wanted
         assert counts(reader)[0] == 2
         assert seen["before"] > 30 // stride
-        # What the killed ones left goes, and nothing else.
+        # The files of killed writers are removed, and no others.
         later(reader)
         reader.execute(VACUUM)
         assert counts(reader) == (2, 2)
@@ -99,5 +103,5 @@ def test_a_killed_vacuum_takes_nothing_that_is_needed(tmp_path: Path, stride: in
         assert reader.execute(VACUUM).fetch() == []
         with reader.catalog.database.read() as connection:
             assert connection.execute(sa.select(sa.func.count()).select_from(schema.files)).scalar() == 6
-        # Files went one after the other, and none of those that readers see.
+        # Files were removed one after the other, and none of those that readers see.
         assert stride > 1 or seen >= {(6, 9), (6, 8), (6, 7), (6, 6)}
