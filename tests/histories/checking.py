@@ -226,8 +226,8 @@ def final_checks(catalog: Catalog, url: str | None, world: World) -> None:
     for meaning, query in _NEVER.items():
         assert rows_of(catalog, url, query) == [], meaning
     _write_files(catalog)
-    off = list(findings(catalog.database))
-    assert off == [], f"rewriter catalog check finds {off}"
+    problems = list(findings(catalog.database))
+    assert problems == [], f"rewriter catalog check finds {problems}"
     with catalog.begin() as tx:
         tx.commit([RefreshTimelines(snapshot.fact("f"))])
         assert tx.differences == (), f"timelines are not those of the partitions: {tx.differences}"

@@ -47,14 +47,14 @@ def error(session: Session, sql: str) -> Error:
 
 
 def pointed(sql: str, caught: Error) -> str:
-    """The stretch of the statement that an error points at."""
+    """Returns the excerpt of the statement that an error points at."""
     assert caught.position is not None
     return sql[caught.position.start : caught.position.end]
 
 
 def data_files(folder: Path) -> set[Path]:
-    ours = ("catalog.db", "warehouse.json")
-    return {path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(ours)}
+    own = ("catalog.db", "warehouse.json")
+    return {path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(own)}
 
 
 P = "CREATE TABLE p (id INT, v STRING) USING parquet PARTITIONED BY (c STRING, d INT)"
@@ -513,20 +513,20 @@ def test_only_queries_and_inserts_start_an_engine(tmp_path: Path) -> None:
         for sql in ("SHOW TABLES", "SHOW PARTITIONS hours", "SHOW COVERAGE OF f", "DESCRIBE EXTENDED hours", "SET"):
             assert session.execute(sql).fetch()
         query = "SELECT SUM(amount) FROM sales WHERE time_range_in(sold, '2013-01-01', '2013-01-01T01')"
-        for what in ("REWRITE", "COVER", "SCAN", ""):
-            assert session.execute(f"EXPLAIN {what} {query}").fetch()
+        for kind in ("REWRITE", "COVER", "SCAN", ""):
+            assert session.execute(f"EXPLAIN {kind} {query}").fetch()
         assert "FROM hours" in session.plan(query).sql
         session.execute("ALTER TABLE hours DROP PARTITION (dt='2013-01-01-00')")
 
 
 def test_a_snapshot_sees_what_was_committed_when_the_statement_began(tmp_path: Path) -> None:
-    with Session(tmp_path, "duckdb") as one, Session(tmp_path, "duckdb") as two:
-        one.execute("CREATE TABLE u (a INT)")
-        two.execute("INSERT INTO u VALUES (1)")
-        result = one.execute("SELECT a FROM u")
-        two.execute("INSERT OVERWRITE u VALUES (2)")
+    with Session(tmp_path, "duckdb") as first, Session(tmp_path, "duckdb") as second:
+        first.execute("CREATE TABLE u (a INT)")
+        second.execute("INSERT INTO u VALUES (1)")
+        result = first.execute("SELECT a FROM u")
+        second.execute("INSERT OVERWRITE u VALUES (2)")
         assert result.fetch() == [(1,)]
-        assert rows(one, "SELECT a FROM u") == [(2,)]
+        assert rows(first, "SELECT a FROM u") == [(2,)]
 
 
 def test_writers_of_one_partition(tmp_path: Path) -> None:
@@ -551,8 +551,8 @@ def test_writers_of_one_partition(tmp_path: Path) -> None:
         thread.join()
     assert all(caught.retryable for caught in conflicts)
     with Session(tmp_path, "duckdb") as session:
-        found = rows(session, "SELECT a FROM t WHERE p = 1 ORDER BY a")
-        assert found == [(0,), (1,), (2,), (10,), (11,), (12,)]
+        selected = rows(session, "SELECT a FROM t WHERE p = 1 ORDER BY a")
+        assert selected == [(0,), (1,), (2,), (10,), (11,), (12,)]
         assert rows(session, "SELECT a FROM t WHERE p = 2") in ([(0,), (0,)], [(1,), (1,)])
 
 
