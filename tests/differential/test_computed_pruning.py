@@ -140,7 +140,9 @@ class World:
             self.columns[name] = {}
             for column, kind in types:
                 self.columns[name].setdefault(kind, []).append(column)
-            self.session.execute(f"CREATE TABLE {name} (x INT) PARTITIONED BY ({', '.join(declared)})")
+            # A file for each partition, so that its rows can be read without the product's code.
+            packing = "TBLPROPERTIES ('rewriter.packed' = 'false')"
+            self.session.execute(f"CREATE TABLE {name} (x INT) PARTITIONED BY ({', '.join(declared)}) {packing}")
             drawn: set[tuple[str, ...]] = set()
             while len(drawn) < 45:
                 drawn.add(tuple("NULL" if rng.random() < 0.12 else rng.choice(VALUES[kind]) for _, kind in types))

@@ -23,7 +23,7 @@ from rewriter.statements.write.managed_write import make_folder
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     with Session(tmp_path / "warehouse", "duckdb") as opened:
-        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING)")
+        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING) TBLPROPERTIES ('rewriter.packed' = 'false')")
         opened.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
         yield opened
 

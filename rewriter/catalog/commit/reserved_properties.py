@@ -1,8 +1,8 @@
 """Table properties with a meaning of their own, as in Spark and Hive.
 
 ``comment`` is the table's comment, and not a property beside it. ``immutable`` is Hive's: INSERT INTO fills empty
-partitions and is refused where rows exist; OVERWRITE is not. ``rewriter.packed`` lets one file hold several
-partitions. The owner of a table, and its storage, belong in clauses of statements; as properties they are refused, as
+partitions and is refused where rows exist; OVERWRITE is not. ``rewriter.packed`` says whether one file may
+hold several partitions, which is the default. The owner of a table, and its storage, belong in clauses of statements; as properties they are refused, as
 in Spark. Names are case-sensitive, as there.
 """
 
@@ -46,7 +46,7 @@ def is_immutable(table: Table) -> bool:
 
 def is_packed(table: Table) -> bool:
     """Returns True if writes put several partitions into one file: only in managed, partitioned tables of Parquet."""
-    packed = table.properties.get(PACKED, "").strip().lower() == "true"
+    packed = table.properties.get(PACKED, "true").strip().lower() == "true"
     return packed and not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
 
 
@@ -70,7 +70,7 @@ def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
             else f"The table {table.name} cannot have packed files: it is not a managed, partitioned table of Parquet.",
             condition="INVALID_FILE_PROPERTY",
             object=key,
-            hint=f"{PACKED} = 'true' lets one file hold several partitions.",
+            hint=f"{PACKED} = 'false' gives each partition files of its own; 'true' is the default.",
         )
     return PACKED, text
 

@@ -22,7 +22,8 @@ from rewriter.cli import main
 from rewriter.errors import Error
 from rewriter.session import Session
 
-SETUP = """CREATE TABLE t (x INT) PARTITIONED BY (p STRING); INSERT INTO t VALUES (1, 'a'), (2, 'b');
+SETUP = """CREATE TABLE t (x INT) PARTITIONED BY (p STRING)
+TBLPROPERTIES ('rewriter.packed' = 'false'); INSERT INTO t VALUES (1, 'a'), (2, 'b');
 CREATE DATABASE d; CREATE TABLE d.u (x INT); INSERT INTO d.u VALUES (5)"""
 
 

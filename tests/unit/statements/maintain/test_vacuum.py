@@ -27,7 +27,7 @@ SUPERSEDED, DROPPED, ORPHANED = "superseded", "dropped", "orphaned"
 @pytest.fixture
 def session(tmp_path: Path, catalog_url: str | None) -> Iterator[Session]:
     with Session(tmp_path / "warehouse", "duckdb", catalog=catalog_url) as opened:
-        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING)")
+        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING) TBLPROPERTIES ('rewriter.packed' = 'false')")
         opened.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
         yield opened
 
@@ -93,7 +93,7 @@ def test_bytes_are_told(session: Session) -> None:
 
 
 def test_a_file_that_has_moved_is_needed(session: Session) -> None:
-    session.execute("CREATE TABLE u (x INT) PARTITIONED BY (p STRING)")
+    session.execute("CREATE TABLE u (x INT) PARTITIONED BY (p STRING) TBLPROPERTIES ('rewriter.packed' = 'false')")
     session.execute("ALTER TABLE t PARTITION (p = 'a') RENAME TO PARTITION (p = 'n')")
     session.execute("ALTER TABLE u EXCHANGE PARTITION (p = 'b') WITH TABLE t")
     later(session)

@@ -125,7 +125,7 @@ def test_only_such_conditions_are_computed(session: Session, monkeypatch: pytest
 def test_no_engine_is_started_to_say_what_is_read(tmp_path: Path, session: Session) -> None:
     with Session(tmp_path / "warehouse", engine="spark") as spark_session:
         lines = [row[0] for row in spark_session.execute("EXPLAIN SCAN SELECT x FROM t WHERE hr + 1 = 6").fetch()]
-        assert lines[0].startswith("t: 3 of 9 partitions, 3 files")
+        assert lines[0].startswith("t: 3 of 9 partitions, 1 file,")
         assert spark_session._engine is None
 
 
