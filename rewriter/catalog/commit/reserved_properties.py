@@ -1,9 +1,9 @@
 """Table properties with a meaning of their own, as in Spark and Hive.
 
 ``comment`` is the table's comment, and not a property beside it. ``immutable`` is Hive's: INSERT INTO fills empty
-partitions and is refused where rows exist; OVERWRITE is not. ``rewriter.packed`` says whether one file may
-hold several partitions, which is the default. The owner of a table, and its storage, belong in clauses of statements; as properties they are refused, as
-in Spark. Names are case-sensitive, as there.
+partitions and is refused where rows exist; OVERWRITE is not. ``rewriter.packed`` is ours: unless it is false, one file
+may hold several partitions. The owner of a table, and its storage, belong in clauses of statements; as properties they
+are refused, as in Spark. Names are case-sensitive, as there.
 """
 
 from __future__ import annotations
