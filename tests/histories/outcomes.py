@@ -13,8 +13,15 @@ PARTS = ("p1", "p2", "p3")
 SETUP = (
     "CREATE CUBE sales (k STRING, n BIGINT MEASURE COUNT, v BIGINT MEASURE SUM, at TIMESTAMP TIME)",
     *(
-        f"CREATE TABLE {name} (k STRING, n BIGINT, v BIGINT) PARTITIONED BY (dt STRING)"
-        for name in (MONTHS, QUARTERS, f"spare_{MONTHS}", f"spare_{QUARTERS}")
+        # Packed files, and a file for each partition; EXCHANGE mixes them.
+        f"CREATE TABLE {name} (k STRING, n BIGINT, v BIGINT) PARTITIONED BY (dt STRING) "
+        f"TBLPROPERTIES ('rewriter.packed' = '{packed}')"
+        for name, packed in (
+            (MONTHS, "true"),
+            (QUARTERS, "false"),
+            (f"spare_{MONTHS}", "false"),
+            (f"spare_{QUARTERS}", "true"),
+        )
     ),
     "CREATE FACT all_sales OF CUBE sales STORED IN ("
     "TABLE months PERIOD MONTHLY PARTITIONED BY at AS (dt = 'yyyy-MM'), "
