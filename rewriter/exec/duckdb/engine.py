@@ -122,7 +122,7 @@ class DuckDBEngine:
         return _as_declared(table, translation).to_reader() if table.num_columns else pa.table({}).to_reader()
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
-        """Runs the query sorted by its dynamic partition columns, and writes one file for each partition."""
+        """Runs the query sorted by its dynamic partition columns, and writes packed files, or files for each of them."""
         import pyarrow as pa
 
         check_written(write.format)

@@ -1,4 +1,4 @@
-"""Writes a DataFrame as one file per partition through Python workers, with a custom data source.
+"""Writes a DataFrame as packed files, or as files for each partition, by Python workers with a custom data source.
 
 ``DataSourceArrowWriter`` is public, works on classic Spark and Connect, and needs no pandas. Tasks write files directly
 into the write's directory. Only the list that the commit leaves counts, so files of failed attempts are harmless.
