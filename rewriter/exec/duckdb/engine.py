@@ -122,7 +122,7 @@ class DuckDBEngine:
         return _as_declared(table, translation).to_reader() if table.num_columns else pa.table({}).to_reader()
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
-        """Runs the query sorted by its dynamic partition columns, and writes packed files, or files for each of them."""
+        """Runs the query, sorted by its dynamic partition columns, and writes packed files or files by partition."""
         import pyarrow as pa
 
         check_written(write.format)
