@@ -38,17 +38,17 @@ _LONGEST = 500
 _Edge = tuple[list[tuple[str, str]], bool]
 
 
-def stretch_text(columns: Sequence[Column], head: bytes, stretch: KeyRange) -> str:
-    """Returns a stretch of keys (or of a one-column index) that begin with ``head`` and then these columns' fields."""
-    start, from_behind = _edge(columns, head, stretch.start)
-    end, to_behind = _edge(columns, head, stretch.end)
+def key_range_text(columns: Sequence[Column], head: bytes, key_range: KeyRange) -> str:
+    """Returns a range of keys, or of index entries, which begin with ``head`` and then these columns' fields."""
+    start, from_behind = _edge(columns, head, key_range.start)
+    end, to_behind = _edge(columns, head, key_range.end)
     if not start and from_behind:
         return "nothing"  # Behind all values.
     if not start and not end:
         return "all keys"
-    if start and stretch == KeyRange.of_key(stretch.start):
+    if start and key_range == KeyRange.of_key(key_range.start):
         return f"[{_values(start)}]"
-    if start and not from_behind and _is_point(columns[len(start) - 1], stretch, start == end and to_behind):
+    if start and not from_behind and _is_point(columns[len(start) - 1], key_range, start == end and to_behind):
         return f"[{_values(start)}]"
     low = f"{'(' if from_behind else '['}{_values(start)}" if start else "[start"
     return f"{low}, {_values(end)}{']' if to_behind else ')'}" if end else f"{low}, end)"

@@ -223,7 +223,7 @@ def within_ranges(scans: Iterable[Scan], ranges: Iterable[KeyRange]) -> tuple[Sc
     )
 
 
-def stretches_of(ranges: FieldRanges) -> FieldRanges:
+def joined_ranges(ranges: FieldRanges) -> FieldRanges:
     """Returns at most ``MAX_SCANS`` ranges that contain the given ones: neighbours are joined."""
     return tuple(KeyRange(neighbours[0].start, neighbours[-1].end) for neighbours in _gathered(ranges))
 

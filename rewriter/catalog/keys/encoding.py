@@ -90,10 +90,10 @@ def split(widths: Sequence[int | None], key: bytes) -> tuple[bytes, ...]:
     return tuple(fields)
 
 
-def place(table_id: int, column: int, field: bytes = b"") -> bytes:
-    """Returns the place of the keys with this field in the secondary index (``schema.partition_fields``).
+def entry_prefix(table_id: int, column: int, field: bytes = b"") -> bytes:
+    """Returns the prefix of the entries of keys with this field in the secondary index (``schema.partition_fields``).
 
-    ``column`` is counted from 0. Without a field, returns the prefix of all places of the column.
+    ``column`` is counted from 0. Without a field, returns the prefix of all entries of the column.
     """
     return prefix(table_id) + column.to_bytes(2, "big") + field
 

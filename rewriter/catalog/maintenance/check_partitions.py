@@ -184,7 +184,7 @@ def _index(connection: sa.Connection, table: Table) -> Iterator[Problem]:
             yield table.name, f"the key {key.hex()} does not match the column types"
             continue
         for number in range(1, len(columns)):
-            index_entry = (encoding.place(table.id, number, fields[number]), key)
+            index_entry = (encoding.entry_prefix(table.id, number, fields[number]), key)
             missing += index_entry not in unmatched
             unmatched.discard(index_entry)
     if missing:

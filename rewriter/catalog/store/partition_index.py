@@ -26,7 +26,7 @@ def add_entries(connection: sa.Connection, table: Table, written: Iterable[bytes
     if len(columns) < 2:
         return
     widths = [encoding.width_of(column.type) for column in columns]
-    places = [encoding.place(table.id, number) for number in range(len(columns))]
+    places = [encoding.entry_prefix(table.id, number) for number in range(len(columns))]
     entries = [
         (index_place + field, key)
         for key in written

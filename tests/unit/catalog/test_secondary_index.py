@@ -206,7 +206,7 @@ def check_visits(w: Warehouse, table: Table, rows: Sequence[tuple[str | None, ..
     assert Counter(answered) == Counter(right), render_filter(tree)
     by_key = {key_of(table, *row): row for row in rows}
     places = [
-        encoding.place(table.id, number, encoding.encode_value(column.type, row[number])) + key
+        encoding.entry_prefix(table.id, number, encoding.encode_value(column.type, row[number])) + key
         for key, row in by_key.items()
         for number, column in enumerate(columns)
         if number
@@ -214,7 +214,7 @@ def check_visits(w: Warehouse, table: Table, rows: Sequence[tuple[str | None, ..
     entries, looked = visits.of("place", places), visits.of("key", list(by_key))
     assert set(entries.values()) | set(looked.values()) <= {1}
     scanned = sum(any(key in scan.keys for scan in found.scans) for key in by_key)
-    indexed = [2 * sum(any(one in place for place in index.places) for one in places) for index in found.indexes]
+    indexed = [2 * sum(any(one in place for place in index.entry_ranges) for one in places) for index in found.indexes]
     assert entries.total() + looked.total() <= min([scanned, *indexed]), render_filter(tree)
     return way(found)
 
