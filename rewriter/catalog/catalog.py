@@ -118,7 +118,7 @@ class Catalog:
         """
         path = _absolute(warehouse)
         try:
-            check_blank(path, _place(path, url))
+            check_blank(path, _catalog_address(path, url))
         except OperationalError as error:
             if error.condition != "CATALOG_MISSING":
                 raise
@@ -138,7 +138,7 @@ class Catalog:
         _require(path, url)
         with closing(_database(path, url, create=False)) as database:
             try:
-                check(database, path, _place(path, url), is_shared=url is not None)
+                check(database, path, _catalog_address(path, url), is_shared=url is not None)
             except OperationalError as error:
                 if error.condition not in ("CATALOG_OF_ANOTHER_WAREHOUSE", "WAREHOUSE_COPIED", "NOT_A_WAREHOUSE"):
                     raise
@@ -165,7 +165,7 @@ class Catalog:
         """Returns True if the warehouse exists now, and opens it then. Raises the errors of ``open``."""
         if self._opened is not None:
             return True
-        place = _place(self._warehouse, self._url)
+        address = _catalog_address(self._warehouse, self._url)
         database = None
         if self._url is not None or _is_filled(self._warehouse / FILE_NAME):
             try:
@@ -174,20 +174,20 @@ class Catalog:
                 if error.condition != "CATALOG_MISSING":
                     raise
         if database is None:
-            check_blank(self._warehouse, place)
+            check_blank(self._warehouse, address)
             return False
         self._use(database)
         return True
 
     def _make(self) -> None:
         """Creates the directory and the catalog."""
-        check_blank(self._warehouse, _place(self._warehouse, self._url))
+        check_blank(self._warehouse, _catalog_address(self._warehouse, self._url))
         self._use(_created(self._warehouse, self._url))
 
     def _use(self, database: Database) -> None:
         try:
-            place = _place(self._warehouse, self._url)
-            check(database, self._warehouse, place, is_shared=self._url is not None)
+            address = _catalog_address(self._warehouse, self._url)
+            check(database, self._warehouse, address, is_shared=self._url is not None)
         except BaseException:
             database.close()
             raise
@@ -362,9 +362,9 @@ def _absolute(warehouse: str | os.PathLike[str]) -> Path:
     return Path(warehouse).expanduser().absolute()
 
 
-def _place(warehouse: Path, url: str | None) -> str:
+def _catalog_address(warehouse: Path, url: str | None) -> str:
     """Returns the catalog's name in messages."""
-    return str(warehouse / FILE_NAME) if url is None else postgresql.place(url)
+    return str(warehouse / FILE_NAME) if url is None else postgresql.address(url)
 
 
 def _is_filled(file: Path) -> bool:
@@ -404,7 +404,7 @@ def _created(warehouse: Path, url: str | None) -> Database:
 def _require(warehouse: Path, url: str | None) -> None:
     """Raises an error if there is no catalog: those of ``check_blank``, and WAREHOUSE_NOT_FOUND."""
     if _version(warehouse, url) == 0:
-        check_blank(warehouse, _place(warehouse, url))
+        check_blank(warehouse, _catalog_address(warehouse, url))
         raise not_found(warehouse)
 
 

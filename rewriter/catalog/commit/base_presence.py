@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from rewriter.catalog.commit.completeness import PeriodParts
+from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.freshness import times_of
 from rewriter.catalog.commit.stored_timelines import States, TimelineChange, stored_lines
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
@@ -22,7 +22,11 @@ class BasePresence:
     """
 
     def __init__(
-        self, connection: sa.Connection, bindings: Sequence[TimeBinding], rebuilt: Collection[int], parts: PeriodParts
+        self,
+        connection: sa.Connection,
+        bindings: Sequence[TimeBinding],
+        rebuilt: Collection[int],
+        parts: PeriodPartitions,
     ) -> None:
         """``rebuilt`` are the ids of the tables whose timelines the commit builds from scratch."""
         self._connection = connection

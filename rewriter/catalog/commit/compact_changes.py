@@ -46,7 +46,7 @@ def compact(context: CommitContext, change: CompactPartitions) -> None:
     for partition in change.partitions:
         rows_by_path = {file.path: row_id for row_id, file in files.get(partition.key, ())}
         if partition.key not in stored or not rows_by_path.keys() >= set(partition.replaced):
-            raise _came_between(table)
+            raise _conflict(table)
         ended += [rows_by_path[path] for path in partition.replaced]
         remaining = [file for _, file in files[partition.key] if file.path not in partition.replaced]
         renewed.append(
@@ -81,7 +81,7 @@ def _live_files(connection: sa.Connection, keys: list[bytes]) -> dict[bytes, lis
     return files_by_key
 
 
-def _came_between(table: Table) -> ConflictError:
+def _conflict(table: Table) -> ConflictError:
     return ConflictError(
         f"another transaction replaced files of '{table.name}' after COMPACT read them",
         object=table.name,

@@ -134,8 +134,10 @@ class Provenance:
     ) -> None:
         """``snapshot`` is what the transaction read, ``fact_commit`` the commit that created the fact."""
         self._snapshot = snapshot
-        self._sources = {b.table.id: sources[b.table.id] for b in bindings if b.table.id in sources}
-        self._used = [b for b in bindings if b.table.id in self._sources]
+        self._sources = {
+            binding.table.id: sources[binding.table.id] for binding in bindings if binding.table.id in sources
+        }
+        self._used = [binding for binding in bindings if binding.table.id in self._sources]
         self._bindings = bindings
         self._fact_created_after_snapshot = fact_commit > snapshot.sequence
         #: The stale times, computed at the first call.
@@ -144,7 +146,7 @@ class Provenance:
         self._complete = self._unproven = RangeSet.EMPTY
         self._read: set[Period] = set()
         #: Partitions that were not read although others of their period were, each with its combination.
-        self._left: list[tuple[TimeBinding, Slot, Combination]] = []
+        self._unread_parts: list[tuple[TimeBinding, Slot, Combination]] = []
         #: The times of base periods of several partitions, none of which was read, by table.
         self._unread: list[tuple[TimeBinding, RangeSet]] = []
         self._concerning: dict[tuple[int, Period, Combination], RangeSet] = {}
@@ -266,7 +268,7 @@ class Provenance:
                 slot = binding.locate(partition.values)
                 has_content = partition.files or binding.table.external
                 if slot is not None and has_content and partition.key not in read.get(slot, (partition.key,)):
-                    self._left.append((binding, slot, binding.combination(partition.values, slot)))
+                    self._unread_parts.append((binding, slot, binding.combination(partition.values, slot)))
 
     def _missed(
         self, base: TimeBinding, unread: RangeSet, rollup: TimeBinding, period: Period, combination: Combination
@@ -290,14 +292,14 @@ class Provenance:
 
     def _left_unread(self, rollup: TimeBinding, period: Period, combination: Combination) -> RangeSet:
         """Returns the time of the unread partitions that affect rollups of a period with this combination."""
-        memo_key = (rollup.table.id, period, combination)
-        if memo_key not in self._concerning:
-            self._concerning[memo_key] = RangeSet(
+        cache_key = (rollup.table.id, period, combination)
+        if cache_key not in self._concerning:
+            self._concerning[cache_key] = RangeSet(
                 TimeRange(slot.start, slot.end)
-                for base, slot, base_combination in self._left
+                for base, slot, base_combination in self._unread_parts
                 if _concerns(base, slot, base_combination, rollup, period, combination)
             )
-        return self._concerning[memo_key]
+        return self._concerning[cache_key]
 
 
 def _concerns(

@@ -113,19 +113,19 @@ def _filled(keys: Sequence[bytes]) -> tuple[int, dict[str, bytes]]:
     return size, {f"key_{at}": key for at, key in enumerate([*keys, *[b""] * (size - len(keys))])}
 
 
-def _wanted(size: int) -> sa.ColumnElement[bool]:
+def _key_condition(size: int) -> sa.ColumnElement[bool]:
     return _ROW.key.in_([sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)])
 
 
 @once
 def _live_of(size: int) -> sa.Select[Any]:
-    return sa.select(*_COLUMNS).where(_ROW.ended == schema.NEVER, _wanted(size))
+    return sa.select(*_COLUMNS).where(_ROW.ended == schema.NEVER, _key_condition(size))
 
 
 @once
 def _stored(size: int) -> sa.Select[Any]:
     columns = (*_COLUMNS, _ROW.as_of, _ROW.doubt, _ROW.sources, _ROW.commit_seq)
-    return sa.select(*columns).where(_ROW.ended == schema.NEVER, _wanted(size))
+    return sa.select(*columns).where(_ROW.ended == schema.NEVER, _key_condition(size))
 
 
 def live_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartition]:

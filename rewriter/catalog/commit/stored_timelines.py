@@ -144,15 +144,15 @@ def stored_lines(connection: sa.Connection | None, table_id: int, period: Period
 def replace_timelines(
     connection: sa.Connection,
     table: Table,
-    wanted: Mapping[tuple[int, str], Lines],
+    expected: Mapping[tuple[int, str], Lines],
     write_id: Callable[[], int],
     commit_seq: int,
 ) -> list[TimelineDifference]:
-    """Makes ``wanted``, by period and time dimension, all the live timelines of a table. Returns the differences.
+    """Makes ``expected``, by period and time dimension, all the live timelines of a table. Returns the differences.
 
     Correct rows stay; all other rows end. Calls ``write_id`` only if a row changes.
     """
-    comparison = compare_timelines(connection, table, wanted)
+    comparison = compare_timelines(connection, table, expected)
     if comparison.wrong or comparison.missing:
         made = write_id()
         end_rows(connection, schema.timeline_ranges, comparison.wrong, made)
@@ -171,14 +171,14 @@ class Comparison:
     differences: list[TimelineDifference]
 
 
-def compare_timelines(connection: sa.Connection, table: Table, wanted: Mapping[tuple[int, str], Lines]) -> Comparison:
-    """Compares all the live timelines of a table with ``wanted``, by period and time dimension. One statement."""
+def compare_timelines(connection: sa.Connection, table: Table, expected: Mapping[tuple[int, str], Lines]) -> Comparison:
+    """Compares all the live timelines of a table with ``expected``, by period and time dimension. One statement."""
     row = schema.timeline_ranges
     columns = (row.c.row_id, row.c.period, row.c.time_key, row.c.state, row.c.start_ordinal, row.c.end_ordinal)
     stored = connection.execute(sa.select(*columns).where(row.c.table_id == table.id, row.c.ended == schema.NEVER))
     missing = {
         (*key, state, ordinals.start, ordinals.end)
-        for key, lines in wanted.items()
+        for key, lines in expected.items()
         for state, line in lines.items()
         for ordinals in line.ranges()
     }
@@ -193,8 +193,8 @@ def compare_timelines(connection: sa.Connection, table: Table, wanted: Mapping[t
             wrong.append(row_id)
     differences = [
         TimelineDifference(table.name, *key, ordinals, was, now)
-        for key in sorted({*before, *wanted}, reverse=True)
-        for ordinals, was, now in _differences(before.get(key, _empty()), wanted.get(key, _empty()))
+        for key in sorted({*before, *expected}, reverse=True)
+        for ordinals, was, now in _differences(before.get(key, _empty()), expected.get(key, _empty()))
     ]
     return Comparison(wrong, missing, differences)
 
@@ -249,5 +249,5 @@ def end_rows(connection: sa.Connection, table: sa.Table, row_ids: Sequence[int],
 
 @once
 def _end_row(table: sa.Table) -> sa.Update:
-    gone, by = (sa.bindparam(name, 0, sa.BigInteger) for name in ("gone", "by"))
-    return sa.update(table).where(table.c.row_id == gone).values(ended=by)
+    ended_row, write_id = (sa.bindparam(name, 0, sa.BigInteger) for name in ("gone", "by"))
+    return sa.update(table).where(table.c.row_id == ended_row).values(ended=write_id)

@@ -13,7 +13,7 @@ from types import NoneType
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.fact_timelines import FactWork
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.facts.time_binding import bind
 from rewriter.catalog.keys.encoding import prefix
@@ -325,7 +325,7 @@ def _timelines(
         try:
             bindings = bind(fact, context.live_object)
             bound.update(binding.table.id for binding in bindings)
-            for difference in FactWork(context, bindings, made_by).compare():
+            for difference in FactTimelineUpdate(context, bindings, made_by).compare():
                 yield Finding(difference.table, _difference(difference))
         except Error as error:
             yield Finding(fact.name, f"its timelines cannot be built: {error.message}")

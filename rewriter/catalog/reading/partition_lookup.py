@@ -31,7 +31,7 @@ from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.access_paths import MOST_GATHERED, Choice, IndexPath, choose
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.leases import Held
+from rewriter.catalog.store.leases import LeasedSnapshot
 from rewriter.catalog.store.range_query import MOST
 from rewriter.errors import DataError, InterfaceError
 from rewriter.grammar.unparse import quote_name
@@ -63,7 +63,7 @@ class Lookup:
     ids: ValidWriteIdList
     scans: tuple[Scan, ...]
     indexes: tuple[IndexPath, ...] = ()
-    snapshot: Held | None = None
+    snapshot: LeasedSnapshot | None = None
 
     @property
     def ranges(self) -> tuple[KeyRange, ...]:

@@ -20,7 +20,7 @@ from rewriter.catalog.model.json_codec import Object, damaged, decoded
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import NO_PROPERTIES, DataFile, Partition, Table
 from rewriter.catalog.model.qualified_names import database_key
-from rewriter.catalog.model.real_paths import Nest, RealPaths
+from rewriter.catalog.model.real_paths import PathIndex, RealPaths
 from rewriter.catalog.model.stored_paths import loaded
 from rewriter.catalog.model.stored_rows import check_types, check_values, damaged_partition, part_in, properties_in
 from rewriter.catalog.model.write_ids import ValidWriteIdList
@@ -188,13 +188,13 @@ def partitions_at(database: Database, table: Table, ids: ValidWriteIdList, paths
     Links are resolved.
     """
     row, real = schema.partitions, RealPaths()
-    nest = Nest((real.of(path), path) for path in paths)
+    path_index = PathIndex((real.of(path), path) for path in paths)
     query = sa.select(row.c.key, row.c.location).where(
         row.c.table_id == table.id, row.c.location.is_not(None), *visible(row, ids)
     )
     with database.read() as connection:
         warehouse, rows = warehouse_of(connection), _fetched(connection, query)
-    keys = [bytes(key) for key, location in rows if any(nest.meeting(real.of(loaded(location, warehouse))))]
+    keys = [bytes(key) for key, location in rows if any(path_index.overlapping(real.of(loaded(location, warehouse))))]
     ranges = merged(map(KeyRange.of_key, keys))
     return [partition for chunk in chunks(ranges) for partition in partition_page(database, table, ids, chunk, _ALL)]
 

@@ -64,7 +64,7 @@ class Snapshot:
         self._cache = database.cache
         self._session = session
         self._sequence = sequence
-        self._taken = time.monotonic()
+        self._taken_at = time.monotonic()
         self._transactions = transactions
         self._write_ids: dict[int, ValidWriteIdList] = {}
         self._by_name: dict[str, Object | None] = {}
@@ -105,7 +105,7 @@ class Snapshot:
         """Returns the same view for the statements of a transaction with these uncommitted changes."""
         view = Snapshot(self._database, self._sequence, self._transactions, self._session, pending)
         view.current = self.current
-        view._taken = self._taken
+        view._taken_at = self._taken_at
         return view
 
     @property
@@ -114,9 +114,9 @@ class Snapshot:
         return self._sequence
 
     @property
-    def taken(self) -> float:
+    def taken_at(self) -> float:
         """The time at which the snapshot was taken, in seconds on the clock of ``time.monotonic``."""
-        return self._taken
+        return self._taken_at
 
     def check_readable(self) -> None:
         """Raises ``OperationalError`` SNAPSHOT_TOO_OLD if VACUUM has removed files that it may see. One read."""

@@ -33,7 +33,7 @@ from rewriter.catalog.reading.partition_refresh import renewed
 from rewriter.catalog.reading.queries import read_timelines
 from rewriter.catalog.reading.write_id_queries import are_committed
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.leases import Held, needs_lease
+from rewriter.catalog.store.leases import LeasedSnapshot, needs_lease
 from rewriter.errors import DataError, Error
 from rewriter.gc_pause import paused
 
@@ -58,7 +58,7 @@ class ListedReads:
         database: Database,
         object_id: int,
         ids: ValidWriteIdList,
-        snapshot: Held | None = None,
+        snapshot: LeasedSnapshot | None = None,
         *,
         checked: bool = True,
     ) -> None:

@@ -20,17 +20,17 @@ from rewriter.catalog.store.bulk_insert import insert_rows
 _BATCH = 10_000
 
 
-def add_entries(connection: sa.Connection, table: Table, written: Iterable[bytes]) -> None:
+def add_entries(connection: sa.Connection, table: Table, keys: Iterable[bytes]) -> None:
     """Inserts the entries of these keys of a table; existing ones stay. One statement, run once for each entry."""
     columns = table.partition_columns
     if len(columns) < 2:
         return
     widths = [encoding.width_of(column.type) for column in columns]
-    places = [encoding.entry_prefix(table.id, number) for number in range(len(columns))]
+    prefixes = [encoding.entry_prefix(table.id, number) for number in range(len(columns))]
     entries = [
-        (index_place + field, key)
-        for key in written
-        for index_place, field in zip(places[1:], encoding.split(widths, key)[1:], strict=True)
+        (entry_prefix + field, key)
+        for key in keys
+        for entry_prefix, field in zip(prefixes[1:], encoding.split(widths, key)[1:], strict=True)
     ]
     # In the order of the index, so that its pages are visited one after the other.
     entries.sort()

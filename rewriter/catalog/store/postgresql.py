@@ -90,7 +90,7 @@ def backend(url: str | sa.URL) -> Backend:
         Purpose.ANNOUNCE: {"isolation_level": "READ COMMITTED"},
         Purpose.MIGRATE: {"isolation_level": "READ COMMITTED"},
     }
-    return Backend(_place(parsed), engine, _begin, _translated, options)
+    return Backend(_address(parsed), engine, _begin, _translated, options)
 
 
 def _parsed(url: str | sa.URL) -> sa.URL:
@@ -125,12 +125,12 @@ def _all_of(url: sa.URL) -> str:
     return " ".join(str(part) for part in (url.username, url.password, url.host, url.database, dict(url.query)) if part)
 
 
-def place(url: str | sa.URL) -> str:
+def address(url: str | sa.URL) -> str:
     """Returns a catalog's URL for messages. Raises ``InterfaceError`` INVALID_CATALOG_URL."""
-    return _place(_parsed(url))
+    return _address(_parsed(url))
 
 
-def _place(url: sa.URL) -> str:
+def _address(url: sa.URL) -> str:
     """Returns a URL for messages: without the password and any other parts."""
     hosts = url.host or url.query.get("host") or ""
     user = f"{url.username}@" if url.username else ""
@@ -201,34 +201,34 @@ _REFUSALS = {
 }
 
 
-def _translated(catalog_place: str, error: BaseException, lost: bool) -> Error:
+def _translated(catalog_address: str, error: BaseException, lost: bool) -> Error:
     text, state = " ".join(str(error).split()), getattr(error, "sqlstate", None) or ""
     if lost or state in _ENDED or state.startswith("08"):
         return OperationalError(
-            f"the connection to the catalog {catalog_place} was lost: {text}",
+            f"the connection to the catalog {catalog_address} was lost: {text}",
             condition="CATALOG_CONNECTION_LOST",
-            object=catalog_place,
+            object=catalog_address,
             hint="check that the server is running, and run the statement again: none of its changes were committed",
         )
     if state == "53100" or is_disk_full(error):
-        return disk_full(f"the catalog {catalog_place}", catalog_place)
+        return disk_full(f"the catalog {catalog_address}", catalog_address)
     if state in ("40001", "40P01"):
         return ConflictError(
-            f"another transaction interfered in the catalog {catalog_place}: {text}",
+            f"another transaction interfered in the catalog {catalog_address}: {text}",
             condition=_BUSY,
             sqlstate="40001",
-            object=catalog_place,
+            object=catalog_address,
             hint="run the statement again",
         )
     if state.startswith("22") or "cannot contain NUL" in text:
         return DataError(
-            f"the catalog {catalog_place} cannot hold this: {text}", condition="CATALOG_VALUE", object=catalog_place
+            f"the catalog {catalog_address} cannot hold this: {text}", condition="CATALOG_VALUE", object=catalog_address
         )
     if state.startswith("54"):
         return DataError(
-            f"the catalog {catalog_place} cannot hold a value or a name of this length: {text}",
+            f"the catalog {catalog_address} cannot hold a value or a name of this length: {text}",
             condition="CATALOG_VALUE",
-            object=catalog_place,
+            object=catalog_address,
             hint="on PostgreSQL, a name, or the values of a partition together, can have at most about 1,300 bytes",
         )
     cause = _CAUSES.get(state) or _CAUSES.get(state[:2])
@@ -237,8 +237,8 @@ def _translated(catalog_place: str, error: BaseException, lost: bool) -> Error:
     if cause is None:
         cause = _Cause(_UNAVAILABLE, "cannot be read or written", "the server's log may have details")
     return OperationalError(
-        f"the catalog {catalog_place} {cause.words}: {text}",
+        f"the catalog {catalog_address} {cause.words}: {text}",
         condition=cause.condition,
-        object=catalog_place,
+        object=catalog_address,
         hint=cause.hint,
     )

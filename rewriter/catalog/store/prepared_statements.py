@@ -16,7 +16,7 @@ _Built = TypeVar("_Built")
 
 @dataclass(frozen=True)
 class Prepared:
-    """The text of a statement in the driver's form, and the known values of its parameters.
+    """The text of a statement in the driver's form, and the constant values of its parameters.
 
     ``names`` are the parameters in their order if the driver uses positions.
     """
@@ -37,10 +37,10 @@ class Prepared:
         if self.names is None:
             return [{**self.constants, **common, name: value} for value in column]
         values = {**self.constants, **common}
-        place = self.names.index(name)
-        before = tuple(map(values.__getitem__, self.names[:place]))
-        after = tuple(map(values.__getitem__, self.names[place + 1 :]))
-        return [(*before, value, *after) for value in column]
+        position = self.names.index(name)
+        values_before = tuple(map(values.__getitem__, self.names[:position]))
+        values_after = tuple(map(values.__getitem__, self.names[position + 1 :]))
+        return [(*values_before, value, *values_after) for value in column]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _SameDialect:
 def per_dialect(
     build: Callable[Concatenate[sa.Dialect, _Shape], _Built],
 ) -> Callable[Concatenate[sa.Dialect, _Shape], _Built]:
-    """Decorates a function of a dialect and hashable arguments: its results are kept, at most 64.
+    """Decorates a function of a dialect and hashable arguments: its results are cached, at most 64.
 
     Catalogs on servers of one version share them, so that opening another catalog compiles no statement again.
     """
