@@ -1,4 +1,5 @@
-"""RENAME and EXCHANGE PARTITION as whole operations: their conditions, the commit, and directories of external tables.
+"""RENAME and EXCHANGE PARTITION as complete operations: their conditions, the commit, and directories of external
+tables.
 
 For a managed table only rows of the catalog change, in one commit. Files stay in the directories of their writes; the
 catalog stores their partition values. For an external table the default directories move (``directory_moves``). A
@@ -46,10 +47,10 @@ def existing(snapshot: Snapshot, table: Table, values: PartitionValues) -> Parti
     """
     if is_discovered(table):
         raise not_registered(table)
-    found = snapshot.partition(table, values)
-    if found is None:
+    partition = snapshot.partition(table, values)
+    if partition is None:
         raise _not_found(table, values)
-    return found
+    return partition
 
 
 def check_absent(snapshot: Snapshot, table: Table, values: PartitionValues) -> None:
@@ -85,9 +86,9 @@ def exchanged(snapshot: Snapshot, target: Table, source: Table, leading: Partiti
         raise _not_found(source, leading)
     moved_values = {partition.values for partition in moved}
     existing = snapshot.partitions(target, [_range(target, leading)])
-    taken = [partition.values for partition in existing if partition.values in moved_values]
-    if taken:
-        raise already_exist(target, taken)
+    existing_values = [partition.values for partition in existing if partition.values in moved_values]
+    if existing_values:
+        raise already_exist(target, existing_values)
     return moved
 
 
@@ -185,22 +186,22 @@ def _move(
     snapshot: Snapshot,
     source: Table,
     target: Table,
-    found: Sequence[tuple[Partition, PartitionValues]],
+    moved_partitions: Sequence[tuple[Partition, PartitionValues]],
     source_ranges: Sequence[KeyRange],
     target_ranges: Sequence[KeyRange],
 ) -> None:
-    places = [
+    path_pairs = [
         (directory(source, partition), default_directory(target, values))
-        for partition, values in found
+        for partition, values in moved_partitions
         if source.external and not _is_custom(source, partition)
     ]
-    directory_moves.check_unshared(places, _readers(snapshot, (source, target)))
+    directory_moves.check_unshared(path_pairs, _readers(snapshot, (source, target)))
     moved = tuple(
         PartitionMove(partition.key, values, partition.location if _is_custom(source, partition) else None)
-        for partition, values in found
+        for partition, values in moved_partitions
     )
     change = MovePartitions(source, target, moved, tuple(source_ranges), tuple(target_ranges))
-    moves = directory_moves.prepare(places)
+    moves = directory_moves.prepare(path_pairs)
     if moves is None:
         _commit(begin, [change])
         return
@@ -229,7 +230,7 @@ def _commit(begin: Begin, changes: Sequence[Change]) -> None:
 
 
 def _forget(begin: Begin, tables: Sequence[Table], noted: Sequence[DirectoryMoves]) -> None:
-    """Deletes notes, then the markers. While a note exists, its marker states the place of the data."""
+    """Deletes notes, then the markers. While a note exists, its marker states where the data is."""
     gone = tuple(moves.key for moves in noted)
     for table in tables:
         # A table that was dropped in the meantime has no notes.
@@ -243,7 +244,7 @@ def _is_custom(table: Table, partition: Partition) -> bool:
     return partition.location not in (None, default_directory(table, partition.values))
 
 
-def _readers(snapshot: Snapshot, own: Sequence[Table]) -> Iterator[tuple[str, str]]:
+def _readers(snapshot: Snapshot, tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
     """Returns the readers of each directory, except those partitions of these tables that are in their default
     directories.
 
@@ -252,7 +253,7 @@ def _readers(snapshot: Snapshot, own: Sequence[Table]) -> Iterator[tuple[str, st
     for table in snapshot.tables():
         if not table.external:
             continue
-        if all(table.id != own_table.id for own_table in own):
+        if all(table.id != own_table.id for own_table in tables):
             yield f"the table {table.name}", table.location
         for partition in snapshot.lookup(table, None).partitions():
             if partition.location is not None and _is_custom(table, partition):

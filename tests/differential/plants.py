@@ -249,11 +249,11 @@ def dropped_parts_of_rollups_are_forgotten(patch: Patch) -> None:
 
 
 def nothing_is_promised(patch: Patch) -> None:
-    patch.setattr(TimeBinding, "promised", property(lambda self: self.table.external))
+    patch.setattr(TimeBinding, "is_trusted", property(lambda self: self.table.external))
 
 
 def everything_is_promised(patch: Patch) -> None:
-    patch.setattr(TimeBinding, "promised", property(lambda self: True))
+    patch.setattr(TimeBinding, "is_trusted", property(lambda self: True))
 
 
 # -- covering ---------------------------------------------------------------------------------------------------------

@@ -289,7 +289,7 @@ def _drops_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         return truths
 
     monkeypatch.setattr(computed_pruning, "_truths", remembered)
-    monkeypatch.setattr(computed_pruning, "answer", made)
+    monkeypatch.setattr(computed_pruning, "filter_of_results", made)
 
 
 def _forgets_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ class BasePresence:
 
         A ``dependent`` slot is right only if the whole base exists.
         """
-        if dependent and states == {schema.FRESH} and not binding.promised and not self.is_whole(binding, slot):
+        if dependent and states == {schema.FRESH} and not binding.is_trusted and not self.is_whole(binding, slot):
             return frozenset({schema.INCOMPLETE})
         return states
 

@@ -82,9 +82,9 @@ class PeriodPartitions:
         live = [part for part in parts if not part.dropped]
         if not binding.is_whole({part.combination for part in live}):
             return ABSENT
-        if not binding.promised and any(part.proof.is_unproven for part in live):
+        if not binding.is_trusted and any(part.proof.is_unproven for part in live):
             return frozenset({UNPROVEN})
-        fresh = binding.promised or (
+        fresh = binding.is_trusted or (
             all(content.is_fresh(binding, slot, part.proof.as_of, part.combination) for part in live)
             and not any(part.dropped and part.has_content for part in parts)
             and not self._lacks_a_part(binding, slot, live)
@@ -99,14 +99,14 @@ class PeriodPartitions:
     def _lacks_a_part(self, binding: TimeBinding, slot: Slot, live: Sequence[Part]) -> bool:
         """Returns True if the base has, or had, content for which the rollup has no partition at all."""
         for base in self._bases:
-            shared_columns = binding.shared(base)
+            shared_columns = binding.common_elements(base)
             if not shared_columns:
                 continue
             present_values = {tuple(part.combination[index] for index, _ in shared_columns) for part in live}
             ordinals = overlapped(slot, base.base_period)
             for _, part in self._read(base, base.base_period, OrdinalRange(ordinals.start, ordinals.stop)):
                 if part.has_content and not present_values.issuperset(
-                    base.seen_from(base.base_period, part.combination, binding, slot.period)
+                    base.common_values(base.base_period, part.combination, binding, slot.period)
                 ):
                     return True
         return False

@@ -37,7 +37,7 @@ class Claims:
 
     ranges: list[KeyRange] = field(default_factory=list)
     rows: list[bytes] = field(default_factory=list)
-    shared: list[bytes] = field(default_factory=list)
+    shared_keys: list[bytes] = field(default_factory=list)
 
 
 def check(connection: sa.Connection, table: Table, claims: Claims, snapshot_sequence: int, commit: int) -> None:
@@ -50,7 +50,10 @@ def check(connection: sa.Connection, table: Table, claims: Claims, snapshot_sequ
     if not other_writes:
         return
     exclusive_ranges = [*claims.ranges, *map(KeyRange.of_key, claims.rows)]
-    exclusive, all_keys = merged(exclusive_ranges), merged([*exclusive_ranges, *map(KeyRange.of_key, claims.shared)])
+    exclusive, all_keys = (
+        merged(exclusive_ranges),
+        merged([*exclusive_ranges, *map(KeyRange.of_key, claims.shared_keys)]),
+    )
     for keys, is_exclusive in other_writes:
         if _overlaps_any(all_keys if is_exclusive else exclusive, keys):
             raise ConflictError(
@@ -62,7 +65,7 @@ def check(connection: sa.Connection, table: Table, claims: Claims, snapshot_sequ
 
 def record(connection: sa.Connection, table: Table, claims: Claims, commit: int) -> None:
     """Records the writes that the commit's partition rows do not show, for transactions that have not seen it."""
-    shared_keys = set(claims.shared)
+    shared_keys = set(claims.shared_keys)
     written_and_shared = (key for key in claims.rows if key in shared_keys)
     exclusive = (*claims.ranges, *map(KeyRange.of_key, written_and_shared))
     columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")

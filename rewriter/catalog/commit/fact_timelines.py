@@ -149,7 +149,7 @@ class FactTimelineUpdate:
         if (
             origin_slot != slot
             or binding.time_key != origin_binding.time_key
-            or binding.further != origin_binding.further
+            or binding.combination_names != origin_binding.combination_names
         ):
             return False
         return binding.combination(values, slot) == origin_binding.combination(origin[1], origin_slot)
@@ -230,7 +230,7 @@ class FactTimelineUpdate:
     def _since(self, binding: TimeBinding, slot: Slot, states: States, content: BaseContent) -> States:
         """Returns the state of a rollup slot that an earlier commit judged: any base content since then outdates it."""
         judged_by = self._judged_by.get(binding.table.id, {}).get(slot, self._context.sequence)
-        depends = states in (_FRESH_ONLY, _INCOMPLETE) and not binding.promised
+        depends = states in (_FRESH_ONLY, _INCOMPLETE) and not binding.is_trusted
         if depends and content.newest(binding, slot, None) > judged_by:
             return frozenset({schema.OUTDATED})
         return states

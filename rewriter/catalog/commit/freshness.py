@@ -72,7 +72,7 @@ class BaseContent:
         commits = [commit for key, commit in self._newest_by_time.items() if key != binding.time_key]
         for base in self._bases:
             if base.time_key == binding.time_key:
-                shared = () if combination is None else binding.shared(base)
+                shared = () if combination is None else binding.common_elements(base)
                 shared_values = tuple((combination or ())[position] for position, _ in shared)
                 index = self._index(None if combination is None else binding, base, slot.period)
                 commits.append(index.get((slot.ordinal, shared_values), UNKNOWN))
@@ -91,7 +91,7 @@ class BaseContent:
         newest = self._by_period[index_key] = {}
         for slot, combination, commit in self._events.get(base.table.id, ()):
             if slot is not None:
-                seen_values = base.seen_from(slot.period, combination, rollup, period) if rollup else ((),)
+                seen_values = base.common_values(slot.period, combination, rollup, period) if rollup else ((),)
                 for values, ordinal in itertools.product(seen_values, overlapped(slot, period)):
                     newest[ordinal, values] = max(commit, newest.get((ordinal, values), UNKNOWN))
         return newest
@@ -306,8 +306,8 @@ def _concerns(
     base: TimeBinding, slot: Slot, theirs: Combination, rollup: TimeBinding, period: Period, combination: Combination
 ) -> bool:
     """Returns True if a base partition may hold rows of the rollups of a period with this combination."""
-    shared_values = tuple(combination[index] for index, _ in rollup.shared(base))
-    return shared_values in base.seen_from(slot.period, theirs, rollup, period)
+    shared_values = tuple(combination[index] for index, _ in rollup.common_elements(base))
+    return shared_values in base.common_values(slot.period, theirs, rollup, period)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:

@@ -179,7 +179,7 @@ class PartitionChanges:
         if isinstance(change, AddPartitions):
             claims.rows += named
             return
-        (claims.rows if change.overwrite else claims.shared).extend(named)
+        (claims.rows if change.overwrite else claims.shared_keys).extend(named)
         claims.ranges += change.wipes
 
     def _table(self, table: Table) -> Table:

@@ -186,7 +186,7 @@ class Transaction:
         self._differences = tuple(context.differences)
         self._ended = True
         if self._database.cache is not None:
-            self._database.cache.seen(context.sequence)
+            self._database.cache.note_seen_commit(context.sequence)
         return context.sequence
 
     def rehearse(self, changes: Sequence[Change]) -> None:

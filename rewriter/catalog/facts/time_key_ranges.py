@@ -26,7 +26,7 @@ def time_values(table: Table, layout: TimeLayout, ordinal: int) -> PartitionValu
 
 
 def time_ranges(table: Table, layout: TimeLayout, ordinals: Sequence[OrdinalRange]) -> tuple[KeyRange, ...]:
-    """Returns key ranges with all partitions of these periods. The caller filters the others that may lie there, too.
+    """Returns key ranges with all partitions of these periods. The caller removes other partitions in these ranges.
 
     One range for each of ``ordinals`` if the keys are in time order; otherwise one for each period, or for all.
     """

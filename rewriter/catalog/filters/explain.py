@@ -1,7 +1,7 @@
-"""Stretches of keys and their remaining filters, as text for people: values instead of bytes.
+"""Key ranges and their remaining filters, as text for people: values instead of bytes.
 
-A stretch is shown by the values at its edges: ``[ds='a'/hr=3, ds='b')`` reaches from the keys that begin with the first
-values up to, but without, those that begin with ``ds='b'``. A round bracket excludes the keys that begin with the
+A key range is shown by the values at its edges: ``[ds='a'/hr=3, ds='b')`` reaches from the keys that begin with the
+first values up to, but without, those that begin with ``ds='b'``. A round bracket excludes the keys that begin with the
 values next to it, a square one includes them. ``[ds='a']`` are the keys that begin with this one value.
 """
 
@@ -101,7 +101,7 @@ def _field(column: Column, remaining: bytes) -> tuple[str | None, bool, bytes]:
         try:
             if column.type.lower() == "boolean" and remaining[1:2] > b"\x02":
                 return None, True, b""
-            return *_place(column, remaining[:width], len(remaining) == width), remaining[width:]
+            return *_value_at(column, remaining[:width], len(remaining) == width), remaining[width:]
         except (ValueError, ArithmeticError):
             return None, True, b""
     end = remaining.find(b"\x00") + 1
@@ -115,16 +115,16 @@ def _field(column: Column, remaining: bytes) -> tuple[str | None, bool, bytes]:
         return f"X'{remaining[1:].hex().upper()}'", False, b""
 
 
-def _place(column: Column, field: bytes, is_last: bool) -> tuple[str, bool]:
+def _value_at(column: Column, field: bytes, is_last: bool) -> tuple[str, bool]:
     """Returns a value, or the shorter one that the field lies just behind: 1.5 and not 1.5000000000000002."""
     value = _literal(column, field)
     if value == "NaN":  # Of all bit patterns shown as NaN, one is a value.
-        nan = encoding.encode_value(column.type, "NaN")
-        return ("Infinity" if field < nan else value), field != nan
+        nan_field = encoding.encode_value(column.type, "NaN")
+        return ("Infinity" if field < nan_field else value), field != nan_field
     if is_last and partition_type(column.type).name in ("double", "float", "timestamp"):
-        before = _literal(column, (int.from_bytes(field, "big") - 1).to_bytes(len(field), "big"))
-        if len(before) < len(value):
-            return before, True
+        previous = _literal(column, (int.from_bytes(field, "big") - 1).to_bytes(len(field), "big"))
+        if len(previous) < len(value):
+            return previous, True
     return value, False
 
 
@@ -156,7 +156,7 @@ def _tree_text(columns: Sequence[Column], tree: ScanFilter) -> str:
             return _ranges_text(columns[tree.index], tree.ranges)
         case FieldsIn():
             names = ", ".join(quote_name(columns[index].name) for index in tree.indexes)
-            return f"({names}) is one of {len(tree.found):,} combinations"
+            return f"({names}) is one of {len(tree.combinations):,} combinations"
         case Computed():
             return f"({tree.text})"
         case NotOfNulls():

@@ -55,7 +55,8 @@ class Follower:
             self._thread.join()
 
     def step(self, limit: int = PAGE) -> int:
-        """Reads at most ``limit`` further events and returns their number. Three statements under one snapshot.
+        """Reads at most ``limit`` events after the last one and returns their number. Three statements under one
+        snapshot.
 
         The first time, and after a gap in the log, it starts after the newest event. Raises the errors of a database
         read.
@@ -69,7 +70,7 @@ class Follower:
             self._cache.restart(newest, commit)
         elif newest < position:
             LOGGER.warning("the catalog's log ends at event %d, before %d: the cache starts over", newest, position)
-            self._cache.restart(newest, commit, lost=True)
+            self._cache.restart(newest, commit, was_lost=True)
         elif _has_gap(rows, position, newest, limit):
             LOGGER.warning("the catalog's log has lost events after %d: write-id lists are read again", position)
             self._cache.restart(newest, commit)
@@ -134,9 +135,9 @@ def purge_events(database: Database, older_than_seconds: float) -> int:
     """Deletes the log entries of older commits, by the clock of the database, and returns their number. One write
     transaction.
     """
-    row, done = schema.events.c, schema.transactions.c
-    old = sa.select(sa.func.max(done.commit_seq)).where(
-        done.state == "committed", done.heartbeat_at < NOW - older_than_seconds
+    row, deleted_count = schema.events.c, schema.transactions.c
+    old = sa.select(sa.func.max(deleted_count.commit_seq)).where(
+        deleted_count.state == "committed", deleted_count.heartbeat_at < NOW - older_than_seconds
     )
     with database.write() as connection:
         newest = connection.execute(old).scalar() or 0

@@ -26,7 +26,7 @@ _DECIMAL_WIDTH = 16
 
 NULL = b"\x00"
 NOT_NULL = b"\x01"
-#: Above all fields.
+#: The upper bound of all fields.
 TOP = b"\x02"
 
 #: The number of bytes of the table id that every key begins with.
@@ -99,7 +99,7 @@ def entry_prefix(table_id: int, column: int, field: bytes = b"") -> bytes:
 
 
 def encode(table_id: int, types: Sequence[str], values: Sequence[str | None]) -> bytes:
-    """Encodes the whole key of a partition: one value for each type."""
+    """Encodes the complete key of a partition: one value for each type."""
     if len(types) != len(values):
         raise InternalError(f"{len(values)} partition values for {len(types)} partition columns")
     return prefix_of(table_id, types, values)

@@ -1,7 +1,7 @@
 """Bounds of filter literals: the field bytes (``catalog.keys.encoding``) of the partition values that equal a literal.
 
 A comparand is a range of fields: fields below it are less than the literal, fields at or above its end are greater.
-It is empty if no value of the type equals the literal, which still has its place in the order: ``p < 3.5`` on INT is
+It is empty if no value of the type equals the literal, which still has its position in the order: ``p < 3.5`` on INT is
 ``p <= 3``, ``p = 300`` on TINYINT is never true. Types are compared as in Spark 4.3 in ANSI mode. If Spark would cast
 the column (text against a number), the comparison is refused, because the keys are not in the order of the cast values.
 """
@@ -38,7 +38,7 @@ _KINDS = {
 
 
 def comparison_range(column: Column, literal: Literal) -> KeyRange | None:
-    """Returns the literal's place among the column's fields; ``None`` for NULL, which compares as NULL.
+    """Returns the literal's position among the column's fields; ``None`` for NULL, which compares as NULL.
 
     Raises, at the literal, ``AnalysisError`` DATATYPE_MISMATCH for kinds that do not compare and ``DataError`` for text
     that is no value of the kind.
@@ -51,7 +51,7 @@ def comparison_range(column: Column, literal: Literal) -> KeyRange | None:
             raise _mismatch(column, literal)
         if literal.kind == "string" and literal.text == DEFAULT_PARTITION:
             raise _default_partition(column)
-        return _place(kind, literal)
+        return _literal_range(kind, literal)
     except Error as error:
         error.object = column.name
         raise error.at(literal.span) from None
@@ -69,7 +69,7 @@ def partition_value_range(column: Column, literal: Literal) -> KeyRange | None:
     return None if value is None else _point(encoding.encode_value(column.type, value))
 
 
-def _place(kind: PartitionType, literal: Literal) -> KeyRange:
+def _literal_range(kind: PartitionType, literal: Literal) -> KeyRange:
     if kind.name in ("string", "varchar"):
         return _point(text_field(literal.text))
     if kind.name == "char":
@@ -104,10 +104,10 @@ def _point(field: bytes) -> KeyRange:
 def _padded(kind: PartitionType, text: str) -> KeyRange:
     """Compares CHAR as if both sides were padded to the same length."""
     point = _point(text_field(text[: kind.length].ljust(kind.length)))
-    beyond = text[kind.length :].rstrip(" ")
-    if not beyond:
+    rest = text[kind.length :].rstrip(" ")
+    if not rest:
         return point
-    edge = point.end if " " * len(beyond) < beyond else point.start
+    edge = point.end if " " * len(rest) < rest else point.start
     return KeyRange(edge, edge)
 
 
@@ -131,7 +131,7 @@ def _number(kind: PartitionType, literal: Literal) -> Decimal:
 
 
 def _integral(number: Decimal, scale: int, width: int) -> KeyRange:
-    """Returns the place of a number among whole numbers of ``width`` bytes with ``scale`` decimals."""
+    """Returns the position of a number among whole numbers of ``width`` bytes with ``scale`` decimals."""
     if number.adjusted() > 60:
         return _BELOW_ALL if number < 0 else _ABOVE_ALL
     if number.adjusted() < -60:

@@ -65,7 +65,7 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
 def create_new(database: Database, warehouse: Path) -> None:
     """Gives a directory a new identity with an empty catalog.
 
-    The ids of new tables are above all ids in the directory's names, so no later write or VACUUM meets an existing
+    The ids of new tables are above all ids in the directory's names, so no later write or VACUUM uses an existing
     file.
     """
     old_identity = read_identity(warehouse)
@@ -82,13 +82,13 @@ def _location_inside(table_row: StoredTable) -> str:
     return os.path.join(f"{database_of(table_row.table.name)}.db", os.path.basename(table_row.table.location))
 
 
-def _copy(source: str, goal: Path) -> None:
+def _copy(source: str, target: Path) -> None:
     try:
         if os.path.isdir(source):
-            shutil.copytree(source, goal, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:
         raise OperationalError(
-            f"the directory {source} cannot be copied to {goal}: {getattr(error, 'strerror', None) or error}",
+            f"the directory {source} cannot be copied to {target}: {getattr(error, 'strerror', None) or error}",
             condition="FAILED_WRITE_FILE",
             sqlstate="58030",
             object=source,

@@ -167,8 +167,10 @@ def _index(connection: sa.Connection, table: Table) -> Iterator[Problem]:
         schema.partitions.c,
         KeyRange.of_prefix(encoding.prefix(table.id)),
     )
-    placed = sa.select(entry.place, entry.key).where(entry.place >= table_keys.start, entry.place < table_keys.end)
-    unmatched = {(index_entry, key) for index_entry, key in connection.execute(placed)}
+    entries_of_table = sa.select(entry.place, entry.key).where(
+        entry.place >= table_keys.start, entry.place < table_keys.end
+    )
+    unmatched = {(index_entry, key) for index_entry, key in connection.execute(entries_of_table)}
     columns = table.partition_columns
     widths = [encoding.width_of(column.type) for column in columns]
     written = (

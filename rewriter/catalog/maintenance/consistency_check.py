@@ -69,7 +69,7 @@ def findings(database: Database) -> Iterator[Finding]:
         unreadable = list(_unreadable(connection, names, widths))
         yield from unreadable
         if broken or unreadable:
-            return  # Tables that cannot be read cannot be checked further.
+            return  # The remaining checks need readable tables.
         yield from _objects(connection, snapshot)
         known_tables = file_garbage.tables(connection)
         yield from _keys(connection, {prefix(known_table.table.id) for known_table in known_tables})

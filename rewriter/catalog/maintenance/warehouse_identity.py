@@ -168,7 +168,7 @@ def check_blank(warehouse: Path, catalog_address: str) -> None:
 
 
 def missing(warehouse: Path, catalog_address: str) -> OperationalError:
-    """Returns the error for an empty catalog beside a warehouse with content."""
+    """Returns the error for an empty catalog of a warehouse with content."""
     return OperationalError(
         f"the catalog {catalog_address} of the warehouse {warehouse} is missing or empty, but the directory "
         "contains files of the warehouse",
@@ -183,7 +183,7 @@ def check(database: Database, warehouse: Path, catalog_address: str, *, is_share
     """Checks that a catalog belongs to a directory, and gives both their identity if they have none yet.
 
     A copy refuses every write (``database.refusal``). ``is_shared`` is for a catalog on a server: it has one directory,
-    so a second one is refused altogether. Raises ``OperationalError``: CATALOG_MISSING, WAREHOUSE_NOT_FOUND,
+    so a second one is refused. Raises ``OperationalError``: CATALOG_MISSING, WAREHOUSE_NOT_FOUND,
     CATALOG_OF_ANOTHER_WAREHOUSE, WAREHOUSE_COPIED. One read, and a few accesses to the disk.
     """
     row, identity = _row(database), read_identity(warehouse)

@@ -87,7 +87,7 @@ class Snapshot:
         version, sequence, transactions = transaction_list(connection)
         database.check_version(*version)
         if database.cache is not None:
-            database.cache.seen(sequence)
+            database.cache.note_seen_commit(sequence)
         return cls(database, sequence, transactions, session)
 
     @property
@@ -144,7 +144,7 @@ class Snapshot:
                 with self._database.read() as connection:
                     ids = write_id_list(connection, object_id, self._sequence, self._transactions)
                 if self._cache is not None:
-                    self._cache.learn(object_id, ids, self._sequence)
+                    self._cache.note_write_ids(object_id, ids, self._sequence)
             self._write_ids[object_id] = ids
         return self._write_ids[object_id]
 

@@ -77,7 +77,7 @@ class ListedReads:
         return (
             checked_read()
             if self._cache is None
-            else self._cache.answer(self.object_id, question, self.ids, checked_read)
+            else self._cache.get_or_read(self.object_id, question, self.ids, checked_read)
         )
 
     def _check(self) -> None:
@@ -165,7 +165,7 @@ class ListedReads:
         """Returns all partitions, in key order, if memory has them."""
         if self._cache is None:
             return None
-        return cast(tuple[Partition, ...] | None, self._cache.held(self.object_id, PARTITIONS, self.ids))
+        return cast(tuple[Partition, ...] | None, self._cache.get(self.object_id, PARTITIONS, self.ids))
 
     def files_in(
         self, table: Table, ranges: tuple[KeyRange, ...] | None, partitions: Callable[[], tuple[Partition, ...]]

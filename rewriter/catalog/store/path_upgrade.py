@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog.model.json_codec import as_text, with_places
+from rewriter.catalog.model.json_codec import as_text, with_changed_paths
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
 from rewriter.catalog.model.stored_paths import root_of, stored
 from rewriter.catalog.store import schema
@@ -45,7 +45,7 @@ def replace_prefixes(connection: sa.Connection, prefixes: Mapping[str, str]) -> 
     row = schema.objects
     query = sa.select(row.c.row_id, row.c.definition).where(row.c.kind.in_(_LOCATED))
     for row_id, text in connection.execute(query).all():
-        definition = as_text(with_places(json.loads(text), changed))
+        definition = as_text(with_changed_paths(json.loads(text), changed))
         if definition != text:
             connection.execute(sa.update(row).where(row.c.row_id == row_id).values(definition=definition))
     for prefix in longest_first:

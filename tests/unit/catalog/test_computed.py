@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rewriter.catalog.filters.computed_predicates import answer, conditions, substituted
+from rewriter.catalog.filters.computed_predicates import conditions, filter_of_results, substituted
 from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, FieldIn, FieldsIn, NotOfNulls, ScanFilter, equal
 from rewriter.catalog.keys.encoding import NULL, encode_value
 from rewriter.catalog.model.key_ranges import KeyRange
@@ -26,30 +26,30 @@ def only(value: int | None) -> FieldIn:
 
 def test_neighbours_that_are_kept_are_one_range() -> None:
     kept = {(field(value),): value not in (5, 9) for value in (1, 3, 5, 7, 9, 100)}
-    found = answer(A, kept)
+    found = filter_of_results(A, kept)
     assert isinstance(found, FieldIn)
     assert len(found.ranges) == 3
     assert [found.holds((field(value),)) for value in (1, 3, 5, 7, 9, 100)] == [True, True, False, True, False, True]
 
 
 def test_null_is_a_value_like_others() -> None:
-    found = answer(A, {(field(None),): True, (field(-1),): True, (field(2),): False})
+    found = filter_of_results(A, {(field(None),): True, (field(-1),): True, (field(2),): False})
     assert found == FieldIn(0, (KeyRange(NULL, field(0)),))
-    found = answer(A, {(field(None),): False, (field(-1),): True})
+    found = filter_of_results(A, {(field(None),): False, (field(-1),): True})
     assert found is not None
     assert not found.holds((field(None),))
 
 
 def test_where_all_is_kept_there_is_no_filter() -> None:
-    assert answer(A, {(field(value),): True for value in range(9)}) is None
-    assert answer(A, {}) is None
+    assert filter_of_results(A, {(field(value),): True for value in range(9)}) is None
+    assert filter_of_results(A, {}) is None
 
 
 def test_columns_that_tell_all_need_no_combinations() -> None:
     kept = {(field(a), field(b)): a == 2 for a in range(4) for b in range(4)}
-    assert answer(B, kept) == only(2)
+    assert filter_of_results(B, kept) == only(2)
     kept = {(field(a), field(b)): a == b for a in range(4) for b in range(3)}
-    found = answer(B, kept)
+    found = filter_of_results(B, kept)
     assert isinstance(found, AllOf)
     assert any(isinstance(part, FieldsIn) for part in found.parts)
 
@@ -61,10 +61,10 @@ def test_just_what_is_kept_holds() -> None:
         rows = {(field(rng.choice(values)), field(rng.choice(values))) for _ in range(rng.randrange(1, 20))}
         share = rng.random()
         kept = {row: rng.random() < share for row in rows}
-        found = answer(B, kept)
+        found = filter_of_results(B, kept)
         assert kept == {row: found is None or found.holds(row) for row in rows}
         single = {(row[0],): rng.random() < share for row in rows}
-        found = answer(A, single)
+        found = filter_of_results(A, single)
         assert single == {row: found is None or found.holds(row) for row in single}
 
 
