@@ -214,12 +214,12 @@ def _transitions(zone: str, year: int) -> tuple[Transition, ...]:
     in a day.
     """
     calendar = calendar_of(zone)
-    begin = (datetime(year, 1, 1, tzinfo=_UTC) - _EPOCH) // _MICRO
+    year_start = (datetime(year, 1, 1, tzinfo=_UTC) - _EPOCH) // _MICRO
     days = 366 if (datetime(year, 12, 31) - datetime(year, 1, 1)).days == 365 else 365
     transitions: list[Transition] = []
-    before = calendar.offset(begin - 1)
+    before = calendar.offset(year_start - 1)
     for day in range(days):
-        low, high = begin + day * DAY - 1, begin + (day + 1) * DAY - 1
+        low, high = year_start + day * DAY - 1, year_start + (day + 1) * DAY - 1
         after = calendar.offset(high)
         if after == before:
             continue
@@ -235,22 +235,22 @@ def _transitions(zone: str, year: int) -> tuple[Transition, ...]:
 def _since(zone: str, finest: UpdatePeriod) -> int | None:
     unit = {UpdatePeriod.MINUTELY: MINUTE, UpdatePeriod.HOURLY: HOUR}.get(finest, 1)
     calendar = calendar_of(zone)
-    since = MIN_INSTANT
+    last_break = MIN_INSTANT
     offset = calendar.offset(MIN_INSTANT)
     for year in range(_FIRST_YEAR, _LAST_YEAR + 1):
         for transition in _transitions(zone, year):
             offset = transition.after
             if transition.before % unit or transition.instant % unit or _breaks_days(transition):
-                since = transition.instant
+                last_break = transition.instant
     # A break in the last years recurs in every later year.
-    lasting = since > calendar.instant(UpdatePeriod.YEARLY.start(_LAST_YEAR - 5 - 1970))
-    return None if offset % unit or lasting else since
+    recurs = last_break > calendar.instant(UpdatePeriod.YEARLY.start(_LAST_YEAR - 5 - 1970))
+    return None if offset % unit or recurs else last_break
 
 
 def _breaks_days(transition: Transition) -> bool:
     """Tests whether clocks go back into a day that was over, or if a gap begins before a midnight and ends after it."""
-    left, entered = transition.instant + transition.before, transition.instant + transition.after
-    if entered < left:
-        return (left - 1) // DAY > entered // DAY
-    midnight = -(-left // DAY) * DAY
-    return left < midnight < entered
+    wall_before, wall_after = transition.instant + transition.before, transition.instant + transition.after
+    if wall_after < wall_before:
+        return (wall_before - 1) // DAY > wall_after // DAY
+    midnight = -(-wall_before // DAY) * DAY
+    return wall_before < midnight < wall_after

@@ -88,8 +88,8 @@ class LayoutPart:
         """Tests whether this part and another part of the same column could have a value in common."""
         if self.type == STRING:
             return time_patterns.regex(self.pattern) == time_patterns.regex(other.pattern)
-        different = time_patterns.width(self.pattern) != time_patterns.width(other.pattern)
-        return not (self.has_all_digits and other.has_all_digits and different)
+        has_other_width = time_patterns.width(self.pattern) != time_patterns.width(other.pattern)
+        return not (self.has_all_digits and other.has_all_digits and has_other_width)
 
     def write(self, numbers: Mapping[str, int]) -> str:
         """Returns the canonical value for the numbers of the fields.

@@ -213,10 +213,10 @@ class TimeLayout:
         return cls.of(UpdatePeriod.named(name), pairs, types)
 
     def _unreadable(self, part: LayoutPart, value: str | None, reason: str = "") -> DataError:
-        shown = "NULL" if value is None else f"'{value}'"
-        named = f"type {part.type.upper()}" if part.type in SPELLINGS else f"pattern {part.pattern}"
+        value_text = "NULL" if value is None else f"'{value}'"
+        type_or_pattern = f"type {part.type.upper()}" if part.type in SPELLINGS else f"pattern {part.pattern}"
         return DataError(
-            f"{part.column} = {shown} is not a {self.period.name} partition of the {named}"
+            f"{part.column} = {value_text} is not a {self.period.name} partition of the {type_or_pattern}"
             + (f": {reason}" if reason else ""),
             condition="INVALID_TIME_PARTITION",
             object=part.column,
@@ -240,9 +240,10 @@ def check_distinguishable(layouts: Collection[TimeLayout]) -> None:
         if {part.column.lower() for part in layout.parts} == other_parts.keys() and all(
             part.may_equal(other_parts[part.column.lower()]) for part in layout.parts
         ):
-            named = ", ".join(part.declared for part in layout.parts)
+            columns_text = ", ".join(part.declared for part in layout.parts)
             raise AnalysisError(
-                f"{layout.period.name} and {other.period.name} partitions could both have the same value of {named}",
+                f"{layout.period.name} and {other.period.name} partitions could both have the same value of "
+                f"{columns_text}",
                 condition="AMBIGUOUS_TIME_LAYOUT",
                 object=layout.columns[0],
                 hint=f"declare {layout.columns[0]} STRING, whose default patterns distinguish periods, or "

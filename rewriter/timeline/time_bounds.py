@@ -82,8 +82,8 @@ def parse_instant(text: str, calendar: Calendar = UTC) -> int:
     second = _number(text, "second", match["second"] or "00", 0, 59)
     fraction = int((match["fraction"] or "").ljust(6, "0"))
     local = days_from_civil(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second * SECOND + fraction
-    named = match["zone"] is not None
-    instant = local - _offset(text, match["zone"]) if named else calendar.instant(local)
+    has_zone = match["zone"] is not None
+    instant = local - _offset(text, match["zone"]) if has_zone else calendar.instant(local)
     return _in_range(text, instant, text)
 
 
@@ -152,8 +152,8 @@ def _stepped(instant: int, count: int, unit: str, calendar: Calendar) -> int:
     if unit in ("minute", "hour"):
         return instant + count * _LENGTHS[unit]
     wall = calendar.wall(instant)
-    moved = _moved(wall, count, unit)
-    return calendar.instant(moved) if moved != wall else instant
+    moved_wall = _moved(wall, count, unit)
+    return calendar.instant(moved_wall) if moved_wall != wall else instant
 
 
 def _moved(instant: int, count: int, unit: str) -> int:
