@@ -1,4 +1,4 @@
-"""Finds where a query begins, and refuses text that only looks like one. Queries are kept in the user's words."""
+"""Finds where a query begins, and refuses text that only looks like one. Queries remain in the user's words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, shifted
 from rewriter.grammar.terms import Query
 
-#: The words that begin a query; parentheses may stand before them.
+#: The words that begin a query; parentheses may precede them.
 QUERY_STARTS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 
 _CHANGES = ("UPDATE", "DELETE", "MERGE")

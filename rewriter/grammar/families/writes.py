@@ -30,7 +30,7 @@ class Insert(Statement):
     query``.
 
     ``partition`` is ``None`` without the clause. A WITH or FROM that stands before INSERT belongs to ``query``, in
-    which blanks take the place of what is between them.
+    which blanks replace the text between them.
     """
 
     table: Name
