@@ -173,11 +173,11 @@ def finish(begin: Begin, table: Table) -> None:
 
     Raises ``OperationalError`` DIRECTORY_MOVE_PENDING if a directory cannot be moved; the notes then stay.
     """
-    noted = directory_moves.pending(table)
-    for moves in noted:
+    pending_moves = directory_moves.pending(table)
+    for moves in pending_moves:
         directory_moves.carry_out(moves)
-    if noted:
-        _forget(begin, [table], noted)
+    if pending_moves:
+        _forget(begin, [table], pending_moves)
 
 
 def _move(
@@ -229,14 +229,14 @@ def _commit(begin: Begin, changes: Sequence[Change]) -> None:
         transaction.commit(changes)
 
 
-def _forget(begin: Begin, tables: Sequence[Table], noted: Sequence[DirectoryMoves]) -> None:
+def _forget(begin: Begin, tables: Sequence[Table], pending_moves: Sequence[DirectoryMoves]) -> None:
     """Deletes notes, then the markers. While a note exists, its marker states where the data is."""
-    gone = tuple(moves.key for moves in noted)
+    property_names = tuple(moves.key for moves in pending_moves)
     for table in tables:
         # A table that was dropped in the meantime has no notes.
         with contextlib.suppress(ConflictError):
-            _commit(begin, [AlterTable(table, unset=gone)])
-    for moves in noted:
+            _commit(begin, [AlterTable(table, unset=property_names)])
+    for moves in pending_moves:
         directory_moves.unmark(moves)
 
 
@@ -253,23 +253,27 @@ def _readers(snapshot: Snapshot, tables: Sequence[Table]) -> Iterator[tuple[str,
     for table in snapshot.tables():
         if not table.external:
             continue
-        if all(table.id != own_table.id for own_table in tables):
+        if all(table.id != moved_table.id for moved_table in tables):
             yield f"the table {table.name}", table.location
         for partition in snapshot.lookup(table, None).partitions():
             if partition.location is not None and _is_custom(table, partition):
                 yield f"{partition_name(table.partition_columns, partition.values)} of {table.name}", partition.location
 
 
-def _differences(kind: str, theirs: Sequence[Column], ours: Sequence[Column], exactly: bool = False) -> Iterator[str]:
-    if len(theirs) != len(ours):
-        yield f"{len(theirs)} {kind}s in the source and {len(ours)} in the target"
+def _differences(
+    kind: str, source_columns: Sequence[Column], target_columns: Sequence[Column], exactly: bool = False
+) -> Iterator[str]:
+    if len(source_columns) != len(target_columns):
+        yield f"{len(source_columns)} {kind}s in the source and {len(target_columns)} in the target"
         return
-    for number, (their, our) in enumerate(zip(theirs, ours, strict=True), start=1):
-        same = their.name == our.name or (not exactly and their.name.lower() == our.name.lower())
-        if not same or their.type != our.type:
+    for number, (source_column, target_column) in enumerate(zip(source_columns, target_columns, strict=True), start=1):
+        has_same_name = source_column.name == target_column.name or (
+            not exactly and source_column.name.lower() == target_column.name.lower()
+        )
+        if not has_same_name or source_column.type != target_column.type:
             yield (
-                f"{kind} {number} is {their.name} {their.type.upper()} in the source and {our.name} "
-                f"{our.type.upper()} in the target"
+                f"{kind} {number} is {source_column.name} {source_column.type.upper()} in the source and "
+                f"{target_column.name} {target_column.type.upper()} in the target"
             )
 
 
@@ -278,6 +282,6 @@ def _range(table: Table, leading: PartitionValues) -> KeyRange:
 
 
 def _not_found(table: Table, values: PartitionValues) -> AnalysisError:
-    named = zip(table.partition_columns, values, strict=False)
-    spec = ", ".join(f"{column.name} = {'NULL' if value is None else value}" for column, value in named)
+    named_values = zip(table.partition_columns, values, strict=False)
+    spec = ", ".join(f"{column.name} = {'NULL' if value is None else value}" for column, value in named_values)
     return partitions_not_found(f"The partition(s) PARTITION ({spec})", table.name)

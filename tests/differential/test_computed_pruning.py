@@ -281,7 +281,7 @@ def _drops_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(condition, {fields: truths.get(fields) is True for fields in kept})
 
     truths: dict[computed_predicates.Fields, bool | None] = {}
-    original, read = computed_pruning.answer, computed_pruning._truths
+    original, read = computed_pruning.filter_of_results, computed_pruning._truths
 
     def remembered(*arguments):  # type: ignore[no-untyped-def]
         truths.clear()

@@ -44,21 +44,21 @@ def note(context: CommitContext, timeline_updates: FactTimelineUpdates, change: 
     timeline_update = timeline_updates.of(table) if table is not None else None
     if table is None or timeline_update is None:
         return
-    listed = {partition.key: partition for partition in change.partitions}
+    listed_partitions = {partition.key: partition for partition in change.partitions}
     changed: list[StoredPartition] = []
     news = 0
-    stored = rows.stored_by_key(context.connection, list(listed))
+    stored = rows.stored_by_key(context.connection, list(listed_partitions))
     for key, partition in stored.items():
         slot = timeline_update.binding(table).locate(partition.live.values)
         if not timeline_update.is_base(table, slot) or partition.commit_seq == context.sequence:
             continue  # A partition that this commit registers is an event already.
         digest = noted(properties_in(partition.live.properties, table.name))
-        live = with_files(partition.live, listed[key].after)
-        if is_news(listed[key], digest):
+        live = with_files(partition.live, listed_partitions[key].after)
+        if is_news(listed_partitions[key], digest):
             news += 1
             changed.append(StoredPartition(live, Proof(UNKNOWN), partition.sources, context.sequence))
             timeline_update.note_written(table, live.values, slot, Proof(UNKNOWN))
-        elif digest != listed[key].after:
+        elif digest != listed_partitions[key].after:
             changed.append(replace(partition, live=live))
     if changed:
         made = context.write_id(table.id)

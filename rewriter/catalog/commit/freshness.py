@@ -303,11 +303,16 @@ class Provenance:
 
 
 def _concerns(
-    base: TimeBinding, slot: Slot, theirs: Combination, rollup: TimeBinding, period: Period, combination: Combination
+    base: TimeBinding,
+    slot: Slot,
+    base_values: Combination,
+    rollup: TimeBinding,
+    period: Period,
+    combination: Combination,
 ) -> bool:
     """Returns True if a base partition may hold rows of the rollups of a period with this combination."""
     shared_values = tuple(combination[index] for index, _ in rollup.common_elements(base))
-    return shared_values in base.common_values(slot.period, theirs, rollup, period)
+    return shared_values in base.common_values(slot.period, base_values, rollup, period)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:

@@ -227,8 +227,8 @@ class PartitionChanges:
         new_rows: list[tuple[LivePartition, Proof]] = []
         for key, partition in written.items():
             files = () if table.external else partition.files
-            before = live.get(key)
-            appended = before is not None and before.files > 0 and not change.overwrite
+            previous = live.get(key)
+            appended = previous is not None and previous.files > 0 and not change.overwrite
             if appended:
                 # Rows added to an unproven partition make it neither proven nor outdated.
                 proof = Proof(UNKNOWN, doubts.get(key))
@@ -236,7 +236,7 @@ class PartitionChanges:
                 proof = timeline_update.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
             else:
                 proof = outside_facts
-            new_rows.append((_new(key, partition, files, before, keep_statistics=appended), proof))
+            new_rows.append((_new(key, partition, files, previous, keep_statistics=appended), proof))
             if timeline_update is not None:
                 timeline_update.note_written(table, partition.values, slots[key], proof)
         rows.insert_partitions(self._context.connection, table, new_rows, version)
@@ -322,21 +322,21 @@ def _new(
     key: bytes,
     partition: PartitionWrite,
     files: Sequence[DataFile],
-    before: LivePartition | None = None,
+    previous: LivePartition | None = None,
     *,
     keep_statistics: bool = False,
 ) -> LivePartition:
     """Returns the partition with its added files: on top of its earlier ones, or in place of them."""
-    if not files and before is None and not partition.properties:
+    if not files and previous is None and not partition.properties:
         return LivePartition(key, partition.values, partition.location, 0, 0, 0)
     counts = list(map(_FILE_ROWS, files))
     size, number = sum(map(_FILE_BYTES, files)), len(files)
-    if before is not None and keep_statistics:
-        counts.append(before.rows)
-        size, number = size + before.bytes, number + before.files
+    if previous is not None and keep_statistics:
+        counts.append(previous.rows)
+        size, number = size + previous.bytes, number + previous.files
     row_count = None if None in counts else sum(counts)
-    location = partition.location if before is None or partition.location is not None else before.location
-    properties = before.properties if before is not None else None
+    location = partition.location if previous is None or partition.location is not None else previous.location
+    properties = previous.properties if previous is not None else None
     if partition.properties:
         properties = json.dumps({**properties_in(properties, key), **partition.properties}, ensure_ascii=False)
     return LivePartition(key, partition.values, location, row_count, size, number, properties=properties)

@@ -110,11 +110,11 @@ def _filled(keys: Sequence[bytes]) -> tuple[int, dict[str, bytes]]:
     The padding is the empty key, which no partition has.
     """
     size = 1 << (len(keys) - 1).bit_length()
-    return size, {f"key_{at}": key for at, key in enumerate([*keys, *[b""] * (size - len(keys))])}
+    return size, {f"key_{index}": key for index, key in enumerate([*keys, *[b""] * (size - len(keys))])}
 
 
 def _key_condition(size: int) -> sa.ColumnElement[bool]:
-    return _ROW.key.in_([sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)])
+    return _ROW.key.in_([sa.bindparam(f"key_{index}", b"", sa.LargeBinary) for index in range(size)])
 
 
 @once

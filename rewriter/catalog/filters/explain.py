@@ -142,7 +142,7 @@ def _literal(column: Column, field: bytes) -> str:
 
 
 def _plan_text(columns: Sequence[Column], plan: ScanPlan) -> str:
-    parts = [_ranges_text(columns[at], ranges) for at, ranges in enumerate(plan.ranges) if ranges is not None]
+    parts = [_ranges_text(columns[index], ranges) for index, ranges in enumerate(plan.ranges) if ranges is not None]
     return _joined("AND", [*parts, *(_tree_text(columns, test) for test in plan.tests)])
 
 

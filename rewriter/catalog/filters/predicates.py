@@ -131,8 +131,8 @@ ScanFilter = FieldIn | FieldLike | FieldsIn | Computed | NotOfNulls | AllOf | An
 
 def within(ranges: FieldRanges, field: bytes) -> bool:
     """Returns True if one of the ranges contains the field."""
-    at = bisect_right(ranges, field, key=_start) - 1
-    return at >= 0 and field < ranges[at].end
+    index = bisect_right(ranges, field, key=_start) - 1
+    return index >= 0 and field < ranges[index].end
 
 
 def intersection(left: FieldRanges, right: FieldRanges) -> FieldRanges:

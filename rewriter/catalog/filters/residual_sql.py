@@ -314,9 +314,9 @@ def _bytes(piece: str) -> bytes:
 
 
 def _narrowed(field_ranges: _KnownRanges, test: FieldIn) -> _KnownRanges:
-    before = field_ranges[test.index]
-    now = test.ranges if before is None else intersection(before, test.ranges)
-    return (*field_ranges[: test.index], now, *field_ranges[test.index + 1 :])
+    known = field_ranges[test.index]
+    narrowed = test.ranges if known is None else intersection(known, test.ranges)
+    return (*field_ranges[: test.index], narrowed, *field_ranges[test.index + 1 :])
 
 
 def _length(ranges: FieldRanges | None, width: int | None) -> int | None:
