@@ -60,7 +60,7 @@ class Catalog:
     def __init__(self, warehouse: Path, url: str | None) -> None:
         self._warehouse = warehouse
         self._url = url
-        #: ``None`` where the warehouse is absent and nothing was asked of it yet.
+        #: ``None`` if the warehouse is absent and was not used yet.
         self._opened: Database | None = None
         self._nothing: _Nothing | None = None
         self._cached: dict[str, Any] | None = None

@@ -219,7 +219,7 @@ def _unmarked_on_failure(moves: DirectoryMoves) -> Iterator[None]:
     except CommitUnknownError:
         raise
     except Error:
-        # Only an error of ours says surely that nothing was committed; otherwise the markers must stay.
+        # Only one of our errors guarantees that nothing was committed; otherwise the markers must stay.
         directory_moves.unmark(moves)
         raise
 

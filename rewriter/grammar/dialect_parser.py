@@ -1,6 +1,6 @@
-"""Feeds our tokens to the grammar, and reports the expected terminals where they do not fit.
+"""Feeds our tokens to the grammar, and reports the expected terminals if they do not fit.
 
-A word is a keyword only where the grammar accepts that keyword, and a name otherwise. Where both are possible, the
+A word is a keyword only if the grammar accepts that keyword, and a name otherwise. If both are possible, the
 keyword is tried first, and the name if the next token does not fit (``DESCRIBE fact`` describes a table of that name).
 """
 
@@ -47,7 +47,7 @@ class SyntaxFailure(Exception):
 def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
     """Parses the tokens of ``text``, at least one, to a statement.
 
-    Linear in the number of tokens. Raises ``SyntaxFailure`` where the grammar does not fit, and the builder's error for
+    Linear in the number of tokens. Raises ``SyntaxFailure`` if the tokens do not fit, and the builder's error for
     tokens that fit the grammar but are invalid.
     """
     statement: Statement = _parse(_without_parameters(tokens) if ":" in text else tokens, text, "start")

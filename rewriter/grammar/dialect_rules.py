@@ -26,7 +26,7 @@ def dialect_rules() -> str:
     """Returns the grammar as lark reads it; ``start`` is any statement that the grammar reads, ``filter`` a partition
     filter.
 
-    A quoted word is a keyword in any case, and only where the grammar wants it: elsewhere the same word is a NAME, so
+    A quoted word is a keyword in any case, and only if the grammar accepts it: otherwise the same word is a NAME, so
     that columns may be called date, user or partition. Comments, strings and positions are the lexer's. Loads no lark.
     """
     rules_by_statement = {f"statement_of_{family}": rules for family, rules in families().items()}

@@ -25,7 +25,7 @@ def starts_query(tokens: Sequence[Token], index: int) -> bool:
 def read_query(text: str, tokens: Sequence[Token]) -> Query:
     """Returns the query that the tokens of ``text`` spell, verbatim.
 
-    Only the outline is parsed. Raises ``NotSupportedError`` for an INSERT inside, ``ParseError`` where no query begins.
+    Only the outline is parsed. Raises ``NotSupportedError`` for an INSERT inside, ``ParseError`` if no query begins.
     """
     start = next((token for token in tokens if not token.is_operator("(")), None)
     if start is None or not start.is_word(*QUERY_STARTS):

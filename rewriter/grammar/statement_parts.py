@@ -104,7 +104,7 @@ def require_values(spec: Iterable[PartitionItem]) -> None:
 
 
 def period_name(name: Terminal) -> str:
-    """Returns the update period's name in upper case; ``AnalysisError`` UNKNOWN_UPDATE_PERIOD where there is none."""
+    """Returns the update period's name in upper case; ``AnalysisError`` UNKNOWN_UPDATE_PERIOD if there is none."""
     try:
         return UpdatePeriod.named(name.name).name
     except AnalysisError as error:

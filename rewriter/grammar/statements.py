@@ -106,7 +106,7 @@ def renders(kind: type[Statement]) -> Callable[[_Render], _Render]:
 def reads(*words: str) -> Callable[[_Read], _Read]:
     """Registers the decorated function as the reader of the statements that begin with one of the words.
 
-    It is called with the text and the tokens of one statement, and returns ``None`` where the grammar must read it.
+    It is called with the text and the tokens of one statement, and returns ``None`` if the grammar must read it.
     ``ValueError`` for a second reader.
     """
 

@@ -99,7 +99,7 @@ def table_flags(
 
 
 def refuse_schema(table: Name, columns: Sequence[ColumnDef] | None, partitioned_by: Sequence[ColumnDef]) -> None:
-    """Raises ``ParseError``, as Spark does, where CREATE TABLE … AS declares the columns that the query returns."""
+    """Raises ``ParseError``, as Spark does, if CREATE TABLE … AS declares the columns that the query returns."""
     if columns:
         raise ParseError(
             f"CREATE TABLE {table.last} … AS has a column list, but the query defines the columns.",
@@ -143,7 +143,7 @@ def refused_transform(name: Terminal, arguments: Sequence[Terminal]) -> NotSuppo
 
 
 def table_and_column(name: Name) -> tuple[Name, str]:
-    """Splits ``t.c``. Raises ``ParseError`` where the column stands alone."""
+    """Splits ``t.c``. Raises ``ParseError`` if the column has no table."""
     if len(name.parts) < 2:
         raise ParseError(
             f"COMMENT ON COLUMN {name.last} does not name a table.", position=name.span, hint=f"Write t.{name.last}."

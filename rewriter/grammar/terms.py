@@ -72,7 +72,7 @@ class PartitionItem:
 
 @dataclass(frozen=True)
 class ColumnDef:
-    """A column of CREATE TABLE, or of CREATE VIEW, where it has no type.
+    """A column of CREATE TABLE, or of CREATE VIEW, which has no types.
 
     ``type`` is Spark's spelling in lower case, without blanks (a struct's fields keep their case); ``None`` refers to
     a declared column.

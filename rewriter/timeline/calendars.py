@@ -2,7 +2,7 @@
 
 An instant plus the zone's offset at it is the *wall time*: microseconds since 1970-01-01T00:00:00 on the zone's clocks.
 ``Calendar.of`` returns an update period in the zone. DAILY and coarser periods begin where the zone's days begin.
-HOURLY and MINUTELY stay those of UTC, so that none is doubled or left out when clocks change. In UTC, ``Calendar.of``
+HOURLY and MINUTELY stay those of UTC, so that none is doubled or skipped when clocks change. In UTC, ``Calendar.of``
 returns the ``UpdatePeriod`` itself. Offsets come from ``zoneinfo``.
 """
 
@@ -125,7 +125,7 @@ class ZonedPeriod(PeriodArithmetic):
     """A period of a zone's calendar, DAILY or coarser, with the methods of ``UpdatePeriod``. ``Calendar.of`` interns
     these objects.
 
-    A date that the zone leaves out (2011-12-30 in Apia) is a day of length zero: it begins where the next day begins.
+    A date that the zone skips (2011-12-30 in Apia) is a day of length zero: it begins where the next day begins.
     """
 
     kind: UpdatePeriod
@@ -145,7 +145,7 @@ class ZonedPeriod(PeriodArithmetic):
         return self.calendar.instant(self.kind.start(ordinal))
 
     def nests_in(self, other: PeriodArithmetic) -> bool:
-        """Tests whether every period of this kind lies within one period of the other kind."""
+        """Tests whether every period of this kind is within one period of the other kind."""
         return isinstance(other, ZonedPeriod) and self.kind.nests_in(other.kind)
 
     def holds(self, finer: UpdatePeriod) -> bool:

@@ -14,7 +14,7 @@ STRING, DATE, TIMESTAMP = "string", "date", "timestamp"
 #: The spelling of values of these types, which need no pattern. Every period starts at a whole minute.
 SPELLINGS = {DATE: "yyyy-MM-dd", TIMESTAMP: "yyyy-MM-dd HH:mm':00'"}
 
-#: The number of digits that numbers of these types can always have, whatever the digits are.
+#: The number of digits that numbers of these types can have with any digits.
 _INTEGER_DIGITS = {"tinyint": 2, "smallint": 4, "int": 9, "bigint": 18}
 
 _YEAR_FIELDS = ("yyyy", "YYYY")

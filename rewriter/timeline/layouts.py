@@ -50,7 +50,7 @@ _FIELDS = {
 }
 
 _YEARS = (MIN_YEAR, MAX_YEAR)
-#: The smallest and largest numbers of the fields that have the same limits whatever the coarser fields are.
+#: The smallest and largest numbers of the fields whose limits do not depend on the coarser fields.
 _LIMITS = {"yyyy": _YEARS, "YYYY": _YEARS, "q": (1, 4), "MM": (1, 12), "HH": (0, 23), "mm": (0, 59)}
 _COARSE_TO_FINE = tuple(time_patterns.WIDTHS)
 
@@ -85,7 +85,7 @@ class TimeLayout:
         """Returns a layout of (column, pattern) pairs; ``types`` holds the types of columns that are no strings.
 
         A single string or number column may omit its pattern and takes the period's default. The parts are put in the
-        order of their fields, coarse to fine, whatever the order of the pairs.
+        order of their fields, coarse to fine, in any order of the pairs.
         """
         parts = []
         for column, pattern in columns:

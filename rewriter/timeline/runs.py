@@ -104,13 +104,13 @@ def remove(starts: list[int], ends: list[int], start: int, end: int) -> int:
 
 
 def united(left: Runs, right: Runs) -> Runs:
-    """Returns the ordinals that either side holds. O(r) of both."""
+    """Returns the ordinals that either side contains. O(r) of both."""
     # Python's sort is fastest on two sorted sequences, one after the other.
     return of_bounds([*zip(*left, strict=True), *zip(*right, strict=True)])
 
 
 def without(left: Runs, right: Runs) -> Runs:
-    """Returns the ordinals that the left side holds and the right side does not. O(r) of both.
+    """Returns the ordinals that the left side contains and the right side does not. O(r) of both.
 
     >>> without(([1], [9]), ([3], [5]))
     ([1, 5], [3, 9])

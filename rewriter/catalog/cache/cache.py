@@ -178,7 +178,9 @@ class CatalogCache:
         return self._entries.put(object_id, question, entry, if_room=if_room)
 
     def write_ids(self, object_id: int, sequence: int) -> ValidWriteIdList | None:
-        """Returns the list of an object at a commit; ``None`` if the log lacks it: read it, and ``learn`` it."""
+        """Returns the list of an object at a commit; ``None`` if the log lacks it: then read it and call
+        ``note_write_ids``.
+        """
         with self._lock:
             ids = self._log.write_ids(object_id, sequence)
             if ids is not None:
@@ -235,7 +237,7 @@ class CatalogCache:
         """Continues the log behind this event. Forgets lists; results stay and are checked by lists read from the
         store.
 
-        ``lost``: it is another log, in which numbers may have another meaning, so nothing stays.
+        ``was_lost``: it is another log, in which numbers may have another meaning, so no result stays.
         """
         with self._lock:
             if self._log.position >= 0:

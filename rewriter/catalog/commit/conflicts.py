@@ -32,7 +32,7 @@ class Claims:
     """The keys that the changes of one commit write in one table.
 
     ``ranges`` and ``rows`` are exclusive. ``rows`` are keys for which the commit makes rows, unless it leaves the
-    existing rows as they are. ``shared`` are the keys of INTOs.
+    existing rows as they are. ``shared_keys`` are the keys of INTOs.
     """
 
     ranges: list[KeyRange] = field(default_factory=list)

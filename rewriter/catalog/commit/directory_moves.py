@@ -1,7 +1,7 @@
 """The directories of the partitions of external tables, and their moves with a commit.
 
 A catalog's commit and the rename of a directory cannot be one step, so the commit records both paths: the partition
-has its new name, and its data is in the old directory as long as a marker lies there, in the new one after that. The
+has its new name, and its data is in the old directory as long as it contains a marker, in the new one after that. The
 marker, a hidden file, is made before the commit and moves with the directory. The note, a property of the tables, is
 removed by a second commit. So every reader finds the data at any stage of the move, and the next statement that
 changes one of the tables finishes the move.
@@ -63,7 +63,7 @@ def default_directory(table: Table, values: PartitionValues) -> str:
 def directory(table: Table, partition: Partition) -> str:
     """Returns the current directory of an external table's partition: its location, or the default below the table.
 
-    While a directory moves, returns the old or the new one, whichever holds the data.
+    While a directory moves, returns the one with the data, the old or the new one.
     """
     if partition.location is not None:
         return partition.location
@@ -107,7 +107,7 @@ def prepare(path_pairs: Sequence[tuple[str, str]]) -> DirectoryMoves | None:
 
 
 def carry_out(moves: DirectoryMoves) -> None:
-    """Renames the directories that have not moved yet. Two processes may do so at once.
+    """Renames the directories that have not moved yet. Two processes may do so concurrently.
 
     Raises ``OperationalError`` DIRECTORY_MOVE_PENDING; a directory that could not be moved is read at its old path.
     """

@@ -55,7 +55,7 @@ class BaseContent:
         try:
             slot = binding.locate(values)
         except DataError:
-            return  # A dropped partition from before the fact: no timeline ever held it.
+            return  # A dropped partition from before the fact: it was never in a timeline.
         if slot is None or slot.period == binding.base_period:
             self._events.setdefault(binding.table.id, []).append((slot, binding.combination(values, slot), commit))
             key = binding.time_key

@@ -1,7 +1,7 @@
 """Changes of one commit to the same partition: INTOs are merged, all others are refused.
 
 A commit applies its changes in order, but a partition has one row of each write id. So the changes of several
-statements either concern different partitions, where their order does not matter, or are INTOs, whose files add up.
+statements either concern different partitions, so that their order does not matter, or are INTOs, whose files add up.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class WrittenKeys:
 def joined(earlier_keys: Mapping[int, WrittenKeys], changes: Iterable[Change]) -> dict[int, WrittenKeys]:
     """Returns the written keys of each table, by id, including those of additional changes.
 
-    Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if one of the changes meets an earlier one, unless both are
-    INTOs; ``AnalysisError`` IMMUTABLE_TABLE if both are INTOs of a table that accepts only one.
-    O(keys) in the earlier changes of the tables and in the new ones.
+    Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if one of the changes writes a partition of an earlier one,
+    unless both are INTOs; ``AnalysisError`` IMMUTABLE_TABLE if both are INTOs of a table that accepts only one. O(keys)
+    in the earlier changes of the tables and in the new ones.
     """
     keys_by_table = dict(earlier_keys)
     for change in changes:

@@ -283,7 +283,7 @@ def _check_period(timeline_update: FactTimelineUpdate, table: Table, live: LiveP
 
 
 def _ranges(ranges: Sequence[KeyRange], named: Iterable[bytes]) -> list[KeyRange]:
-    """Returns the ranges, and the keys that lie in none of them."""
+    """Returns the ranges, and the keys outside them."""
     separate_keys = (key for key in named if not any(key in key_range for key_range in ranges))
     return [*ranges, *map(KeyRange.of_key, separate_keys)]
 

@@ -228,7 +228,7 @@ class ObjectChanges:
                 self._renew(replace(table, properties={**table.properties, timeline_properties.PRESENT: "true"}))
 
     def _renew(self, object_: Object) -> None:
-        """Ends a definition and inserts this one in its place."""
+        """Ends a definition and inserts this one instead."""
         row_id = self._context.live_row(object_)
         if row_id is not None:
             end_rows(self._context.connection, schema.objects, [row_id], self._context.write_id(object_.id))

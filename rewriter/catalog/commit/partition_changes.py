@@ -326,7 +326,7 @@ def _new(
     *,
     keep_statistics: bool = False,
 ) -> LivePartition:
-    """Returns the partition with its added files: on top of its earlier ones, or in place of them."""
+    """Returns the partition with its added files: in addition to its earlier ones, or instead of them."""
     if not files and previous is None and not partition.properties:
         return LivePartition(key, partition.values, partition.location, 0, 0, 0)
     counts = list(map(_FILE_ROWS, files))

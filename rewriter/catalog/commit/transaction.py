@@ -157,7 +157,7 @@ class Transaction:
     def commit(
         self, changes: Sequence[Change], sources: Collection[int] | Sources = (), unproven: Collection[int] = ()
     ) -> int:
-        """Makes all changes at once, or none, and returns the number of the commit.
+        """Makes all changes in one step, or none, and returns the number of the commit.
 
         ``sources`` are the ids of the tables that the writing query scanned. A mapping adds the key ranges that it
         scanned of each table (``None``: all), which proves more. The sources decide whether rollups are fresh.

@@ -35,7 +35,7 @@ Fields = tuple[bytes, ...]
 def conditions(tree: ScanFilter, of_nulls: bool = False) -> Iterator[tuple[Computed, bool]]:
     """Yields each occurrence of a condition in a filter that has to be computed, and whether NULLs matter.
 
-    NULLs matter if the result for NULLs must be known, too.
+    NULLs matter if the filter needs the result for NULLs, too.
     """
     match tree:
         case Computed():

@@ -34,7 +34,7 @@ _QUOTED = ("string", "varchar", "char", "date", "timestamp")
 #: The maximum number of characters of a filter that are shown.
 _LONGEST = 500
 
-#: The values at an edge, and whether it lies behind all keys that begin with them.
+#: The values at an edge, and whether it is behind all keys that begin with them.
 _Edge = tuple[list[tuple[str, str]], bool]
 
 
@@ -91,7 +91,7 @@ def _edge(columns: Sequence[Column], head: bytes, edge: bytes) -> _Edge:
 
 
 def _field(column: Column, remaining: bytes) -> tuple[str | None, bool, bytes]:
-    """Returns the value of the first field of some bytes, whether they lie behind it, and the remaining bytes.
+    """Returns the value of the first field of some bytes, whether they are behind it, and the remaining bytes.
 
     ``None`` is behind all values. Bytes that are no value, because they are a text's beginning with the last byte
     incremented, are shown as they are.
@@ -116,7 +116,7 @@ def _field(column: Column, remaining: bytes) -> tuple[str | None, bool, bytes]:
 
 
 def _value_at(column: Column, field: bytes, is_last: bool) -> tuple[str, bool]:
-    """Returns a value, or the shorter one that the field lies just behind: 1.5 and not 1.5000000000000002."""
+    """Returns a value, or the shorter one that the field is just behind: 1.5 and not 1.5000000000000002."""
     value = _literal(column, field)
     if value == "NaN":  # Of all bit patterns shown as NaN, one is a value.
         nan_field = encoding.encode_value(column.type, "NaN")
@@ -204,7 +204,7 @@ def _ranges_text(column: Column, ranges: FieldRanges) -> str:
 
 
 def _is_point(column: Column, key_range: KeyRange, same: bool) -> bool:
-    """Returns True if a range holds exactly what begins with a whole field, and not with a part of a text.
+    """Returns True if a range contains exactly the keys that begin with a complete field, not with a part of a text.
 
     ``same``: the range begins at and ends behind one value, as both zeros of a floating-point number are.
     """

@@ -39,7 +39,7 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 @dataclass(frozen=True)
 class FieldIn:
-    """The field at ``index`` lies in one of the ranges."""
+    """The field at ``index`` is in one of the ranges."""
 
     index: int
     ranges: FieldRanges
@@ -275,7 +275,7 @@ def _compared(op: str, operand: KeyRange | None) -> FieldRanges:
 
 
 def _complement(ranges: FieldRanges) -> FieldRanges:
-    """Returns the values, except NULL, that lie in none of the ranges of values."""
+    """Returns the values, except NULL, that are in none of the ranges of values."""
     edges = [NOT_NULL, *(edge for key_range in ranges for edge in (key_range.start, key_range.end)), TOP]
     return merged(KeyRange(edges[i], edges[i + 1]) & _VALUES for i in range(0, len(edges), 2))
 

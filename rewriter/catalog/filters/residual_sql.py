@@ -47,7 +47,7 @@ MAX_SIZE = 500
 MAX_DEPTH = 24
 _DEPTH_OF_A_LENGTH = 5
 
-#: The known ranges of each field, ``None`` for an unknown field.
+#: The ranges that each field is known to be in; ``None`` for a field without such ranges.
 _KnownRanges = tuple[FieldRanges | None, ...]
 
 _VALUES: FieldRanges = (KeyRange(NOT_NULL, TOP),)
@@ -154,7 +154,7 @@ class _Tests:
         return self._all((*fields, *plan.tests), field_ranges)
 
     def _all(self, parts: Sequence[ScanFilter], field_ranges: _KnownRanges) -> _Test | None:
-        """Returns the test of an AND, without known parts and without parts that the database cannot test."""
+        """Returns the test of an AND, without implied parts and without parts that the database cannot test."""
         ranges_by_column: dict[int, list[FieldRanges]] = {}
         for part in parts:
             if isinstance(part, FieldIn):

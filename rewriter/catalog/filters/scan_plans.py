@@ -8,7 +8,7 @@ touch are merged, so no key is visited twice.
 Two bounds keep a plan small. An AND of ORs is multiplied out only up to ``MAX_PRODUCT`` conjunctions; beyond that, the
 longer OR is reduced to the ranges that its branches allow column by column, and stays as a test. If there are more than
 ``MAX_SCANS`` ranges, neighbours are joined and tested by the filter. So a plan visits surplus keys only between
-joined neighbours, and where a large AND of ORs was reduced to ranges of each column.
+joined neighbours, and if a large AND of ORs was reduced to ranges of each column.
 """
 
 from __future__ import annotations

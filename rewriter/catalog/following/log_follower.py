@@ -21,7 +21,7 @@ PAGE = 1000
 #: The first and the longest wait between reads without new events, in seconds. A reader that sees a commit which the
 #: follower has not read yet ends the wait.
 SHORTEST_WAIT, LONGEST_WAIT = 0.02, 2.0
-#: How often old entries of the log are deleted, where they are, in seconds.
+#: The seconds between deletions of old entries of the log, if the follower deletes them.
 PURGED_EVERY = 3600.0
 #: How often metrics are logged at most, in seconds.
 LOGGED_EVERY = 60.0

@@ -126,7 +126,7 @@ class Prewarming:
         try:
             prewarm(self._database, self._cache, self._stopped.is_set)
         except Error as error:
-            # What was not read ahead is read when it is asked for.
+            # Other results are read when a reader needs them.
             LOGGER.warning("the cache is not filled further: %s", error.message)
 
     def wait(self, timeout: float | None = None) -> bool:

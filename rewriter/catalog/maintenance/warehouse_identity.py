@@ -35,7 +35,7 @@ IDENTITY_FILE = "warehouse.json"
 #: The catalog's file in the warehouse directory.
 FILE_NAME = "catalog.db"
 
-#: Files of file systems and desktops that may lie in an empty directory.
+#: Files of file systems and desktops that may be in an empty directory.
 _NO_CONTENT = re.compile(r"\..*|lost\+found")
 _OF_A_TABLE = re.compile(r".+-([0-9]+)", re.DOTALL)
 _OF_A_WRITE = re.compile(rf"{WRITE_ID_LEVEL}=([0-9]+)(?:\.[0-9]+)?")
@@ -56,7 +56,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class WarehouseLocation:
-    """The location of a warehouse directory, as far as it can be known on this host."""
+    """The location of a warehouse directory, as this host sees it."""
 
     place: str
     device: str
@@ -309,7 +309,7 @@ def _exists_elsewhere(recorded: WarehouseLocation, warehouse: Path) -> bool | No
     except FileNotFoundError:
         pass
     except (OSError, OperationalError):
-        return True  # This user may not read whatever exists there.
+        return True  # This user may not read the directory that exists there.
     return False if is_same_host else None
 
 

@@ -52,7 +52,7 @@ class Namespace:
 class Table:
     """A table. ``columns`` are the data columns; ``partition_columns`` come after them in ``SELECT *``.
 
-    ``location`` is an absolute directory. A managed table's files lie in ``<location>/<WRITE_ID_LEVEL>=<write id>/``;
+    ``location`` is an absolute directory. A managed table's files are in ``<location>/<WRITE_ID_LEVEL>=<write id>/``;
     later statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
     """
 

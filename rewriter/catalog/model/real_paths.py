@@ -11,7 +11,7 @@ _Value = TypeVar("_Value")
 
 
 class RealPaths:
-    """Caches ``os.path.realpath`` for many paths, most of which lie in a few directories: one access to the disk for
+    """Caches ``os.path.realpath`` for many paths, most of which are in a few directories: one access to the disk for
     each path, and those of ``realpath`` for each directory.
     """
 

@@ -54,7 +54,7 @@ class ValidTxnList:
 
 @dataclass(frozen=True)
 class ValidWriteIdList:
-    """The write ids of one table that a reader sees. ``open`` and ``aborted`` lie below the high-water mark."""
+    """The write ids of one table that a reader sees. ``open`` and ``aborted`` are below the high-water mark."""
 
     table: str
     high_water_mark: int

@@ -35,7 +35,7 @@ FIRST_COUNT, GROWTH = 1024, 8
 
 @dataclass(frozen=True)
 class IndexPath:
-    """The entries of one partition column (its number, from 1) whose field lies in given ranges.
+    """The entries of one partition column (its number, from 1) whose field is in given ranges.
 
     ``entry_ranges`` are these ranges in the index. ``search_ranges`` are the same entries; a range of one value is a
     single key there, which is found sooner. ``filters`` are the remaining conjunctions (empty: none).

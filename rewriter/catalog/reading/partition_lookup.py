@@ -246,7 +246,7 @@ class Lookup:
     def _matching(
         self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, start: bytes
     ) -> Iterator[Sequence[_Row]]:
-        """Yields all results from the key ``start`` on, ``limit`` at most, as long as the caller asks for more."""
+        """Yields all results from the key ``start`` on, ``limit`` at most, as long as the caller reads more."""
         if limit == 0:
             return
         gathered = self._gathered()

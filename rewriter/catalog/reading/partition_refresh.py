@@ -28,8 +28,8 @@ def renewed(
 ) -> tuple[Partition, ...] | None:
     """Returns all partitions of a table in key order as ``ids`` see them, from those that another list has seen.
 
-    Returns ``None`` if nothing is held, or more than ``MOST`` may differ. Runs one statement that reads only the index
-    of versions, and one for each ``PAGE`` partitions that may differ.
+    Returns ``None`` if nothing is cached, or more than ``MOST`` may differ. Runs one statement that reads only the
+    index of versions, and one for each ``PAGE`` partitions that may differ.
     """
     if cached is None:
         return None

@@ -51,7 +51,7 @@ def _insert(dialect: str) -> sa.Insert:
     """Returns an INSERT that ignores existing entries."""
     if dialect == "sqlite":
         return sqlite.insert(schema.partition_fields).on_conflict_do_nothing()
-    from sqlalchemy.dialects import postgresql  # Loaded where it is used: a tenth of a second.
+    from sqlalchemy.dialects import postgresql  # Loaded when it is used: a tenth of a second.
 
     return postgresql.insert(schema.partition_fields).on_conflict_do_nothing()
 

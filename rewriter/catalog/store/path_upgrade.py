@@ -1,4 +1,4 @@
-"""Stored paths that change all at once: from absolute to relative ones, or from one directory to another."""
+"""Changes of all stored paths: from absolute to relative ones, or from one directory to another."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.errors import ConflictError, DataError, Error, InterfaceError, OperationalError, disk_full, is_disk_full
 
-#: The parameters of a connection, unless the URL sets them; seconds. They also detect a server whose host has gone.
+#: The parameters of a connection, unless the URL sets them; seconds. They also detect a server whose host is down.
 CONNECTION = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
@@ -32,7 +32,8 @@ SETTINGS = {
     # Bytes in a statement's text are spelled with a backslash.
     "standard_conforming_strings": "on",
     "statement_timeout": "10min",
-    # A writer that stops in the middle of a transaction, or whose host has gone, blocks the others no longer than this.
+    # A writer that stops in the middle of a transaction, or whose host is down, blocks other writers no longer than
+    # this.
     "idle_in_transaction_session_timeout": "2min",
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",

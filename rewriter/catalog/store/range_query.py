@@ -26,7 +26,8 @@ def search(
     conditions: Sequence[sa.ColumnElement[bool]],
     ranges: Sequence[KeyRange],
 ) -> sa.Select[Any]:
-    """Returns a SELECT of ``columns``, among them ``key``, from the key's table, where the conditions hold, unordered.
+    """Returns a SELECT of ``columns``, among them ``key``, from the key's table, of the rows that satisfy the
+    conditions, unordered.
 
     Each row comes once if the ranges, at most ``MOST``, are disjoint. If each of them is one key, they become an IN,
     which takes a fraction of the time to build.

@@ -94,7 +94,7 @@ def comment_column_text(s: CommentColumn) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CommentTable(Statement):
-    """``COMMENT ON TABLE t IS '…'``, or ``IS NULL``, where ``comment`` is ``None``."""
+    """``COMMENT ON TABLE t IS '…'``, or ``IS NULL`` (``comment`` is ``None``)."""
 
     table: Name
     comment: str | None

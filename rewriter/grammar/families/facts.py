@@ -83,7 +83,7 @@ def layout_text(time: str, columns: Iterable[LayoutColumn]) -> str:
 
 @dataclass(frozen=True)
 class CompleteWith:
-    """``COMPLETE WITH column IN (…)``, or ``COMPLETE WITH ANY column``, where ``values`` is ``None``."""
+    """``COMPLETE WITH column IN (…)``, or ``COMPLETE WITH ANY column`` (``values`` is ``None``)."""
 
     column: str
     values: tuple[Literal, ...] | None = None

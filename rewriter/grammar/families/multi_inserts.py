@@ -115,7 +115,7 @@ def _assembled(text: str, source_tokens: Sequence[Token], inserts: Sequence[Inse
 
 
 def joined(source: Query, insert: Query) -> Query:
-    """Joins two spans of one statement to a query, with blanks in place of the text between them."""
+    """Joins two spans of one statement to a query, with blanks instead of the text between them."""
     gap = max(1, insert.span.start - source.span.end)
     return Query(f"{source.text}{' ' * gap}{insert.text}", Span(source.span.start, insert.span.end))
 

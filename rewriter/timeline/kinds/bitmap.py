@@ -1,4 +1,4 @@
-"""The timeline that keeps one bit for each ordinal, compressed (Lemire et al., *Roaring Bitmaps*)."""
+"""The timeline that stores one bit for each ordinal, compressed (Lemire et al., *Roaring Bitmaps*)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ _MEMBERS = [name for name in vars(PartitionTimeline) if not name.startswith("_")
 
 
 def complaint(kind: Any) -> str | None:
-    """Returns the reason why the class breaks the contract of ``PartitionTimeline``, in words; ``None`` if it keeps it.
+    """Returns the reason why the class breaks the contract of ``PartitionTimeline``, in words; ``None`` if it fulfills
+    it.
 
     The check runs two hundred operations, always the same. After each operation it calls every query method, also on a
     copy that is read from the properties. It runs the class's code and takes some ten milliseconds.

@@ -57,7 +57,7 @@ def register_timeline(name: str, kind: type[PartitionTimeline]) -> None:
     ``package.module:Class``, which older catalogs hold, are one name. A later call with the same name replaces the
     class for timelines that are made after it.
 
-    The class must keep the contract of ``rewriter.timeline.timeline.PartitionTimeline``. It is first checked on two
+    The class must fulfill the contract of ``rewriter.timeline.timeline.PartitionTimeline``. It is first checked on two
     hundred operations, which take some ten milliseconds.
 
     Example: ``rewriter.register_timeline("sparse", SparseTimeline)``, then

@@ -1,4 +1,4 @@
-"""The timeline that keeps every ordinal (seed 000: StoreAllPartitionTimeline)."""
+"""The timeline that stores every ordinal (seed 000: StoreAllPartitionTimeline)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timeline that keeps the existing ordinals as ranges (seed 000: RangesPartitionTimeline)."""
+"""The timeline that stores the existing ordinals as ranges (seed 000: RangesPartitionTimeline)."""
 
 from __future__ import annotations
 
