@@ -202,13 +202,13 @@ def doubled_is_fresh(patch: Patch) -> None:
 
 
 def retention_outdates(patch: Patch) -> None:
-    dropped = fact_timelines.FactTimelineUpdate.dropped
+    dropped = fact_timelines.FactTimelineUpdate.note_dropped
 
     def planted(self: Any, table: Any, values: Any) -> None:
         dropped(self, table, values)
         self._note_base_change(self.binding(table), self.binding(table).locate(values))
 
-    patch.setattr(fact_timelines.FactTimelineUpdate, "dropped", planted)
+    patch.setattr(fact_timelines.FactTimelineUpdate, "note_dropped", planted)
 
 
 # -- completeness and promises ----------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ class FactTimelineUpdate:
     def note_written(self, table: Table, values: PartitionValues, slot: Slot | None, proof: Proof) -> None:
         """Notes a partition with new content, or one that was registered (``REGISTERED``)."""
         binding = self._bindings[table.id]
-        self._secondary_timelines.written(binding, values)
+        self._secondary_timelines.note_written(binding, values)
         if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
             self._states.get(table.id, {}).pop(slot, None)
             self._proofs.setdefault(table.id, {})[slot] = proof
@@ -168,17 +168,17 @@ class FactTimelineUpdate:
         elif slot is not None and slot.period == binding.base_period:
             self._registered.setdefault(binding.time_key, []).append(slot)
 
-    def dropped(self, table: Table, values: PartitionValues) -> None:
+    def note_dropped(self, table: Table, values: PartitionValues) -> None:
         """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""
         slot = self._bindings[table.id].locate(values)
-        self._secondary_timelines.dropped(self._bindings[table.id], values)
+        self._secondary_timelines.note_dropped(self._bindings[table.id], values)
         is_base = slot is not None and slot.period == self._bindings[table.id].base_period
         self._set_states(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
 
     def note_wiped(self, table: Table, values: PartitionValues) -> None:
         """Notes a partition removed by an OVERWRITE that had no rows for it: it is empty, not absent."""
         slot = self._bindings[table.id].locate(values)
-        self._secondary_timelines.dropped(self._bindings[table.id], values)
+        self._secondary_timelines.note_dropped(self._bindings[table.id], values)
         self._set_states(table, slot, ABSENT)
         self._note_base_change(self._bindings[table.id], slot)
 
@@ -275,7 +275,7 @@ class FactTimelineUpdate:
         slot = binding.locate(row.values)
         if live:
             binding.check_period(row.values, row.properties, slot)
-            self._secondary_timelines.written(binding, row.values)
+            self._secondary_timelines.note_written(binding, row.values)
         if slot is None:
             return
         is_rollup = slot.period in binding.rollup_periods
@@ -286,7 +286,7 @@ class FactTimelineUpdate:
         elif row.state is RowState.WIPED:
             return
         elif row.state is RowState.DROPPED:
-            self.dropped(table, row.values)
+            self.note_dropped(table, row.values)
         elif is_rollup:
             proof = self._stored_proofs.of(binding, row.proof, row.sources, row.commit)
             self._proofs.setdefault(table.id, {})[slot] = proof

@@ -165,7 +165,7 @@ class MoveChanges:
             rows.insert_tombstones(self._context.connection, table, partitions, version)
         if timeline_update is not None:
             for live in partitions:
-                (timeline_update.note_wiped if renamed else timeline_update.dropped)(table, live.values)
+                (timeline_update.note_wiped if renamed else timeline_update.note_dropped)(table, live.values)
 
     def _arrive(
         self, change: MovePartitions, moves_by_key: dict[bytes, PartitionMove], stored: dict[bytes, StoredPartition]

@@ -51,7 +51,7 @@ class ObjectChanges:
         self._context.log(f"CREATE_{kind_of(object_).upper()}", object_)
         if isinstance(object_, Fact):
             self._timeline_updates.start(bindings)
-            self._say_present(bindings)
+            self._mark_timelines_present(bindings)
 
     def _check_free(self, object_: Object) -> None:
         """Raises if the name is taken, or if the database that it names does not exist."""
@@ -83,10 +83,10 @@ class ObjectChanges:
     def rename(self, change: RenameObject) -> None:
         """Gives a table or view a new name under its id: nothing else of it changes."""
         object_ = self._context.live(change.object)
-        if object_ is None or object_.name != change.object.name or self._had_other_names(object_):
-            is_renamed = "dropped" if object_ is None else "renamed"
+        if object_ is None or object_.name != change.object.name or self._was_renamed(object_):
+            action = "dropped" if object_ is None else "renamed"
             raise ConflictError(
-                f"another transaction has {is_renamed} the {kind_of(change.object)} '{change.object.name}'",
+                f"another transaction has {action} the {kind_of(change.object)} '{change.object.name}'",
                 object=change.object.name,
             )
         renamed = replace(object_, name=change.name)
@@ -99,7 +99,7 @@ class ObjectChanges:
         self._renew(renamed)
         self._context.log(f"RENAME_{kind_of(object_).upper()}", renamed, before=object_.name)
 
-    def _had_other_names(self, object_: Object) -> bool:
+    def _was_renamed(self, object_: Object) -> bool:
         """Returns True if others have renamed it since the transaction began, even if it has its old name again."""
         row, context = schema.objects.c, self._context
         since_snapshot = sa.select(row.row_id).where(
@@ -200,7 +200,7 @@ class ObjectChanges:
         self._renew(altered)
         self._context.log("ALTER_FACT", altered)
         self._timeline_updates.rebuild(altered)
-        self._say_present(bindings)
+        self._mark_timelines_present(bindings)
 
     def refresh_timelines(self, fact: Fact) -> None:
         """Rebuilds the timelines of a fact from its partitions."""
@@ -219,9 +219,9 @@ class ObjectChanges:
         self._context.differences += differences
         self._context.log("REFRESH_TIMELINES", fact, differences=len(differences))
         bindings = bind(fact, self._context.live_object)
-        self._say_present([binding for binding in bindings if tables is None or binding.table.id in tables])
+        self._mark_timelines_present([binding for binding in bindings if tables is None or binding.table.id in tables])
 
-    def _say_present(self, bindings: Collection[TimeBinding]) -> None:
+    def _mark_timelines_present(self, bindings: Collection[TimeBinding]) -> None:
         """Notes on the tables whose timelines were rebuilt, and that requested it, that timelines are present."""
         for table in (binding.table for binding in bindings):
             if timeline_properties.asks_for_rebuild(table.properties):
@@ -264,9 +264,9 @@ class ObjectChanges:
             self._check_same(binding.table.name)
             for fact_in_use, _ in self._context.live_facts():
                 if fact_in_use.id != fact.id and fact_in_use.storage_table(binding.table.name) is not None:
-                    user = self._seen(fact_in_use)
+                    user = self._display_name(fact_in_use)
                     raise IntegrityError(
-                        f"the table '{self._seen(binding.table)}' already belongs to the fact '{user}'",
+                        f"the table '{self._display_name(binding.table)}' already belongs to the fact '{user}'",
                         condition="TABLE_IN_USE",
                         object=binding.table.name,
                         hint=f"DROP FACT {user} first, or use another table",
@@ -297,7 +297,7 @@ class ObjectChanges:
         if isinstance(object_, Fact):
             self._timeline_updates.end(bind(object_, self._context.live_object))
 
-    def _seen(self, object_: Object) -> str:
+    def _display_name(self, object_: Object) -> str:
         """Returns an object's name as seen from the current database of the transaction's owner."""
         return seen_from(self._context.snapshot.current, object_.name)
 
@@ -321,9 +321,9 @@ class ObjectChanges:
         else:
             users = []
         if users:
-            names = ", ".join(sorted(map(self._seen, users)))
+            names = ", ".join(sorted(map(self._display_name, users)))
             raise IntegrityError(
-                f"the {kind_of(object_)} '{self._seen(object_)}' is used by the fact {names}",
+                f"the {kind_of(object_)} '{self._display_name(object_)}' is used by the fact {names}",
                 condition="TABLE_IN_USE" if isinstance(object_, Table) else "CUBE_IN_USE",
                 object=object_.name,
                 hint=f"DROP FACT {names} first",

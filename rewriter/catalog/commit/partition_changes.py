@@ -167,7 +167,7 @@ class PartitionChanges:
         timeline_update = self._timeline_updates.of(table)
         if timeline_update is not None:
             for partition in live.values():
-                timeline_update.dropped(table, partition.values)
+                timeline_update.note_dropped(table, partition.values)
         self._context.log("DROP_PARTITION", table, partitions=len(live))
 
     def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:

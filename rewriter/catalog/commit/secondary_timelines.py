@@ -21,11 +21,11 @@ class SecondaryTimelines:
         #: By table: the noted values, by time dimension, and True if a partition that has them certainly exists.
         self._noted: dict[int, dict[tuple[str, Slot], bool]] = {}
 
-    def written(self, binding: TimeBinding, values: PartitionValues) -> None:
+    def note_written(self, binding: TimeBinding, values: PartitionValues) -> None:
         """Notes that a partition exists."""
         self._note(binding, values, is_live=True)
 
-    def dropped(self, binding: TimeBinding, values: PartitionValues) -> None:
+    def note_dropped(self, binding: TimeBinding, values: PartitionValues) -> None:
         """Notes that a partition was dropped or wiped."""
         self._note(binding, values, is_live=False)
 

@@ -253,7 +253,7 @@ def end_rows(connection: sa.Connection, table: sa.Table, row_ids: Sequence[int],
     """Marks rows as ended. One prepared statement, run once for each row."""
     if row_ids:
         statement = _end_row(connection.dialect, table)
-        parameters = statement.given_each("gone", row_ids, by=write_id)
+        parameters = statement.parameter_sets("gone", row_ids, by=write_id)
         connection.exec_driver_sql(statement.text, cast(Any, parameters))
 
 

@@ -127,7 +127,7 @@ class Transaction:
             self._write_ids |= new_ids
         return tuple(self._write_ids[table.id] for table in tables)
 
-    def let_go(self, object_ids: Collection[int]) -> None:
+    def release_write_ids(self, object_ids: Collection[int]) -> None:
         """Releases the write ids of objects that are not created after all. A commit would make unused ids valid.
 
         Runs one short write transaction, or none if it holds no such id.

@@ -199,7 +199,7 @@ class PartitionFilterGenerator:
         return ScanPlan(tuple(ranges.get(column) for column in range(self.columns)))
 
 
-def laid_out(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
+def scans_of_plan(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
     """Returns the scans that find the partitions of a plan, in key order and disjoint; at most ``MAX_SCANS``.
 
     ``prefix`` is that of the table's keys. O(n log n) in the filter's literals.

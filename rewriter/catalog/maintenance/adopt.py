@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewriter.catalog.maintenance.file_garbage import StoredTable, tables
-from rewriter.catalog.maintenance.warehouse_identity import announce, read_identity, settle
+from rewriter.catalog.maintenance.warehouse_identity import apply_new_identity, read_identity, record_new_identity
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.stored_paths import stored
@@ -57,8 +57,8 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
     old_identity = read_identity(warehouse)
     with database.write() as connection:
         replace_prefixes(connection, {**databases, **prefixes})
-        announce(connection, warehouse, None if old_identity is None else old_identity.identity)
-    settle(database, warehouse)
+        record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
+    apply_new_identity(database, warehouse)
     return Adoption(tuple(sorted(shown(table_row.table.name) for table_row in live)))
 
 
@@ -70,8 +70,8 @@ def create_new(database: Database, warehouse: Path) -> None:
     """
     old_identity = read_identity(warehouse)
     with database.write() as connection:
-        announce(connection, warehouse, None if old_identity is None else old_identity.identity)
-    settle(database, warehouse)
+        record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
+    apply_new_identity(database, warehouse)
 
 
 def _is_outside(table: Table, warehouse: Path) -> bool:

@@ -41,7 +41,7 @@ class StoredTable:
 
 
 @dataclass(frozen=True)
-class Unneeded:
+class UnneededFile:
     """A file that no reader needs; ``rows`` are the catalog's rows of it, all ended, the last one by ``commit``."""
 
     table: Table
@@ -118,20 +118,20 @@ def foreign_writes(connection: sa.Connection) -> set[Write]:
     return {(table_id, write_id) for table_id, write_id in connection.execute(sa.select(row.object_id, row.write_id))}
 
 
-def given_writes(connection: sa.Connection) -> set[Write]:
+def allocated_writes(connection: sa.Connection) -> set[Write]:
     """Returns all writes whose numbers this catalog gave, and which no other catalog made."""
     row = schema.write_ids.c
     rows = connection.execute(sa.select(row.object_id, row.write_id))
     return {(table_id, write_id) for table_id, write_id in rows} - foreign_writes(connection)
 
 
-def named_paths(connection: sa.Connection, paths: Collection[str]) -> set[str]:
+def referenced_paths(connection: sa.Connection, paths: Collection[str]) -> set[str]:
     """Returns those of the paths that a row of any table and version names. Reads the paths of all files."""
     path_set = set(paths)
     return {path for path in _all_paths(connection) if path in path_set} if path_set else set()
 
 
-def named_below(connection: sa.Connection, directories: Collection[str]) -> set[str]:
+def referenced_below(connection: sa.Connection, directories: Collection[str]) -> set[str]:
     """Returns those of the directories, or links to some, below which a row names a file. Reads all files' paths."""
     stems = {f"{directory}/": directory for directory in directories}
     paths = _all_paths(connection) if stems else ()
@@ -155,9 +155,9 @@ def horizon(connection: sa.Connection, retained_seconds: float) -> int:
     return min(int(limit) for limit in limits if limit is not None)
 
 
-def unneeded(
+def unneeded_files(
     connection: sa.Connection, tables: Sequence[StoredTable], limit: int, only: int | None = None
-) -> list[Unneeded]:
+) -> list[UnneededFile]:
     """Returns the files all of whose rows were ended, or whose table was dropped, by a commit up to ``limit``.
 
     ``only`` restricts them to the files that the table of that id ever had. ``tables`` are all tables: a file that
@@ -172,7 +172,7 @@ def unneeded(
         return []
     named = Counter(path for path in _all_paths(connection) if path in rows_by_path)
     return [
-        Unneeded(
+        UnneededFile(
             last.table,
             path,
             size,
@@ -187,8 +187,8 @@ def unneeded(
 
 
 def declare_removed(
-    database: Database, chosen: Sequence[Unneeded], retained_seconds: float, timeout_seconds: float
-) -> list[Unneeded]:
+    database: Database, chosen: Sequence[UnneededFile], retained_seconds: float, timeout_seconds: float
+) -> list[UnneededFile]:
     """Declares these files removed, except those that are needed by now, and returns them. One transaction.
 
     Also aborts dead transactions and removes dead leases.
@@ -205,7 +205,7 @@ def declare_removed(
     return given_up
 
 
-def forget(database: Database, removed: Iterable[Unneeded]) -> None:
+def delete_rows(database: Database, removed: Iterable[UnneededFile]) -> None:
     """Deletes the rows of removed files. One short transaction for each ten thousand."""
     row = schema.files
     for chunk in chunks([row_id for file in removed for row_id in file.rows], 10_000):

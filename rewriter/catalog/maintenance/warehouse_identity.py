@@ -204,7 +204,7 @@ def check(database: Database, warehouse: Path, catalog_address: str, *, is_share
     if row.place is not None and identity is not None and identity.identity == row.identity:
         _check_location(database, warehouse, catalog_address, row.place, is_shared=is_shared)
     if database.refusal is None and (row.identity is None or row.next_identity is not None):
-        settle(database, warehouse)
+        apply_new_identity(database, warehouse)
 
 
 def _check_first(
@@ -218,16 +218,16 @@ def _check_first(
             else missing(warehouse, catalog_address)
         )
     if identity is None:
-        unknown = _unknown_to(database, warehouse)
-        if unknown and not _is_used(database):
+        unmatched = _unmatched_directories(database, warehouse)
+        if unmatched and not _is_used(database):
             raise missing(warehouse, catalog_address)
-        if unknown:
+        if unmatched:
             raise _foreign(
-                warehouse, catalog_address, f"it does not agree with the directory on {_first_names(unknown)}"
+                warehouse, catalog_address, f"it does not agree with the directory on {_first_names(unmatched)}"
             )
 
 
-def settle(database: Database, warehouse: Path) -> None:
+def apply_new_identity(database: Database, warehouse: Path) -> None:
     """Gives the directory and the catalog the coming identity, or a new one if none is noted.
 
     Runs at most two write transactions; a file is replaced in the second.
@@ -252,11 +252,11 @@ def settle(database: Database, warehouse: Path) -> None:
         )
 
 
-def announce(connection: sa.Connection, warehouse: Path, identity: str | None) -> None:
+def record_new_identity(connection: sa.Connection, warehouse: Path, identity: str | None) -> None:
     """Notes that a catalog is to get a new identity with a directory, which now has ``identity``.
 
-    Also notes the directory's writes by other catalogs. Part of the caller's write transaction; ``settle`` does the
-    rest.
+    Also notes the directory's writes by other catalogs. Part of the caller's write transaction; ``apply_new_identity``
+    does the rest.
     """
     connection.execute(sa.delete(schema.warehouse))
     connection.execute(schema.warehouse.insert(), {"identity": identity, "next_identity": uuid.uuid4().hex})
@@ -335,7 +335,7 @@ def _is_used(database: Database) -> bool:
         return bool(connection.execute(sa.select(sa.func.max(schema.counters.c.value))).scalar())
 
 
-def _unknown_to(database: Database, warehouse: Path) -> list[str]:
+def _unmatched_directories(database: Database, warehouse: Path) -> list[str]:
     """Returns the directories on which a catalog and a warehouse do not agree. O(versions of tables).
 
     These are directories of writes that the catalog never made, or has at another path, and directories of the
@@ -350,14 +350,14 @@ def _unknown_to(database: Database, warehouse: Path) -> list[str]:
             loaded(path, str(warehouse)).partition(f"/{WRITE_ID_LEVEL}=")[0]
             for path in connection.execute(file_paths).scalars()
         }
-    unknown = []
+    unmatched = []
     for directory in write_directories(warehouse):
         directory_of_table = os.path.dirname(directory.path)
         if (directory.table_id, directory.write_id) not in own_writes or locations.get(
             directory.table_id, directory_of_table
         ) != directory_of_table:
-            unknown.append(os.path.relpath(directory.path, warehouse))
-    return sorted(unknown) + sorted(path for path in table_directories if not os.path.isdir(path))
+            unmatched.append(os.path.relpath(directory.path, warehouse))
+    return sorted(unmatched) + sorted(path for path in table_directories if not os.path.isdir(path))
 
 
 def _write_identity(warehouse: Path, identity: Identity) -> None:

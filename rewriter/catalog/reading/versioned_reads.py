@@ -20,7 +20,7 @@ from rewriter.catalog.cache.cache_keys import (
     satisfying,
 )
 from rewriter.catalog.filters.predicates import ScanFilter
-from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
+from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, scans_of_plan, within_ranges
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import KeyRange
@@ -125,7 +125,7 @@ class ListedReads:
         (``None``: all). They are read from the store when they are used.
         """
         plan = PartitionFilterGenerator(len(table.partition_columns)).plan(scan_filter)
-        scans = laid_out(plan, table.partition_columns, prefix(table.id))
+        scans = scans_of_plan(plan, table.partition_columns, prefix(table.id))
         if ranges is not None:
             scans = within_ranges(scans, ranges)
         # If the scans leave no filter open, they visit exactly the result, and no index does better.

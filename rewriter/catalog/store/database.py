@@ -96,7 +96,7 @@ class Database:
             error.message = f"{error.message}, and must be upgraded from schema version {version} to {len(steps)}"
             error.hint = "run `rewriter catalog upgrade` once as a user with write permission"
             raise error
-        with self._alone(Purpose.MIGRATE) as connection:
+        with self._exclusive(Purpose.MIGRATE) as connection:
             migrations.migrate(connection, steps)
 
     @contextmanager
@@ -124,7 +124,7 @@ class Database:
         """
         with _our_errors(self._backend), driver_calls(), closing(self._backend.engine.raw_connection()) as connection:
             cursor = connection.cursor()
-            cursor.execute(statement.text, statement.given(values))
+            cursor.execute(statement.text, statement.parameters(values))
             rows = cast(list[tuple[Any, ...]], cursor.fetchall())
             cursor.close()
             self._backend.read(connection.dbapi_connection)
@@ -139,7 +139,7 @@ class Database:
         """
         if self.refusal is not None:
             raise self.refusal()
-        with self._alone(purpose) as connection:
+        with self._exclusive(purpose) as connection:
             self.check(connection)
             yield connection
 
@@ -168,7 +168,7 @@ class Database:
             )
 
     @contextmanager
-    def _alone(self, purpose: Purpose) -> Iterator[sa.Connection]:
+    def _exclusive(self, purpose: Purpose) -> Iterator[sa.Connection]:
         with _our_errors(self._backend), driver_calls(), self._engines[purpose].begin() as connection:
             yield connection
 

@@ -43,13 +43,21 @@ SETTINGS = {
 #: The number of the advisory lock under which the schema is made and upgraded: the letters of "rewriter".
 _MIGRATION_LOCK = 0x7265777269746572
 
-_ALONE = {
+_LOCK_STATEMENTS = {
     **dict.fromkeys((Purpose.WRITE, Purpose.ANNOUNCE), "SELECT value FROM counters WHERE name = 'commit' FOR UPDATE"),
     Purpose.MIGRATE: f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})",
 }
 
 #: The driver's own arguments, which cannot be given as text.
-_OURS = {"row_factory", "cursor_factory", "autocommit", "context", "conninfo", "prepare_threshold", "kwargs"}
+_DRIVER_ARGUMENTS = {
+    "row_factory",
+    "cursor_factory",
+    "autocommit",
+    "context",
+    "conninfo",
+    "prepare_threshold",
+    "kwargs",
+}
 
 _FORM = "write postgresql+psycopg://user:password@host:5432/database"
 
@@ -107,7 +115,11 @@ def _parsed(url: str | sa.URL) -> sa.URL:
             condition=_WRONG_URL,
             hint=f"{_FORM}, or omit it: the catalog is then a file in the warehouse",
         )
-    if parsed.query.keys() & _OURS or not str(parsed.query.get("port", "0")).isdigit() or "\0" in _all_of(parsed):
+    if (
+        parsed.query.keys() & _DRIVER_ARGUMENTS
+        or not str(parsed.query.get("port", "0")).isdigit()
+        or "\0" in _parts_text(parsed)
+    ):
         raise InterfaceError(
             "the catalog's URL has an option that PostgreSQL does not have, or a port that is not a number",
             condition=_WRONG_URL,
@@ -122,7 +134,7 @@ def _parsed(url: str | sa.URL) -> sa.URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
-def _all_of(url: sa.URL) -> str:
+def _parts_text(url: sa.URL) -> str:
     return " ".join(str(part) for part in (url.username, url.password, url.host, url.database, dict(url.query)) if part)
 
 
@@ -150,8 +162,8 @@ def _check_encoding(dbapi: Any, _record: Any) -> None:
 
 
 def _begin(connection: sa.Connection, purpose: Purpose) -> None:
-    if purpose in _ALONE:
-        connection.exec_driver_sql(_ALONE[purpose])
+    if purpose in _LOCK_STATEMENTS:
+        connection.exec_driver_sql(_LOCK_STATEMENTS[purpose])
 
 
 class _Cause(NamedTuple):

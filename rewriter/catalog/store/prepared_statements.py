@@ -25,12 +25,12 @@ class Prepared:
     constants: Mapping[str, object]
     names: tuple[str, ...] | None
 
-    def given(self, values: Mapping[str, object]) -> Mapping[str, object] | tuple[object, ...]:
+    def parameters(self, values: Mapping[str, object]) -> Mapping[str, object] | tuple[object, ...]:
         """Returns all parameter values, with those of one run."""
         all_values = {**self.constants, **values}
         return all_values if self.names is None else tuple(map(all_values.__getitem__, self.names))
 
-    def given_each(
+    def parameter_sets(
         self, name: str, column: Iterable[object], **common: object
     ) -> list[Mapping[str, object] | tuple[object, ...]]:
         """Returns the parameter values of many runs that differ in one parameter."""
@@ -85,7 +85,7 @@ def fetch(connection: sa.Connection, statement: Prepared, **values: object) -> l
     """Returns all rows of a statement in the connection's transaction, as the driver makes them."""
     if _is_embedded(connection):
         return _sqlite(connection, statement, values).fetchall()
-    with connection.exec_driver_sql(statement.text, statement.given(values)) as result:
+    with connection.exec_driver_sql(statement.text, statement.parameters(values)) as result:
         return cast(list[tuple[Any, ...]], cast(Any, result.cursor).fetchall())
 
 
@@ -99,7 +99,7 @@ def changed(connection: sa.Connection, statement: Prepared, **values: object) ->
     """Returns the number of rows that a statement has changed."""
     if _is_embedded(connection):
         return _sqlite(connection, statement, values).rowcount
-    return connection.exec_driver_sql(statement.text, statement.given(values)).rowcount
+    return connection.exec_driver_sql(statement.text, statement.parameters(values)).rowcount
 
 
 def _is_embedded(connection: sa.Connection) -> bool:
@@ -111,7 +111,7 @@ def _is_embedded(connection: sa.Connection) -> bool:
 
 
 def _sqlite(connection: sa.Connection, statement: Prepared, values: Mapping[str, object]) -> sqlite3.Cursor:
-    return cast(sqlite3.Cursor, connection.connection.cursor().execute(statement.text, statement.given(values)))
+    return cast(sqlite3.Cursor, connection.connection.cursor().execute(statement.text, statement.parameters(values)))
 
 
 def prepared(query: sa.ClauseElement, dialect: sa.Dialect) -> Prepared:
