@@ -16,17 +16,17 @@ from rewriter.catalog.model.proofs import UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import properties_in
 
 
-def noted(properties: Mapping[str, str]) -> str | None:
+def recorded_digest(properties: Mapping[str, str]) -> str | None:
     """Returns the digest of a partition's files when rollups last used them; ``None`` if unknown."""
     return properties.get(FILES)
 
 
-def is_news(listed: ListedPartition, noted_digest: str | None) -> bool:
-    """Returns True if a listing shows other content than that of the files with the digest ``noted_digest``."""
-    return listed.before is None or listed.before != listed.after or noted_digest not in (None, listed.after)
+def is_news(partition: ListedPartition, recorded: str | None) -> bool:
+    """Returns True if a listing shows other content than that of the files with the digest ``recorded``."""
+    return partition.before is None or partition.before != partition.after or recorded not in (None, partition.after)
 
 
-def with_files(live: LivePartition, digest: str | None) -> LivePartition:
+def with_digest(live: LivePartition, digest: str | None) -> LivePartition:
     """Returns the partition with this digest in its properties instead of the old one; ``None`` removes it."""
     properties: dict[str, str] = properties_in(live.properties, live.key)
     properties.pop(FILES, None)
@@ -52,8 +52,8 @@ def note(context: CommitContext, timeline_updates: FactTimelineUpdates, change: 
         slot = timeline_update.binding(table).locate(partition.live.values)
         if not timeline_update.is_base(table, slot) or partition.commit_seq == context.sequence:
             continue  # A partition that this commit registers is an event already.
-        digest = noted(properties_in(partition.live.properties, table.name))
-        live = with_files(partition.live, listed_partitions[key].after)
+        digest = recorded_digest(properties_in(partition.live.properties, table.name))
+        live = with_digest(partition.live, listed_partitions[key].after)
         if is_news(listed_partitions[key], digest):
             news += 1
             changed.append(StoredPartition(live, Proof(UNKNOWN), partition.sources, context.sequence))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.directory_moves import directory
-from rewriter.catalog.commit.external_file_changes import with_files
+from rewriter.catalog.commit.external_file_changes import with_digest
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate, FactTimelineUpdates
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
 from rewriter.catalog.keys import encoding
@@ -154,7 +154,7 @@ class MoveChanges:
         proof = Proof(UNKNOWN, BY_LOCATION if is_rollup else None)
         if timeline_update is not None:
             timeline_update.note_written(table, live.values, slot, proof)
-        return StoredPartition(with_files(altered.live, None), proof, stored.sources, self._context.sequence)
+        return StoredPartition(with_digest(altered.live, None), proof, stored.sources, self._context.sequence)
 
     def _leave(self, change: MovePartitions, partitions: Sequence[LivePartition]) -> None:
         """Ends partitions under their old keys: by a wipe if they were renamed, by a drop otherwise."""
@@ -177,7 +177,7 @@ class MoveChanges:
         moved_rows = []
         for new_key, move in moves_by_key.items():
             stored_partition = stored[move.key]
-            live = with_files(
+            live = with_digest(
                 stored_partition.live._replace(key=new_key, values=move.values, location=move.location), None
             )
             proof = self._proof(change, move, stored_partition, existed=new_key in known_keys)

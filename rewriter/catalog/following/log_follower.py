@@ -37,7 +37,7 @@ class Follower:
         self._database = database
         self._cache = cache
         self._retention = retention
-        self._purged = -PURGED_EVERY
+        self._purged_at = -PURGED_EVERY
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -103,8 +103,8 @@ class Follower:
         return renewed
 
     def _purge(self) -> None:
-        if self._retention is not None and time.monotonic() - self._purged > PURGED_EVERY:
-            self._purged = time.monotonic()
+        if self._retention is not None and time.monotonic() - self._purged_at > PURGED_EVERY:
+            self._purged_at = time.monotonic()
             purge_events(self._database, self._retention)
 
     def _run(self) -> None:
@@ -136,11 +136,11 @@ def purge_events(database: Database, older_than_seconds: float) -> int:
     transaction.
     """
     row, deleted_count = schema.events.c, schema.transactions.c
-    old = sa.select(sa.func.max(deleted_count.commit_seq)).where(
+    is_old = sa.select(sa.func.max(deleted_count.commit_seq)).where(
         deleted_count.state == "committed", deleted_count.heartbeat_at < NOW - older_than_seconds
     )
     with database.write() as connection:
-        newest = connection.execute(old).scalar() or 0
+        newest = connection.execute(is_old).scalar() or 0
         return connection.execute(sa.delete(schema.events).where(row.commit_seq <= newest)).rowcount
 
 

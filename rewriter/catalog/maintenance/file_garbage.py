@@ -146,12 +146,12 @@ def horizon(connection: sa.Connection, retained_seconds: float) -> int:
     """
     transaction, lease, counter = schema.transactions.c, schema.leases.c, schema.counters.c
     newest = sa.select(counter.value).where(counter.name == "commit")
-    young = sa.select(sa.func.min(transaction.commit_seq) - 1).where(
+    before_recent = sa.select(sa.func.min(transaction.commit_seq) - 1).where(
         transaction.state == "committed", transaction.heartbeat_at > NOW - retained_seconds
     )
     writing = sa.select(sa.func.min(transaction.snapshot_seq)).where(transaction.state == "open")
     leased = sa.select(sa.func.min(lease.commit_seq)).where(lease.renewed_at > NOW - EXPIRY_SECONDS)
-    limits = [connection.execute(query).scalar() for query in (newest, young, writing, leased)]
+    limits = [connection.execute(query).scalar() for query in (newest, before_recent, writing, leased)]
     return min(int(limit) for limit in limits if limit is not None)
 
 
@@ -165,12 +165,12 @@ def unneeded_files(
     there are any, the paths of all files.
     """
     rows_by_path: dict[str, list[tuple[StoredTable, int, int, int]]] = {}
-    for known_table in tables:
-        for row_id, path, size, commit in _ended_rows(connection, known_table, limit):
-            rows_by_path.setdefault(path, []).append((known_table, row_id, size, commit))
+    for table in tables:
+        for row_id, path, size, commit in _ended_rows(connection, table, limit):
+            rows_by_path.setdefault(path, []).append((table, row_id, size, commit))
     if not rows_by_path:
         return []
-    named = Counter(path for path in _all_paths(connection) if path in rows_by_path)
+    row_counts = Counter(path for path in _all_paths(connection) if path in rows_by_path)
     return [
         UnneededFile(
             last.table,
@@ -181,13 +181,13 @@ def unneeded_files(
             last.dropped is not None,
         )
         for path, rows in sorted(rows_by_path.items())
-        if named[path] == len(rows) and only in (None, *(owner.table.id for owner, _, _, _ in rows))
+        if row_counts[path] == len(rows) and only in (None, *(owner.table.id for owner, _, _, _ in rows))
         for last, _, size, _ in rows[-1:]
     ]
 
 
 def declare_removed(
-    database: Database, chosen: Sequence[UnneededFile], retained_seconds: float, timeout_seconds: float
+    database: Database, files: Sequence[UnneededFile], retained_seconds: float, timeout_seconds: float
 ) -> list[UnneededFile]:
     """Declares these files removed, except those that are needed by now, and returns them. One transaction.
 
@@ -198,11 +198,11 @@ def declare_removed(
         abort_dead(connection, timeout_seconds)
         connection.execute(sa.delete(lease).where(lease.c.renewed_at <= NOW - EXPIRY_SECONDS))
         limit = horizon(connection, retained_seconds)
-        given_up = [file for file in chosen if file.commit <= limit]
-        newest = max((file.commit for file in given_up), default=0)
+        removable = [file for file in files if file.commit <= limit]
+        newest = max((file.commit for file in removable), default=0)
         is_older = sa.and_(counter.c.name == "vacuumed", counter.c.value < newest)
         connection.execute(sa.update(counter).where(is_older).values(value=newest))
-    return given_up
+    return removable
 
 
 def delete_rows(database: Database, removed: Iterable[UnneededFile]) -> None:
