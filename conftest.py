@@ -1,4 +1,4 @@
-"""Options of our own for pytest, and how `pytest -n` shares the tests out."""
+"""Options for pytest, and the distribution of the tests over the processes of ``pytest -n``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-# A run in the background begins with SIGINT ignored, which children inherit; tests of Ctrl-C need the usual handler.
+# A run in the background begins with SIGINT ignored, which children inherit. Tests of Ctrl-C need the usual handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: What takes longest begins first, so that no process is left with it at the end; behind the tests of Spark.
+#: The longest tests begin first, after the tests of Spark, so that no process ends with one of them.
 _ORDER = ("tests/differential", "tests/fault", "tests/histories", "tests/golden", "tests/contract")
 _SPARK = "spark"
 
@@ -32,7 +32,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Marks the tests that take Spark, and tells the process that shares the tests out which they are."""
+    """Marks the tests that take Spark, and tells the scheduler which they are."""
     for item in items:
         if _takes_spark(item):
             item.add_marker(_SPARK)
@@ -67,10 +67,10 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """The tests of a file stay in one process, because they share what it makes.
+    """Keeps the tests of a file in one process, because they share fixtures.
 
-    Those that take Spark are one group, so that there is one JVM; marks of groups, which pytest-xdist has, are lost
-    with pytest 9.
+    Tests that take Spark are one group, so that there is one JVM. pytest 9 loses the marks of groups that pytest-xdist
+    has.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -87,5 +87,5 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 @functools.cache
 def _shared() -> tempfile.TemporaryDirectory[str]:
-    """A directory of this run and its processes."""
+    """Returns a directory of this run and its processes."""
     return tempfile.TemporaryDirectory(prefix="rewriter-tests-")

@@ -1,3 +1,1 @@
-"""Figures of the main job, each beside what a peer or plain code does, measured in the same run: ``python -m
-benchmarks``.
-"""
+"""Figures of the main functions, each compared with a peer or plain code in the same run: ``python -m benchmarks``."""

@@ -39,7 +39,7 @@ def main(
     *,
     hive: bool = True,
 ) -> None:
-    """Runs the chosen groups (all without a choice) and prints each table as soon as it is there."""
+    """Runs the chosen groups (all without a choice) and prints each table when it is complete."""
 
     def show(table: Table) -> None:
         print(markdown([table]), flush=True)
@@ -114,7 +114,7 @@ def _dialect(rows: Sequence[str], hive: bool, show: Callable[[Table], None]) -> 
 
 @contextmanager
 def _started() -> Iterator[tuple[Any, Any]]:
-    """Our engine on Spark and the session that it runs on, both warm."""
+    """Starts our engine on Spark and returns it with its session, both warm."""
     from pyspark.sql import SparkSession
 
     from rewriter.exec.engine import EngineQuery

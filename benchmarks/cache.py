@@ -1,7 +1,8 @@
-"""The catalog's cache: a cached read beside the same read from the store, and how fast a follower reads the log.
+"""The catalog's cache: a cached read compared with the same read from the store, and the speed at which a follower
+reads the log.
 
-Each reader takes a snapshot, which is one read of the list of transactions whether there is a cache or not, and is not
-measured; then it looks up a table, one of its partitions, and, where it has to be read, the table's list of write ids.
+Each reader takes a snapshot, which reads the list of transactions once with or without a cache, and is not measured.
+Then it looks up a table, one of its partitions, and, if it must be read, the table's list of write ids.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from rewriter.catalog.model.objects import Table as CatalogTable
 
 MEMORY = 1 << 28
 PARTITIONS = 10_000
-#: So many commits of two events each make the log that a follower catches up with.
+#: The number of commits with two events each in the log that a follower reads.
 COMMITS = 1000
-#: What a prewarm reads.
+#: The tables and partitions that a prewarm reads.
 BIG, BIG_PARTITIONS = 2, 50_000
 _VALUES = ("2013-01-01-00005",)
 
 
 def on_sqlite() -> Table:
-    """The figures of a catalog in a SQLite file."""
+    """Returns the figures of a catalog in a SQLite file."""
     with tempfile.TemporaryDirectory() as folder:
         return _measured("SQLite", Path(folder), None)
 
 
 def on_postgresql() -> Table:
-    """The figures of a catalog on PostgreSQL, over a socket."""
+    """Returns the figures of a catalog on PostgreSQL, over a socket."""
     with tempfile.TemporaryDirectory() as folder, postgresql_urls() as make:
         return _measured("PostgreSQL", Path(folder), make())
 
@@ -48,7 +49,9 @@ def _measured(title: str, folder: Path, url: str | None) -> Table:
     table = _table(store, "t")
     values = [(f"2013-01-01-{number:05}",) for number in range(PARTITIONS)]
     with store.begin() as transaction:
-        transaction.commit([AddPartitions(table, tuple(PartitionWrite(one, ()) for one in values))])
+        transaction.commit(
+            [AddPartitions(table, tuple(PartitionWrite(partition_values, ()) for partition_values in values))]
+        )
     cached = Catalog.open(folder, url)
     cached.use_cache(MEMORY, follow=False)
     slow, fast, listed = _reads(store, 100), _reads(cached, 2000), _listed_reads(cached, 2000)
@@ -75,7 +78,7 @@ def _table(catalog: Catalog, name: str) -> CatalogTable:
 
 
 def _reads(catalog: Catalog, number: int) -> tuple[float, float]:
-    """The median of reads, each under a snapshot of its own: what a clock says, and what the CPU worked."""
+    """Returns the median of reads, each with a snapshot of its own: wall time, and CPU time."""
     return _medians([_both(partial(_read, catalog.snapshot())) for _ in range(number)])
 
 
@@ -112,7 +115,7 @@ def _read_listed(reads: CachedCatalog, ids: str) -> None:
 
 
 def _follower(folder: Path, url: str | None, catalog: Catalog, table: CatalogTable) -> Figure:
-    """A follower that has missed some thousand events."""
+    """Measures a follower that has missed some thousand events."""
     writer = Catalog.open(folder, url)
     for number in range(COMMITS):
         with writer.begin() as transaction:
@@ -128,7 +131,7 @@ def _follower(folder: Path, url: str | None, catalog: Catalog, table: CatalogTab
 
 
 def _beside_a_prewarm(folder: Path, url: str | None) -> list[Figure]:
-    """Cached reads while nothing else runs, and while another thread fills memory."""
+    """Measures cached reads while nothing else runs, and while another thread fills memory."""
     big = Catalog.open(folder, url)
     tables = [_table(big, f"big{number}") for number in range(BIG)]
     for table in tables:
@@ -162,7 +165,7 @@ def _beside_a_prewarm(folder: Path, url: str | None) -> list[Figure]:
 
 
 def _renewed(catalog: Catalog, table: CatalogTable) -> tuple[float, float]:
-    """How long a follower takes to bring a set of partitions up to date of which one has changed."""
+    """Measures how long a follower takes to update a set of partitions after a change of one."""
     taken = []
     for number in range(20):
         with catalog.begin() as transaction:
@@ -175,7 +178,7 @@ def _renewed(catalog: Catalog, table: CatalogTable) -> tuple[float, float]:
 
 
 def _spread(catalog: Catalog, goes_on: Callable[[], bool], most: int) -> tuple[float, float]:
-    """The median and the 99th percentile of snapshots with a cached read, a millisecond apart."""
+    """Returns the median and the 99th percentile of snapshots with a cached read, a millisecond apart."""
     taken: list[float] = []
     pause = threading.Event()
     while goes_on() and len(taken) < most:

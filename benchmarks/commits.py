@@ -1,7 +1,8 @@
 """Commits of inserts of 1, 365 and 10,000 partitions, and of several processes at once, on SQLite and PostgreSQL.
 
-Each partition is an hour with one file. A commit is what ``Transaction.commit`` takes; begin and write id come before,
-as in an INSERT, and no engine runs. The first commit of a process, when SQLAlchemy makes its statements, is left out.
+Each partition is an hour with one file. The time is that of ``Transaction.commit``. Begin and write id come before it,
+as in an INSERT, and no engine runs. The first commit of a process, when SQLAlchemy builds its statements, is not
+included.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rewriter.catalog.model.changes import CreateObject, PartitionWrite, WritePa
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
-#: Partitions of one commit, and how many commits the median is of.
+#: Partitions of one commit, and the number of commits whose median is taken.
 SIZES = {1: 101, 365: 21, 10_000: 5}
 WRITERS = (1, 2, 4)
 SECONDS = 5.0
@@ -32,13 +33,13 @@ MONTHS = TimeLayout.of(UpdatePeriod.MONTHLY, [("dt", None)])
 
 
 def on_sqlite() -> Iterator[Table]:
-    """The tables of figures."""
+    """Returns the tables of figures."""
     with tempfile.TemporaryDirectory(prefix="rewriter-commits-") as folder:
         yield from _measure("SQLite", numbered(Path(folder), None))
 
 
 def on_postgresql() -> Iterator[Table]:
-    """The same on a PostgreSQL server of its own, over a socket."""
+    """Returns the same on a PostgreSQL server of its own, over a socket."""
     with tempfile.TemporaryDirectory(prefix="rewriter-commits-") as folder, postgresql_urls() as make:
         yield from _measure("PostgreSQL", numbered(Path(folder), make))
 
@@ -46,26 +47,26 @@ def on_postgresql() -> Iterator[Table]:
 def _measure(database: str, new_place: Callable[[], Place]) -> Iterator[Table]:
     figures: list[Figure] = []
     for size, repeat in SIZES.items():
-        for what, in_fact in (("a table", False), ("the base of a fact", True)):
-            figures += inserts(new_place(), f"{size:,} of {what}", size, repeat, in_fact=in_fact)
+        for label, in_fact in (("a table", False), ("the base of a fact", True)):
+            figures += inserts(new_place(), f"{size:,} of {label}", size, repeat, in_fact=in_fact)
     yield Table(f"Commits of inserts on {database}", tuple(figures))
     yield Table(f"Writers of different partitions on {database}", tuple(_throughput(new_place)))
 
 
-def inserts(place: Place, what: str, size: int, repeat: int, *, in_fact: bool) -> list[Figure]:
-    """Commits of new partitions, and of the same ones overwritten."""
-    catalog = open_catalog(place)
+def inserts(warehouse: Place, label: str, size: int, repeat: int, *, in_fact: bool) -> list[Figure]:
+    """Measures commits of new partitions, and of the same ones overwritten."""
+    catalog = open_catalog(warehouse)
     table = make(catalog, in_fact=in_fact)
     insert(catalog, table, range(size), overwrite=False)
     new = [insert(catalog, table, range(n * size, (n + 1) * size), overwrite=False) for n in range(1, repeat + 1)]
     again = [insert(catalog, table, range(size), overwrite=True) for _ in range(repeat)]
     assert len(catalog.snapshot().partitions(table)) == (repeat + 1) * size
     catalog.close()
-    return [_median(new).figure(f"new, {what}"), _median(again).figure(f"overwritten, {what}")]
+    return [_median(new).figure(f"new, {label}"), _median(again).figure(f"overwritten, {label}")]
 
 
 def make(catalog: Catalog, *, in_fact: bool) -> objects.Table:
-    """The table of hours; below a fact whose months are another table, if it shall be one's base."""
+    """Creates the table of hours. With ``in_fact`` it is the base of a fact whose months are another table."""
     with catalog.begin() as tx:
         table, rollup = (_table(tx, name) for name in ("hours", "months"))
         cube = objects.Cube(tx.allocate_id(), "c", (), (), ("t",), ("t",))
@@ -84,7 +85,7 @@ def _table(tx: Transaction, name: str) -> objects.Table:
 
 
 def insert(catalog: Catalog, table: objects.Table, hours: Sequence[int], *, overwrite: bool) -> Taken:
-    """Writes these hours, numbered from 1970-01-01 on, and returns the time of the commit alone."""
+    """Writes these hours, numbered from 1970-01-01, and returns the time of the commit alone."""
     with catalog.begin() as tx:
         write_id = tx.write_id(table)
         values = [HOURS.values(hour) for hour in hours]
@@ -95,21 +96,21 @@ def insert(catalog: Catalog, table: objects.Table, hours: Sequence[int], *, over
 
 
 def _median(taken: Sequence[Taken]) -> Taken:
-    return sorted(taken, key=lambda one: one.seconds)[len(taken) // 2]
+    return sorted(taken, key=lambda run: run.seconds)[len(taken) // 2]
 
 
 def _throughput(new_place: Callable[[], Place]) -> Iterator[Figure]:
     for writers in WRITERS:
-        place = new_place()
-        catalog = open_catalog(place)
+        warehouse = new_place()
+        catalog = open_catalog(warehouse)
         make(catalog, in_fact=False)
         before = catalog.snapshot().sequence
-        given = [json.dumps([str(place[0]), place[1], writer, SECONDS]) for writer in range(writers)]
+        given = [json.dumps([str(warehouse[0]), warehouse[1], writer, SECONDS]) for writer in range(writers)]
         children = [
             subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.commits", one], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-m", "benchmarks.commits", argument], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
-            for one in given
+            for argument in given
         ]
         for go in (False, True):
             for child in children:
@@ -123,9 +124,9 @@ def _throughput(new_place: Callable[[], Place]) -> Iterator[Figure]:
         yield Figure(f"insert of one partition, {writers} writers", SECONDS / sum(counts), note)
 
 
-def _child(place: Place, writer: int, seconds: float) -> None:
-    """Inserts partitions of its own, one by one, after a start command; prints the number within the time."""
-    catalog = open_catalog(place)
+def _child(warehouse: Place, writer: int, seconds: float) -> None:
+    """Inserts partitions of its own, one by one, after a start command, and prints the number within the time."""
+    catalog = open_catalog(warehouse)
     table = catalog.snapshot().table("hours")
     insert(catalog, table, [writer * 1_000_000], overwrite=False)
     print("ready", flush=True)

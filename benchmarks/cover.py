@@ -1,7 +1,7 @@
-"""The cover alone, over timelines in memory; beside it what enumerates partitions.
+"""The cover alone, over timelines in memory, compared with procedures that enumerate partitions.
 
-*Enumeration* is the procedure that seed 000 begins with, asking the timeline for every partition that it tries. It
-knows neither weeks nor costs; beside these stands a shortest path with a step for each partition in the target.
+*Enumeration* is the procedure at the beginning of seed 000, which looks up every partition in the timeline. It supports
+neither weeks nor costs. They are compared with a shortest path that has a step for each partition in the target.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from rewriter.timeline.timeline import OrdinalRange
 REPEAT = 51
 MINUTELY, HOURLY, DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY = UpdatePeriod
 NESTED = (YEARLY, QUARTERLY, MONTHLY, DAILY, HOURLY, MINUTELY)
-#: Bytes of a partition that make the choice close: a month of 31 days is less than its days together, February more.
+#: Bytes of a partition that make the choice close: a month of 31 days is smaller than its days together, February
+#: larger.
 BYTES = {MINUTELY: 50, HOURLY: 2_000, DAILY: 40_000, WEEKLY: 275_000, MONTHLY: 1_200_000, QUARTERLY: 3_580_000}
 
 
@@ -30,37 +31,39 @@ BYTES = {MINUTELY: 50, HOURLY: 2_000, DAILY: 40_000, WEEKLY: 275_000, MONTHLY: 1
 class _Case:
     """A cover to measure; ``enumerated`` states whether the seed's procedure also covers it."""
 
-    what: str
+    label: str
     target: RangeSet
     candidates: Sequence[Candidate]
     enumerated: bool = True
 
 
 def measure() -> Table:
-    """The figures of the cover."""
+    """Returns the figures of the cover."""
     figures: list[Figure] = []
     for case in _cases():
-        found = cover(case.target, case.candidates)
+        covered = cover(case.target, case.candidates)
         taken = seconds(lambda case=case: cover(case.target, case.candidates), REPEAT)  # type: ignore[misc]
-        partitions = sum(part.partitions for part in found.parts)
-        figures.append(Figure(case.what, taken, f"{partitions:,} partitions in {_runs(case, found.missing):,} ranges"))
+        partitions = sum(part.partitions for part in covered.parts)
+        figures.append(
+            Figure(case.label, taken, f"{partitions:,} partitions in {_runs(case, covered.missing):,} ranges")
+        )
         enumerate_all = naive_cover if case.enumerated else shortest_path
         slow = seconds(lambda case=case, run=enumerate_all: run(case.target, case.candidates))  # type: ignore[misc]
         name = "enumeration" if case.enumerated else "shortest path over all partitions"
         figures.append(Figure(f"— {name}", slow, f"the cover takes {ratio(slow, taken)} less"))
     figures += _five_years()
-    for what, periods in (("no weeks", NESTED), ("weeks, too", (*NESTED, WEEKLY))):
+    for label, periods in (("no weeks", NESTED), ("weeks, too", (*NESTED, WEEKLY))):
         candidates = [_has(period) for period in periods]
-        one, hundred = (
+        single, hundred = (
             seconds(lambda years=years, c=candidates: cover(_ragged(years), c), REPEAT)  # type: ignore[misc]
             for years in (1, 100)
         )
-        figures.append(Figure(f"100 years, complete, {what}", hundred, f"{hundred / one:.2f}× of 1 year"))
+        figures.append(Figure(f"100 years, complete, {label}", hundred, f"{hundred / single:.2f}× of 1 year"))
     return Table("The cover", tuple(figures))
 
 
 def _five_years() -> Iterator[Figure]:
-    """Five years of hours with 1,000 holes: the cover, and SQLMesh's function for the same question."""
+    """Measures five years of hours with 1,000 holes: the cover, and SQLMesh's function for the same question."""
     start, end = parse_instant("2015"), parse_instant("2020")
     first, stop = HOURLY.ordinal(start), HOURLY.ordinal(end)
     timeline = RangesPartitionTimeline([OrdinalRange(first, stop)])
@@ -68,10 +71,10 @@ def _five_years() -> Iterator[Figure]:
     target, candidates = RangeSet.of(TimeRange(start, end)), [Candidate("f", "s", "t", HOURLY, timeline)]
     taken = seconds(lambda: cover(target, candidates), REPEAT)
     yield Figure("5 years of hours with 1,000 random holes", taken, f"{timeline.count:,} partitions")
-    present = [(HOURLY.start(one.start), HOURLY.start(one.end)) for one in timeline.ranges()]
-    found = missing_hours(start, end, present)
-    if found is not None:
-        slow, missing = found
+    present = [(HOURLY.start(stretch.start), HOURLY.start(stretch.end)) for stretch in timeline.ranges()]
+    gaps = missing_hours(start, end, present)
+    if gaps is not None:
+        slow, missing = gaps
         assert missing == stop - first - timeline.count
         yield Figure("— SQLMesh's compute_missing_intervals", slow, f"the cover takes {ratio(slow, taken)} less")
 
@@ -79,7 +82,7 @@ def _five_years() -> Iterator[Figure]:
 def _cases() -> Iterator[_Case]:
     every = [_has(period) for period in NESTED]
     weeks = [*every, _has(WEEKLY)]
-    priced = [replace(one, cost=BYTES[one.period]) for one in weeks if one.period in BYTES]
+    priced = [replace(candidate, cost=BYTES[candidate.period]) for candidate in weeks if candidate.period in BYTES]
     seed = _between("2015-01-29T06", "2015-03-01T06")
     yield _Case("the seed's range, months, days and hours", seed, [_has(p) for p in (MONTHLY, DAILY, HOURLY)])
     yield _Case("the seed's range, hours only", seed, [_has(HOURLY)])
@@ -92,7 +95,7 @@ def _cases() -> Iterator[_Case]:
     yield _Case("1 year of hours with 1,000 random holes", _between("2015", "2016"), [holed])
     summer = _between("2015-06-01", "2015-08-03")
     yield _Case("nine weeks, weeks and months only", summer, [_has(WEEKLY), _has(MONTHLY)], enumerated=False)
-    without_minutes = [one for one in weeks if one.period is not MINUTELY]
+    without_minutes = [candidate for candidate in weeks if candidate.period is not MINUTELY]
     yield _Case("10 years, weeks and all periods but minutes", _ragged(10), without_minutes, enumerated=False)
     yield _Case("1 year, weeks, costs in bytes", _ragged(1), priced, enumerated=False)
 
@@ -107,7 +110,7 @@ def _between(start: str, end: str) -> RangeSet:
 
 
 def _ragged(years: int) -> RangeSet:
-    """So many whole years, and at both ends quarters, months, days, hours."""
+    """Returns a number of whole years, with quarters, months, days and hours at both ends."""
     return _between("1950-02-10T06", f"{1951 + years}-11-05T18")
 
 
@@ -116,8 +119,8 @@ def _runs(case: _Case, missing: RangeSet) -> int:
 
 
 def naive_cover(target: RangeSet, candidates: Sequence[Candidate]) -> list[tuple[UpdatePeriod, int]]:
-    """Seed 000's procedure (its second recursion mended), one look-up for each partition that it tries."""
-    by_size = sorted(candidates, key=lambda one: -one.period)
+    """Runs seed 000's procedure (its second recursion corrected), one look-up for each partition that it tries."""
+    by_size = sorted(candidates, key=lambda candidate: -candidate.period)
 
     def fill(low: int, high: int, depth: int) -> Iterator[tuple[UpdatePeriod, int]]:
         if low >= high or depth == len(by_size):
@@ -136,28 +139,30 @@ def naive_cover(target: RangeSet, candidates: Sequence[Candidate]) -> list[tuple
                 yield from fill(period.start(ordinal), period.end(ordinal), depth + 1)
         yield from fill(last, high, depth + 1)
 
-    return [found for one in target for found in fill(one.start, one.end, 0)]
+    return [part for stretch in target for part in fill(stretch.start, stretch.end, 0)]
 
 
 def shortest_path(target: RangeSet, candidates: Sequence[Candidate]) -> tuple[int, int, int]:
-    """The least (missing, cost, partitions), by a step for each partition inside the target."""
+    """Returns the least (missing, cost, partitions), with a step for each partition inside the target."""
     total = (0, 0, 0)
-    for one in target:
-        leaving: dict[int, list[tuple[int, int]]] = {one.start: [], one.end: []}
+    for stretch in target:
+        leaving: dict[int, list[tuple[int, int]]] = {stretch.start: [], stretch.end: []}
         for candidate in candidates:
             period = candidate.period
-            for run in candidate.timeline.covered(OrdinalRange(period.ordinal(one.start), period.ordinal(one.end) + 1)):
+            for run in candidate.timeline.covered(
+                OrdinalRange(period.ordinal(stretch.start), period.ordinal(stretch.end) + 1)
+            ):
                 for ordinal in range(run.start, run.end):
                     start, end = period.start(ordinal), period.end(ordinal)
-                    if one.start <= start and end <= one.end:
+                    if stretch.start <= start and end <= stretch.end:
                         leaving.setdefault(start, []).append((end, candidate.cost))
                         leaving.setdefault(end, [])
         nodes = sorted(leaving)
-        best = {one.end: total}
+        best = {stretch.end: total}
         for here, following in zip(nodes[-2::-1], nodes[:0:-1], strict=True):
             missing, cost, partitions = best[following]
             options = [(missing + following - here, cost, partitions)]
             options += [(best[end][0], best[end][1] + price, best[end][2] + 1) for end, price in leaving[here]]
             best[here] = min(options)
-        total = best[one.start]
+        total = best[stretch.start]
     return total

@@ -1,10 +1,10 @@
 """Statements about partitions compared with plain Spark 4.3: both run the same texts; the minimum of several runs.
 
-Ours are managed tables in a catalog on SQLite, but for MSCK and SHOW, whose tables are external. Spark has its catalog
-in its memory, gone with the process, or in a Hive metastore on Derby (a process of its own, as a session has one of
-both); each of our statements is a commit on disk. Spark makes, renames and removes a directory for each partition of a
-managed table, which ours has no need of. Statements about the catalog alone run in a session on DuckDB, which starts no
-engine for them.
+Our tables are managed, in a catalog on SQLite, except for MSCK and SHOW, whose tables are external. Spark has its
+catalog in memory, or in a Hive metastore on Derby (a process of its own, because a session has one of both). Each of
+our statements is a commit on disk. Spark creates, renames and removes a directory for each partition of a managed
+table, which ours does not need. Statements about the catalog alone run in a session on DuckDB, which starts no engine
+for them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ import rewriter
 from benchmarks.timing import Figure, Table, ratio, seconds
 
 CHANGED, SHOWN, DIRECTORIES = 1_000, 100_000, 10_000
-#: How many partitions a dynamic INSERT writes, of so many rows each.
+#: The number of partitions that a dynamic INSERT writes, and the rows of each.
 INSERTED, ROWS = (365, 2_000), 20
 
-#: Rows of the tables by their short names: what each says.
+#: Rows of the tables by their short names, with their labels.
 WHAT = {
     "add": f"ADD {CHANGED:,} partitions, one statement",
     "drop": f"DROP {CHANGED:,} partitions, one statement",
@@ -38,7 +38,7 @@ WHAT = {
     "show": f"SHOW PARTITIONS of {SHOWN:,}",
     **{f"insert{count}": f"{count:,} partitions" for count in INSERTED},
 }
-#: To add the partitions that it would show takes Hive most of an hour.
+#: Hive takes most of an hour to add the partitions that it would show.
 _NOT_BY_HIVE = "show"
 _HIVE_SECONDS = 1800
 
@@ -52,7 +52,9 @@ class Peer:
 
 
 def measure(engine: Any, spark: Any, rows: Collection[str] = tuple(WHAT), *, hive: bool = True) -> Iterator[Table]:
-    """Two tables: statements about the catalog, and dynamic INSERTs. ``engine`` is ours on the session ``spark``."""
+    """Returns two tables: statements about the catalog, and dynamic INSERTs. ``engine`` is ours on the session
+    ``spark``.
+    """
     with tempfile.TemporaryDirectory(prefix="rewriter-dialect-") as folder, ExitStack() as stack:
         home = Path(folder)
         ours = {
@@ -96,12 +98,12 @@ def _ours(home: Path, engine: Any, stack: ExitStack) -> Peer:
 
 
 def _table(title: str, times: Mapping[str, Mapping[str, float]]) -> Table:
-    """Each row's first figure is ours on DuckDB; the others say how many times as long they take."""
+    """Returns a table. Each row's first figure is ours on DuckDB. The others are multiples of it."""
     figures: list[Figure] = []
     for row, taken in times.items():
-        (first, least), *others = taken.items()
+        (first, least), *rest = taken.items()
         figures.append(Figure(f"{WHAT[row]}, {first}" if _is_insert(row) else WHAT[row], least))
-        for name, time in others:
+        for name, time in rest:
             note = f"{ratio(time, least)} of ours"
             if name == "plain Spark" and "on Spark" in taken:
                 note += f", {ratio(time, taken['on Spark'])} of ours on Spark"
@@ -110,7 +112,7 @@ def _table(title: str, times: Mapping[str, Mapping[str, float]]) -> Table:
 
 
 def best(row: str, peer: Peer, turns: int | None = None) -> float:
-    """The least time that the peer takes for a row, in seconds, of as many turns."""
+    """Returns the least time of several runs that the peer takes for a row, in seconds."""
     taken = _insert(peer, int(row.removeprefix("insert"))) if _is_insert(row) else _TAKEN[row](peer)
     return min(islice(taken, turns))
 
@@ -161,7 +163,7 @@ def _rename(peer: Peer) -> Iterator[float]:
 
 
 def _show(peer: Peer) -> Iterator[float]:
-    # Spark makes no directories for what is added where they are there: it takes most of an hour for so many.
+    # Spark creates no directories for added partitions that have one: this takes most of an hour for so many.
     for number in range(SHOWN):
         (peer.folder / "shown" / _path(number)).mkdir(parents=True)
     _create(peer, "shown", peer.folder / "shown")
@@ -173,11 +175,11 @@ def _show(peer: Peer) -> Iterator[float]:
 
 
 def _msck(peer: Peer) -> Iterator[float]:
-    place = peer.folder / "found"
+    directory = peer.folder / "found"
     for number in range(DIRECTORIES):
-        (place / _path(number)).mkdir(parents=True)
+        (directory / _path(number)).mkdir(parents=True)
     for _ in range(3):
-        _create(peer, "found", place)
+        _create(peer, "found", directory)
         yield _timed(peer, "MSCK REPAIR TABLE found")
         peer.run("DROP TABLE found")
 
@@ -207,22 +209,22 @@ def _insert(peer: Peer, partitions: int) -> Iterator[float]:
 
 
 def _by_hive(rows: Collection[str], home: Path) -> dict[str, float]:
-    """The times that plain Spark takes with a Hive catalog, as far as it comes in half an hour."""
+    """Returns the times of plain Spark with a Hive catalog, as far as they are complete after half an hour."""
     command = [sys.executable, "-m", "benchmarks.dialect", str(home / "hive"), *(r for r in rows if r != _NOT_BY_HIVE)]
-    found: dict[str, float] = {}
+    taken: dict[str, float] = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         assert child.stdout is not None
         timer = threading.Timer(_HIVE_SECONDS, child.terminate)
         timer.start()
         for line in child.stdout:
             if line.startswith("{"):
-                found |= json.loads(line)
+                taken |= json.loads(line)
         timer.cancel()
-    return found
+    return taken
 
 
 def main(home: Path, rows: Collection[str]) -> None:
-    """Prints the time of each row on plain Spark with a Hive catalog, taken once, a line of JSON each."""
+    """Prints the time of each row on plain Spark with a Hive catalog, taken once, as a line of JSON."""
     from pyspark.sql import SparkSession
 
     from rewriter.exec.spark.java import find_java_home

@@ -18,7 +18,9 @@ LOAD = """SELECT origin, dest, carrier, COUNT(*) AS flights, COUNT(dep_delay) AS
 
 
 def hourly_select(csv: Path, where: str = "") -> str:
-    """The flights of the CSV file, one row per hour, origin, destination and carrier; the last column is the hour."""
+    """Returns the flights of the CSV file, one row per hour, origin, destination and carrier. The last column is the
+    hour.
+    """
     source = (
         "(SELECT origin, dest, carrier, distance, substring(time_hour, 1, 10) AS day, "
         "substring(time_hour, 12, 2) AS hour, "
@@ -50,7 +52,7 @@ def build(warehouse: Path, engine: object = "duckdb") -> Path:
 
 
 def _register_empty_hours(cursor: Cursor) -> None:
-    """Hours without a flight are empty partitions, so that the year has no holes."""
+    """Registers hours without a flight as empty partitions, so that the year has no holes."""
     hourly = UpdatePeriod.HOURLY
     layout = TimeLayout.of(hourly, [("dt", None)])
     cursor.execute("SHOW PARTITIONS flights_hourly")

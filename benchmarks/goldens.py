@@ -1,7 +1,7 @@
-"""What planning adds to parsing: every query of the golden files, planned in the state in which its file asks for it.
+"""The cost of planning compared with parsing: every query of the golden files, planned in the state of its file.
 
-The peer is sqlglot's own parse of the same text, in the same run. A plan holds that parse, too; the overhead is what
-comes on top. Snapshots of the catalog are taken outside of the measured time.
+The peer is sqlglot's own parse of the same text, in the same run. A plan includes that parse, too; the overhead is the
+rest. Snapshots of the catalog are taken outside of the measured time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GOLDENS = Path(__file__).parent.parent / "tests" / "golden"
 
 
 def measure() -> Table:
-    """Percentiles over all queries that name a cube and can be planned; each is the best of seven runs."""
+    """Returns percentiles over all queries that name a cube and can be planned. Each is the best of seven runs."""
     overheads, parses = [], []
     for planned, parsed in _timings():
         parses.append(parsed)
@@ -51,7 +51,7 @@ def measure() -> Table:
 
 
 def _timings() -> Iterator[tuple[float, float]]:
-    """Seconds to plan a query and to parse it."""
+    """Returns the seconds to plan a query and to parse it."""
     for path in golden_files(GOLDENS):
         cases, _ = read_cases(path.read_text(encoding="utf-8"))
         with (
@@ -88,9 +88,9 @@ def _case(case: Case, session: Session) -> Iterator[tuple[float, float]]:
 
 
 def _best(work: Callable[[], object]) -> float:
-    found = []
+    scripts = []
     for _ in range(7):
         started = time.perf_counter()
         work()
-        found.append(time.perf_counter() - started)
-    return min(found)
+        scripts.append(time.perf_counter() - started)
+    return min(scripts)

@@ -1,7 +1,7 @@
-"""A Hive metastore 2.3.10 on Derby, as a process of its own, started from the jars that PySpark carries; its client.
+"""A Hive metastore 2.3.10 on Derby, in a process of its own, started from the jars of PySpark, and its client.
 
-The client is ``pymetastore``'s generated Thrift code (the extra ``bench``), with the binary protocol in C where Thrift
-has it.
+The client is ``pymetastore``'s generated Thrift code (the extra ``bench``), with the binary protocol in C if Thrift has
+it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape
 from rewriter.errors import JavaNotFoundError
 from rewriter.exec.spark.java import find_java_home
 
-#: The reason why there is nothing to compare with.
+#: The reason why there is no peer to compare with.
 MISSING = "The Hive metastore is not measured: its client pymetastore is missing; pip install -e '.[bench]' brings it"
 
 _START_SECONDS = 300
@@ -28,7 +28,7 @@ _OPENED = ("java.net", "java.lang")
 
 
 def unavailable() -> str | None:
-    """Why no metastore can be started here, in one line; ``None`` where one can."""
+    """Returns the reason why no metastore can be started here, in one line, or ``None``."""
     if find_spec("pymetastore") is None:
         return MISSING
     try:
@@ -40,10 +40,11 @@ def unavailable() -> str | None:
 
 @contextmanager
 def running(*, statistics: bool = True) -> Iterator[int]:
-    """A metastore with an empty database in a temporary directory; its port on 127.0.0.1. Killed at the end.
+    """Starts a metastore with an empty database in a temporary directory, and returns its port on 127.0.0.1. It is
+    killed at the end.
 
-    Without ``statistics``, which are not used here, adding partitions lists no directories. Takes twenty seconds on
-    an idle machine. Raises ``RuntimeError`` with the end of its log where it does not come up.
+    Without ``statistics``, which are not used here, adding partitions lists no directories. Takes twenty seconds on an
+    idle machine. Raises ``RuntimeError`` with the end of its log if it does not start.
     """
     with tempfile.TemporaryDirectory(prefix="hive-metastore-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
@@ -61,7 +62,7 @@ def running(*, statistics: bool = True) -> Iterator[int]:
 
 @contextmanager
 def client(port: int) -> Iterator[Any]:
-    """A connection over loopback: the generated client, whose methods are those of ``ThriftHiveMetastore``."""
+    """Opens a connection over loopback: the generated client, whose methods are those of ``ThriftHiveMetastore``."""
     from pymetastore.hive_metastore.ThriftHiveMetastore import Client
     from thrift.protocol.TBinaryProtocol import TBinaryProtocolAcceleratedFactory
     from thrift.transport.TSocket import TSocket

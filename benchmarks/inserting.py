@@ -14,7 +14,7 @@ COLUMNS = "origin, dest, carrier, flights, departures, distance, delay, worst_de
 
 
 def measure(warehouse: Path, engine: Any, spark: Any) -> Table:
-    """``engine`` is our Spark engine, ``spark`` the session that it runs on. The source is one file."""
+    """Returns the figures. ``engine`` is our Spark engine, ``spark`` its session. The source is one file."""
     source = warehouse / "quarter.parquet"
     with rewriter.connect(warehouse, engine="duckdb") as connection:
         cursor = connection.cursor()
@@ -24,8 +24,8 @@ def measure(warehouse: Path, engine: Any, spark: Any) -> Table:
         partitions = len(set(table.column("dt").to_pylist()))
 
         def insert(name: str, chosen: Any) -> float:
-            with rewriter.connect(warehouse, engine=chosen) as other:
-                mine = other.cursor()
+            with rewriter.connect(warehouse, engine=chosen) as connection:
+                mine = connection.cursor()
                 mine.execute(f"CREATE TABLE {name} ({DATA}) PARTITIONED BY (dt STRING)")
                 return seconds(
                     lambda: mine.execute(f"INSERT OVERWRITE {name} PARTITION (dt) SELECT * FROM parquet.`{source}`")

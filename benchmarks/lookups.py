@@ -1,7 +1,7 @@
 """Adding and finding partitions in the catalog: tables of 10⁴ to 10⁶ partitions, on SQLite and on PostgreSQL.
 
 A table is partitioned by (region, ds, hr): some regions, 417 days, 24 hours. A day of a region is 24 partitions and a
-month 744, whatever the size; four days of all regions, of which the key's order knows nothing, are 1 % of the table.
+month 744, for every size. Four days of all regions, which the key's order does not support, are 1 % of the table.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ Place = tuple[Path, str | None]
 
 @dataclass(frozen=True)
 class Taken:
-    """How long something took, in seconds: by the clock, and of the processor's time for this process."""
+    """A duration in seconds: wall time, and the CPU time of this process."""
 
     seconds: float
     cpu: float
 
-    def figure(self, what: str, note: str = "") -> Figure:
-        """The row of a table. The CPU time shows the share of waiting for the disk, a server or other programs."""
-        return Figure(what, self.seconds, f"{note}{'; ' if note else ''}CPU {shown(self.cpu)}")
+    def figure(self, label: str, note: str = "") -> Figure:
+        """Returns the row of a table. The CPU time shows the share of waiting for disk, server or other programs."""
+        return Figure(label, self.seconds, f"{note}{'; ' if note else ''}CPU {shown(self.cpu)}")
 
 
 def measured(run: Callable[[], object], repeat: int = 1) -> Taken:
-    """The medians of ``repeat`` runs."""
+    """Returns the medians of ``repeat`` runs."""
     walls, cpus = [], []
     for _ in range(repeat):
         wall, cpu = time.perf_counter(), time.process_time()
@@ -72,16 +72,16 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of partitions."""
         return self.regions * self.days * HOURS
 
     def dates(self) -> list[str]:
-        """The days, of 2023 and on."""
+        """Returns the days, from 2023 on."""
         first = datetime.date(2023, 1, 1)
         return [(first + datetime.timedelta(days=day)).isoformat() for day in range(self.days)]
 
     def values(self) -> list[tuple[str, str, str]]:
-        """The partition values (region, ds, hr), in the order of the keys."""
+        """Returns the partition values (region, ds, hr), in the order of the keys."""
         return [
             (f"r{region:03d}", ds, str(hour))
             for region in range(self.regions)
@@ -90,44 +90,44 @@ class Shape:
         ]
 
     def filters(self) -> dict[str, str]:
-        """The query, and the filter in a form that a Hive metastore also accepts."""
-        dates, one = self.dates(), f"region = 'r{self.regions // 2:03d}'"
+        """Returns the queries, each as a filter that a Hive metastore also accepts."""
+        dates, region = self.dates(), f"region = 'r{self.regions // 2:03d}'"
         some = dates[:: max(2, self.days // 100)][:100]
         return {
-            "one day": f"{one} and ds = '{dates[20]}'",
-            "one month": f"{one} and ds >= '{dates[5]}' and ds <= '{dates[35]}'",
-            f"OR of {len(some)} days": f"{one} and ({' or '.join(f'''ds = '{ds}' ''' for ds in some)})",
+            "one day": f"{region} and ds = '{dates[20]}'",
+            "one month": f"{region} and ds >= '{dates[5]}' and ds <= '{dates[35]}'",
+            f"OR of {len(some)} days": f"{region} and ({' or '.join(f'''ds = '{ds}' ''' for ds in some)})",
             "second column only": f"ds >= '{dates[-max(1, self.days // 100)]}'",
         }
 
 
 def on_sqlite() -> Iterator[Table]:
-    """A table of figures for each size."""
+    """Returns a table of figures for each size."""
     with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder:
         yield from _measure("SQLite", numbered(Path(folder), None))
 
 
 def no_postgresql() -> str | None:
-    """Why no PostgreSQL can be started here, in one line; ``None`` where one can."""
+    """Returns the reason why no PostgreSQL can be started here, in one line, or ``None``."""
     missing = [name for name in ("pgserver", "psycopg") if find_spec(name) is None]
     return f"PostgreSQL is not measured: {' and '.join(missing)} missing; {EXTRA}" if missing else None
 
 
 def on_postgresql() -> Iterator[Table]:
-    """The same on a PostgreSQL server of its own, over a socket."""
+    """Returns the same on a PostgreSQL server of its own, over a socket."""
     with tempfile.TemporaryDirectory(prefix="rewriter-lookups-") as folder, postgresql_urls() as make:
         yield from _measure("PostgreSQL", numbered(Path(folder), make))
 
 
-def open_catalog(place: Place) -> Catalog:
-    """The catalog of a place."""
-    warehouse, url = place
+def open_catalog(location: Place) -> Catalog:
+    """Opens the catalog of a place."""
+    warehouse, url = location
     return Catalog.open(warehouse) if url is None else Catalog.open(warehouse, url=url)
 
 
-def add(place: Place, shape: Shape, batch: int) -> Taken:
-    """The time for adding all partitions to a new table ``p``, ``batch`` of them in each commit."""
-    catalog = open_catalog(place)
+def add(location: Place, shape: Shape, batch: int) -> Taken:
+    """Measures adding all partitions to a new table ``p``, ``batch`` of them in each commit."""
+    catalog = open_catalog(location)
     with catalog.begin() as transaction:
         table = objects.Table(
             transaction.allocate_id(),
@@ -135,7 +135,7 @@ def add(place: Place, shape: Shape, batch: int) -> Taken:
             (objects.Column("x", "int"),),
             tuple(objects.Column(name, type) for name, type in (("region", "string"), ("ds", "string"), ("hr", "int"))),
             "parquet",
-            str(place[0] / "p"),
+            str(location[0] / "p"),
         )
         transaction.commit([CreateObject(table)])
     writes = [PartitionWrite(values) for values in shape.values()]
@@ -151,19 +151,19 @@ def add(place: Place, shape: Shape, batch: int) -> Taken:
 
 
 def rate(shape: Shape, seconds: float) -> str:
-    """``33,000 partitions/s``."""
+    """Returns ``33,000 partitions/s``."""
     return f"{shape.size / seconds:,.0f} partitions/s"
 
 
 def gets(snapshot: Snapshot, shape: Shape) -> tuple[Taken, Taken]:
-    """The times for one partition of given values, each asked for the first time: by them, and by a filter."""
+    """Measures the first look-up of one partition by its values, and by a filter."""
     table = snapshot.table("p")
     chosen = random.Random(0).sample(shape.values(), GETS)
 
     def by_values(values: tuple[str, str, str]) -> None:
-        found = snapshot.partition(table, values)
-        assert found is not None
-        assert found.values == values
+        partition = snapshot.partition(table, values)
+        assert partition is not None
+        assert partition.values == values
 
     def by_filter(values: tuple[str, str, str]) -> None:
         region, ds, hour = values
@@ -174,23 +174,23 @@ def gets(snapshot: Snapshot, shape: Shape) -> tuple[Taken, Taken]:
 
 
 def each(run: Callable[[tuple[str, str, str]], None], chosen: Sequence[tuple[str, str, str]]) -> Taken:
-    """The medians of one call, each for another partition; the first tenth warms up."""
+    """Returns the medians of one call, each for another partition. The first tenth warms up."""
     times = [measured(partial(run, values)) for values in chosen][len(chosen) // 10 :]
     return Taken(statistics.median(t.seconds for t in times), statistics.median(t.cpu for t in times))
 
 
 def answers(snapshot: Snapshot, shape: Shape) -> Iterator[tuple[str, Taken, int]]:
-    """Each filter of the shape: what it asks, the median of some runs after one to warm up, how many partitions."""
+    """Yields each filter of the shape with the median of some runs after a warm-up, and the number of partitions."""
     table = snapshot.table("p")
-    for what, text in shape.filters().items():
-        found = len(snapshot.get_partitions_by_filter(table, text))
+    for label, text in shape.filters().items():
+        number = len(snapshot.get_partitions_by_filter(table, text))
         # Blanks make another text of it, which is parsed again.
         texts = (text + " " * number for number in range(1, sys.maxsize))
         ask = partial(_ask_next, snapshot, table, texts)
-        yield what, measured(ask, REPEAT), found
-        if what.startswith("OR"):
+        yield label, measured(ask, REPEAT), number
+        if label.startswith("OR"):
             again = measured(partial(snapshot.get_partitions_by_filter, table, text), REPEAT)
-            yield f"{what}{AGAIN}", again, found
+            yield f"{label}{AGAIN}", again, number
 
 
 def _ask_next(snapshot: Snapshot, table: objects.Table, texts: Iterator[str]) -> None:
@@ -198,7 +198,7 @@ def _ask_next(snapshot: Snapshot, table: objects.Table, texts: Iterator[str]) ->
 
 
 def listing(snapshot: Snapshot) -> tuple[Taken, Taken]:
-    """The times for the names of all partitions, one by one, and for their count."""
+    """Measures the names of all partitions, one by one, and their count."""
     lookup = snapshot.lookup(snapshot.table("p"), None)
     lookup.count()
     return measured(lambda: sum(1 for _ in lookup.names()), 3), measured(lookup.count, 3)
@@ -213,7 +213,7 @@ def _measure(database: str, new_place: Callable[[], Place]) -> Iterator[Table]:
                 continue
             places.append(new_place())
             tried.append((size, add(places[-1], shape, size)))
-        batch = min(tried, key=lambda one: one[1].seconds)[0]
+        batch = min(tried, key=lambda attempt: attempt[1].seconds)[0]
         figures = [taken.figure(f"add all, {size:,} in a commit", rate(shape, taken.seconds)) for size, taken in tried]
         catalog = open_catalog(places[-1])
         figures += [*_questions(catalog, shape), _names_alone(places[-1], shape)]
@@ -227,16 +227,16 @@ def _questions(catalog: Catalog, shape: Shape) -> Iterator[Figure]:
     yield by_values.figure("get one, by its values", "median of hundreds, under one snapshot")
     yield by_filter.figure("get one, by a filter", "the filter's text is parsed each time")
     yield measured(catalog.snapshot, 101).figure("take a snapshot")
-    for what, taken, found in answers(snapshot, shape):
-        yield taken.figure(what, f"{found:,} partitions")
+    for label, taken, number in answers(snapshot, shape):
+        yield taken.figure(label, f"{number:,} partitions")
     names, count = listing(snapshot)
     yield names.figure("names of all, streaming")
     yield count.figure("count of all")
 
 
-def _names_alone(place: Place, shape: Shape) -> Figure:
-    """The same names in a process that does nothing else: how much memory they take at most."""
-    given = json.dumps([str(place[0]), place[1]])
+def _names_alone(location: Place, shape: Shape) -> Figure:
+    """Returns the maximum memory of a process that only reads the same names."""
+    given = json.dumps([str(location[0]), location[1]])
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.lookups", given], capture_output=True, text=True, check=True
     )
@@ -247,14 +247,14 @@ def _names_alone(place: Place, shape: Shape) -> Figure:
 
 
 def numbered(folder: Path, new_url: Callable[[], str] | None) -> Callable[[], Place]:
-    """Makes places, each of an empty catalog."""
+    """Yields places, each of an empty catalog."""
     numbers = iter(range(sys.maxsize))
     return lambda: (folder / str(next(numbers)), None if new_url is None else new_url())
 
 
 @contextmanager
 def postgresql_urls() -> Iterator[Callable[[], str]]:
-    """A PostgreSQL server in a temporary directory, with its own defaults; makes URLs of empty databases."""
+    """Starts a PostgreSQL server in a temporary directory, with its defaults, and yields URLs of empty databases."""
     import pgserver
 
     with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as folder:
@@ -272,9 +272,9 @@ def postgresql_urls() -> Iterator[Callable[[], str]]:
             server.cleanup()
 
 
-def _child(place: Place) -> None:
-    """Prints how long the names took, and the most memory (KB) before and after."""
-    catalog = open_catalog(place)
+def _child(location: Place) -> None:
+    """Prints the time of the names, and the maximum memory (KB) before and after."""
+    catalog = open_catalog(location)
     snapshot = catalog.snapshot()
     lookup = snapshot.lookup(snapshot.table("p"), None)
     assert list(lookup.names(limit=1))
@@ -291,7 +291,7 @@ def _child(place: Place) -> None:
 
 
 def _peak() -> int:
-    """The most memory that this process had (KB). What ``getrusage`` says on Linux is the parent's, too."""
+    """Returns the maximum memory of this process (KB). On Linux ``getrusage`` includes the parent's."""
     status = Path("/proc/self/status")
     if status.exists():
         (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))

@@ -1,8 +1,8 @@
 """The same partitions in a Hive metastore 2.3.10 and in our catalog on SQLite, added and found in the same run.
 
-The metastore is asked over loopback by one client, which reads whole partitions, as ours does in its own process. It
-adds twice. As it comes, it makes and lists a directory for each partition. Another one, of which the rest is asked, is
-spared that: the directories are there already, its statistics are off, and it adds in the batches that it likes best.
+One client reads whole partitions from the metastore over loopback, as ours does in its own process. The metastore adds
+them twice. By default it creates and lists a directory for each partition. A second table, which the other figures use,
+avoids this: the directories exist already, statistics are off, and it adds in batches of its best size.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from benchmarks.timing import Figure, Table, ratio
 from rewriter.catalog import Catalog
 from rewriter.catalog.metastore_api import CachedCatalog
 
-#: The shape of a table with about that many partitions.
+#: Returns the shape of a table with about that many partitions.
 REGIONS, SMALL = 2, 2_000
 THEIR_BATCHES = (100, 1_000)
 AS_IT_COMES = 1_000
@@ -46,7 +46,7 @@ _HIVE = "— Hive metastore"
 
 
 def measure(partitions: int = SMALL) -> Iterator[Table]:
-    """The figures at about 2,000 partitions, and at about ``partitions`` where that is another number."""
+    """Returns the figures at about 2,000 partitions, and at about ``partitions`` if that is another number."""
     with (
         tempfile.TemporaryDirectory(prefix="rewriter-metastores-") as folder,
         hive_metastore.running() as plain_port,
@@ -55,14 +55,14 @@ def measure(partitions: int = SMALL) -> Iterator[Table]:
         hive_metastore.client(port) as client,
     ):
         _warm_up(client, Path(folder))
-        _add(plain, "warm", Path(folder, "plain"), Shape(1, 4), 100, made=False)
+        _add(plain, "warm", Path(folder, "plain"), Shape(1, 4), 100, create=False)
         batches: Sequence[int] = THEIR_BATCHES
         for size in sorted({SMALL, partitions}):
             shape, home = Shape(REGIONS, math.ceil(size / REGIONS / HOURS)), Path(folder, str(size))
             ours = _best([(batch, add((home / str(batch), None), shape, batch)) for batch in _ours(shape)])
             theirs = _best([(batch, _add(client, _name(shape, batch), home, shape, batch)) for batch in batches])
             batches = theirs[:1]
-            as_it_comes = _add(plain, _name(shape, 0), home / "plain", shape, AS_IT_COMES, made=False)
+            as_it_comes = _add(plain, _name(shape, 0), home / "plain", shape, AS_IT_COMES, create=False)
             figures = (
                 *_adds(shape, ours, {"as it comes": (AS_IT_COMES, as_it_comes), "spared its directories": theirs}),
                 *_reads(client, home / str(ours[0]), _name(shape, theirs[0]), shape),
@@ -81,8 +81,8 @@ def _name(shape: Shape, batch: int) -> str:
 
 
 def _best(tried: Sequence[tuple[int, Taken]]) -> tuple[int, Taken]:
-    """The batch that took the least time, and its time."""
-    return min(tried, key=lambda one: one[1].seconds)
+    """Returns the batch that took the least time, and its time."""
+    return min(tried, key=lambda attempt: attempt[1].seconds)
 
 
 def _adds(shape: Shape, ours: tuple[int, Taken], theirs: Mapping[str, tuple[int, Taken]]) -> Iterator[Figure]:
@@ -99,16 +99,16 @@ def _reads(client: Any, warehouse: Path, name: str, shape: Shape) -> Iterator[Fi
     ask = partial(client.get_partition, "default", name)
     chosen = shape.values()[:: shape.size // THEIR_GETS]
     assert [ask(list(values)).values for values in chosen] == [list(values) for values in chosen]
-    # Freed here, so that no later read pays for the garbage of the adds.
+    # Freed here, so that later reads do not include the garbage collection of the adds.
     gc.collect()
     gc.freeze()
     by_values, _ = gets(snapshot, shape)
     yield from _pair("get one", by_values, each(lambda values: ask(list(values)), chosen))
-    for what, taken, found in answers(snapshot, shape):
-        text = shape.filters()[what.removesuffix(AGAIN)]
+    for label, taken, number in answers(snapshot, shape):
+        text = shape.filters()[label.removesuffix(AGAIN)]
         call = partial(client.get_partitions_by_filter, "default", name, text, -1)
-        assert len(call()) == found, what
-        yield from _pair(what, taken, measured(call, REPEAT), f"{found:,} partitions")
+        assert len(call()) == number, label
+        yield from _pair(label, taken, measured(call, REPEAT), f"{number:,} partitions")
     names, count = listing(snapshot)
     every = partial(client.get_partition_names, "default", name, -1)
     # They list hours as text: 1, 10, 11, …
@@ -123,7 +123,7 @@ def _reads(client: Any, warehouse: Path, name: str, shape: Shape) -> Iterator[Fi
 
 
 def _from_memory(client: Any, catalog: Catalog, name: str, chosen: Sequence[tuple[str, str, str]]) -> Iterator[Figure]:
-    """A table and one of its partitions, ours out of the cache for who brings the table's list of write ids."""
+    """Measures a table and one of its partitions from the cache, with a given list of write ids."""
     catalog.use_cache(MEMORY, follow=False)
     reads = CachedCatalog(catalog)
     ids = reads.valid_write_id_list("p")
@@ -141,13 +141,13 @@ def _from_memory(client: Any, catalog: Catalog, name: str, chosen: Sequence[tupl
     yield from _pair("table and one partition, from the cache", each(ours, chosen), each(theirs, chosen))
 
 
-def _pair(what: str, ours: Taken, theirs: Taken, note: str = "") -> tuple[Figure, Figure]:
+def _pair(label: str, ours: Taken, theirs: Taken, note: str = "") -> tuple[Figure, Figure]:
     less = f"ours takes {ratio(theirs.seconds, ours.seconds)} less"
-    return ours.figure(what, note), Figure(_HIVE, theirs.seconds, less)
+    return ours.figure(label, note), Figure(_HIVE, theirs.seconds, less)
 
 
 def _warm_up(client: Any, folder: Path) -> None:
-    """Runs all that is measured some times, on tables of their own."""
+    """Runs everything that is measured some times, on separate tables."""
     shape = Shape(1, 42)
     add((folder / "ours", None), shape, shape.size)
     _add(client, "warm", folder / "warm", shape, 100)
@@ -158,15 +158,15 @@ def _warm_up(client: Any, folder: Path) -> None:
             client.get_partitions_by_filter("default", "warm", text, -1)
 
 
-def _add(client: Any, name: str, folder: Path, shape: Shape, batch: int, *, made: bool = True) -> Taken:
-    """The time for adding all partitions to a new table of the metastore, ``batch`` of them in each call.
+def _add(client: Any, name: str, folder: Path, shape: Shape, batch: int, *, create: bool = True) -> Taken:
+    """Measures adding all partitions to a new table of the metastore, ``batch`` of them in each call.
 
-    Their directories are ``made`` before that.
+    If ``create`` is set, their directories are created before that.
     """
     from pymetastore.hive_metastore import ttypes
 
     def storage(location: Path) -> Any:
-        if made:
+        if create:
             location.mkdir(parents=True, exist_ok=True)
         return ttypes.StorageDescriptor(
             cols=[ttypes.FieldSchema("x", "int", None)],

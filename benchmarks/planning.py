@@ -1,7 +1,8 @@
-"""Planning the demo's query with 6,936 hourly partitions and with a hundred times as many; naive enumeration beside it.
+"""Planning the demo's query with 6,936 hourly partitions and with a hundred times as many, compared with naive
+enumeration.
 
-The catalogs hold timelines of hours, days and months without files: planning reads timelines only. Naive enumeration
-is the procedure that seed 000 begins with: it asks the catalog for every partition of every period that it tries.
+The catalogs have timelines of hours, days and months without files: planning reads only timelines. Naive enumeration is
+the procedure at the beginning of seed 000. It looks up every partition of every period in the catalog.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ FACT = """CREATE FACT flights_all OF CUBE flights STORED IN (
 
 
 def build(warehouse: Path, hours: int) -> Catalog:
-    """A fact whose hours around 2013-02 are all there, ``hours`` of them, with their days and months."""
+    """Creates a fact with ``hours`` hours around 2013-02, all of which exist, and their days and months."""
     with rewriter.connect(warehouse, engine="duckdb") as connection:
         cursor = connection.cursor()
         for table in PERIODS.values():
@@ -80,7 +81,9 @@ def build(warehouse: Path, hours: int) -> Catalog:
 def naive_cover(
     catalog: Catalog, start: int, end: int, periods: list[UpdatePeriod]
 ) -> Iterator[tuple[UpdatePeriod, int]]:
-    """Seed 000's procedure (its second recursion mended): every partition is looked up in the catalog, one by one."""
+    """Runs seed 000's procedure (its second recursion corrected): every partition is looked up in the catalog, one by
+    one.
+    """
     snapshot = catalog.snapshot()
 
     def exists(period: UpdatePeriod, ordinal: int) -> bool:
@@ -108,7 +111,7 @@ def naive_cover(
 
 
 def measure() -> Table:
-    """The figures of planning."""
+    """Returns the figures of planning."""
     query = Query(SQL, Span(0, len(SQL)))
     figures: list[Figure] = []
     warm: list[float] = []
@@ -129,7 +132,7 @@ def measure() -> Table:
 
 
 def _star(catalog: Catalog) -> Iterator[Figure]:
-    """Parse, cover and rewritten SQL of a star query; sqlglot's parse and generation of the same text beside it."""
+    """Measures parse, cover and rewritten SQL of a star query, and sqlglot's parse and generation of the same text."""
     snapshot, settings = catalog.snapshot(), Settings(now=END)
     ours = seconds(lambda: plan_query(Query(STAR, Span(0, len(STAR))), snapshot, settings, {}).sql, 101)
     theirs = seconds(lambda: sqlglot.parse_one(STAR, dialect="spark").sql(dialect="spark"), 101)
@@ -144,19 +147,19 @@ def _measured(catalog: Catalog, query: Query, hours: int, warm: list[float]) -> 
     yield Figure(f"plan, {hours:,} hourly partitions, timelines in memory", warm[-1])
     cold = seconds(lambda: plan_query(query, catalog.snapshot(), settings, {}), 20)
     yield Figure(f"plan, {hours:,} hourly partitions, new snapshot from SQLite", cold)
-    for what, periods in (("rollups there", list(reversed(PERIODS))), ("hours only", [UpdatePeriod.HOURLY])):
-        found: list[object] = []
+    for label, periods in (("rollups there", list(reversed(PERIODS))), ("hours only", [UpdatePeriod.HOURLY])):
+        plans: list[object] = []
 
-        def enumerate_all(into: list[object] = found, over: list[UpdatePeriod] = periods) -> None:
+        def enumerate_all(into: list[object] = plans, over: list[UpdatePeriod] = periods) -> None:
             into.extend(naive_cover(catalog, START, END, over))
 
         taken = seconds(enumerate_all)
-        note = f"{len(found)} partitions found; the plan above takes {ratio(taken, warm[-1])} less"
-        yield Figure(f"naive enumeration, {hours:,} hourly partitions, {what}", taken, note)
+        note = f"{len(plans)} partitions found; the plan above takes {ratio(taken, warm[-1])} less"
+        yield Figure(f"naive enumeration, {hours:,} hourly partitions, {label}", taken, note)
 
 
 def _command(warehouse: str) -> float:
-    """CPU seconds, user and system, of ``rewriter rewrite`` as a process of its own; the least of five runs."""
+    """Returns the CPU seconds, user and system, of a process of ``rewriter rewrite``; the least of five runs."""
     command = [sys.executable, "-m", "rewriter", "rewrite", "-w", warehouse, SQL]
     taken = []
     for _ in range(5):

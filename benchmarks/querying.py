@@ -1,4 +1,4 @@
-"""The demo's query: rewritten, over the hours alone, and the best SQL that a person would write over the same files."""
+"""The demo's query: rewritten, over only the hours, and the best SQL that a person would write over the same files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUP BY carrier ORDER BY carrier"""
 
 
 def measure(warehouse: Any, engine: Any) -> Table:
-    """Medians of several runs on one engine that is warm."""
+    """Returns the medians of several runs on one warm engine."""
     with rewriter.connect(warehouse, engine=engine) as connection:
         cursor = connection.cursor()
 
@@ -49,9 +49,9 @@ def measure(warehouse: Any, engine: Any) -> Table:
     )
 
 
-def _close(one: list[Any], other: list[Any]) -> bool:
-    return len(one) == len(other) and all(
+def _close(first: list[Any], second: list[Any]) -> bool:
+    return len(first) == len(second) and all(
         a == b or (isinstance(a, float) and abs(a - b) < 1e-6)
-        for x, y in zip(one, other, strict=True)
+        for x, y in zip(first, second, strict=True)
         for a, b in zip(x, y, strict=True)
     )

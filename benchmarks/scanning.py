@@ -1,4 +1,4 @@
-"""Spark reading all 6,936 hourly partitions: our relation beside plain path lists."""
+"""Spark reading all 6,936 hourly partitions: our relation compared with plain path lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rewriter.exec.engine import EngineQuery, Relation, ScanFile
 
 
 def relation(warehouse: Any, name: str = "hours") -> Relation:
-    """All files of the hourly table as a relation."""
+    """Returns all files of the hourly table as a relation."""
     catalog = Catalog.open(warehouse)
     snapshot = catalog.snapshot()
     table = snapshot.table("flights_hourly")
@@ -20,7 +20,7 @@ def relation(warehouse: Any, name: str = "hours") -> Relation:
 
 
 def measure(warehouse: Any, engine: Any, spark: Any) -> Table:
-    """``engine`` is our Spark engine, ``spark`` the session that it runs on."""
+    """Returns the figures. ``engine`` is our Spark engine, ``spark`` its session."""
     hours = relation(warehouse)
     count = "SELECT COUNT(*), SUM(distance) FROM hours"
     engine.execute(EngineQuery("SELECT 1")).read_all()

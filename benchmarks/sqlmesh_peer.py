@@ -1,7 +1,7 @@
-"""SQLMesh's missing-interval function, measured by an interpreter of its own: it needs another DuckDB and sqlglot.
+"""SQLMesh's missing-interval function, measured by a separate interpreter, because it needs another DuckDB and sqlglot.
 
-``SQLMESH_PYTHON`` names a Python that has SQLMesh; without it there is no figure. The parent measures what it compares
-with in the same run.
+``SQLMESH_PYTHON`` names a Python with SQLMesh. Without it there is no figure. The parent measures its own function in
+the same run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ print(json.dumps({"seconds": sorted(times)[1], "missing": len(missing)}))
 
 
 def missing_hours(start: int, end: int, present: Sequence[tuple[int, int]]) -> tuple[float, int] | None:
-    """The median time, and how many hours it finds missing; all instants in microseconds. ``None`` without SQLMesh."""
+    """Returns the median time and the number of missing hours. ``None`` without SQLMesh. Instants are microseconds."""
     python = os.environ.get("SQLMESH_PYTHON")
     if not python:
         return None

@@ -1,7 +1,7 @@
-"""Statements that programs write: long lists, long chains, deep nesting. What each takes at 10³, 10⁴ and 10⁵ parts.
+"""Generated statements: long lists, long chains, deep nesting, with 10³, 10⁴ and 10⁵ parts.
 
-Queries over a cube are planned, all else is executed on DuckDB; the time is the CPU's, of this process. A shape is not
-measured at a size to which it would take longer than ``LIMIT`` as it grew before.
+Queries over a cube are planned, all others are executed on DuckDB. The time is the CPU time of this process. A shape is
+not measured at a size for which it would take longer than ``LIMIT``, extrapolated from the smaller sizes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SUMS = f"SELECT carrier, SUM(distance) AS distance FROM flights WHERE {_RANGE} 
 _TWICE = "SELECT a.carrier, a.distance FROM {0} a JOIN {0} b ON a.carrier = b.carrier"
 _TERM = "(departed >= '{0}' AND departed < timestamp '{0}' + INTERVAL 1 HOUR)"
 
-#: Whether a shape is only planned, and its text with so many parts; CTEs have a hundredth of them.
+#: Whether a shape is only planned, and its text with so many parts. CTEs have a hundredth of them.
 SHAPES: dict[str, tuple[bool, Callable[[int], str]]] = {
     "a chain of CTEs, each named twice, a hundredth of": (True, lambda n: _chain(_SUMS, _TWICE, n // 100)),
     "a chain of CTEs, each named once, a tenth of": (
@@ -100,7 +100,7 @@ def _texts(length: int) -> str:
 
 
 def measure() -> Table:
-    """The figures of all shapes."""
+    """Returns the figures of all shapes."""
     return Table("Statements that programs write", tuple(_figures()))
 
 
@@ -108,12 +108,12 @@ def _figures() -> Iterator[Figure]:
     slow: set[str] = set()
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder, _built(folder) as session:
-            for what, (planned, text) in SHAPES.items():
-                if what in slow:
+            for label, (planned, text) in SHAPES.items():
+                if label in slow:
                     continue
                 taken, outcome = _taken(session, text(size), planned=planned)
-                yield Figure(f"{what} {size:,}", taken, outcome)
-                slow |= {what} if taken * (SIZES[1] / SIZES[0]) > LIMIT else set()
+                yield Figure(f"{label} {size:,}", taken, outcome)
+                slow |= {label} if taken * (SIZES[1] / SIZES[0]) > LIMIT else set()
 
 
 def _taken(session: Session, sql: str, *, planned: bool) -> tuple[float, str]:

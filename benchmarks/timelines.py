@@ -1,6 +1,7 @@
-"""Timelines of a year of minutes: what each kind takes to ask, to change, to keep and to store.
+"""Timelines of a year of minutes: the cost of each kind to query, to change, to keep in memory and to store.
 
-Beside them, in the same run, what they are built of or could be: a plain set, a roaring bitmap, bisect over two lists.
+They are compared, in the same run, with their parts or alternatives: a plain set, a roaring bitmap, bisect over two
+lists.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ YEAR = OrdinalRange(START, START + SLOTS)
 
 
 def measure() -> Table:
-    """One row for each operation and kind; the year lacks 1,000 minutes, except where a batch adds all of it."""
+    """Returns one row for each operation and kind. The year lacks 1,000 minutes, except if a batch adds all of it."""
     chance = random.Random(0)
     batch = list(range(YEAR.start, YEAR.end))
     chance.shuffle(batch)
@@ -85,7 +86,7 @@ def _sizes(absent: Sequence[int]) -> list[Figure]:
         kept, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         if isinstance(timeline, BitmapPartitionTimeline):
-            kept += sys.getsizeof(timeline._bitmap)  # what C allocates is not traced
+            kept += sys.getsizeof(timeline._bitmap)  # Allocations of C are not traced.
         properties = timeline.to_properties()
         stored = sum(len(key) + len(value) for key, value in properties.items())
         note = f"{kept / 1000:,.1f} KB in memory, {stored / 1000:,.1f} KB in {len(properties):,} properties"
@@ -94,7 +95,7 @@ def _sizes(absent: Sequence[int]) -> list[Figure]:
 
 
 def _each(call: Callable[[Any], object], arguments: Sequence[Any], repeat: int = 1) -> float:
-    """Seconds for one call, the median of ``repeat`` rounds."""
+    """Returns seconds for one call, the median of ``repeat`` rounds."""
 
     def round() -> None:
         for argument in arguments:

@@ -1,4 +1,4 @@
-"""Measuring and printing."""
+"""Measures and prints figures."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """One row of a table: what was done, how long it took, and a word beside it."""
+    """One row of a table: a label, a duration in seconds, and a note."""
 
-    what: str
+    label: str
     seconds: float
     note: str = ""
 
@@ -24,7 +24,7 @@ class Table:
 
 
 def seconds(run: Callable[[], object], repeat: int = 1) -> float:
-    """The median of ``repeat`` runs, in seconds."""
+    """Returns the median of ``repeat`` runs, in seconds."""
     times = []
     for _ in range(repeat):
         start = time.perf_counter()
@@ -34,23 +34,23 @@ def seconds(run: Callable[[], object], repeat: int = 1) -> float:
 
 
 def shown(value: float) -> str:
-    """Seconds for a person: ``0.25 µs``, ``0.81 ms``, ``12.3 s``."""
+    """Formats seconds for a person: ``0.25 µs``, ``0.81 ms``, ``12.3 s``."""
     if value < 1e-4:
         return f"{value * 1_000_000:.3g} µs"
     return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
 
 
 def ratio(slow: float, fast: float) -> str:
-    """How many times faster, as ``12×``."""
+    """Returns how many times faster, as ``12×``."""
     times = slow / fast
     return f"{times:,.0f}×" if times >= 10 else f"{times:.1f}×"
 
 
 def markdown(tables: Sequence[Table]) -> str:
-    """The tables as Markdown."""
+    """Returns the tables as Markdown."""
     lines: list[str] = []
     for table in tables:
         lines += [f"### {table.title}", "", "| what | time | |", "| --- | ---: | --- |"]
-        lines += [f"| {figure.what} | {shown(figure.seconds)} | {figure.note} |" for figure in table.figures]
+        lines += [f"| {figure.label} | {shown(figure.seconds)} | {figure.note} |" for figure in table.figures]
         lines.append("")
     return "\n".join(lines)

@@ -1,6 +1,6 @@
-"""Fixtures that several suites share: one Spark and one DuckDB for the whole run, started when first asked for.
+"""Fixtures that several suites share: one Spark and one DuckDB for the whole run, started at their first use.
 
-Tests that take Spark have the mark ``spark``, and ``pytest -n`` gives all of them to one process: there is one JVM.
+Tests that take Spark have the mark ``spark``, and ``pytest -n`` runs all of them in one process with one JVM.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from postgres import postgres_url as postgres_url
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.spark.engine import SparkEngine
 
-# The plans of tests are many and their rows few: Java's second compiler would take more time than it saves.
+# The plans of tests are many and have few rows: Java's second compiler would take more time than it saves.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
-rotation.turn()  # Before other processes are started, which read it.
+rotation.turn()  # Set before other processes are started, which read it.
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """A failure says which share of the seeds was run."""
+    """Adds the share of the seeds to the report of a failure."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     if report.failed:
@@ -39,7 +39,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkEngine]:
-    """Spark on two cores. Starting it costs 5 to 30 s, so it is started once: in the process of the tests so marked."""
+    """Starts Spark on two cores. This takes 5 to 30 s, so it happens once, in the process of the marked tests."""
     running = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
     if not any(item.nodeid == running and item.get_closest_marker("spark") for item in request.session.items):
         pytest.fail(f"{running} starts a JVM of its own: it must have the fixture, a parameter 'spark' or the mark")

@@ -1,7 +1,7 @@
-"""Documents whose examples are run: for the golden runner a page is one golden file.
+"""Documents whose examples are run: the golden runner reads a page as one golden file.
 
-A fence marked ``golden`` holds one case. All other lines become comments and the closing fence the blank line that ends
-a case, so line numbers are those of the document, and ``pytest --rewrite`` can accept the actual output.
+A fence marked ``golden`` contains one case. All other lines become comments and the closing fence the blank line that
+ends a case. So line numbers are those of the document, and ``pytest --rewrite`` can accept the actual output.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OPEN, CLOSE = "```golden", "```"
 
 
 def check_examples(document: Path, scratch: Path, *, rewrite: bool) -> None:
-    """Runs the examples of a document in a warehouse of its own; fails if one has another output.
+    """Runs the examples of a document in a warehouse of its own, and fails if one has another output.
 
     With ``rewrite`` the actual output is written into the document.
     """
@@ -31,13 +31,13 @@ def check_examples(document: Path, scratch: Path, *, rewrite: bool) -> None:
 
 
 def headings(text: str, levels: str = "## ### ####") -> list[str]:
-    """The titles of a page's sections."""
+    """Returns the titles of a page's sections."""
     marks = "|".join(re.escape(level) for level in levels.split())
     return re.findall(rf"^(?:{marks}) (.*)", text, flags=re.MULTILINE)
 
 
 def dead_links(document: Path) -> list[str]:
-    """Links of a page that lead to no file, or to no heading of the file that they name."""
+    """Returns the links of a page without an existing file, or without an existing heading of it."""
     text = document.read_text(encoding="utf-8")
     dead = []
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

@@ -25,7 +25,7 @@ is raised.
 
 @dataclass(frozen=True, order=True)
 class Form:
-    """One form of an error: where it is raised, ``message`` and ``hint`` have ``‹…›`` for what is computed."""
+    """One form of an error and where it is raised. ``message`` and ``hint`` have ``‹…›`` for computed parts."""
 
     condition: str
     sqlstate: str
@@ -34,7 +34,7 @@ class Form:
 
 
 def page() -> str:
-    """The text of docs/errors.md."""
+    """Returns the text of docs/errors.md."""
     rows = [
         f"| {_code(form.condition)} | {form.sqlstate} | {_cell(form.message)} | {_cell(form.hint)} |"
         for form in forms()
@@ -43,11 +43,11 @@ def page() -> str:
 
 
 def forms() -> list[Form]:
-    """All forms of errors in the source whose message is written there, each once, by condition."""
-    found = set()
+    """Returns all forms of errors whose message is in the source, each once, by condition."""
+    conditions = set()
     for path in sorted(SOURCE.rglob("*.py")):
-        found |= set(_forms(ast.parse(path.read_text(encoding="utf-8"))))
-    return sorted(found)
+        conditions |= set(_forms(ast.parse(path.read_text(encoding="utf-8"))))
+    return sorted(conditions)
 
 
 def _forms(tree: ast.Module) -> Iterator[Form]:
@@ -70,7 +70,7 @@ def _forms(tree: ast.Module) -> Iterator[Form]:
 
 
 def _text(node: ast.expr) -> str:
-    """The words of an expression of text; ``‹…›`` for the parts that are computed."""
+    """Returns the words of a text expression, with ``‹…›`` for the computed parts."""
     match node:
         case ast.Constant(value=str(text)):
             return text

@@ -1,8 +1,8 @@
-"""What a catalog must say of a fact, by the words of ``docs/semantics.md``: the model of random histories of commits.
+"""The states of a fact according to ``docs/semantics.md``: the model of random histories of commits.
 
-Two layers: the partitions of the base under writes, additions, wipes and drops; above them the rollups, which are fresh
-as long as they know all events of the base inside their time. Nothing of the product's code is asked. A history adds
-its own layers: what a writer saw, the rules of conflicts, names of tables.
+It has two layers: the partitions of the base with writes, additions, wipes and drops, and above them the rollups. A
+rollup is fresh as long as it includes all events of the base inside its time. The model uses no code of the product. A
+history adds its own layers: the snapshots of writers, the rules of conflicts, names of tables.
 """
 
 from __future__ import annotations
@@ -11,37 +11,39 @@ from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-#: The commit of which nothing can be proven, and that of what was registered empty.
+#: The commit number without any proof, and that of partitions that were registered empty.
 UNKNOWN, REGISTERED = -1, 0
-#: Why a rollup may not serve: nothing shows that it was computed of the base, or some of the base was not there.
+#: The reasons why a rollup may not serve: no proof that it was computed from the base, or a missing part of the base.
 UNPROVEN, INCOMPLETE = "unproven", "incomplete"
 FRESH, OUTDATED, ABSENT = "fresh", "outdated", "absent"
 
-#: A partition: its time, and the values of the other columns, ``ALL`` where there are none.
+#: A partition: its time, and the values of the other columns, ``ALL`` if there are none.
 Key: TypeAlias = tuple[Hashable, Hashable]
 ALL = ()
 
 
 @dataclass(frozen=True)
 class Content:
-    """A partition. A rollup knows the base up to the commit ``as_of``; ``doubt`` says why it may not serve."""
+    """A partition. A rollup includes the base up to the commit ``as_of``. ``doubt`` says why it may not serve."""
 
     files: tuple[str, ...] = ()
     as_of: int = REGISTERED
     doubt: str = ""
 
     def appended(self, files: tuple[str, ...]) -> Content:
-        """This content with more files, which is known of no commit; what was unproven remains so."""
+        """Returns this content with more files, whose commit is unknown. Unproven content remains unproven."""
         return Content(self.files + files, UNKNOWN, UNPROVEN if self.doubt == UNPROVEN else "")
 
 
-#: A rollup partition that was registered empty, and one that was computed of anything else.
+#: A rollup partition that was registered empty, and one that was not computed from the base.
 ADDED, BLIND = Content(doubt=UNPROVEN), Content(("",), UNKNOWN, UNPROVEN)
 
 
 @dataclass
 class Partitions:
-    """The partitions of one table. ``dropped`` are those that a drop removed, as they were, unless written since."""
+    """The partitions of one table. ``dropped`` has the content of those that a drop removed, unless they were written
+    since.
+    """
 
     live: dict[Key, Content] = field(default_factory=dict)
     dropped: dict[Key, Content] = field(default_factory=dict)
@@ -54,18 +56,18 @@ class Partitions:
         self.dropped[key] = self.live.pop(key)
 
     def remove(self, key: Key) -> None:
-        """It is nothing from now on, and what was dropped of it is nothing, too."""
+        """Removes a partition without a trace, even if it was dropped before."""
         self.live.pop(key, None)
         self.dropped.pop(key, None)
 
     def known(self) -> dict[Key, Content]:
-        """Those that are there, or were until a drop."""
+        """Returns the partitions that exist, or existed until a drop."""
         return self.dropped | self.live
 
 
 @dataclass
 class Base(Partitions):
-    """The partitions of the base. ``ever`` existed at any time; ``events`` are the commits that rollups must know."""
+    """The partitions of the base. ``ever`` existed at any time. ``events`` are commits that rollups must include."""
 
     ever: set[Key] = field(default_factory=set)
     events: list[tuple[Key, int]] = field(default_factory=list)
@@ -76,7 +78,7 @@ class Base(Partitions):
         self.events.append((key, commit))
 
     def add(self, key: Key, commit: int) -> None:
-        """Registers an empty partition, which is news only where there was one before."""
+        """Registers an empty partition. It is an event only if the partition existed before."""
         if key in self.ever:
             self.write(key, Content(as_of=commit), commit)
         else:
@@ -84,17 +86,17 @@ class Base(Partitions):
             self.ever.add(key)
 
     def wipe(self, key: Key, commit: int) -> None:
-        """An OVERWRITE of the time says that there is nothing."""
+        """Removes the partitions of a time, as an OVERWRITE does."""
         self.remove(key)
         self.events.append((key, commit))
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How a rollup lies over its base. ``inside`` are the base times that a rollup's time consists of.
+    """The relation of a rollup to its base. ``inside`` returns the base times that a rollup's time consists of.
 
-    ``required`` are the values with which a base time is whole, ``is_whole`` says when a rollup's time is. A base
-    partition is part of the rollup partition that ``seen`` tells by its values.
+    ``required`` has the values that make a base time complete. ``is_whole`` tests a rollup's time. ``seen`` returns the
+    values of the rollup partition that a base partition belongs to.
     """
 
     inside: Callable[[Hashable], Collection[Hashable]]
@@ -103,18 +105,18 @@ class Shape:
     seen: Callable[[Hashable], Hashable] = lambda values: ALL
 
     def is_there(self, base: Base, time: Hashable) -> bool:
-        """Whether all that the time consists of is there, or was until retention took it."""
-        known = base.known().keys()
-        return all((part, values) in known for part in self.inside(time) for values in self.required)
+        """Returns True if all base partitions of the time exist, or existed until retention dropped them."""
+        existing = base.known().keys()
+        return all((part, values) in existing for part in self.inside(time) for values in self.required)
 
     def computed(self, base: Base, time: Hashable, seen_at: int, files: tuple[str, ...] = ("",)) -> Content:
-        """What a rollup of the whole base is, whose writer saw ``base`` at a commit."""
+        """Returns a rollup of the whole base, whose writer saw ``base`` at a commit."""
         if any(part in self.inside(time) for part, _ in base.dropped):
-            return Content(files, UNKNOWN)  # What was computed of the rest proves nothing.
+            return Content(files, UNKNOWN)  # What was computed from a part proves nothing.
         return Content(files, seen_at, "" if self.is_there(base, time) else INCOMPLETE)
 
     def state(self, base: Base, rollup: Partitions, time: Hashable) -> str:
-        """What a rollup's time is now."""
+        """Returns the present state of a rollup's time."""
         parts = {values: content for (of, values), content in rollup.live.items() if of == time}
         if not parts or not self.is_whole(parts.keys()):
             return ABSENT

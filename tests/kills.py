@@ -1,7 +1,7 @@
 """Processes that die at a counted moment: before a statement of the catalog's database, or at a step on disk.
 
-Behind a statement nothing is otherwise than before the next one, and steps on disk are counted before and behind them:
-a process that dies at each moment in turn dies at every one.
+The state after a statement is the state before the next one, and steps on disk are counted before and after them. So a
+process that dies at each counted moment dies in every state.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from rewriter.session import Session
 
 
 def died(run: Callable[[], None]) -> bool:
-    """Whether a child process was killed that runs this. It must not fail otherwise."""
+    """Returns True if a child process that runs this was killed. It must not fail in another way."""
     child = os.fork()
     if child == 0:
-        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
+        # The child lacks the threads of engines that other tests started. The objects of these engines must not be
+        # collected.
         gc.disable()
         code = 1
         try:
@@ -41,17 +42,17 @@ def died(run: Callable[[], None]) -> bool:
 def killed_at(
     warehouse: Path, statement: str, moment: int, url: str | None = None, first: tuple[str, ...] = ()
 ) -> bool:
-    """Whether a child that runs the statement came to its n-th moment, where it kills itself.
+    """Returns True if a child that runs the statement reached its n-th moment, where it kills itself.
 
-    Steps on disk are directories and files that are made, renamed and removed, and files of partitions that are
-    finished. Moments of the statements that come ``first`` are not counted.
+    Steps on disk are directories and files that are created, renamed and removed, and finished files of partitions.
+    Moments of the statements that come ``first`` are not counted.
     """
 
     def run() -> None:
         count = dying_at(moment)
         with Session(warehouse, "duckdb", catalog=url) as session:
-            for one in first:
-                session.execute(one)
+            for argument in first:
+                session.execute(argument)
             watch(count)
             for owner, name in ((os, "rename"), (os, "remove"), (os, "makedirs"), (FileList, "close")):
                 setattr(owner, name, _counted(getattr(owner, name), count))

@@ -1,8 +1,8 @@
-"""A real PostgreSQL for the tests: one server for the whole run, an empty schema of its own for each test that asks.
+"""A real PostgreSQL for the tests: one server for the whole run, and an empty schema for each test that needs one.
 
-The server comes with the package ``pgserver``, or is the one that ``REWRITER_TEST_POSTGRES`` names by a URL
-(``postgresql://user:password@host/postgres``); its user makes schemas, databases and roles. Nothing is skipped where
-there is neither.
+The server comes with the package ``pgserver``, or is the one at the URL in ``REWRITER_TEST_POSTGRES``
+(``postgresql://user:password@host/postgres``). Its user creates schemas, databases and roles. Without both, no test is
+skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SERVER = "REWRITER_TEST_POSTGRES"
 
 
 class PostgresServer:
-    """Makes schemas, each of which is a database of its own to who connects by its URL, and drops them."""
+    """Creates and drops schemas. Each is a separate database for a client that connects by its URL."""
 
     def __init__(self, url: str) -> None:
         self._url = sa.make_url(url).set(drivername="postgresql+psycopg")
@@ -33,25 +33,25 @@ class PostgresServer:
             connection.exec_driver_sql(statement)
 
     def create(self) -> str:
-        """A new schema, as the only URL of its users: ``postgresql+psycopg://…``. Costs a millisecond."""
+        """Creates a schema and returns the URL of its users: ``postgresql+psycopg://…``. Costs a millisecond."""
         name = f"rewriter_test_{uuid.uuid4().hex}"
         self.run(f'CREATE SCHEMA "{name}"')
         url = self._url.update_query_dict({"options": f"-csearch_path={name}"})
         return url.render_as_string(hide_password=False)
 
     def drop(self, url: str) -> None:
-        """Drops a schema that ``create`` made, with all that it holds."""
+        """Drops a schema of ``create`` with its content."""
         options = sa.make_url(url).query["options"]
         self.run(f'DROP SCHEMA "{str(options).partition("=")[2]}" CASCADE')
 
     def close(self) -> None:
-        """Gives back the connection."""
+        """Closes the connection."""
         self._engine.dispose()
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """The server, up in a second."""
+    """Starts the server in a second."""
     given = os.environ.get(SERVER)
     if given:
         server = PostgresServer(given)
@@ -60,7 +60,7 @@ def postgres_server() -> Iterator[PostgresServer]:
         return
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # It says where it keeps its lock.
+            warnings.simplefilter("ignore")  # Set the directory of its lock.
             import pgserver
     except ImportError:
         pytest.fail(f"pgserver is not installed here: name a PostgreSQL server by {SERVER}=postgresql://…")
@@ -69,7 +69,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     started = pgserver.get_server(directory)
     try:
         server = PostgresServer(started.get_uri())
-        # Nothing of this has to outlive a loss of power.
+        # None of this must survive a loss of power.
         server.run("ALTER SYSTEM SET fsync = off")
         server.run("ALTER SYSTEM SET full_page_writes = off")
         server.run("SELECT pg_reload_conf()")
@@ -82,7 +82,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """The URL of an empty schema, dropped behind the test."""
+    """Returns the URL of an empty schema, which is dropped after the test."""
     url = postgres_server.create()
     yield url
     postgres_server.drop(url)
@@ -90,18 +90,18 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def catalog_url(request: pytest.FixtureRequest) -> str | None:
-    """What ``Catalog.open`` takes beside the warehouse, for each database in turn: ``None`` is SQLite."""
+    """Returns the argument of ``Catalog.open`` for each database in turn: ``None`` is SQLite."""
     url: str | None = None if request.param == "sqlite" else request.getfixturevalue("postgres_url")
     return url
 
 
 def seeds(number: int) -> list[tuple[str, int]]:
-    """Seeds of random histories: all on SQLite, the first one on PostgreSQL, too.
+    """Returns seeds of random histories: all on SQLite, the first one on PostgreSQL, too.
 
     For ``parametrize(("catalog_url", "seed"), seeds(8), indirect=["catalog_url"])``.
     """
     return [*(("sqlite", seed) for seed in range(number)), ("postgresql", 0)]
 
 
-#: For what is long and asks the database nothing that the others do not ask.
+#: For long tests that test nothing else of the database than the other tests.
 on_sqlite = pytest.mark.parametrize("catalog_url", ["sqlite"], indirect=True)

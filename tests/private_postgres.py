@@ -1,4 +1,4 @@
-"""A PostgreSQL server that one test has for itself: to stop it, to fill it, to have more connections."""
+"""A PostgreSQL server for one test, which may stop it, fill it, or use more connections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from postgres import SERVER
 
 
 class Server:
-    """A server of a test's own, with as many connections as it asks for, which can be stopped and started."""
+    """A server with a given number of connections, which can be stopped and started."""
 
     def __init__(self, directory: Path, max_connections: int) -> None:
         import pgserver
@@ -32,28 +32,28 @@ class Server:
         self.start()
 
     def sql(self, statement: str) -> list[Any]:
-        """Runs a statement behind the catalog's back."""
+        """Runs a statement on the database directly."""
         engine = sa.create_engine(self.url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
         with engine.connect() as connection:
             result = connection.exec_driver_sql(statement)
             return list(result) if result.returns_rows else []
 
     def schema(self, name: str) -> str:
-        """The URL of a new schema."""
+        """Creates a schema and returns its URL."""
         self.sql(f'CREATE SCHEMA "{name}"')
         return self.url_of(name)
 
     def url_of(self, schema: str, settings: str = "") -> str:
-        """The URL of a schema, with settings of its connections."""
+        """Returns the URL of a schema, with settings of its connections."""
         options = {"options": f"-csearch_path={schema} {settings}".rstrip()}
         return sa.make_url(self.url).update_query_dict(options).render_as_string(hide_password=False)
 
     def stop(self, how: str = "immediate") -> None:
-        """Stops it as a crash would, or ``fast``."""
+        """Stops it as after a crash, or ``fast``."""
         self._control("stop", "-m", how)
 
     def start(self) -> None:
-        """Starts it again; it recovers."""
+        """Starts it again. It recovers."""
         socket = sa.make_url(self.url).query["host"]
         self._control("start", "-l", str(self._directory / "log"), "-o", f'-h "" -k {socket}')
 
@@ -70,15 +70,15 @@ class Server:
 
 @contextmanager
 def private_server(max_connections: int) -> Iterator[Server]:
-    """Up in a few seconds. Where a server is given, and pgserver is not there to make another, the test is skipped."""
+    """Starts a server in a few seconds. The test is skipped if a server is given and pgserver is not installed."""
     if find_spec("pgserver") is None:
         if os.environ.get(SERVER):
             pytest.skip("the server that is given serves others, and pgserver, which makes another, is not there")
         pytest.fail("pgserver is not installed here")
     directory = Path(tempfile.mkdtemp(prefix="pg"))
-    made = Server(directory, max_connections)
+    server = Server(directory, max_connections)
     try:
-        yield made
+        yield server
     finally:
-        made.close()
+        server.close()
         shutil.rmtree(directory, ignore_errors=True)

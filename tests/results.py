@@ -1,4 +1,4 @@
-"""What a statement returned, by the names of its columns."""
+"""Rows of a statement by the names of their columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from rewriter.runtime.result import Result
 
 
 def named_rows(result: Result) -> list[dict[str, object]]:
-    """All rows of a result."""
+    """Returns all rows of a result."""
     names = [column.name for column in result.columns or ()]
     return [dict(zip(names, row, strict=True)) for row in result.fetch()]

@@ -1,7 +1,7 @@
-"""Which seeds and cases the ordinary run takes of many: one share, which changes with the commit.
+"""Selects the seeds and cases of the ordinary run: one share, which the commit determines.
 
-The other shares have the mark ``long``: ``pytest`` and ``pytest -m long`` together run everything, and ordinary runs
-alone see everything in the course of some commits. ``REWRITER_TEST_SEED`` names a share; a failure prints it.
+The other shares have the mark ``long``. ``pytest`` and ``pytest -m long`` together run everything, and ordinary runs of
+some commits cover everything. ``REWRITER_TEST_SEED`` selects a share. A failure prints it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 def turn() -> int:
-    """The number that chooses the shares: of the environment, else of the commit, else 0.
+    """Returns the number that selects the shares: from the environment, else from the commit, else 0.
 
-    It goes into the environment, so that the processes of ``pytest -n`` collect the same tests.
+    It is stored in the environment, so that the processes of ``pytest -n`` collect the same tests.
     """
     if VARIABLE not in os.environ:
         os.environ[VARIABLE] = str(_of_the_commit())
@@ -38,14 +38,16 @@ def _of_the_commit() -> int:
 
 
 def share(pool: Sequence[T], parts: int) -> list[T]:
-    """Every ``parts``-th of the pool, from a place that the commit chooses: neighbours come into different shares."""
+    """Returns every ``parts``-th of the pool, from a position that the commit selects. Neighbors are in different
+    shares.
+    """
     return list(pool[turn() % parts :: parts])
 
 
 def mark_shares(items: Sequence[pytest.Item]) -> None:
-    """In a test marked ``share(parts)``, the cases of one share run by default, and the others are long.
+    """Marks the cases of a test with ``share(parts)``: those of one share run by default, and the others are long.
 
-    With ``share(parts, "spark")`` only the cases of that mark are shared out. Cases that are named one by one run.
+    With ``share(parts, "spark")`` only the cases with that mark are divided. Cases that are named individually run.
     """
     cases: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:

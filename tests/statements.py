@@ -1,7 +1,7 @@
-"""The statements that a catalog's database is given: to count them, or to die before one of them.
+"""The statements that a catalog's database executes: to count them, or to die before one of them.
 
-BEGIN and COMMIT are among them. Behind a statement nothing is otherwise than before the next one, so whoever dies at
-each of them dies at every moment.
+BEGIN and COMMIT are included. The state after a statement is the state before the next one, so a process that dies
+before each of them dies in every state.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 
 def dying_at(moment: int, by: signal.Signals = signal.SIGKILL) -> Callable[..., None]:
-    """What sends this process a signal when it is called for the n-th time."""
+    """Returns a function that sends this process a signal at its n-th call."""
     seen = 0
 
     def count(*_: object) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
 from rewriter.errors import EngineError
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
-class ScanFile:
+class ScanFile(NamedTuple):
     """A file to read: its absolute path, its partition's canonical values from the catalog, and its size.
 
     ``modified`` is the time of its last change, in nanoseconds; -1 for managed tables, whose files never change. Of a

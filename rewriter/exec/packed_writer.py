@@ -54,6 +54,7 @@ class PackedFileList:
         directory: str,
         columns: pa.Schema,
         target_bytes: int,
+        levels: Sequence[str],
         escapes: Mapping[str, str],
         null: str,
         max_partitions: int | None = None,
@@ -64,7 +65,7 @@ class PackedFileList:
         self.unwritten_partitions = 0
         self._columns = columns
         self._target_bytes = target_bytes
-        self._levels = [name.translate(str.maketrans(dict(escapes))) for name in columns.names]
+        self._levels = tuple(levels)
         self._escapes = str.maketrans(dict(escapes))
         self._null = null
         self._max_partitions = max_partitions

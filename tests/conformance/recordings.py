@@ -1,8 +1,8 @@
 """Recorded results of Apache Spark 4.3.0, the results here, and the intended differences.
 
-``recorded/*.txt`` hold statements in their order of execution, with Spark's results. ``deviations.toml`` lists those
-with other results here, each with the reason; ``pending.txt`` those that are not implemented yet. A result is one text:
-``OK`` and the rows, or the condition of an error and its SQLSTATE.
+``recorded/*.txt`` has statements in their order of execution, with Spark's results. ``deviations.toml`` lists the
+statements with other results here, each with the reason, and ``pending.txt`` those that are not implemented yet. A
+result is one text: ``OK`` and the rows, or the condition of an error and its SQLSTATE.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Deviation:
-    """A statement with another result here, where Spark's is ``theirs`` (a recording may contain it several times).
+    """A statement with another result here. Spark's is ``theirs`` (a recording may contain the statement several
+    times).
 
-    ``then`` are statements that lead to where Spark stands after its own.
+    ``then`` are statements that restore the state of Spark after its own statement.
     """
 
     recording: str
@@ -51,7 +52,9 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Pending:
-    """A statement that we refuse as yet; ``then`` as in ``Deviation``, ``subject`` the part that it belongs to."""
+    """A statement that is not implemented yet. ``then`` is as in ``Deviation``, ``subject`` the part that it belongs
+    to.
+    """
 
     recording: str
     statement: str
@@ -60,38 +63,44 @@ class Pending:
 
 
 def recordings() -> list[str]:
-    """The names of all recordings."""
+    """Returns the names of all recordings."""
     return sorted(path.stem for path in (FOLDER / "recorded").glob("*.txt"))
 
 
 def recorded(name: str) -> list[Recorded]:
-    """The statements of a recording, in order."""
+    """Returns the statements of a recording, in order."""
     lines = (FOLDER / "recorded" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    found = []
+    statements = []
     for number, line in enumerate(lines, start=1):
         if line.startswith("#"):
             continue
         match = _LINE.fullmatch(line)
         assert match, f"{name}.txt:{number} is no answer"
         kind, statement, rest = match.groups()
-        found.append(Recorded(name, number, statement, f"OK {rest.strip()}".strip() if kind == "OK" else rest.strip()))
-    return found
+        statements.append(
+            Recorded(name, number, statement, f"OK {rest.strip()}".strip() if kind == "OK" else rest.strip())
+        )
+    return statements
 
 
 def deviations() -> list[Deviation]:
-    """The deliberate deviations, in the order of the file."""
+    """Returns the intended deviations, in the order of the file."""
     tables: list[dict[str, Any]] = tomllib.loads((FOLDER / "deviations.toml").read_text(encoding="utf-8"))["deviation"]
     return [Deviation(**{**table, "then": tuple(table.get("then", ()))}) for table in tables]
 
 
 def pending() -> list[Pending]:
-    """The statements that are being built: ``subject | recording | statement | stand-ins``, ``;`` between the last."""
-    found = []
+    """Reads the statements that are not implemented: ``subject | recording | statement | stand-ins``, ``;`` between the
+    last.
+    """
+    listed = []
     for line in (FOLDER / "pending.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             subject, recording, statement, then = (part.strip() for part in f"{line} | ".split(" | ")[:4])
-            found.append(Pending(recording, statement, subject, tuple(one.strip() for one in then.split(";") if one)))
-    return found
+            listed.append(
+                Pending(recording, statement, subject, tuple(part.strip() for part in then.split(";") if part))
+            )
+    return listed
 
 
 class Replay:
@@ -132,21 +141,25 @@ def agree(answer: str, expected: str) -> bool:
 
 
 def differences(name: str, replay: Replay) -> list[str]:
-    """Everything in which a replay differs from the recording, the deviations and what is pending."""
-    deviating = {(one.statement, one.theirs): one for one in deviations() if one.recording == name}
-    waiting = {one.statement: one for one in pending() if one.recording == name}
+    """Returns all differences between a replay and the recording, the deviations and the pending statements."""
+    deviating = {
+        (deviation.statement, deviation.theirs): deviation for deviation in deviations() if deviation.recording == name
+    }
+    waiting = {entry.statement: entry for entry in pending() if entry.recording == name}
     report: list[str] = []
-    for one in recorded(name):
-        where = f"{name}.txt:{one.line}: {one.statement}"
-        answer = replay.answer(one.statement)
-        same, entry = agree(answer, one.answer), deviating.get((one.statement, one.answer))
-        if one.statement in waiting:
+    for statement in recorded(name):
+        where = f"{name}.txt:{statement.line}: {statement.statement}"
+        answer = replay.answer(statement.statement)
+        same, entry = agree(answer, statement.answer), deviating.get((statement.statement, statement.answer))
+        if statement.statement in waiting:
             if same or (entry is not None and agree(answer, entry.ours)):
                 report.append(f"{where}\n    is answered as it should be: delete it from pending.txt")
             elif answer.startswith("OK"):
-                report.append(f"{where}\n    is pending, and yet answered\n    Spark {one.answer}\n    ours  {answer}")
+                report.append(
+                    f"{where}\n    is pending, and yet answered\n    Spark {statement.answer}\n    ours  {answer}"
+                )
             else:
-                report += replay.restore(waiting[one.statement].then)
+                report += replay.restore(waiting[statement.statement].then)
         elif entry is not None:
             if same:
                 report.append(f"{where}\n    is answered as Spark does: delete it from deviations.toml")
@@ -154,30 +167,35 @@ def differences(name: str, replay: Replay) -> list[str]:
                 report.append(f"{where}\n    deviations.toml has {entry.ours}\n    now it is        {answer}")
             report += replay.restore(entry.then)
         elif not same:
-            report.append(f"{where}\n    Spark {one.answer}\n    ours  {answer}")
+            report.append(f"{where}\n    Spark {statement.answer}\n    ours  {answer}")
     return report
 
 
 def table() -> list[str]:
-    """The deviations as lines of a table of Markdown, one for each; what is pending deviates in nothing as yet."""
-    waiting = {(one.recording, one.statement) for one in pending()}
+    """Returns the deviations as lines of a Markdown table, one for each. Pending statements are not deviations yet."""
+    waiting = {(entry.recording, entry.statement) for entry in pending()}
     lines = ["| statement | Spark 4.3 | here | reason |", "| --- | --- | --- | --- |"]
-    for one in deviations():
-        if (one.recording, one.statement) in waiting:
+    for deviation in deviations():
+        if (deviation.recording, deviation.statement) in waiting:
             continue
-        cells = (f"`{one.statement}`", _shown(one.theirs, one.ours), _shown(one.ours, one.theirs), one.reason)
+        cells = (
+            f"`{deviation.statement}`",
+            _shown(deviation.theirs, deviation.ours),
+            _shown(deviation.ours, deviation.theirs),
+            deviation.reason,
+        )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines
 
 
-def _shown(answer: str, other: str) -> str:
+def _shown(answer: str, compared: str) -> str:
     """Returns a result for the table. If both results have rows, only those that the other lacks."""
     if not answer.startswith("OK"):
         return f"`{answer.removesuffix(' None')}`"
-    rows, others = _plain(answer).split("\n")[1:], _plain(other).split("\n")[1:]
-    if not rows or not others:
+    rows, other_rows = _plain(answer).split("\n")[1:], _plain(compared).split("\n")[1:]
+    if not rows or not other_rows:
         return "rows" if rows else "OK"
-    return " ".join(f"`{row}`" for row in rows if row not in others) or "no more"
+    return " ".join(f"`{row}`" for row in rows if row not in other_rows) or "no more"
 
 
 def _rows(result: Result) -> str:
@@ -192,7 +210,7 @@ def _cell(value: object) -> str:
 
 
 def _plain(answer: str) -> str:
-    """Rows, one a line, without the quotes and backslashes of their list."""
+    """Returns rows, one per line, without the quotes and backslashes of their list."""
     if not answer.startswith("OK ["):
         return answer
     rows: list[str] = ast.literal_eval(answer.removeprefix("OK "))

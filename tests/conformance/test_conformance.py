@@ -28,15 +28,23 @@ def test_answers_are_those_of_spark(name: str, engine: str, tmp_path: Path, requ
 
 
 def test_everything_listed_was_recorded() -> None:
-    answers = {(one.recording, one.statement, one.answer) for name in recordings() for one in recorded(name)}
-    assert [one for one in deviations() if (one.recording, one.statement, one.theirs) not in answers] == []
+    answers = {
+        (statement.recording, statement.statement, statement.answer)
+        for name in recordings()
+        for statement in recorded(name)
+    }
+    assert [
+        deviation
+        for deviation in deviations()
+        if (deviation.recording, deviation.statement, deviation.theirs) not in answers
+    ] == []
     statements = {(recording, statement) for recording, statement, _ in answers}
-    assert [one for one in pending() if (one.recording, one.statement) not in statements] == []
+    assert [entry for entry in pending() if (entry.recording, entry.statement) not in statements] == []
 
 
 def test_nothing_is_listed_twice() -> None:
-    listed = [(one.recording, one.statement, one.theirs) for one in deviations()]
-    waiting = [(one.recording, one.statement) for one in pending()]
+    listed = [(deviation.recording, deviation.statement, deviation.theirs) for deviation in deviations()]
+    waiting = [(entry.recording, entry.statement) for entry in pending()]
     assert len(listed) == len(set(listed))
     assert len(waiting) == len(set(waiting))
 

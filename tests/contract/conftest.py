@@ -14,20 +14,20 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.exec.engine import Engine, EngineQuery, Relation, ScanFile
 
-#: Stands for NaN, which equals nothing.
+#: Stands for NaN, which is not equal to itself.
 NAN = "not a number"
 Rows = list[tuple[object, ...]]
 
 
 @pytest.fixture(params=["duckdb", "spark"])
 def engine(request: pytest.FixtureRequest) -> Engine:
-    found: Engine = request.getfixturevalue(request.param)
-    return found
+    chosen: Engine = request.getfixturevalue(request.param)
+    return chosen
 
 
 def columns(*declared: str) -> tuple[Column, ...]:
-    """``columns('a int', 'b string')``."""
-    return tuple(Column(*one.rsplit(" ", 1)) for one in declared)
+    """Returns columns: ``columns('a int', 'b string')``."""
+    return tuple(Column(*text.rsplit(" ", 1)) for text in declared)
 
 
 def parquet(path: Path, table: pa.Table | Mapping[str, Sequence[object]]) -> str:
@@ -43,7 +43,7 @@ def scan_file(path: str, values: PartitionValues = ()) -> ScanFile:
 def partitioned(
     root: Path, partition_columns: Sequence[Column], values: Sequence[PartitionValues], name: str = "t"
 ) -> Relation:
-    """A relation of one row a partition: ``x`` is the partition's number. Paths spell the values."""
+    """Returns a relation of one row per partition. ``x`` is the partition's number. Paths spell the values."""
     files = []
     for number, value in enumerate(values):
         path = root / partition_name(partition_columns, value) / f"part-{number}.parquet"
@@ -57,7 +57,7 @@ def rows() -> Callable[..., Rows]:
 
     def run(engine: Engine, sql: str, *relations: Relation, **parameters: object) -> Rows:
         table = engine.execute(EngineQuery(sql, relations, parameters)).read_all()
-        found = zip(*(column.to_pylist() for column in table.columns), strict=True)
-        return sorted((tuple(NAN if value != value else value for value in row) for row in found), key=repr)
+        unsorted = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        return sorted((tuple(NAN if value != value else value for value in row) for row in unsorted), key=repr)
 
     return run

@@ -1,4 +1,4 @@
-"""Expressions that both engines evaluate over the relations of ``proofs``, all of a list in one query."""
+"""Expressions that both engines evaluate over the relations of ``proofs``. One query evaluates a whole list."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ exists(select 1 from t)
 upper('straße') IS NULL OR true
 """)
 
-#: Over ``e``: what no value of it makes an error.
+#: Over ``e``: expressions that fail for none of its values.
 EDGES = lines(r"""
 try_cast(n as int)
 try_cast(n as bigint)
@@ -842,7 +842,7 @@ k is unknown
 #: Over ``t``: their columns have names of Spark that we do not compute.
 UNNAMED = ["1e7", "t + interval -1 day", "interval 1 day + dd", "1 + 1e8"]
 
-#: A value of each type that every cast from it accepts; of a string, by what it is cast to.
+#: A value of each type that every cast from it accepts; for a string, by the type that it is cast to.
 _SAMPLES = {
     "boolean": "k",
     "tinyint": "i8",
@@ -866,14 +866,14 @@ _CAST = re.compile(r"((?:TRY_)?CAST)\((\w+) AS (\w+)\)")
 
 
 def _casts() -> list[str]:
-    found = []
+    casts = []
     for entry in cast_entries():
         match = _CAST.fullmatch(entry.form)
         assert match is not None
         word, source, target = match.groups()
         value = _STRINGS.get(target, "if(r < 4, n, '8')") if source == "string" else _SAMPLES[source]
-        found.append(f"{word}({value} AS {'decimal(9,1)' if target == 'decimal' else target})")
-    return found
+        casts.append(f"{word}({value} AS {'decimal(9,1)' if target == 'decimal' else target})")
+    return casts
 
 
 #: Over ``e``: every cast of the list.

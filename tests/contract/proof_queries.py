@@ -1,4 +1,4 @@
-"""Queries that both engines run over the relations of ``proofs``, and such as both refuse for a value."""
+"""Queries that both engines run over the relations of ``proofs``, and queries that both refuse because of a value."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ select a.r, sum(a.n) x from (select r, 1 as n from e union all select id, 2 from
 select count(*) from (select cast(null as bigint) as x, cast(null as timestamp) as y where 1 = 0) a
 """)
 
-#: Deviations, which may differ in their last digits.
+#: Deviations, whose last digits may differ.
 APPROXIMATE = lines("""
 select stddev(i8), std(i16), stddev_samp(m), stddev_pop(i8), variance(i8), var_samp(i16), var_pop(i8) from e
 select k, stddev(g), var_pop(i32) from e group by k order by k
@@ -231,7 +231,7 @@ select stddev(i8), stddev_pop(i8), var_samp(i8) from e where r = 3
 select stddev(i8), var_pop(i8) from e where false
 """)
 
-#: With equal conditions of their errors.
+#: Queries whose errors have equal conditions.
 FAILING = lines(r"""
 select cast(d as int) from t
 select cast(d as smallint) from t

@@ -1,7 +1,7 @@
-"""What the differential tests of DuckDB's translator evaluate: relations of odd values, expressions, queries, errors.
+"""The input of the differential tests of DuckDB's translator: relations of odd values, expressions, queries, errors.
 
-Every entry of the allow-list (``rewriter.exec.translate.allowlist``) is used by one of these at least;
-``tests/unit/exec`` checks that it is.
+Each entry of the allow-list (``rewriter.exec.translate.allowlist``) is used at least once, which ``tests/unit/exec``
+checks.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ PARAMETERS: dict[str, object] = {
 }  # fmt: skip
 
 _NAN, _INF = float("nan"), float("inf")
-#: The ends of every type, and what lies beside them; texts that are odd numbers and times, and letters of two bytes,
-#: three, four, and two that are shown as one.
+#: The ends of every type, and values beside them; texts that are odd numbers and times, and letters of two, three and
+#: four bytes, and two letters that are shown as one.
 _EDGES = pa.table(
     {
         "r": pa.array(range(1, 13), pa.int32()),
@@ -69,7 +69,7 @@ _EDGES = pa.table(
         "i64": pa.array([-(2**63), 2**63 - 1, 0, -1, 1, None, 7, -7, 2**53 + 1, 3, 10**18, -(10**18)], pa.int64()),
         "f64": pa.array([-_INF, _INF, 0.0, -0.0, _NAN, None, 2.675, -2.675, 0.1, -0.04, 1e300, 5e-324]),
         "f32": pa.array([-_INF, _INF, 0.0, -0.0, _NAN, None, 2.675, -2.675, 0.1, -0.04, 1e38, 1e-45], pa.float32()),
-        # Doubles that are numbers, and where half up is no matter of the binary value.
+        # Finite doubles, for which rounding half up does not depend on the binary value.
         "g": pa.array([0.5, 1.5, 2.5, -0.5, -1.5, None, 1.005, 1.015, 2**53 - 1.0, 4503599627370497.5, -1e15 - 0.125,
                        0.000012345]),
         "m": pa.array([Decimal(x) if x else None for x in
@@ -111,24 +111,24 @@ _EDGE_COLUMNS = columns(
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a text; one that begins with blanks goes on from the line before."""
+    """Returns the lines of a text. A line that begins with blanks continues the line before."""
     return re.sub(r"\n +", " ", text.strip()).splitlines()
 
 
 def declared() -> tuple[Relation, ...]:
-    """The relations ``t`` and ``e`` without their files, for who only translates."""
+    """Returns the relations ``t`` and ``e`` without their files, for translation only."""
     return Relation("t", "parquet", _PLAIN_COLUMNS, (), ()), Relation("e", "parquet", _EDGE_COLUMNS, (), ())
 
 
 def relations(directory: Path) -> tuple[Relation, ...]:
-    """The relations ``t`` and ``e``, written below a directory."""
+    """Writes the relations ``t`` and ``e`` below a directory and returns them."""
     files = (
         scan_file(parquet(directory / f"{number}.parquet", table)) for number, table in enumerate((_PLAIN, _EDGES))
     )
     return tuple(replace(relation, files=(file,)) for relation, file in zip(declared(), files, strict=True))
 
 
-def query(sql: str, found: tuple[Relation, ...]) -> EngineQuery:
-    """A query over the relations, with the parameters that it names."""
+def query(sql: str, relations: tuple[Relation, ...]) -> EngineQuery:
+    """Returns a query over the relations, with the parameters that it names."""
     used = {name: value for name, value in PARAMETERS.items() if re.search(rf":{name}\b", sql)}
-    return EngineQuery(sql, found, used)
+    return EngineQuery(sql, relations, used)

@@ -1,7 +1,7 @@
-"""Random histories of interleaved transactions against a naive model of snapshots, timelines and freshness.
+"""Random histories of interleaved transactions, compared with a naive model of snapshots, timelines and freshness.
 
-The model keeps a full copy of the world for every commit, over the model of a fact (``fact_model``), so it shares
-nothing with the catalog but the words. What a rollup knows that was computed of rollups it tells by itself.
+The model keeps a full copy of the world for every commit, over the model of a fact (``fact_model``). It shares no code
+with the catalog. The origin of a rollup that was computed from rollups is part of this model.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from rewriter.timeline.timeline import OrdinalRange
 
 P = UpdatePeriod
 LAYOUTS = {period: TimeLayout.of(period, [("dt", None)]) for period in P}
-#: Which table holds which periods: days are the base, months have a table of their own, the rest share one.
+#: The periods of each table: days are the base, months have a table of their own, the other periods share one.
 SHAPE = {"days": (P.DAILY,), "months": (P.MONTHLY,), "coarse": (P.QUARTERLY, P.YEARLY), "copies": (P.MONTHLY,)}
 TRUSTED = "copies"
 ROLLUPS = ("months", "coarse")
@@ -71,8 +71,8 @@ def end(slot: Slot) -> int:
     return slot[0].end(slot[1])
 
 
-def overlap(slot: Slot, other: Slot) -> bool:
-    return start(slot) < end(other) and start(other) < end(slot)
+def overlap(slot: Slot, another: Slot) -> bool:
+    return start(slot) < end(another) and start(another) < end(slot)
 
 
 def days_of(slot: Slot) -> range:
@@ -85,7 +85,7 @@ def value(slot: Slot) -> str:
 
 @cache
 def inside(slot: Slot) -> tuple[Slot, ...]:
-    """The days that a rollup consists of."""
+    """Returns the days that a rollup consists of."""
     return tuple((P.DAILY, day) for day in days_of(slot))
 
 
@@ -93,13 +93,13 @@ OVER_DAYS = Shape(inside)
 
 
 def named(slot: Slot) -> Key:
-    """The partition of a slot."""
+    """Returns the name of a slot's partition."""
     return slot, ALL
 
 
 @dataclass
 class World:
-    """Everything as one commit left it."""
+    """The tables after one commit."""
 
     days: Base = field(default_factory=Base)
     rollups: dict[str, Partitions] = field(
@@ -110,17 +110,17 @@ class World:
         return self.days if name == "days" else self.rollups[name]
 
     def slots(self, name: str) -> dict[Slot, Content]:
-        """The partitions of a table that are there."""
+        """Returns the existing partitions of a table."""
         return {slot: content for (slot, _), content in self.of(name).live.items()}
 
     def state(self, name: str, slot: Slot) -> str:
-        """'fresh', 'outdated', 'unproven' or 'incomplete'."""
+        """Returns 'fresh', 'outdated', 'unproven' or 'incomplete'."""
         return OVER_DAYS.state(self.days, self.rollups[name], slot) if name in ROLLUPS else FRESH
 
 
 @dataclass
 class Pending:
-    """An open transaction: what it saw and what it is going to do."""
+    """An open transaction: what it saw and what it will write."""
 
     transaction: Transaction
     seen: int
@@ -135,7 +135,7 @@ class Pending:
 
 
 class History:
-    """A catalog and the model beside it."""
+    """A catalog and its model."""
 
     def __init__(self, directory: Path, url: str | None, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -145,7 +145,7 @@ class History:
         #: (commit, table, slot, whether exclusive), and wiped stretches of days as (commit, first, last).
         self.writes: list[tuple[int, str, Slot, bool]] = []
         self.wipes: list[tuple[int, int, int]] = []
-        #: How many partitions of each state were compared.
+        #: The number of compared partitions of each state.
         self.compared: Counter[str] = Counter()
         with self.catalog.begin() as tx:
             cube = Cube(tx.allocate_id(), "c", (), (), ("t",), ("t",))
@@ -169,7 +169,7 @@ class History:
     # --- beginning and committing -----------------------------------------------------------------------------
 
     def fill(self) -> None:
-        """All days or most of them, in one INSERT."""
+        """Writes all days or most of them in one INSERT."""
         part = self.rng.choice([0.9, 1])
         with self.catalog.begin() as tx:
             seen = tx.snapshot.sequence
@@ -186,7 +186,7 @@ class History:
         name = rng.choice(["days", "months", "months", "coarse", "coarse", "copies"])
         kind = rng.choices(["into", "overwrite", "add", "drop", "wipe"], [4, 6, 2, 3, 1 if name == "days" else 0])[0]
         day = FIRST + rng.randrange(DAYS)
-        # Registering what is absent makes incomplete rollups whole.
+        # Adding absent partitions completes incomplete rollups.
         lengths = [1, 2, 9, 60] if kind == "add" else [1, 1, 1, 2, 9]
         slots = [(P.DAILY, day + n) for n in range(rng.choice(lengths))] if name == "days" else []
         for period in SHAPE[name] if name != "days" else ():
@@ -218,23 +218,23 @@ class History:
         return Pending(tx, tx.snapshot.sequence, kind, name, slots, files, change, sources, wiped, doubt)
 
     def sources(self, name: str, slots: list[Slot]) -> dict[str, list[Slot] | None]:
-        """Tables that the write reads, whole (``None``) or only the partitions inside what it writes."""
+        """Returns the tables that the write reads: completely (``None``), or the partitions inside what it writes."""
         if name == "days" or self.rng.random() < 0.1:
             return {}
         sensible = self.rng.choice([["days"], ["days"], ["months"], ["months", "days"]])
         wild = self.rng.sample(["days", "months", "coarse", "copies"], 2)
         chosen = sensible if self.rng.random() < 0.8 else wild
-        found: dict[str, list[Slot] | None] = {}
+        sources: dict[str, list[Slot] | None] = {}
         for source in chosen:
             period = SHAPE[source][0]
-            whole = self.rng.random() < 0.5
+            reads_all = self.rng.random() < 0.5
             inner = {
                 (period, ordinal)
                 for slot in slots
                 for ordinal in range(period.ordinal(start(slot)), period.ordinal(end(slot) - 1) + 1)
             }
-            found[source] = None if whole else sorted(inner)
-        return found
+            sources[source] = None if reads_all else sorted(inner)
+        return sources
 
     def finish(self, pending: Pending) -> None:
         expected = self.conflicts(pending)
@@ -257,11 +257,11 @@ class History:
     # --- the model --------------------------------------------------------------------------------------------
 
     def conflicts(self, pending: Pending) -> bool:
-        """Whether a commit that the transaction did not see wrote what it writes."""
+        """Returns True if a commit that the transaction did not see wrote the same partitions."""
         exclusive = pending.kind != "into"
-        for sequence, name, slot, other in self.writes:
+        for sequence, name, slot, overwrites in self.writes:
             if sequence > pending.seen and name == pending.name:
-                if slot in pending.slots and (exclusive or other):
+                if slot in pending.slots and (exclusive or overwrites):
                     return True
                 if pending.wiped and name == "days" and pending.wiped[0] <= slot[1] < pending.wiped[1]:
                     return True
@@ -305,27 +305,27 @@ class History:
             table.put(key, replace(self.knows(pending, slot), files=files))
 
     def knows(self, pending: Pending, slot: Slot) -> Content:
-        """What is known of what the transaction computed, by looking at every partition that it read."""
+        """Returns the proof of what the transaction computed, from every partition that it read."""
         world = self.worlds[pending.seen]
         if not pending.sources or pending.doubt is not None:
             return BLIND
         read = [
-            (world.state(name, one), one)
+            (world.state(name, part), part)
             for name, wanted in pending.sources.items()
-            for one in world.slots(name)
-            if wanted is None or one in wanted
+            for part in world.slots(name)
+            if wanted is None or part in wanted
         ]
-        states = {state for state, one in read if overlap(one, slot)}
+        states = {state for state, part in read if overlap(part, slot)}
         if UNPROVEN in states:
             return BLIND
         if OUTDATED in states:
             return Content(as_of=UNKNOWN)
         for base, _ in world.days.known():
-            if overlap(base, slot) and not any(base[1] in days_of(one) for _, one in read):
+            if overlap(base, slot) and not any(base[1] in days_of(part) for _, part in read):
                 return Content(as_of=UNKNOWN)
-        # A rollup that was fresh said what the base said, whenever it was written.
-        whole = {day for state, one in read if state == FRESH for day in days_of(one)}
-        return Content(as_of=pending.seen, doubt="" if whole.issuperset(days_of(slot)) else INCOMPLETE)
+        # A fresh rollup agreed with the base, whenever it was written.
+        covered = {day for state, part in read if state == FRESH for day in days_of(part)}
+        return Content(as_of=pending.seen, doubt="" if covered.issuperset(days_of(slot)) else INCOMPLETE)
 
     # --- comparing --------------------------------------------------------------------------------------------
 
@@ -333,9 +333,9 @@ class History:
         world = self.worlds[snapshot.sequence]
         for name, periods in SHAPE.items():
             table, model = self.tables[name], world.slots(name)
-            found = snapshot.partitions(table)
-            assert [p.values[0] for p in found] == sorted(value(slot) for slot in model)
-            assert {p.values[0]: p.files for p in found} == {value(s): len(c.files) for s, c in model.items()}
+            partitions = snapshot.partitions(table)
+            assert [p.values[0] for p in partitions] == sorted(value(slot) for slot in model)
+            assert {p.values[0]: p.files for p in partitions} == {value(s): len(c.files) for s, c in model.items()}
             paths: dict[str | None, set[str]] = {}
             for partition, file in snapshot.files(table):
                 paths.setdefault(partition.values[0], set()).add(file.path)
@@ -357,7 +357,7 @@ class History:
         assert commits == list(range(1, self.newest + 1))
 
 
-#: The states of partitions, and the timelines of a snapshot that hold them.
+#: The states of partitions, and the timelines of a snapshot for them.
 STATES = {"fresh": "timeline", "outdated": "outdated", "unproven": "unproven", "incomplete": "incomplete"}
 
 
@@ -386,7 +386,7 @@ def _run(directory: Path, url: str | None, seed: int, steps: int) -> None:
             history.compare(history.catalog.snapshot())
             unread.append(history.catalog.snapshot())
     for snapshot in unread[::3]:
-        # Read for the first time long after.
+        # Read for the first time after many commits.
         history.compare(snapshot)
     history.compare(history.catalog.snapshot())
     history.check_log()
@@ -395,7 +395,9 @@ def _run(directory: Path, url: str | None, seed: int, steps: int) -> None:
 
 
 def _check_rebuilt(history: History) -> None:
-    """Rebuilt timelines are the same. If a fact is created again over the same partitions, its rollups are unproven."""
+    """Checks that rebuilt timelines are the same. If a fact is created again over the same partitions, its rollups are
+    unproven.
+    """
     fact = history.catalog.snapshot().fact("f")
     with history.catalog.begin() as tx:
         tx.commit([RefreshTimelines(fact)])

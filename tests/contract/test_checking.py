@@ -1,4 +1,4 @@
-"""CHECK FACT and REFRESH FACT say the same on every engine, over random facts with planted faults."""
+"""CHECK FACT and REFRESH FACT have the same results on every engine, over random facts with planted faults."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def literal(value: object) -> str:
 
 
 def load(session: Session, rng: random.Random) -> None:
-    """Two days of hours by country: some hours are empty, none is missing."""
+    """Writes two days of hours by country. Some hours are empty, none is missing."""
     session.execute(
         "CREATE CUBE cube (country STRING, carrier STRING, origin STRING, flights BIGINT MEASURE COUNT, "
         "delay DOUBLE MEASURE SUM, miles DECIMAL(10,2) MEASURE SUM, worst INT MEASURE MAX, first STRING MEASURE MIN, "
@@ -64,7 +64,7 @@ def load(session: Session, rng: random.Random) -> None:
 
 
 def findings(session: Session, statement: str) -> list[tuple[object, ...]]:
-    """(checked, period, row, measure, finding) of all rows."""
+    """Returns (checked, period, row, measure, finding) for all rows."""
     return [(row[0], row[1], row[4], row[5], row[8]) for row in session.execute(statement).rows()]
 
 
@@ -101,13 +101,13 @@ def test_refreshed_rollups_agree_and_planted_faults_are_found(session: Session) 
         "WHERE dt = '2013-01-01' AND country = 'us' AND carrier = 'UA' AND origin = 'EWR' "
         "UNION ALL VALUES ('NEW', CAST(NULL AS STRING), 1L, 1D, 1.00BD, 1, 'x')"
     )
-    found = findings(session, "CHECK FACT f FROM '2013-01-01T05' TO '2013-01-01T06'")
-    mine = [one for one in found if one[0] == "days"]
+    listed = findings(session, "CHECK FACT f FROM '2013-01-01T05' TO '2013-01-01T06'")
+    mine = [row for row in listed if row[0] == "days"]
     assert ("days", "DAILY", "country='us', carrier='UA', origin='EWR'", "delay", "value differs") in mine
     assert ("days", "DAILY", "country='us', carrier='NEW', origin=NULL", None, "row surplus") in mine
     assert ("days", "DAILY", "country='us', carrier=NULL, origin=NULL", None, "row missing") in mine
     assert mine[-1] == ("days", "DAILY", None, None, "differs")
-    assert found[len(mine) :] == agree[1:]
+    assert listed[len(mine) :] == agree[1:]
 
 
 def test_only_some_differences_are_shown_and_the_rest_is_counted(tmp_path: Path) -> None:
@@ -123,9 +123,9 @@ def test_only_some_differences_are_shown_and_the_rest_is_counted(tmp_path: Path)
         rows = ", ".join(f"('{number}', 1, '2013-01-01')" for number in range(150))
         session.execute(f"INSERT INTO days VALUES {rows}")
         session.execute("INSERT INTO copies VALUES ('x', 1, '2013-01-01')")
-        found = findings(session, "CHECK FACT f")
-    assert [one[4] for one in found] == ["row missing"] * 100 + ["51 more differences are not shown", "differs"]
-    assert {one[0] for one in found} == {"copies"}
+        listed = findings(session, "CHECK FACT f")
+    assert [row[4] for row in listed] == ["row missing"] * 100 + ["51 more differences are not shown", "differs"]
+    assert {row[0] for row in listed} == {"copies"}
 
 
 @pytest.mark.parametrize("odd", ["Infinity", "NaN", "-Infinity"])

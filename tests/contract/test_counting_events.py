@@ -13,7 +13,7 @@ from rewriter.errors import AnalysisError, NotSupportedError, ParseError
 from rewriter.session import Session
 
 RANGE = "t >= '2013-01-01' AND t < '2013-01-02'"
-#: Measures, and the one that counts events; ``None`` where the declaration does not say which.
+#: Measures, and the one that counts events; ``None`` if the declaration does not determine it.
 DECLARED = {
     "n BIGINT MEASURE COUNT": "n",
     "n BIGINT MEASURE COUNT NOT NULL, m BIGINT MEASURE SUM": "n",
@@ -42,7 +42,7 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
 
 
 def make(session: Session, n: str) -> None:
-    """Two rows of ten and twenty events, of which the values of ``m`` are counted; a day rolled up from its hours."""
+    """Writes two rows of ten and twenty events with counted values of ``m``, and a day rolled up from its hours."""
     session.execute(f"CREATE CUBE c (k STRING, n BIGINT {n}, m BIGINT MEASURE SUM COUNTED BY n, t TIMESTAMP TIME)")
     for table in ("hours", "days"):
         session.execute(f"CREATE TABLE {table} (k STRING, n BIGINT, m BIGINT) PARTITIONED BY (dt STRING)")
@@ -58,12 +58,12 @@ def make(session: Session, n: str) -> None:
 
 @pytest.mark.parametrize("declared", DECLARED)
 def test_the_declaration_says_which_measure_counts_events(bare: Session, declared: str) -> None:
-    made = bare.execute(f"CREATE CUBE c ({declared}, t TIMESTAMP TIME)")
+    result = bare.execute(f"CREATE CUBE c ({declared}, t TIMESTAMP TIME)")
     cube = bare.catalog.snapshot().cube("c")
     assert (cube.count_measure and cube.count_measure.name) == DECLARED[declared]
     assert cube.count_is_ambiguous == (DECLARED[declared] is None)
-    assert bool(made.warnings) == cube.count_is_ambiguous
-    assert all("MEASURE COUNT EVENTS" in warning for warning in made.warnings)
+    assert bool(result.warnings) == cube.count_is_ambiguous
+    assert all("MEASURE COUNT EVENTS" in warning for warning in result.warnings)
     ((text,),) = bare.execute("SHOW CREATE CUBE c").fetch()
     bare.execute("DROP CUBE c")
     bare.execute(str(text))
@@ -136,7 +136,7 @@ def test_what_is_marked_counts_events_from_rollups(session: Session) -> None:
 
 @pytest.mark.parametrize("declared", DECLARED)
 def test_a_cube_of_an_earlier_release_keeps_its_meaning(tmp_path: Path, declared: str) -> None:
-    """There the first COUNT measure that no COUNTED BY named counted events, and definitions had no marks."""
+    """In an earlier release the first COUNT measure without COUNTED BY counted events, and definitions had no marks."""
     with Session(tmp_path, "duckdb") as session:
         session.execute(f"CREATE CUBE c ({declared.replace(' EVENTS', '')}, t TIMESTAMP TIME)")
         cube = session.catalog.snapshot().cube("c")
@@ -155,5 +155,5 @@ def test_a_cube_of_an_earlier_release_keeps_its_meaning(tmp_path: Path, declared
         assert kept.count_measure.name == meant[0]
     else:
         assert kept == cube
-    # Marked only where it is needed.
+    # Marked only if necessary.
     assert (kept == cube) == (not meant or (cube.count_measure is not None and cube.count_measure.name == meant[0]))

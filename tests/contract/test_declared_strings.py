@@ -1,4 +1,4 @@
-"""CREATE TABLE … AS keeps CHAR and VARCHAR where Spark 4.3 keeps them: of columns that are selected as they are."""
+"""CREATE TABLE … AS keeps CHAR and VARCHAR in the same cases as Spark 4.3: for columns that are selected unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SOURCES = (
     "CREATE VIEW v AS SELECT a, b AS x FROM c",
 )
 
-#: The query, and the types that Spark's table has. Recorded by running each on Spark 4.3.0.
+#: The query, and the types of Spark's table. Recorded by running each on Spark 4.3.0.
 KEPT = [
     ("SELECT * FROM c", "int, char(3), varchar(5), string, char(2), varchar(7)"),
     ("SELECT a AS x, b AS y FROM c", "char(3), varchar(5)"),
@@ -65,7 +65,7 @@ def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def _types(session: Session, table: str) -> str:
-    """The types of the columns; DESCRIBE shows them before an empty row."""
+    """Returns the types of the columns. DESCRIBE shows them before an empty row."""
     rows = session.execute(f"DESCRIBE {table}").fetch()
     names = [str(row[0]) for row in rows]
     end = names.index("") if "" in names else len(rows)
@@ -91,7 +91,7 @@ def test_copies_are_filtered_as_their_source(session: Session, tmp_path: Path) -
 
 
 def test_lengths_are_checked_as_in_an_insert(session: Session) -> None:
-    """Spark writes a text that is too long for the type that it declares."""
+    """Spark writes a text that is too long for its declared type."""
     session.execute("CREATE OR REPLACE TABLE made AS SELECT a2 FROM c UNION ALL SELECT a FROM c")
     assert [row[0] for row in session.execute("SELECT a2 FROM made ORDER BY a2").fetch()] == ["q ", "z "]
     with pytest.raises(Error) as caught:

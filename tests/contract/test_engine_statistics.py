@@ -18,17 +18,17 @@ JOIN = "SELECT big.x, small.x AS y FROM big JOIN small ON big.k = small.k"
 
 
 def files(root: Path, name: str, rows: int, spelled: bool = True, count: int = 3) -> tuple[ScanFile, ...]:
-    """A file for each of some days."""
+    """Writes a file for each of some days."""
     table = pa.table({"k": pa.array(range(rows), pa.int32()), "x": pa.array([str(n * n) for n in range(rows)])})
-    found = []
+    written = []
     for day in range(count):
-        place = root / name / (f"dt={day}" if spelled else f"day-{day}")
-        found.append(scan_file(parquet(place / "part-0.parquet", table), (str(day),)))
-    return tuple(found)
+        directory = root / name / (f"dt={day}" if spelled else f"day-{day}")
+        written.append(scan_file(parquet(directory / "part-0.parquet", table), (str(day),)))
+    return tuple(written)
 
 
 def both(engine: Engine, big: tuple[ScanFile, ...], small: tuple[ScanFile, ...]) -> str:
-    """The engine's plan of a join of the two."""
+    """Returns the engine's plan of a join of the two."""
     relations = (Relation("big", "parquet", DATA, DAYS, big), Relation("small", "parquet", DATA, DAYS, small))
     return engine.explain(EngineQuery(JOIN, relations))
 
@@ -39,7 +39,7 @@ def broadcast_below(spark: SparkEngine, size: str) -> None:
 
 @pytest.fixture
 def sized(spark: SparkEngine) -> Iterator[SparkEngine]:
-    """Spark, whose threshold for broadcasts may be changed."""
+    """Returns Spark with a threshold for broadcasts that may be changed."""
     yield spark
     broadcast_below(spark, "10MB")
 
@@ -47,14 +47,14 @@ def sized(spark: SparkEngine) -> Iterator[SparkEngine]:
 def test_spark_broadcasts_what_is_small_after_pruning(tmp_path: Path, sized: SparkEngine) -> None:
     big, small = files(tmp_path, "big", 20_000), files(tmp_path, "small", 20_000)
     few, moved = files(tmp_path, "few", 3), files(tmp_path, "moved", 3, spelled=False)
-    broadcast_below(sized, f"{sum(one.bytes for one in small) // 2}b")
+    broadcast_below(sized, f"{sum(file.bytes for file in small) // 2}b")
     assert "BroadcastHashJoin" not in both(sized, big, small)
     for kept in (small[:1], few, moved, few[:1] + moved[1:]):
         plan = both(sized, big, kept)
         assert "BroadcastHashJoin" in plan
         assert "SortMergeJoin" not in plan
     broadcast_below(sized, "1KB")
-    assert sum(one.bytes for one in moved) > 1024 > moved[0].bytes
+    assert sum(file.bytes for file in moved) > 1024 > moved[0].bytes
     assert "SortMergeJoin" in both(sized, big, moved)
     assert "SortMergeJoin" not in both(sized, big, moved[:1])
     broadcast_below(sized, "-1")
@@ -70,7 +70,7 @@ def test_spark_knows_that_nothing_is_left(tmp_path: Path, spark: SparkEngine) ->
 def test_an_empty_relation_has_its_columns(spark: SparkEngine) -> None:
     declared = columns("k int", "x array<string>", "odd`name decimal(6,2)", "c char(3)")
     query = EngineQuery("SELECT * FROM t", (Relation("t", "parquet", declared, DAYS, ()),))
-    assert [(one.name, one.type) for one in spark.columns(query)] == [
+    assert [(column.name, column.type) for column in spark.columns(query)] == [
         ("k", "int"), ("x", "array<string>"), ("odd`name", "decimal(6,2)"), ("c", "string"), ("dt", "string"),
     ]  # fmt: skip
     assert spark.execute(query).read_all().num_rows == 0

@@ -1,4 +1,4 @@
-"""What every engine must do, run on both: reading relations, answering Arrow, writing partitions, failing well."""
+"""The contract of every engine, tested on both: reading relations, returning Arrow, writing partitions, errors."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_results_are_plain_arrow_types(engine: Engine) -> None:
 
 
 def test_columns_tell_names_and_types_without_running(engine: Engine) -> None:
-    found = engine.columns(EngineQuery("SELECT 1/0 AS a, count(*) AS n, sum(1.5) AS s, 'x' AS t"))
-    assert found == columns("a double", "n bigint", "s decimal(12,1)", "t string")
+    described = engine.columns(EngineQuery("SELECT 1/0 AS a, count(*) AS n, sum(1.5) AS s, 'x' AS t"))
+    assert described == columns("a double", "n bigint", "s decimal(12,1)", "t string")
 
 
 def test_parameters_by_name(engine: Engine, rows: Run) -> None:
@@ -136,10 +136,10 @@ def test_partition_values_are_the_catalogs(
     assert rows(engine, "SELECT * FROM t", relation) == expected
     # A predicate finds exactly its partition: pruning reads the values the same way.
     if type_name == "string":
-        found = {f"p{i}": text for i, text in enumerate(texts) if text is not None}
-        sql = " UNION ALL ".join(f"SELECT x, {name[1:]} FROM t WHERE p = :{name}" for name in found)
-        assert rows(engine, sql, relation, **found) == sorted(
-            ((int(name[1:]), int(name[1:])) for name in found), key=repr
+        values = {f"p{i}": text for i, text in enumerate(texts) if text is not None}
+        sql = " UNION ALL ".join(f"SELECT x, {name[1:]} FROM t WHERE p = :{name}" for name in values)
+        assert rows(engine, sql, relation, **values) == sorted(
+            ((int(name[1:]), int(name[1:])) for name in values), key=repr
         )
     if None in texts:
         assert rows(engine, "SELECT x FROM t WHERE p IS NULL", relation) == [(texts.index(None),)]
@@ -226,7 +226,7 @@ def test_the_write_id_level_is_no_column(engine: Engine, rows: Run, tmp_path: Pa
 
 
 def test_levels_above_the_table_are_no_columns(engine: Engine, rows: Run, tmp_path: Path) -> None:
-    """Engines overwrite a data column with a level of that name; here ``x`` stays the data's."""
+    """Engines overwrite a data column with a directory level of that name. Here ``x`` stays the data's column."""
     relation = partitioned(tmp_path / "x=5", columns("p int"), [("1",), ("2",)])
     assert rows(engine, "SELECT * FROM t", relation) == [(0, 1), (1, 2)]
     (file,) = partitioned(tmp_path / "x=6", (), [()]).files
@@ -234,12 +234,12 @@ def test_levels_above_the_table_are_no_columns(engine: Engine, rows: Run, tmp_pa
 
 
 def test_several_relations_and_the_same_one_twice(engine: Engine, rows: Run, tmp_path: Path) -> None:
-    one = partitioned(tmp_path / "1", columns("p string"), [("a",), ("b",)], "one")
+    first = partitioned(tmp_path / "1", columns("p string"), [("a",), ("b",)], "one")
     two = partitioned(tmp_path / "2", columns("p string"), [("b",), ("c",)], "two")
     sql = (
         "SELECT p, x FROM one WHERE p = 'a' UNION ALL SELECT p, x FROM one WHERE p > 'a' UNION ALL SELECT p, x FROM two"
     )
-    assert rows(engine, sql, one, two) == [("a", 0), ("b", 0), ("b", 1), ("c", 1)]
+    assert rows(engine, sql, first, two) == [("a", 0), ("b", 0), ("b", 1), ("c", 1)]
 
 
 def test_views_are_gone_after_the_query(engine: Engine, rows: Run, tmp_path: Path) -> None:
@@ -282,23 +282,23 @@ def test_csv_is_text_and_cast(engine: Engine, rows: Run, tmp_path: Path) -> None
 def test_csv_of_one_column_has_a_row_for_each_line(engine: Engine, rows: Run, tmp_path: Path) -> None:
     folder = tmp_path / "p=a%2F+ b"
     folder.mkdir()
-    one, two = folder / "1.csv", folder / "2.csv"
-    one.write_bytes(b'"a"\n1\n\n"3"\n\n')
-    two.write_bytes(b"\xef\xbb\xbfa\r\n\r\n5")
-    files = (scan_file(str(one), ("x",)), scan_file(str(two), ("y",)))
+    first, second = folder / "1.csv", folder / "2.csv"
+    first.write_bytes(b'"a"\n1\n\n"3"\n\n')
+    second.write_bytes(b"\xef\xbb\xbfa\r\n\r\n5")
+    files = (scan_file(str(first), ("x",)), scan_file(str(second), ("y",)))
     relation = Relation("t", "csv", columns("a int"), columns("p string"), files)
     assert rows(engine, "SELECT * FROM t", relation) == sorted(
         [(1, "x"), (None, "x"), (3, "x"), (None, "x"), (None, "y"), (5, "y")], key=repr
     )
     assert rows(engine, "SELECT COUNT(*) FROM t", relation) == [(6,)]
     assert rows(engine, "SELECT COUNT(*) FROM t WHERE p = 'y' AND a IS NULL", relation) == [(1,)]
-    one.write_text('a\n"x\n\n""y"\n\n""\n \n', newline="")
-    relation = Relation("t", "csv", columns("a string", "b int"), (), (scan_file(str(one)),))
+    first.write_text('a\n"x\n\n""y"\n\n""\n \n', newline="")
+    relation = Relation("t", "csv", columns("a string", "b int"), (), (scan_file(str(first)),))
     assert rows(engine, "SELECT * FROM t", relation) == sorted(
         [('x\n\n"y', None), (None, None), ("", None), (" ", None)], key=repr
     )
     for text in ("a\n1,2\n", 'a\n"x\n'):
-        one.write_text(text)
+        first.write_text(text)
         with pytest.raises(EngineError) as caught:
             rows(engine, "SELECT * FROM t", relation)
         assert engine.name == "duckdb" or caught.value.condition == "FAILED_READ_FILE"
@@ -323,21 +323,21 @@ def test_a_long_value_in_csv_of_one_column(engine: Engine, rows: Run, tmp_path: 
 
 
 def test_csv_with_another_delimiter_and_header(engine: Engine, rows: Run, tmp_path: Path) -> None:
-    one, two = tmp_path / "1.csv", tmp_path / "2.csv"
-    one.write_text("a;b\n1;x,y\n")
-    two.write_text("a;c\n1;x\n")
-    relation = Relation("t", "csv", columns("a string", "b string"), (), (scan_file(str(one)),), {"delimiter": ";"})
+    first, second = tmp_path / "1.csv", tmp_path / "2.csv"
+    first.write_text("a;b\n1;x,y\n")
+    second.write_text("a;c\n1;x\n")
+    relation = Relation("t", "csv", columns("a string", "b string"), (), (scan_file(str(first)),), {"delimiter": ";"})
     assert rows(engine, "SELECT * FROM t", relation) == [("1", "x,y")]
     with pytest.raises(EngineError, match="header"):
-        rows(engine, "SELECT * FROM t", replace(relation, files=(*relation.files, scan_file(str(two)))))
+        rows(engine, "SELECT * FROM t", replace(relation, files=(*relation.files, scan_file(str(second)))))
 
 
 def test_json_lines(engine: Engine, rows: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"a": 1, "s": "x", "d": 1.5, "b": true}\n{"s": null, "a": -2, "d": 2, "t": "2013-01-02"}\n')
-    found = engine.file_columns("json", str(path))
-    assert found == columns("a bigint", "s string", "d double", "b boolean", "t string")
-    relation = Relation("t", "json", found, (), (scan_file(str(path)),))
+    described = engine.file_columns("json", str(path))
+    assert described == columns("a bigint", "s string", "d double", "b boolean", "t string")
+    relation = Relation("t", "json", described, (), (scan_file(str(path)),))
     assert rows(engine, "SELECT * FROM t", relation) == [(-2, None, 2.0, None, "2013-01-02"), (1, "x", 1.5, True, None)]
 
 
@@ -352,9 +352,9 @@ def test_columns_of_parquet_files(engine: Engine, rows: Run, tmp_path: Path) -> 
         }
     )
     path = parquet(tmp_path / "d" / "a.parquet", table)
-    found = engine.file_columns("parquet", str(tmp_path / "d"))
-    assert found == columns("i int", "m decimal(5,2)", "t timestamp", "z timestamp", "s string")
-    relation = Relation("t", "parquet", found, (), (scan_file(path),))
+    described = engine.file_columns("parquet", str(tmp_path / "d"))
+    assert described == columns("i int", "m decimal(5,2)", "t timestamp", "z timestamp", "s string")
+    relation = Relation("t", "parquet", described, (), (scan_file(path),))
     assert rows(engine, "SELECT * FROM t", relation) == [(1, Decimal("1.50"), at(2013, 1, 2), at(2013, 1, 2), "x")]
     with pytest.raises(EngineError) as caught:
         engine.file_columns("parquet", str(tmp_path / "nowhere"))
@@ -524,8 +524,8 @@ def test_a_partition_value_too_long_for_a_path(engine: Engine, tmp_path: Path) -
 def test_no_files_beside_the_data(engine: Engine, tmp_path: Path) -> None:
     files = write(engine, tmp_path, "SELECT 1, 'a'", columns("a int"), columns("p string"))
     files += write(engine, tmp_path, "SELECT 1", columns("a int"), (), (), "w/static")
-    found = {os.path.join(folder, name) for folder, _, names in os.walk(tmp_path / "w") for name in names}
-    assert found == {file.path for file in files}
+    present = {os.path.join(folder, name) for folder, _, names in os.walk(tmp_path / "w") for name in names}
+    assert present == {file.path for file in files}
 
 
 def test_csv_is_written_and_read(engine: Engine, rows: Run, tmp_path: Path) -> None:

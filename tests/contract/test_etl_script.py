@@ -11,7 +11,7 @@ import pytest
 from rewriter.grammar.lexer import split_statements
 from rewriter.session import Session
 
-#: Deliveries of three days; one line of the first comes late, with the second.
+#: Deliveries of three days. One line of the first arrives late, with the second.
 DELIVERED = {
     "2024-01-30": 'id,ts,country,amount,note\n1,2024-01-30 00:15:00,us,10.50,"a,b"\n2,2024-01-30 23:59:59,DE,1.25,\n',
     "2024-01-31": "id,ts,country,amount,note\n3,2024-01-31 05:00:00,US,2.00,x\n4,2024-01-30 23:10:00,DE,7.75,late\n",
@@ -136,7 +136,7 @@ def test_a_whole_script(session: Session, tmp_path: Path) -> None:
 
 def test_rollups_of_a_script(session: Session, tmp_path: Path) -> None:
     run(session, STAGING.replace("<dir>", str(tmp_path / "in")) + ROLLUPS)
-    # What a scheduler does for hours in which nothing was sold.
+    # As a scheduler does for hours without sales.
     hours = " ".join(f"PARTITION (h='2024-01-{hour // 24 + 1:02}-{hour % 24:02}')" for hour in range(31 * 24))
     session.execute(f"ALTER TABLE hourly ADD IF NOT EXISTS {hours}")
     plain = "SELECT country, sum(amount), count(*) FROM sales WHERE dt < '2024-02-01' GROUP BY country ORDER BY country"
@@ -156,6 +156,6 @@ def test_rollups_of_a_script(session: Session, tmp_path: Path) -> None:
             f"GROUP BY country, date_format(ts, '{layout}')"
         )
         assert rows(session, cube) == expected, period
-    # Late data of a day that was rolled up: no result omits it.
+    # Late data of a day that was rolled up: every result includes it.
     session.execute("INSERT INTO hourly PARTITION (h='2024-01-30-07') VALUES ('US', 0.25, 1)")
     assert rows(session, cube) == [("DE", Decimal("9.00"), 2), ("US", Decimal("12.75"), 3)]

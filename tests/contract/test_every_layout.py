@@ -1,7 +1,7 @@
-"""With any layouts of its tables, a fact has the results of the default layouts, from as many partitions.
+"""A fact with any layouts of its tables has the results of the default layouts, from as many partitions.
 
-One history, with holes, periods of several partitions, rows of NULL time, outdated and dropped partitions, is told
-under every layout and with all periods in one table; each must give the rows, coverage and findings of the default.
+One history has holes, periods of several partitions, rows of NULL time, outdated and dropped partitions. It runs with
+every layout and with all periods in one table. Each run must have the rows, coverage and findings of the default.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod as P
 from rewriter.timeline.time_bounds import parse_instant
 
-#: The layouts of a fact by period, in the order of the tables' columns: name, type and, where there is one, pattern.
+#: The layouts of a fact by period, in the order of the tables' columns: name, type and, if there is one, pattern.
 Layouts = dict[P, str]
 
 DEFAULT: Layouts = dict.fromkeys((P.HOURLY, P.DAILY, P.WEEKLY, P.MONTHLY), "dt string")
@@ -59,14 +59,14 @@ LAYOUTS: dict[str, Layouts] = {
         P.MONTHLY: "mo tinyint MM; y string yyyy",
     },
 }
-#: All periods in one table, where their values distinguish them.
+#: All periods in one table, if their values distinguish them.
 TOGETHER = {"strings together": "dt string", "numbers together": "dt bigint"}
 PERIODS = [(P.HOURLY, P.DAILY), (P.DAILY, P.WEEKLY, P.MONTHLY), (P.DAILY, P.MONTHLY)]
 LISTED = "'a', 'b'"
 
 
 class World:
-    """A fact of some periods, as statements. ``columns`` are those of time in the order of each table's."""
+    """A fact of some periods, as statements. ``columns`` are the time columns in the order of each table."""
 
     def __init__(self, session: Session, periods: Sequence[P], name: str, *, parted: bool) -> None:
         self._session = session
@@ -78,7 +78,7 @@ class World:
         clauses: dict[str, str] = {}
         self.run("CREATE CUBE c (u STRING, n BIGINT MEASURE COUNT NOT NULL, m BIGINT MEASURE MAX, t TIMESTAMP TIME)")
         for period in periods:
-            split = [one.split(" ", 2) for one in declared[period].split("; ")]
+            split = [column.split(" ", 2) for column in declared[period].split("; ")]
             self.columns[period] = {column: kind for column, kind, *_ in split}
             pairs = [(column, pattern[0] if pattern else None) for column, _, *pattern in split]
             self.layouts[period] = TimeLayout.of(period, pairs, self.columns[period])
@@ -106,7 +106,7 @@ class World:
         return list(result.fetch()) if result.columns else []
 
     def literals(self, period: P, ordinal: int | None) -> dict[str, str]:
-        """The values of a table's time columns as literals; no ordinal is NULL."""
+        """Returns the values of a table's time columns as literals. No ordinal means NULL."""
         layout, kinds = self.layouts[period], self.columns[period]
         if ordinal is None:
             return dict.fromkeys(kinds, "NULL")
@@ -119,7 +119,7 @@ class World:
         }
 
     def rows(self, period: P, rows: Sequence[tuple[str, int, int | None]]) -> str:
-        """VALUES of (u, m, ordinal), in the order of the table's columns."""
+        """Returns VALUES of (u, m, ordinal), in the order of the table's columns."""
         told = []
         for u, m, ordinal in rows:
             values = ["1", str(m), *self.literals(period, ordinal).values()]
@@ -132,7 +132,7 @@ class World:
         return f"PARTITION ({', '.join([*items, *([f'u = {u!r}'] if self.parted else [])])})"
 
     def failure(self, sql: str) -> str | None:
-        """The condition of the error that a statement ends in; ``None`` where it does not."""
+        """Returns the condition of the statement's error, or ``None`` if it succeeds."""
         try:
             self.run(sql)
         except Error as error:
@@ -140,14 +140,16 @@ class World:
         return None
 
     def ask(self, sql: str) -> tuple[object, ...]:
-        """The rows of a query, what it lacks, and how many partitions it read."""
+        """Returns the rows of a query, its missing range, and the number of partitions that it read."""
         result = self._session.execute(sql)
         assert result.coverage is not None
         return sorted(result.fetch(), key=repr), result.coverage.missing, result.stats.partitions
 
 
 def history(world: World, rng: random.Random, periods: Sequence[P], length: int) -> Iterator[object]:
-    """What a user does and sees. The same choices for every layout: ``rng`` is asked nothing about them."""
+    """Runs the statements of a user and yields their results. The choices are the same for every layout: no use of
+    ``rng`` depends on it.
+    """
     base, *rollups = periods
     world.run("SET rewriter.partial_data = true")
     first = base.ordinal(parse_instant(rng.choice(["2015-01-30", "2015-12-21", "2016-02-27", "2014-12-31T17"])))
@@ -174,9 +176,9 @@ def history(world: World, rng: random.Random, periods: Sequence[P], length: int)
         middle = period.ordinal(base.start(rng.choice(kept)))
         world.run(f"ALTER TABLE {world.table(period)} DROP IF EXISTS {world.spec(period, middle)}")
     yield from _seen(world, rng, base, span)
-    target, other = world.spec(base, rng.choice(kept)), "" if world.parted else "'b', "
-    world.run(f"INSERT OVERWRITE {world.table(base)} {target} VALUES ({other}1, 5)")
-    # A rollup that the user computes is fresh where all of its base was read: keys of other periods do not count.
+    target, prefix = world.spec(base, rng.choice(kept)), "" if world.parted else "'b', "
+    world.run(f"INSERT OVERWRITE {world.table(base)} {target} VALUES ({prefix}1, 5)")
+    # A rollup that the user computes is fresh if all of its base was read. Keys of other periods do not count.
     period = rollups[0]
     ordinal = period.ordinal(period.ceil(base.start(first)))
     within = f"t >= {timestamp_literal(period.start(ordinal))} AND t < {timestamp_literal(period.end(ordinal))}"
@@ -191,10 +193,10 @@ def history(world: World, rng: random.Random, periods: Sequence[P], length: int)
 
 
 def short_history(world: World, rng: random.Random, periods: Sequence[P], length: int) -> Iterator[object]:
-    """Every kind of statement that an engine runs, once."""
+    """Runs every kind of statement that an engine executes, once."""
     base = periods[0]
     first = base.ordinal(parse_instant("2015-01-31T23"))
-    span = [first + place for place in range(length) if place != 1]
+    span = [first + index for index in range(length) if index != 1]
     world.run(world.rows(base, [(u, rng.randrange(100), o) for o in [*span, None] for u in "ab"]))
     yield sorted((row[1:] for row in world.run("REFRESH FACT f")), key=repr)
     world.run(world.rows(base, [("a", 1000, first)]))
@@ -231,9 +233,9 @@ def check(engine: Engine, folder: Path, seed: int, names: Sequence[str], length:
     for name in names:
         if name == "numbers together" and P.WEEKLY in PERIODS[seed % len(PERIODS)]:
             continue  # 201501 would be a week and a month.
-        found = told(engine, folder, seed, name, length)
-        for place, (wanted, one) in enumerate(zip(expected, found, strict=True)):
-            assert one == wanted, f"seed {seed}, {name}, answer {place}"
+        results = told(engine, folder, seed, name, length)
+        for index, (default, result) in enumerate(zip(expected, results, strict=True)):
+            assert result == default, f"seed {seed}, {name}, answer {index}"
 
 
 @pytest.mark.share(6)
@@ -257,7 +259,7 @@ def test_a_period_of_several_partitions_is_judged_by_its_own(duckdb: Engine, tmp
             "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt = 'HH:dd-MM-yyyy') "
             "COMPLETE WITH ANY u, TABLE weeks PERIOD WEEKLY PARTITIONED BY t AS (w = 'ww', y = 'YYYY') "
             "COMPLETE WITH ANY u)",
-            # Hours of other weeks, of values that the week does not have.
+            # Hours of other weeks, with values that the week does not have.
             "INSERT INTO hours VALUES (1, '00:09-02-2015', 'b'), (1, '23:01-02-2015', 'b')",
         ):
             session.execute(sql)
@@ -275,9 +277,9 @@ def test_a_period_of_several_partitions_is_judged_by_its_own(duckdb: Engine, tmp
 @pytest.mark.parametrize("kind", ["TABLE", "EXTERNAL TABLE"])
 def test_a_value_that_fits_no_layout_leaves_nothing_behind(engine: Engine, tmp_path: Path, kind: str) -> None:
     with Session(tmp_path / "warehouse", engine) as session:
-        place = f" LOCATION '{tmp_path}/outside'" if kind.startswith("EXTERNAL") else ""
+        location = f" LOCATION '{tmp_path}/outside'" if kind.startswith("EXTERNAL") else ""
         session.execute("CREATE CUBE c (u STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)")
-        session.execute(f"CREATE {kind} hours (u STRING, n BIGINT) PARTITIONED BY (hr INT, ds DATE){place}")
+        session.execute(f"CREATE {kind} hours (u STRING, n BIGINT) PARTITIONED BY (hr INT, ds DATE){location}")
         session.execute(
             "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (ds, hr = 'HH'))"
         )

@@ -1,4 +1,4 @@
-"""External tables are plain directories: what other programs write there is read, and they read what is written."""
+"""External tables are plain directories: they read the files of other programs, and other programs read their files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rewriter.session import Session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Values that paths escape, or that some program takes for another one.
+#: Values that paths escape, or that some program takes for another value.
 TEXTS = (
     "US", "é x", "中", "a/b:c", "100%", "%C3%A9", "%41", "x=y", "a+b", "it's", 'q"u', "back\\slash", "tab\tx", "007",
     "1.50", "2015-01-01", "null", "NULL", "nan", "..", " padded ", "{b}[c]^", "a#b?c*d", "~tilde", "&;,",
@@ -52,7 +52,7 @@ def sql_text(text: str | None) -> str:
 
 
 def insert_all(session: Session) -> list[tuple[object, ...]]:
-    """Inserts a row for every text and for NULL; half of them have no number. Returns the rows."""
+    """Inserts a row for every text and for NULL. Half of them have no number. Returns the rows."""
     written = [(i, text, None if i % 2 else i) for i, text in enumerate((*TEXTS, None))]
     values = (f"({a}, {sql_text(s)}, {'CAST(NULL AS INT)' if n is None else n})" for a, s, n in written)
     session.execute(f"INSERT INTO e VALUES {', '.join(values)}")
@@ -64,11 +64,11 @@ def test_plain_duckdb_and_spark_read_what_is_written(session: Session, spark: Sp
     create(session, folder)
     written = insert_all(session)
     assert rows(session, "SELECT * FROM e ORDER BY a") == written
-    found = plain_duckdb.sql(
+    selected = plain_duckdb.sql(
         f"SELECT a, s, n FROM read_parquet('{folder}/*/*/*.parquet', hive_partitioning=true, "
         "hive_types_autocast=false, hive_types={'s': VARCHAR, 'n': INTEGER}) ORDER BY a"
     ).fetchall()
-    assert found == written
+    assert selected == written
     assert plain_spark_rows(spark, folder) == written
 
 
@@ -80,7 +80,7 @@ def plain_spark_rows(spark: SparkEngine, folder: Path) -> list[tuple[object, ...
 def plain_spark(spark: SparkEngine) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    spark.columns(EngineQuery("SELECT 1 AS started"))  # or the session would be one without the engine's settings
+    spark.columns(EngineQuery("SELECT 1 AS started"))  # Otherwise the session would lack the engine's settings.
     return SparkSession.builder.getOrCreate()
 
 
@@ -93,7 +93,7 @@ def test_what_plain_duckdb_wrote_is_read(session: Session, tmp_path: Path) -> No
         connection.execute(f"COPY (FROM written) TO '{folder}' (FORMAT parquet, PARTITION_BY (s, n))")
     create(session, folder)
     answer = session.execute("MSCK REPAIR TABLE e").fetch()
-    # An empty text and NULL are one partition, of which plain DuckDB makes two directories.
+    # An empty text and NULL are one partition. Plain DuckDB makes two directories of them.
     assert sorted((str(row[0]), row[1]) for row in answer if row[1] != "added") == [
         ("s=__HIVE_DEFAULT_PARTITION__/n=7", "ambiguous"),
         ("s=__HIVE_DEFAULT_PARTITION__/n=7", "ambiguous"),
@@ -121,7 +121,7 @@ def test_what_plain_spark_wrote_is_read(session: Session, spark: SparkEngine, tm
     assert rows(session, "SELECT * FROM e ORDER BY a") == [(a, s or None, n) for a, s, n in written]
 
 
-#: Partition columns of other types: type, and what plain programs write and read.
+#: Partition columns of other types: type, and the values that plain programs write and read.
 TYPES: dict[str, list[object]] = {
     "DATE": [date(2015, 1, 29), date(1969, 12, 31), None],
     "TIMESTAMP": [datetime(2015, 1, 29, 6, 30, 15, 120000), datetime(2015, 1, 29), None],
@@ -138,7 +138,7 @@ TYPES: dict[str, list[object]] = {
 def test_columns_of_other_types(session: Session, spark: SparkEngine, tmp_path: Path, type: str, writer: str) -> None:
     folder = tmp_path / "outside"
     plain = list(enumerate(TYPES[type]))
-    ours = [(a, p.replace(tzinfo=UTC) if isinstance(p, datetime) else p) for a, p in plain]
+    naive = [(a, p.replace(tzinfo=UTC) if isinstance(p, datetime) else p) for a, p in plain]
     session.execute(f"CREATE EXTERNAL TABLE e (a INT) PARTITIONED BY (p {type}) LOCATION '{folder}'")
     if writer == "ours":
         texts = ("CAST(NULL AS STRING)" if p is None else f"'{p}'" for _, p in plain)
@@ -154,7 +154,7 @@ def test_columns_of_other_types(session: Session, spark: SparkEngine, tmp_path: 
         plain_spark(spark).createDataFrame(plain, f"a INT, p {type}").write.partitionBy("p").parquet(str(folder))
     answer = rows(session, "MSCK REPAIR TABLE e")
     assert [row[1] for row in answer] == ([] if writer == "ours" else ["added"] * len(plain))
-    assert rows(session, "SELECT * FROM e ORDER BY a") == ours
+    assert rows(session, "SELECT * FROM e ORDER BY a") == naive
     if writer == "ours":
         source = f"read_parquet('{folder}/*/*.parquet', hive_partitioning=true, hive_types={{'p': '{type}'}})"
         assert plain_duckdb.sql(f"SELECT a, p FROM {source} ORDER BY a").fetchall() == plain
@@ -170,7 +170,7 @@ def test_directories_that_are_values_alone(session: Session, tmp_path: Path, par
     assert rows(session, "SELECT * FROM e ORDER BY a") == written
     assert (folder / "US" / "0").is_dir()
     assert not [path for path in folder.rglob("*") if "=" in path.name and path.is_dir()]
-    # As files from elsewhere arrive: in a directory whose name spells the value otherwise.
+    # As files from other programs arrive: in a directory whose name spells the value differently.
     (folder / "2019-8-30" / "01").mkdir(parents=True)
     pq.write_table(pa.table({"a": pa.array([100], pa.int32())}), folder / "2019-8-30" / "01" / "data.parquet")
     if partitions == "registered":
@@ -198,14 +198,19 @@ def test_partitions_of_seed_003(session: Session, tmp_path: Path) -> None:
 
 
 def test_partitions_with_and_without_a_location(session: Session, tmp_path: Path) -> None:
-    folder, other = tmp_path / "outside", tmp_path / "other place"
+    folder, spaced = tmp_path / "outside", tmp_path / "other place"
     create(session, folder)
-    for place, a in [(folder / "s=x" / "n=1", 1), (folder / "elsewhere", 2), (other, 3), (folder / "S=y" / "N=01", 4)]:
-        place.mkdir(parents=True)
-        pq.write_table(pa.table({"a": pa.array([a], pa.int32())}), place / "data.parquet")
+    for directory, a in [
+        (folder / "s=x" / "n=1", 1),
+        (folder / "elsewhere", 2),
+        (spaced, 3),
+        (folder / "S=y" / "N=01", 4),
+    ]:
+        directory.mkdir(parents=True)
+        pq.write_table(pa.table({"a": pa.array([a], pa.int32())}), directory / "data.parquet")
     session.execute(
         f"ALTER TABLE e ADD PARTITION (s='x', n=1) PARTITION (s='x', n=2) LOCATION 'elsewhere' "
-        f"PARTITION (s='x', n=3) LOCATION '{other}' PARTITION (s='y', n=1) LOCATION 'S=y/N=01'"
+        f"PARTITION (s='x', n=3) LOCATION '{spaced}' PARTITION (s='y', n=1) LOCATION 'S=y/N=01'"
     )
     assert rows(session, "SELECT * FROM e ORDER BY a") == [(1, "x", 1), (2, "x", 2), (3, "x", 3), (4, "y", 1)]
     assert rows(session, "SELECT a FROM e WHERE n > 1 AND s = 'x' ORDER BY a") == [(2,), (3,)]
@@ -252,7 +257,7 @@ def test_nested_columns_of_json_are_read(spark: SparkEngine, tmp_path: Path) -> 
             rows(session, "SELECT tags FROM j WHERE p = 'x'")
 
 
-#: Types, a text that fits, and one that does not.
+#: Types, a text that fits, and one that does not fit.
 MISFITS = [
     ("INT", "1", "x"),
     ("INT", "1", "99999999999"),
@@ -275,18 +280,18 @@ def test_a_value_that_does_not_fit_its_column_is_told_with_its_place(
             if format == "json":
                 text = "".join(f"{json.dumps(row)}\n" for row in rows)
             else:
-                quoted = ['"{}","{}"'.format(*(one.replace('"', '""') for one in row.values())) for row in rows]
+                quoted = ['"{}","{}"'.format(*(text.replace('"', '""') for text in row.values())) for row in rows]
                 text = "\n".join(["K,V", *quoted, ""])
             (folder / f"{name}.{format}").write_text(text)
         session.execute(f"CREATE TABLE t{number} (k STRING, v {type}) USING {format} LOCATION '{folder}'")
         with pytest.raises(DataError) as caught:
             session.execute(f"SELECT v FROM t{number}").fetch()
         line = 3 if format == "csv" else 2
-        place = f"It is in the column v in line {line} of the file {folder}/bad.{format}."
-        assert place in caught.value.message
+        position = f"It is in the column v in line {line} of the file {folder}/bad.{format}."
+        assert position in caught.value.message
         assert caught.value.object == f"{folder}/bad.{format}"
         assert caught.value.sqlstate in ("22018", "22003")
-    # A cast in the query itself is the query's own error.
+    # An error of a cast in the query belongs to the query.
     with pytest.raises(DataError) as caught:
         session.execute("SELECT CAST(k AS INT) FROM t3").fetch()
     assert "in line" not in caught.value.message

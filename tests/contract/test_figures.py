@@ -1,4 +1,4 @@
-"""ANALYZE counts the same on every engine, for every type; and DESCRIBE QUERY returns the same types."""
+"""ANALYZE counts the same on every engine, for every type. DESCRIBE QUERY returns the same types."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _figures(session: Session, described: str) -> dict[str, str]:
 
 
 def _literal(kind: str, text: str) -> str:
-    """A value in a query, where lengths have no meaning and a FLOAT is a literal of its own."""
+    """Returns a value in a query, where lengths have no meaning and a FLOAT has its own literal."""
     return f"{text}F" if kind == "FLOAT" else f"CAST('{text}' AS {'STRING' if 'CHAR' in kind else kind})"
 
 
@@ -63,16 +63,16 @@ def test_figures_of_every_type(session: Session) -> None:
     columns = ", ".join(f"{name} {kind}" for name, (kind, _, _) in TYPES.items())
     session.execute(f"CREATE TABLE t ({columns}) PARTITIONED BY (p INT, q STRING)")
     rows = [
-        ", ".join(_literal(values[0], values[place]) for values in TYPES.values()) + f", {place}, 'a/b'"
-        for place in (1, 2, 1, 2)
+        ", ".join(_literal(values[0], values[index]) for values in TYPES.values()) + f", {index}, 'a/b'"
+        for index in (1, 2, 1, 2)
     ]
     rows.append(", ".join(["NULL"] * len(TYPES)) + ", NULL, NULL")
     session.execute("INSERT INTO t " + " UNION ALL ".join(f"SELECT {row}" for row in rows))
     session.execute("ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS")
     for name, wanted in WANTED.items():
-        found = _figures(session, f"t {name}")
-        assert (name, *(found[label] for label in _ORDER)) == (name, *wanted)
-        assert found["num_nulls"] == "1"
+        figures = _figures(session, f"t {name}")
+        assert (name, *(figures[label] for label in _ORDER)) == (name, *wanted)
+        assert figures["num_nulls"] == "1"
     assert [_figures(session, "t p")[label] for label in _ORDER] == ["1", "2", "2", "4", "4"]
     session.execute("ANALYZE TABLE t PARTITION (p, q) COMPUTE STATISTICS FOR ALL COLUMNS")
     assert _figures(session, "t PARTITION (p=1, q='a/b') i1")["max"] == "-128"
@@ -80,7 +80,7 @@ def test_figures_of_every_type(session: Session) -> None:
     null = _figures(session, "t PARTITION (p=NULL, q=NULL) s")
     assert (null["num_nulls"], null["distinct_count"], null["avg_col_len"]) == ("1", "0", "NULL")
     snapshot = session.catalog.snapshot()
-    assert [one.rows for one in snapshot.partitions(snapshot.table("t"))] == [1, 2, 2]
+    assert [partition.rows for partition in snapshot.partitions(snapshot.table("t"))] == [1, 2, 2]
 
 
 def test_rows_of_external_partitions(session: Session) -> None:
@@ -97,12 +97,12 @@ def test_rows_of_external_partitions(session: Session) -> None:
 
 def test_describe_query(session: Session) -> None:
     session.execute("CREATE TABLE t (a INT, b STRING)")
-    found = session.execute("DESCRIBE QUERY SELECT a + 1L AS n, b, CAST(a AS DECIMAL(5,1)) AS d FROM t").fetch()
-    assert found == [("n", "bigint", None), ("b", "string", None), ("d", "decimal(5,1)", None)]
+    described = session.execute("DESCRIBE QUERY SELECT a + 1L AS n, b, CAST(a AS DECIMAL(5,1)) AS d FROM t").fetch()
+    assert described == [("n", "bigint", None), ("b", "string", None), ("d", "decimal(5,1)", None)]
 
 
 def test_every_form_of_insert_keeps_the_figures_of_its_partitions(session: Session) -> None:
-    """ANALYZE counts what the inserts have noted, so it finds nothing to correct, and every file as it was written."""
+    """ANALYZE counts what the inserts have recorded. It finds nothing to correct, and every file as it was written."""
     session.execute("CREATE TABLE t (a INT, b STRING) PARTITIONED BY (p INT, q STRING)")
     session.execute("CREATE TABLE plain (a INT, b STRING)")
     for statement in (
@@ -122,8 +122,8 @@ def test_every_form_of_insert_keeps_the_figures_of_its_partitions(session: Sessi
     ):
         session.execute(statement)
     snapshot = session.catalog.snapshot()
-    found = snapshot.partitions(snapshot.table("t"))
-    assert {one.values: one.rows for one in found} == {
+    partitions = snapshot.partitions(snapshot.table("t"))
+    assert {partition.values: partition.rows for partition in partitions} == {
         (None, None): 1,
         ("1", "a"): 3,
         ("1", "b"): 5,
@@ -133,7 +133,7 @@ def test_every_form_of_insert_keeps_the_figures_of_its_partitions(session: Sessi
         ("3", "y"): 1,
         ("9", "e"): 1,
     }
-    assert all((one.files > 0) is (one.rows != 0) is (one.bytes > 0) for one in found)
+    assert all((partition.files > 0) is (partition.rows != 0) is (partition.bytes > 0) for partition in partitions)
     session.execute("ANALYZE TABLES COMPUTE STATISTICS")
     session.execute("ANALYZE TABLES COMPUTE STATISTICS NOSCAN")
     assert session.catalog.snapshot().sequence == snapshot.sequence

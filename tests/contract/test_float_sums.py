@@ -1,4 +1,4 @@
-"""Sums of FLOAT are DOUBLE in rollups, on every engine: a FLOAT has no room for 16777219."""
+"""Sums of FLOAT are DOUBLE in rollups, on every engine: FLOAT cannot represent 16777219."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def table(session: Session, name: str, sums: str) -> None:
 
 
 def make(session: Session) -> None:
-    """Hours of FLOAT and days of DOUBLE: one whole day, and the first hour of the next."""
+    """Writes hours of FLOAT and days of DOUBLE: one complete day, and the first hour of the next."""
     session.execute(CUBE)
     table(session, "hours", "FLOAT")
     table(session, "days", "DOUBLE")
@@ -85,7 +85,7 @@ def test_the_check_tells_the_last_digit(session: Session) -> None:
 
 
 def test_what_rounds_each_row_reads_base_rows(session: Session) -> None:
-    """A product or a sum of FLOAT is FLOAT in a row, and overflows there; over sums of DOUBLE it would not."""
+    """A product or a sum of FLOAT is FLOAT in a row and overflows there. Over sums of DOUBLE it would not overflow."""
     make(session)
     for query, value in (
         (f"SELECT SUM(m + o) FROM c WHERE {DAY}", None),
@@ -95,8 +95,8 @@ def test_what_rounds_each_row_reads_base_rows(session: Session) -> None:
     ):
         result = session.execute(query)
         assert result.stats.partitions == (1 if "MAX" in query else 24), query
-        ((found,),) = result.fetch()
-        assert value is None or found == value
+        ((total,),) = result.fetch()
+        assert value is None or total == value
     assert session.execute(f"SELECT MIN(m) FROM c WHERE {DAY}").fetch() == [(3.0,)]
 
 
@@ -115,7 +115,7 @@ def test_a_rollup_of_float_is_refused(bare: Session) -> None:
     refused(bare, f"CREATE FACT f OF CUBE c STORED IN ({both})", "m is FLOAT in d", "DAILY", "DOUBLE")
     shared = "CREATE FACT f OF CUBE c STORED IN (TABLE h PERIODS (HOURLY, DAILY) PARTITIONED BY t AS (dt))"
     refused(bare, shared, "m is FLOAT in h", "DAILY", "DOUBLE")
-    # A fact without these measures does not mind, nor does a base.
+    # A fact without these measures is not affected, nor is a base.
     bare.execute(f"CREATE FACT f OF CUBE c (k, n, worst) STORED IN ({both})")
     bare.execute("DROP FACT f")
     bare.execute("CREATE FACT f OF CUBE c STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt))")
@@ -132,7 +132,7 @@ def test_copies_of_the_base_have_one_type(bare: Session) -> None:
 
 
 def older(session: Session) -> None:
-    """A fact of an earlier release, whose rollup holds sums as FLOAT."""
+    """Makes a fact of an earlier release, whose rollup has sums as FLOAT."""
     table(session, "h", "FLOAT")
     table(session, "d", "DOUBLE")
     session.execute(
@@ -143,7 +143,9 @@ def older(session: Session) -> None:
         query = "SELECT definition FROM objects WHERE kind = 'table' AND name_key = 'd'"
         ((text,),) = connection.exec_driver_sql(query).fetchall()
         definition = json.loads(text)
-        definition["columns"] = [[one[0], one[1].replace("double", "float"), one[2]] for one in definition["columns"]]
+        definition["columns"] = [
+            [column[0], column[1].replace("double", "float"), column[2]] for column in definition["columns"]
+        ]
         change = "UPDATE objects SET definition = ? WHERE kind = 'table' AND name_key = 'd'"
         connection.exec_driver_sql(change, (json.dumps(definition, separators=(",", ":")),))
 

@@ -53,7 +53,7 @@ DYNAMIC: list[Step] = [
     ("INSERT INTO p PARTITION (c='DE', d) VALUES (14,'n',8)", None),
     ("INSERT INTO p PARTITION (c, d=9) VALUES (15,'o','IT')", None),  # _LEGACY_ERROR_TEMP_1147
     ("ALTER TABLE p DROP PARTITION (c='IT')", None),
-    # Spark takes the table's order without a word, and here meets a type: INCOMPATIBLE_DATA_FOR_TABLE
+    # Spark takes the table's order without an error, and here the types differ: INCOMPATIBLE_DATA_FOR_TABLE
     ("INSERT INTO p PARTITION (d, c) VALUES (16,'p',1,'ZZ')", "INVALID_PARTITION_SPEC"),
     ("INSERT INTO p PARTITION (d) VALUES (16,'p',1)", ARITY),
     ("INSERT INTO p VALUES (17,'q','ES',1)", None),
@@ -105,7 +105,7 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
 
 
 def said(session: Session, sql: str) -> str | list[str] | None:
-    """The rows as the recording shows them, the condition of an error, or nothing."""
+    """Returns the rows as the recording shows them, the condition of an error, or nothing."""
     try:
         result = session.execute(sql)
     except Error as error:
@@ -118,7 +118,7 @@ def said(session: Session, sql: str) -> str | list[str] | None:
 def test_as_spark(session: Session) -> None:
     steps = [*STATIC, *DYNAMIC, *OVERWRITE]
     told = [(sql, said(session, sql)) for sql, _ in steps]
-    assert [one for one, step in zip(told, steps, strict=True) if one != step] == []
+    assert [result for result, expected in zip(told, steps, strict=True) if result != expected] == []
 
 
 def test_forms(session: Session, tmp_path: Path) -> None:

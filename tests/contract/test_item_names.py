@@ -1,4 +1,4 @@
-"""Items of a SELECT list over a cube are called as Spark calls them over a table."""
+"""Items of a SELECT list over a cube have the same names as Spark gives them over a table."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ _ROW = (
 
 
 def test_names_are_those_of_spark(spark: SparkEngine) -> None:
-    """All in one query, because a Spark query costs 0.2 s."""
+    """Runs all in one query, because a Spark query costs 0.2 s."""
     sql = f"SELECT {', '.join(ITEMS)} FROM ({_ROW}) AS n1 GROUP BY k, s, t, d, m, f, b"
     names = [column.name for column in spark.columns(EngineQuery(sql, (), {}))]
     different = [
@@ -253,7 +253,7 @@ def test_the_clock_keeps_its_name(session: Session) -> None:
 
 
 def test_an_average_of_bigint_does_not_overflow(session: Session) -> None:
-    """As AVG of Spark, which sums doubles; SUM fails, as there."""
+    """As AVG of Spark, which sums doubles. SUM fails on both."""
     rows = session.execute(f"SELECT AVG(duration), AVG(duration) FILTER (WHERE country = 'us') {_FROM}").fetch()
     assert [tuple(row) for row in rows] == [(2**64 / 4, 2**63 / 2)]
     with pytest.raises(Error) as caught:

@@ -1,4 +1,4 @@
-"""Rollups merge 0.0 and -0.0, and maps of the same entries: a query that distinguishes them reads base rows."""
+"""Rollups merge 0.0 and -0.0, and maps with the same entries. A query that distinguishes them reads base rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ASKED = {
     "SELECT SUM(m) FROM c WHERE {day} AND EXISTS (SELECT 1 FROM d WHERE d.z = CAST(c.f AS STRING))": BASE,
     "SELECT SUM(m) FROM c JOIN d ON CAST(c.f AS STRING) = d.z WHERE {day}": BASE,
 }
-#: The same of the cube ``nested``, which Spark alone reads.
+#: The same for the cube ``nested``, which only Spark reads.
 ASKED_OF_NESTED = {
     "SELECT mp, SUM(n) FROM nested WHERE {day} GROUP BY mp": ROLLED,
     "SELECT s, SUM(n) FROM nested WHERE {day} AND s IS NOT NULL GROUP BY s": ROLLED,
@@ -78,7 +78,7 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
 
 
 def make(session: Session, cube: str, columns: str, *rows: str) -> None:
-    """A day of hours, of which the first ones have a row each, and its rollup."""
+    """Makes a day of hours, the first of which have one row each, and its rollup."""
     declared = columns.replace("n BIGINT", "n BIGINT MEASURE COUNT").replace("m BIGINT", "m BIGINT MEASURE SUM")
     session.execute(f"CREATE CUBE {cube} ({declared}, t TIMESTAMP TIME)")
     for table in (f"{cube}_hours", f"{cube}_days"):
@@ -102,7 +102,7 @@ def load(session: Session) -> None:
 
 
 def rows(session: Session, query: str) -> list[str]:
-    """The rows as texts, which distinguish the two zeros."""
+    """Returns the rows as texts, which distinguish the two zeros."""
     return sorted(map(str, session.execute(query).fetch()))
 
 
@@ -118,7 +118,7 @@ def test_rollups_serve_where_equal_values_are_one(session: Session) -> None:
 @pytest.mark.share(3)
 @pytest.mark.parametrize("part", range(3))
 def test_the_answers_are_those_of_the_base(spark: Engine, tmp_path: Path, part: int) -> None:
-    """Over the base rows themselves the same query says the same."""
+    """The same query over the base rows has the same result."""
     with Session(tmp_path / "warehouse", spark) as session:
         load(session)
         nested = (
@@ -136,7 +136,7 @@ def test_the_answers_are_those_of_the_base(spark: Engine, tmp_path: Path, part: 
             assert rows(session, asked) == rows(session, base), query
 
 
-#: Queries over a table whose zeros are equal, and the rows as texts: of equal zeros 0.0 is shown.
+#: Queries over a table whose zeros are equal, and the rows as texts. Equal zeros are shown as 0.0.
 ZEROS = {
     "SELECT f, g, COUNT(*) FROM z GROUP BY f, g": ["(0.0, 0.0, 2)"],
     "SELECT f AS x FROM z WHERE k = 'a' GROUP BY 1": ["(0.0,)"],

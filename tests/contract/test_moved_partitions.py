@@ -1,4 +1,4 @@
-"""Partitions whose files lie under other names than they have: both engines read the values that the catalog says."""
+"""Partitions with names that differ from their directories: both engines read the values of the catalog."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_cube_counts_moved_rows_once(session: Session) -> None:
         return result.fetch()[0][0], parts
 
     assert asked() == (52, {"days": 2})
-    # What was truncated and renamed is seen at once, and the days that counted it are not asked any more.
+    # Truncated and renamed partitions are seen at once. The days that counted them are no longer used.
     session.execute("TRUNCATE TABLE hours PARTITION (dt='2013-01-02-23')")
     assert asked() == (47, {"days": 1, "hours": 24})
     session.execute("ALTER TABLE hours PARTITION (dt='2013-01-01-00') RENAME TO PARTITION (dt='2013-01-03-00')")
@@ -111,9 +111,9 @@ def test_directories_of_external_tables_move(session: Session, tmp_path: Path) -
 
 
 def test_directories_that_somebody_else_reads_stay(session: Session, tmp_path: Path) -> None:
-    for name, place in (("one", "one"), ("again", "one"), ("two", "two")):
+    for name, directory in (("one", "one"), ("again", "one"), ("two", "two")):
         session.execute(
-            f"CREATE EXTERNAL TABLE {name} (x INT) PARTITIONED BY (c STRING) LOCATION '{tmp_path}/{place}' "
+            f"CREATE EXTERNAL TABLE {name} (x INT) PARTITIONED BY (c STRING) LOCATION '{tmp_path}/{directory}' "
             "TBLPROPERTIES ('rewriter.shared_location' = 'true')"
         )
     session.execute("INSERT INTO one VALUES (1, 'a'), (2, 'b')")
@@ -139,14 +139,14 @@ def test_directories_that_somebody_else_reads_stay(session: Session, tmp_path: P
     with pytest.raises(Error) as caught:
         session.execute("ALTER TABLE one PARTITION (c='b') RENAME TO PARTITION (c='n')")
     assert (caught.value.condition, caught.value.sqlstate) == ("LOCATION_ALREADY_EXISTS", "42710")
-    # A partition without a directory has no rows, and would have these.
+    # A partition without a directory has no rows. It would have these.
     session.execute("ALTER TABLE one ADD PARTITION (c='empty')")
     with pytest.raises(Error) as caught:
         session.execute("ALTER TABLE one PARTITION (c='empty') RENAME TO PARTITION (c='n')")
     assert caught.value.condition == "LOCATION_ALREADY_EXISTS"
     assert rows(session, "SELECT * FROM one ORDER BY x") == [(1, "a"), (2, "b")]
-    ours = {tmp_path / "one" / "c=n", tmp_path / "one" / "c=n" / "unknown"}
-    files = [path for path in sorted(tmp_path.rglob("*")) if path not in ours and "warehouse" not in path.parts]
+    own = {tmp_path / "one" / "c=n", tmp_path / "one" / "c=n" / "unknown"}
+    files = [path for path in sorted(tmp_path.rglob("*")) if path not in own and "warehouse" not in path.parts]
     assert files == [path for path in before if "warehouse" not in path.parts]
 
 
@@ -155,8 +155,10 @@ def test_a_move_to_another_file_system_is_refused(duckdb: DuckDBEngine, tmp_path
     with TemporaryDirectory(dir="/dev/shm") as elsewhere, Session(tmp_path / "warehouse", duckdb) as session:
         if os.stat(elsewhere).st_dev == os.stat(tmp_path).st_dev:
             pytest.skip("there is no second file system to move to")
-        for name, place in (("one", tmp_path), ("two", elsewhere)):
-            session.execute(f"CREATE EXTERNAL TABLE {name} (x INT) PARTITIONED BY (c STRING) LOCATION '{place}/{name}'")
+        for name, directory in (("one", tmp_path), ("two", elsewhere)):
+            session.execute(
+                f"CREATE EXTERNAL TABLE {name} (x INT) PARTITIONED BY (c STRING) LOCATION '{directory}/{name}'"
+            )
         session.execute("INSERT INTO one VALUES (1, 'a')")
         with pytest.raises(NotSupportedError, match="another file system") as caught:
             session.execute("ALTER TABLE two EXCHANGE PARTITION (c='a') WITH TABLE one")
@@ -180,13 +182,13 @@ def test_who_began_before_a_directory_moved_fails_and_loses_nothing(
     with pytest.raises(ConflictError):
         session.execute("INSERT OVERWRITE one PARTITION (c='a') VALUES (3)")
     assert sorted((tmp_path / "one").rglob("*.parquet")) == files
-    # INTO is run again separately, and creates the partition again.
+    # INTO is retried alone, and creates the partition again.
     monkeypatch.setattr(session.catalog, "snapshot", _once(old, session.catalog.snapshot))
     session.execute("INSERT INTO one PARTITION (c='a') VALUES (3)")
     assert rows(session, "SELECT * FROM one ORDER BY x") == [(1, "n"), (2, "b"), (3, "a")]
 
 
 def _once(old, snapshot):  # type: ignore[no-untyped-def]
-    """A ``snapshot`` method that returns the old one first."""
+    """Returns a ``snapshot`` method that returns the old snapshot first."""
     answers = iter([old])
     return lambda *session: next(answers, None) or snapshot(*session)

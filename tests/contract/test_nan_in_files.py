@@ -1,4 +1,4 @@
-"""NaN is the greatest number, whatever minimum and maximum a file gives for its column: those leave it out."""
+"""NaN is the greatest number. A file's minimum and maximum for a column do not include it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewriter.exec.engine import Engine
 from rewriter.session import Session
 
 VALUES = (-1.0, 0.0, float("nan"))
-#: Conditions, and which of the values satisfy them, as texts.
+#: Conditions, and the values that satisfy them, as texts.
 CONDITIONS = {
     "f <= 0": ["-1.0", "0.0"],
     "f < 1": ["-1.0", "0.0"],

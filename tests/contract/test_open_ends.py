@@ -17,8 +17,8 @@ NEWEST = "the end of the newest existing period"
 
 @pytest.fixture
 def session(tmp_path: Path, engine: Engine) -> Iterator[Session]:
-    with Session(tmp_path, engine) as made:
-        yield made
+    with Session(tmp_path, engine) as opened:
+        yield opened
 
 
 def run(session: Session, text: str) -> list[tuple[object, ...]]:
@@ -31,7 +31,9 @@ def ask(session: Session, text: str) -> tuple[list[tuple[object, ...]], Result]:
 
 
 def missing(session: Session, text: str) -> tuple[str, ...]:
-    """The missing range of a refused query. Under partial_data the warning is the same, and the rest is returned."""
+    """Returns the missing range of a refused query. With partial_data the warning is the same, and the rest is
+    returned.
+    """
     with pytest.raises(MissingDataError) as caught:
         session.execute(text).fetch()
     run(session, "SET rewriter.partial_data = true")
@@ -75,7 +77,7 @@ def test_a_period_of_which_a_part_was_dropped_is_there(session: Session) -> None
     assert missing(session, "SELECT COUNT(*) FROM sales") == ("[2013-01-03, 2013-01-04)",)
     assert run(session, "SHOW COVERAGE OF sales_all")[-1][:3] == ("2013-01-03", "2013-01-04", "missing")
     assert run(session, "SHOW LATEST OF sales_all")[-1] == (None, "2013-01-02", "2013-01-03", "2013-01-04", 1)
-    # Retention takes the rest: nothing of the day is there, and nothing is hidden.
+    # Retention drops the rest: nothing of the day exists, and nothing is hidden.
     run(session, "ALTER TABLE sale_days DROP PARTITION (ds = '2013-01-03')")
     rows, result = ask(session, "SELECT COUNT(*) FROM sales")
     assert (rows, result.coverage.open_ends) == ([(9,)], ("2013-01-03",))
@@ -116,11 +118,11 @@ SET rewriter.now = '2014-01-03T09:00:00'
 
 @pytest.fixture
 def flights(session: Session) -> Callable[..., Session]:
-    def made(lateness: str = "", zone: str = "") -> Session:
+    def build(lateness: str = "", zone: str = "") -> Session:
         run(session, FLIGHTS.format(lateness=lateness, zone=zone))
         return session
 
-    return made
+    return build
 
 
 BEHIND = (
@@ -195,7 +197,7 @@ def test_where_an_open_end_was_closed_is_told(flights: Callable[..., Session]) -
 
 
 def test_an_outdated_rollup_is_there(flights: Callable[..., Session]) -> None:
-    """An outdated newest rollup holds the end open; what it held and nothing else serves is missing."""
+    """An outdated newest rollup keeps the end open. The part of it that nothing else serves is missing."""
     session = flights()
     run(
         session,
@@ -297,7 +299,7 @@ def test_a_window_that_has_ended_promises_nothing_behind_it(flights: Callable[..
         "CREATE FACT old OF CUBE flights (n) LATENESS '1 hour' STORED IN "
         "(TABLE old_days PERIOD DAILY PARTITIONED BY t AS (ds)) END '2014-01-02'",
     )
-    # The other fact promises nothing, but what this one says holds for the events of both.
+    # The other fact promises nothing, but the promise of this one holds for the events of both.
     assert missing(session, "SELECT COUNT(*) FROM flights") == ("[2014-01-01, 2014-01-02)",)
     assert ask(session, "SELECT carrier, COUNT(*) FROM flights GROUP BY carrier")[0] == [("UA", 44)]
 

@@ -262,7 +262,7 @@ def _compact_keeps_dead_rows(patch: pytest.MonkeyPatch) -> None:
     original = compact.scan_file
 
     def scan_file(file: Any, values: Any) -> Any:
-        return replace(original(file, values), part=None)
+        return original(file, values)._replace(part=None)
 
     patch.setattr(compact, "scan_file", scan_file)
     patch.setattr(compact, "_check_rows", lambda *_: None)

@@ -81,10 +81,10 @@ def test_plain_queries_answer_as_in_plain_spark(query: str, session: Session, sp
     plain.read.parquet(*map(str, folder.rglob("*.parquet"))).createOrReplaceTempView("plain")
     expected = plain.sql(query.replace("default.plain", "plain")).toArrow()
     result = session.execute(query)
-    found = result.fetch()
+    fetched = result.fetch()
     assert [column.name for column in result.columns or ()] == expected.schema.names
     rows = list(zip(*(column.to_pylist() for column in expected.columns), strict=True))
     if "ORDER BY" not in query:
-        # Instants are printed in different zones; the first column decides the order as well.
-        found, rows = (sorted(one, key=lambda row: repr(row[:1])) for one in (found, rows))
-    assert found == rows
+        # Instants are printed in different zones. The first column also determines the order.
+        fetched, rows = (sorted(result, key=lambda row: repr(row[:1])) for result in (fetched, rows))
+    assert fetched == rows

@@ -1,8 +1,8 @@
 """Tricky scopes: joins of all kinds, subqueries, CTEs and correlation, compared with plain SQL over the base rows.
 
-Each query runs twice, with all periods and with hours alone, and must return the rows of plain SQL in DuckDB over the
-base rows, where COUNT is written out as the sum of the measure that counts (``semantics.md``, rules 1 and 4). Periods
-are compared, too, so that nothing is right only because it always reads hours.
+Each query runs twice, with all periods and with only hours. It must return the rows of plain SQL in DuckDB over the
+base rows, where COUNT is written as the sum of the counting measure (``semantics.md``, rules 1 and 4). Periods are
+compared, too, so that no query is correct only because it always reads hours.
 """
 
 # ruff: noqa: E501 -- a query of a table stays on its line
@@ -22,7 +22,7 @@ from rewriter.errors import Error
 from rewriter.session import Session
 from rewriter.timeline.periods import UpdatePeriod
 
-#: What the time ranges of the queries are called in them: ``{W}`` consists of days, ``{V}`` begins and ends within one.
+#: The placeholders of the time ranges: ``{W}`` consists of days, ``{V}`` begins and ends within one.
 RANGES = {
     "W": "{t} >= '2013-01-01' AND {t} < '2013-02-05'",
     "V": "{t} >= '2013-01-01 05:00' AND {t} < '2013-02-03 11:00'",
@@ -63,8 +63,8 @@ TABLES: dict[str, tuple[str, list[Row]]] = {
 
 
 def flights() -> Iterator[Row]:
-    """Base rows: several to an hour, NULL dimensions and measures, events counted 0, 1, more, and NULL; two rows
-    without a time.
+    """Returns base rows: several per hour, NULL dimensions and measures, 0, 1, more and NULL events; two rows without a
+    time.
     """
     rng = random.Random(7)
     for hour in HOURS:
@@ -98,11 +98,11 @@ def events() -> Iterator[Row]:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Hours of two cubes; days and a month by SQL, but for one day of flights."""
+    """Opens a session with hours of two cubes, and days and a month by SQL. One day of flights is missing."""
     with Session(tmp_path_factory.mktemp("scope") / "warehouse", "duckdb") as opened:
-        for name, (columns, found) in TABLES.items():
+        for name, (columns, rows) in TABLES.items():
             opened.execute(f"CREATE TABLE {name} ({columns})")
-            opened.execute(f"INSERT INTO {name} VALUES {values(found)}")
+            opened.execute(f"INSERT INTO {name} VALUES {values(rows)}")
         for name, columns in (
             ("hours", FLIGHTS),
             ("days", FLIGHTS),
@@ -126,9 +126,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             "CREATE FACT e_all OF CUBE events STORED IN (TABLE ehours PERIOD HOURLY PARTITIONED BY happened AS (dt = 'yyyy-MM-dd-HH'), "
             "TABLE edays PERIOD DAILY PARTITIONED BY happened AS (dt = 'yyyy-MM-dd'))"
         )
-        for name, found in (("hours", list(flights())), ("ehours", list(events()))):
-            opened.execute(f"INSERT INTO {name} PARTITION (dt) VALUES {values(found)}")
-            add(opened, name, set(HOURS) - {str(row[-1]) for row in found})
+        for name, rows in (("hours", list(flights())), ("ehours", list(events()))):
+            opened.execute(f"INSERT INTO {name} PARTITION (dt) VALUES {values(rows)}")
+            add(opened, name, set(HOURS) - {str(row[-1]) for row in rows})
         sums = "carrier, dest, SUM(n), SUM(distance), SUM(cnt), MAX(hi), MIN(lo), SUM(ndist)"
         day = "substr(dt, 1, 10)"
         roll_up(
@@ -154,18 +154,18 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[engine.DuckDBPyConnection]:
-    """The base rows as ordinary tables; ``ev`` is the number of events that a row of flights represents."""
+    """Returns the base rows as ordinary tables. ``ev`` is the number of events that a row of flights represents."""
     connection = engine.connect()
     connection.execute("SET TimeZone = 'UTC'")
-    for name, (columns, found) in TABLES.items():
+    for name, (columns, rows) in TABLES.items():
         connection.execute(f"CREATE TABLE {name} ({columns})")
-        connection.execute(f"INSERT INTO {name} VALUES {values(found)}")
-    for name, columns, time, found in (
+        connection.execute(f"INSERT INTO {name} VALUES {values(rows)}")
+    for name, columns, time, rows in (
         ("flights", FLIGHTS, "departed", list(flights())),
         ("events", EVENTS, "happened", list(events())),
     ):
         connection.execute(f"CREATE TABLE {name}_rows ({columns}, dt STRING)")
-        connection.execute(f"INSERT INTO {name}_rows VALUES {values(found)}")
+        connection.execute(f"INSERT INTO {name}_rows VALUES {values(rows)}")
         counted = ", COALESCE(n, 0) AS ev" if name == "flights" else ""
         connection.execute(
             f"CREATE TABLE {name} AS SELECT * EXCLUDE (dt), strptime(dt, '%Y-%m-%d-%H') AS {time}{counted} FROM {name}_rows"
@@ -175,7 +175,7 @@ def plain() -> Iterator[engine.DuckDBPyConnection]:
 
 
 def values(rows: Sequence[Row]) -> str:
-    """Rows of texts and numbers as SQL spells them."""
+    """Returns rows of texts and numbers as SQL."""
     spelled = (
         ", ".join("NULL" if v is None else f"'{v}'" if isinstance(v, str) else str(v) for v in row) for row in rows
     )
@@ -183,7 +183,7 @@ def values(rows: Sequence[Row]) -> str:
 
 
 def add(session: Session, table: str, keys: set[str]) -> None:
-    """Partitions without rows."""
+    """Adds partitions without rows."""
     listed = " ".join(f"PARTITION (dt = '{key}')" for key in sorted(keys))
     session.execute(f"ALTER TABLE {table} ADD {listed}")
 
@@ -195,32 +195,32 @@ def roll_up(session: Session, source: str, target: str, items: str, groups: str,
 
 
 def spelled(sql: str) -> str:
-    """The query with its ranges written out: ``{W}`` of departed, ``{W:f}`` of f.departed."""
+    """Returns the query with its ranges written out: ``{W}`` of departed, ``{W:f}`` of f.departed."""
     return re.sub(
         r"\{([WV])(?::(\w+))?\}", lambda m: RANGES[m[1]].format(t=f"{m[2]}.departed" if m[2] else "departed"), sql
     )
 
 
 def comparable(rows: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
-    """Rows in a fixed order, without what engines may spell in different ways: zones, decimals, last digits."""
+    """Returns rows in a fixed order, without differences in the notation of engines: zones, decimals, last digits."""
 
-    def value(one: object) -> object:
-        if isinstance(one, datetime):
-            return one.replace(tzinfo=None)
-        return round(float(one), 6) if isinstance(one, Decimal | float) else one
+    def value(cell: object) -> object:
+        if isinstance(cell, datetime):
+            return cell.replace(tzinfo=None)
+        return round(float(cell), 6) if isinstance(cell, Decimal | float) else cell
 
-    return sorted((tuple(value(one) for one in row) for row in rows), key=repr)
+    return sorted((tuple(value(cell) for cell in row) for row in rows), key=repr)
 
 
 def asked(session: Session, sql: str, periods: str) -> tuple[list[tuple[object, ...]], bool]:
     """Returns the result, and True if anything coarser than hours was read for it."""
     session.execute(f"SET rewriter.periods = '{periods}'")
     result = session.execute(spelled(sql))
-    parts = [part.period for one in result.coverage.references for part in one.parts]
+    parts = [part.period for reference in result.coverage.references for part in reference.parts]
     return comparable(result.fetch()), any(period is not UpdatePeriod.HOURLY for period in parts)
 
 
-#: Each query, what it means over base rows (SAME: the same words), and whether periods coarser than hours may serve it.
+#: Each query, its meaning over base rows (SAME: the same text), and whether periods coarser than hours may serve it.
 # fmt: off
 QUERIES = [
     # Names and constants of inlined subqueries.
@@ -295,7 +295,7 @@ QUERIES = [
      "SELECT COUNT(*) FROM events a JOIN events b ON a.carrier = b.carrier", BASE),
     ("SELECT AVG(a.distance) AS x, AVG(b.distance) AS y FROM (SELECT carrier, distance FROM flights WHERE departed < '2013-01-10') a JOIN (SELECT carrier, distance FROM flights WHERE departed < '2013-01-20') b ON a.carrier = b.carrier",
      "SELECT SUM(a.distance)*1.0/SUM(a.cnt), SUM(b.distance)*1.0/SUM(b.cnt) FROM (SELECT * FROM flights WHERE departed < '2013-01-10') a JOIN (SELECT * FROM flights WHERE departed < '2013-01-20') b ON a.carrier = b.carrier", BASE),
-    # Time in many places; IN, EXISTS and scalar subqueries; CTEs and set operations.
+    # Time in many clauses; IN, EXISTS and scalar subqueries; CTEs and set operations.
     ("SELECT COUNT(*) AS c FROM (SELECT departed >= '2013-02-01' AS late, carrier FROM flights WHERE {W}) x WHERE late",
      "SELECT SUM(n) FROM flights WHERE {W} AND departed >= '2013-02-01'", COARSE),
     ("SELECT late, COUNT(*) AS c FROM (SELECT departed >= '2013-01-31 23:00' AS late, carrier FROM flights WHERE {W}) x GROUP BY late",
@@ -343,7 +343,7 @@ QUERIES = [
     ("SELECT SUM(d) AS s, COUNT(d) AS c FROM (SELECT CASE WHEN carrier = 'UA' THEN distance * 2 END AS d FROM flights WHERE {W}) x",
      "SELECT SUM(CASE WHEN carrier='UA' THEN distance*2 END), COUNT(CASE WHEN carrier='UA' THEN distance*2 END) FROM flights WHERE {W}", BASE),
     ("SELECT SUM(ndist + 1) AS a, SUM(ndist - 2 * ndist) AS b, SUM(distance + ndist) AS c FROM flights WHERE {W}", SAME, BASE),
-    # Correlation, shadowing, and what must not be inlined.
+    # Correlation, shadowing, and subqueries that must not be inlined.
     ("WITH t AS (SELECT COUNT(*) FROM flights WHERE {W}) SELECT `count(1)` + 1 AS p FROM t",
      "SELECT SUM(n) + 1 FROM flights WHERE {W}", COARSE),
     ("SELECT d.name FROM dim d WHERE d.carrier IN (SELECT carrier FROM flights WHERE {W} GROUP BY carrier HAVING SUM(distance) > 2400)", SAME, COARSE),
@@ -431,7 +431,7 @@ QUERIES = [
      "SELECT cal.note, SUM(COALESCE(ev,1)), SUM(x.distance) FROM cal LEFT JOIN flights x ON cal.day = strftime(x.departed, '%Y-%m-%d') GROUP BY cal.note", COARSE),
     ("SELECT cal.note, COUNT(*) AS c FROM cal FULL JOIN (SELECT date_format(departed, 'yyyy-MM-dd') AS day, carrier FROM flights) x ON cal.day = x.day WHERE x.day IS NULL OR x.day >= '2013-02-01' GROUP BY cal.note",
      "SELECT cal.note, SUM(COALESCE(ev,1)) FROM cal FULL JOIN (SELECT *, strftime(departed, '%Y-%m-%d') AS day FROM flights) x ON cal.day = x.day WHERE x.day IS NULL OR x.day >= '2013-02-01' GROUP BY cal.note", COARSE),
-    # Constants of a relation that may be absent: NULL there, whatever its subquery says.
+    # Constants of a relation that may be absent are NULL there, whatever its subquery defines.
     ("SELECT SUM(a.distance) AS s FROM flights a LEFT JOIN (SELECT carrier, TRUE AS seen, 1 AS one FROM events WHERE happened < '2013-02-01') y ON a.carrier = y.carrier WHERE {W:a} AND y.seen IS NULL", SAME, COARSE),
     ("SELECT SUM(a.distance) AS s FROM flights a LEFT JOIN (SELECT carrier, TRUE AS seen, 1 AS one FROM events WHERE happened < '2013-02-01') y ON a.carrier = y.carrier WHERE {W:a} AND y.seen IS NOT TRUE", SAME, COARSE),
     ("SELECT SUM(a.distance) AS s FROM flights a LEFT JOIN (SELECT carrier, TRUE AS seen, 1 AS one FROM events WHERE happened < '2013-02-01') y ON a.carrier = y.carrier WHERE {W:a} AND NOT (y.seen IS NOT NULL)", SAME, COARSE),
@@ -461,7 +461,7 @@ def test_a_range_of_a_joined_text_is_no_range_of_the_cube(session: Session, join
     assert str(cover[0][0]).startswith("flights: [2013-01-01,")
 
 
-#: What is refused, and words of the message: COUNT over rows that are not known to be events, and columns that are not there.
+#: Refused queries, with words of the message: COUNT over rows that may not be events, and absent columns.
 REFUSED = [
     ("SELECT COUNT(*) FROM flights f JOIN events e ON f.carrier = e.carrier", "two cubes"),
     (

@@ -55,7 +55,7 @@ def test_inserts_of_every_kind(session: Session, tmp_path: Path) -> None:
 
 
 def test_several_statements_of_one_transaction_write_one_table(session: Session) -> None:
-    """They share a write id, and each has a directory of its own that engines read values from."""
+    """They share a write id. Each has a directory of its own from which engines read values."""
     session.execute("CREATE TABLE p (id INT) PARTITIONED BY (c STRING, d INT)")
     session.execute("INSERT INTO p VALUES (1, 'a', 1)")
     session.execute("START TRANSACTION")
@@ -118,7 +118,7 @@ def test_a_cube(session: Session) -> None:
 
 
 def test_weeks_around_the_ends_of_years(session: Session) -> None:
-    """ISO weeks belong to their Thursday's year: 2012-12-31 is of 2013, 2016-01-03 of 2015."""
+    """An ISO week belongs to the year of its Thursday: 2012-12-31 belongs to 2013, 2016-01-03 to 2015."""
     session.execute("CREATE CUBE visits (visits BIGINT MEASURE COUNT, at TIMESTAMP TIME)")
     session.execute("CREATE TABLE days (visits BIGINT) PARTITIONED BY (dt STRING)")
     session.execute("CREATE TABLE weeks (visits BIGINT) PARTITIONED BY (dt STRING)")

@@ -1,5 +1,5 @@
-"""Two time dimensions: a cube returns from pairs, rollups, holes and late writes the rows that plain SQL returns over
-the base rows.
+"""Two time dimensions: a cube with pairs, rollups, holes and late writes returns the rows of plain SQL over the base
+rows.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class World:
                 "PARTITIONED BY pt AS (p) PARTITIONED BY et AS (e)"
             )
         elif self.split:
-            # The columns of the second time have another order than the layout's.
+            # The columns of the second time have another order than in the layout.
             self.run(f"CREATE TABLE base ({data}) PARTITIONED BY (pd STRING, ph STRING, eh STRING, ed STRING)")
             tables.append(
                 "TABLE base PERIOD HOURLY PARTITIONED BY pt AS (pd = 'yyyyMMdd', ph = 'HH') "
@@ -89,7 +89,7 @@ class World:
         return START + self.step * self.rng.randrange(self.units)
 
     def load(self, moments: list[datetime]) -> None:
-        """A few pairs for each moment of the leading time, in the base and in the plain table."""
+        """Writes a few pairs for each moment of the leading time to the base and to the plain table."""
         into_base, into_plain = [], []
         timeless = [None] if self.rng.random() < 0.4 else []
         for pt in [*moments, *timeless]:
@@ -106,7 +106,7 @@ class World:
         self.there |= set(moments)
 
     def named(self, pt: datetime | None, et: datetime | None) -> list[str]:
-        """The partition values of a pair, as literals."""
+        """Returns the partition values of a pair as literals."""
         forms = (("%Y%m%d", "%H"), ("%H", "%Y/%m/%d")) if self.split else ((FORMS[self.base],),) * 2
         return [
             "NULL" if time is None else f"'{time.strftime(form)}'"
@@ -142,7 +142,7 @@ class World:
             f"NOT ({time} >= {low} AND {time} < {high})",
             f"({time} < {low} OR {time} >= {high})",
             f"{time} > {high} AND {time} < {low}",
-            # Beyond what there is, which the leading time would miss.
+            # Beyond the existing data, which the leading time would miss.
             f"date_trunc('month', {time}) = '{month}'",
             f"year({time}) = 2013 AND month({time}) = {month[5:7]}",
         )
@@ -183,57 +183,58 @@ def world(session: Session, seed: int) -> World:
     )
     shared = rng.random() < 0.4
     split = base == "HOURLY" and not shared and rng.random() < 0.5
-    made = World(session, rng, base, rollups, split, rng.random() < 0.3, shared, 72 if base == "HOURLY" else 36)
-    made.build()
-    whole = [START + made.step * number for number in range(made.units)]
-    holes = set(rng.sample(whole, rng.choice((0, 0, 0, 0, 1))))
-    made.load([moment for moment in whole if moment not in holes])
-    made.run("REFRESH FACT f")
-    return made
+    world = World(session, rng, base, rollups, split, rng.random() < 0.3, shared, 72 if base == "HOURLY" else 36)
+    world.build()
+    moments = [START + world.step * number for number in range(world.units)]
+    holes = set(rng.sample(moments, rng.choice((0, 0, 0, 0, 1))))
+    world.load([moment for moment in moments if moment not in holes])
+    world.run("REFRESH FACT f")
+    return world
 
 
-def asked(made: World, questions: int, seed: int) -> Counter[str]:
+def asked(world: World, questions: int, seed: int) -> Counter[str]:
     told: Counter[str] = Counter()
     for _ in range(questions):
-        query = made.question()
+        query = world.question()
         where = f"seed {seed}: {query}"
         try:
-            found = made.session.execute(query.replace("FACTS", "c"))
+            result = world.session.execute(query.replace("FACTS", "c"))
         except MissingDataError as error:
-            # Only if an hour of the leading time is missing completely, or the requested range ends where data begins.
+            # This happens only if an hour of the leading time is missing completely, or the requested range ends where
+            # data begins.
             beyond = error.missing == (BEFORE,)
-            assert beyond or len(made.there) < made.units, where
+            assert beyond or len(world.there) < world.units, where
             told["beyond" if beyond else "refused"] += 1
             continue
-        rows = Counter(found.fetch())
-        assert rows == made.answer(query, "plain"), where
-        assert found.coverage is not None
+        rows = Counter(result.fetch())
+        assert rows == world.answer(query, "plain"), where
+        assert result.coverage is not None
         told["answered"] += 1
-        for reference in found.coverage.references:
-            told["by rollups"] += any(part.period.name != made.base for part in reference.parts)
+        for reference in result.coverage.references:
+            told["by rollups"] += any(part.period.name != world.base for part in reference.parts)
             told["on the other time"] += bool(reference.secondary_ranges)
     return told
 
 
-def history(made: World, seed: int, rounds: int, questions: int) -> Counter[str]:
-    """Questions between late writes, refreshes, and rollups that lose a pair."""
-    told = asked(made, questions, seed)
+def history(world: World, seed: int, rounds: int, questions: int) -> Counter[str]:
+    """Runs queries between late writes, refreshes, and rollups that lose a pair."""
+    told = asked(world, questions, seed)
     for _ in range(rounds):
-        match made.rng.choice(("late", "late", "refresh", "lost")):
+        match world.rng.choice(("late", "late", "refresh", "lost")):
             case "late":
-                made.load([made.moment() for _ in range(made.rng.choice((1, 2)))])
+                world.load([world.moment() for _ in range(world.rng.choice((1, 2)))])
             case "refresh":
-                made.run("REFRESH FACT f")
-                checked = made.session.execute("CHECK FACT f").fetch()
+                world.run("REFRESH FACT f")
+                checked = world.session.execute("CHECK FACT f").fetch()
                 assert not [row for row in checked if row[8] == "differs"], f"seed {seed}"
-            case "lost" if not made.shared:
-                table = made.rng.choice(made.rollups).lower()
-                names = made.session.execute(f"SHOW PARTITIONS {table}").fetch()
+            case "lost" if not world.shared:
+                table = world.rng.choice(world.rollups).lower()
+                names = world.session.execute(f"SHOW PARTITIONS {table}").fetch()
                 if names:
-                    pairs = dict(one.split("=") for one in str(made.rng.choice(names)[0]).split("/"))
+                    pairs = dict(pair.split("=") for pair in str(world.rng.choice(names)[0]).split("/"))
                     if not pairs["et"].startswith("__"):
-                        made.run(f"ALTER TABLE {table} DROP PARTITION (pt = '{pairs['pt']}', et = '{pairs['et']}')")
-        told += asked(made, questions, seed)
+                        world.run(f"ALTER TABLE {table} DROP PARTITION (pt = '{pairs['pt']}', et = '{pairs['et']}')")
+        told += asked(world, questions, seed)
     return told
 
 

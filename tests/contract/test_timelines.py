@@ -1,4 +1,4 @@
-"""One suite for every kind of partition timeline: each behaves like a set of ordinals."""
+"""One suite for every kind of partition timeline: each must behave like a set of ordinals."""
 
 from collections.abc import Callable, Iterable
 
@@ -32,7 +32,7 @@ Kind = Callable[..., PartitionTimeline]
 
 
 def runs(ordinals: set[int]) -> tuple[OrdinalRange, ...]:
-    """The maximal ranges of a set of ordinals."""
+    """Returns the maximal ranges of a set of ordinals."""
     starts = sorted(o for o in ordinals if o - 1 not in ordinals)
     ends = sorted(o + 1 for o in ordinals if o + 1 not in ordinals)
     return tuple(map(OrdinalRange, starts, ends))
@@ -42,7 +42,7 @@ Argument = int | OrdinalRange | list[int]
 
 
 def apply(model: set[int], name: str, argument: Argument) -> int:
-    """Does to the model what the operation says; how many ordinals changed."""
+    """Applies the operation to the model and returns the number of changed ordinals."""
     if isinstance(argument, OrdinalRange):
         argument = list(range(argument.start, argument.end))
     touched = {argument} if isinstance(argument, int) else set(argument)
@@ -83,16 +83,16 @@ def test_covered_and_missing_split_a_window(kind: Kind, ranges: list[OrdinalRang
     assert_same(timeline, model)
 
 
-@given(ranges=st.lists(ordinal_ranges, max_size=6), others=st.lists(ordinal_ranges, max_size=3))
+@given(ranges=st.lists(ordinal_ranges, max_size=6), second_ranges=st.lists(ordinal_ranges, max_size=3))
 def test_properties_carry_the_whole_timeline(
-    kind: Kind, ranges: list[OrdinalRange], others: list[OrdinalRange]
+    kind: Kind, ranges: list[OrdinalRange], second_ranges: list[OrdinalRange]
 ) -> None:
-    timeline, other = kind(ranges), kind(others)
+    timeline, second = kind(ranges), kind(second_ranges)
     properties = timeline.to_properties()
     assert all(isinstance(text, str) for pair in properties.items() for text in pair)
-    assert other.init_from_properties(properties)
-    assert_same(other, {o for r in ranges for o in range(r.start, r.end)})
-    assert other == timeline
+    assert second.init_from_properties(properties)
+    assert_same(second, {o for r in ranges for o in range(r.start, r.end)})
+    assert second == timeline
 
 
 def test_what_is_there_is_not_added_and_what_is_absent_not_dropped(kind: Kind) -> None:
@@ -131,13 +131,13 @@ def test_a_batch_counts_each_ordinal_once(kind: Kind) -> None:
 
 @pytest.mark.parametrize("ordinal", [-(10**17) + 1, -1_034_593_920, 4_223_371_680, 10**17 - 1])
 def test_every_ordinal_of_seventeen_digits_has_its_place(kind: Kind, ordinal: int) -> None:
-    timeline, other = kind(()), kind(())
+    timeline, second = kind(()), kind(())
     assert timeline.add(ordinal) is True
     assert (timeline.first, timeline.latest, timeline.count) == (ordinal, ordinal, 1)
     assert timeline.exists(ordinal)
     assert timeline.is_consistent()
-    assert other.init_from_properties(timeline.to_properties())
-    assert other == timeline
+    assert second.init_from_properties(timeline.to_properties())
+    assert second == timeline
 
 
 def test_the_seeds_example_of_ranges(kind: Kind) -> None:
@@ -160,21 +160,21 @@ def test_the_seeds_example_of_ends_and_holes(kind: Kind) -> None:
 
 
 def test_values_stay_short_and_keys_of_an_emptier_state_are_overwritten(kind: Kind) -> None:
-    # A metastore keeps 4,000 characters of a value, and properties that were set are altered, never deleted.
+    # A metastore keeps 4,000 characters of a value. Properties are altered, never deleted.
     timeline, stored = kind(OrdinalRange(o, o + 2) for o in range(23_000_000, 23_030_000, 5)), dict[str, str]()
     while True:
         stored |= timeline.to_properties()
         assert max(map(len, stored.values())) <= 3999
-        other = kind([OrdinalRange(7, 8)])
-        assert other.init_from_properties(stored)
-        assert other == timeline
+        second = kind([OrdinalRange(7, 8)])
+        assert second.init_from_properties(stored)
+        assert second == timeline
         if timeline.is_empty:
             break
         timeline.drop_range(OrdinalRange(23_000_100 if timeline.count > 40 else 0, 23_030_000))
 
 
 class TestFaultsOfLens:
-    """What Lens's timelines did wrongly."""
+    """Faults of Lens's timelines."""
 
     def test_dropping_an_absent_partition_invents_none(self, kind: Kind) -> None:
         timeline = kind([OrdinalRange(3, 6)])

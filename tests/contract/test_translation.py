@@ -21,7 +21,7 @@ from rewriter.exec.spark.engine import SparkEngine
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Relation, ...]:
+def proof_relations(tmp_path_factory: pytest.TempPathFactory) -> tuple[Relation, ...]:
     return relations(tmp_path_factory.mktemp("translation"))
 
 
@@ -41,50 +41,52 @@ def _rows(table: pa.Table, ordered: bool) -> list[str]:
     ids=["plain", "unnamed", "edges", "casts"],
 )
 def test_expressions(
-    spark: SparkEngine, duckdb: DuckDBEngine, found: tuple[Relation, ...], listed: list[str], source: str
+    spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], listed: list[str], source: str
 ) -> None:
-    """All in one query each, because a Spark query costs 0.2 s."""
+    """Evaluates a list in one query, because a Spark query costs 0.2 s."""
     sql = f"SELECT {', '.join(listed)} FROM {source}"
-    ours, theirs = (engine.execute(query(sql, found)).read_all() for engine in (duckdb, spark))
+    duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
     different = [
-        (expression, mine, other)
+        (expression, duckdb_column, spark_column)
         for i, expression in enumerate(listed)
-        for mine, other in [
+        for duckdb_column, spark_column in [
             (
                 (table.schema.names[i], str(table.schema.types[i]), repr(table.column(i).to_pylist()))
-                for table in (ours, theirs)
+                for table in (duckdb_table, spark_table)
             )
         ]
-        if mine != other
+        if duckdb_column != spark_column
     ]
     assert different == []
 
 
 @pytest.mark.share(4)
 @pytest.mark.parametrize("sql", ANSWERED)
-def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, found: tuple[Relation, ...], sql: str) -> None:
-    ours, theirs = (engine.execute(query(sql, found)).read_all() for engine in (duckdb, spark))
-    assert ours.schema == theirs.schema
+def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
+    duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
+    assert duckdb_table.schema == spark_table.schema
     ordered = re.search(r"order by [^)]*$", sql) is not None
-    assert _rows(ours, ordered) == _rows(theirs, ordered)
+    assert _rows(duckdb_table, ordered) == _rows(spark_table, ordered)
 
 
 @pytest.mark.parametrize("sql", APPROXIMATE)
-def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, found: tuple[Relation, ...], sql: str) -> None:
-    ours, theirs = (engine.execute(query(sql, found)).read_all() for engine in (duckdb, spark))
-    assert ours.schema == theirs.schema
-    for mine, other in zip(ours.columns, theirs.columns, strict=True):
-        for one, two in zip(mine.to_pylist(), other.to_pylist(), strict=True):
-            assert one == two or math.isclose(one, two, rel_tol=1e-12)
+def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
+    duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
+    assert duckdb_table.schema == spark_table.schema
+    for duckdb_column, spark_column in zip(duckdb_table.columns, spark_table.columns, strict=True):
+        for duckdb_value, spark_value in zip(duckdb_column.to_pylist(), spark_column.to_pylist(), strict=True):
+            assert duckdb_value == spark_value or math.isclose(duckdb_value, spark_value, rel_tol=1e-12)
 
 
 @pytest.mark.share(4)
 @pytest.mark.parametrize("sql", FAILING)
-def test_values_at_fault(spark: SparkEngine, duckdb: DuckDBEngine, found: tuple[Relation, ...], sql: str) -> None:
+def test_values_at_fault(
+    spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str
+) -> None:
     conditions = []
     for engine in (duckdb, spark):
         with pytest.raises(Error) as caught:
-            engine.execute(query(sql, found)).read_all()
+            engine.execute(query(sql, proof_relations)).read_all()
         conditions.append(caught.value.condition.split(".")[0])
     assert conditions[0] == conditions[1]
     assert conditions[0] != "DUCKDB_UNSUPPORTED"

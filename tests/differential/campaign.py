@@ -1,4 +1,4 @@
-"""Many histories and many questions of each; what came of them is counted, what failed is shrunk and kept."""
+"""Runs many queries over many histories, counts the results, and shrinks and keeps failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .shrinking import Case, golden_text, shrunk
 
 @dataclass(frozen=True)
 class Campaign:
-    """How many queries each history gets, in how many rounds with steps between them, and of which shapes."""
+    """How many queries each history gets, in how many rounds with steps between them, and their shapes."""
 
     queries: int
     rounds: int = 4
@@ -39,7 +39,7 @@ class Campaign:
 
 @dataclass
 class Tally:
-    """What came of the questions. ``failures`` are texts for a person, each with its seed."""
+    """The counted results of queries. ``failures`` are texts for a person, each with its seed."""
 
     asked: int = 0
     complete: int = 0
@@ -67,23 +67,23 @@ class Tally:
             for part in plan.parts
         )
 
-    def add(self, other: Tally) -> None:
+    def add(self, more: Tally) -> None:
         """Adds up two tallies."""
-        self.asked += other.asked
-        self.complete += other.complete
-        self.incomplete += other.incomplete
-        self.rolled += other.rolled
-        self.refusals += other.refusals
-        self.caution += other.caution
-        self.failures += other.failures
+        self.asked += more.asked
+        self.complete += more.complete
+        self.incomplete += more.incomplete
+        self.rolled += more.rolled
+        self.refusals += more.refusals
+        self.caution += more.caution
+        self.failures += more.failures
 
     @property
     def refused(self) -> int:
-        """Queries that were refused, although they could have had a result."""
+        """Returns the number of refused queries that could have had a result."""
         return sum(count for refusal, count in self.refusals.items() if not Answer(refusal).right)
 
     def report(self) -> str:
-        """All counts; refusals by what they say."""
+        """Returns all counts, with refusals by their messages."""
         lines = [
             f"{self.asked} asked: {self.complete} complete, {self.incomplete} partial, {self.refused} refused; "
             f"{self.rolled} answered from rollups at least in part"
@@ -95,9 +95,9 @@ class Tally:
 
 
 def run(seeds: Iterable[int], campaign: Campaign, folder: Path, processes: int | None = None) -> Tally:
-    """All seeds. Golden files of failures are left in ``folder``.
+    """Runs all seeds and leaves golden files of failures in ``folder``.
 
-    Two ``processes`` share the seeds; in a process of ``pytest -n``, which has others beside it, one is enough.
+    Two ``processes`` share the seeds. One is enough in a process of ``pytest -n``, which has other processes beside it.
     """
     total = Tally()
     if (processes or (1 if "PYTEST_XDIST_WORKER" in os.environ else 2)) == 1:
@@ -113,15 +113,15 @@ def run(seeds: Iterable[int], campaign: Campaign, folder: Path, processes: int |
 def run_seed(
     seed: int, campaign: Campaign, folder: Path, engine: Engine | None = None, catalog: str | None = None
 ) -> Tally:
-    """One history, its questions, and what came of them: the same for the same seed.
+    """Runs one history with its queries and returns their results, which the seed determines.
 
-    With ``engine`` the questions go to it, over the warehouse that DuckDB wrote. ``catalog`` is the URL of its catalog.
+    With ``engine`` the queries run on it, over the warehouse that DuckDB wrote. ``catalog`` is the URL of its catalog.
     """
-    place = folder / f"seed_{seed}"
-    place.mkdir(parents=True)
+    directory = folder / f"seed_{seed}"
+    directory.mkdir(parents=True)
     rng, tally = random.Random(seed), Tally()
-    history = begin(random_schema(rng, numeric=campaign.numeric), place / "warehouse", catalog)
-    reference = Reference(place)
+    history = begin(random_schema(rng, numeric=campaign.numeric), directory / "warehouse", catalog)
+    reference = Reference(directory)
     asking = history.open(engine) if engine is not None else history.connection
     try:
         load(history, rng, complete=0.7)
@@ -130,7 +130,7 @@ def run_seed(
                 step(history, rng)
             check_states(history)
             reference.load(history)
-            generator = Generator(history.schema, rng, NOW, campaign.weights)
+            generator = Generator(history.schema, rng, NOW, weights=campaign.weights)
             for _ in range(campaign.queries // campaign.rounds):
                 question = Question(generator.query(), rng.randrange(10**6) if rng.random() < 0.25 else None)
                 try:
@@ -143,7 +143,7 @@ def run_seed(
         raise
     finally:
         history.connection.close()
-        shutil.rmtree(place)
+        shutil.rmtree(directory)
     return tally
 
 
@@ -156,7 +156,7 @@ def _failure(
     campaign: Campaign,
     folder: Path,
 ) -> str:
-    """What a person needs: the seed, the case made small, and where its golden file is."""
+    """Describes a failure: the seed, the small case, and the path of its golden file."""
     if not campaign.shrink:
         return f"seed {seed}: {wrong}"
     case = shrunk(Case(history.schema, tuple(history.steps), question), wrong.kind, folder / f"shrinking_{seed}")

@@ -1,4 +1,4 @@
-"""How often rollups serve where a person would say that they may: a measure of needless caution.
+"""Measures how often rollups serve a use of a cube that a person would call additive.
 
 python -m tests.differential.caution [histories] [queries of each]
 """
@@ -21,13 +21,13 @@ SERVED = "served by rollups"
 
 
 def causes(schema: Schema, query: Query, answer: Answer) -> Iterator[str]:
-    """For each use of a cube that a person would call additive, and that has rollups of fitting periods: ``SERVED``,
-    or why not. A refused query says so.
+    """Returns ``SERVED`` or the reason against it for each use of a cube that a person would call additive and that has
+    rollups of fitting periods. A refused query is one of the reasons.
     """
     mentions = [cube for _, cube in asked(query).mentions]
     expected = expectations(query)
     for number, mention in enumerate(mentions):
-        cube = next(one for one in schema.cubes if one.name == mention.name)
+        cube = next(cube for cube in schema.cubes if cube.name == mention.name)
         plans = answer.plans[number] if answer.plans else ()
         for index, use in enumerate(expected.get(number, ())):
             plan = plans[index] if len(plans) == len(expected[number]) else plans[0] if plans else None
@@ -51,18 +51,18 @@ def _has_rollups(cube: CubeSchema, mention: Cube, use: Expectation, plan: Refere
     )
 
 
-def report(found: Counter[str]) -> str:
-    """The share that is served, and the causes of the rest, most frequent first."""
-    answered = sum(count for cause, count in found.items() if not cause.startswith("refused"))
-    lines = [f"{found[SERVED]} of {answered} additive uses of a cube were {SERVED} ({share(found):.1%})"]
-    lines += [f"{count:6} {cause}" for cause, count in found.most_common() if cause != SERVED]
+def report(causes: Counter[str]) -> str:
+    """Returns the share that is served, and the causes of the rest, most frequent first."""
+    answered = sum(count for cause, count in causes.items() if not cause.startswith("refused"))
+    lines = [f"{causes[SERVED]} of {answered} additive uses of a cube were {SERVED} ({share(causes):.1%})"]
+    lines += [f"{count:6} {cause}" for cause, count in causes.most_common() if cause != SERVED]
     return "\n".join(lines)
 
 
-def share(found: Counter[str]) -> float:
-    """The share of additive uses of a cube that read rollups."""
-    answered = sum(count for cause, count in found.items() if not cause.startswith("refused"))
-    return found[SERVED] / answered if answered else 0.0
+def share(causes: Counter[str]) -> float:
+    """Returns the share of additive uses of a cube that read rollups."""
+    answered = sum(count for cause, count in causes.items() if not cause.startswith("refused"))
+    return causes[SERVED] / answered if answered else 0.0
 
 
 def main(histories: int, queries: int) -> None:

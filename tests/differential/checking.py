@@ -26,8 +26,8 @@ from .ranges import timestamp
 from .reference import Reference, Rows, relation_name
 from .schemas import CubeSchema, FactSchema, quoted
 
-#: Refusals that are right: no fact has the columns, or a range of ``time_range_in`` cuts periods.
-#: The last two are plain Spark's, for queries that DuckDB can run.
+#: Correct refusals: no fact has the columns, or a range of ``time_range_in`` cuts periods. The last two are plain
+#: Spark's, for queries that DuckDB can run.
 RIGHT_REFUSALS = (
     "NO_CANDIDATE_FACT",
     "UNALIGNED_TIME_RANGE",
@@ -89,7 +89,7 @@ def check(history: History, reference: Reference, question: Question, connection
     """
     written = _typed(question)
     try:
-        found = _ask(written, connection)
+        outcome = _ask(written, connection)
     except Error as error:
         planned = _planned(written, connection)
         if _careless(history, question.query, planned):
@@ -100,38 +100,38 @@ def check(history: History, reference: Reference, question: Question, connection
     sql = ""
 
     def wrong(kind: str, told: str) -> Wrong:
-        return Wrong(kind, f"{told}\n{_told(history, written.text, found.plan.sql, sql)}")
+        return Wrong(kind, f"{told}\n{_told(history, written.text, outcome.plan.sql, sql)}")
 
-    lacking = found.plan.coverage.missing
-    if not set(found.missing) <= set(lacking) or bool(found.missing) != bool(lacking):
-        raise wrong("strict and partial answers lack different ranges", str(found.missing))
+    lacking = outcome.plan.coverage.missing
+    if not set(outcome.missing) <= set(lacking) or bool(outcome.missing) != bool(lacking):
+        raise wrong("strict and partial answers lack different ranges", str(outcome.missing))
     if any(isinstance(node, Expr) and node.cuts for node in nodes(question.query)):
         raise wrong("answered, though time_range_in names parts of base periods", "")
-    for mention, plans in zip(written.mentions, found.plans, strict=True):
-        for one in plans:
-            hidden = _hidden(history.models[mention[1].name], mention[1], one)
+    for mention, plans in zip(written.mentions, outcome.plans, strict=True):
+        for plan in plans:
+            hidden = _hidden(history.models[mention[1].name], mention[1], plan)
             if hidden:
                 raise wrong("missing, though it is there", hidden)
-            elsewhere = _closed_elsewhere(history.models[mention[1].name], mention[1], one)
+            elsewhere = _closed_elsewhere(history.models[mention[1].name], mention[1], plan)
             if elsewhere:
                 raise wrong("an open end was closed elsewhere", elsewhere)
-            unfinished = _unfinished(history.models[mention[1].name], one)
+            unfinished = _unfinished(history.models[mention[1].name], plan)
             if unfinished:
                 raise wrong("read, though it is not there as a whole", unfinished)
-    sql = meaning(question.query, lambda number, use, cube: _base(history, cube, found.plans[number], use))
+    sql = meaning(question.query, lambda number, use, cube: _base(history, cube, outcome.plans[number], use))
     try:
         right = reference.answer(sql)
     except NotSupportedError as error:
         return Answer(f"reference: {error.message}")
     except Error as error:
         raise wrong(f"answered, where the meaning is an error: {type(error).__name__}", str(error)) from error
-    if found.answer.columns != right.columns:
-        raise wrong("other columns", f"answered: {found.answer.columns}\nexpected: {right.columns}")
+    if outcome.answer.columns != right.columns:
+        raise wrong("other columns", f"answered: {outcome.answer.columns}\nexpected: {right.columns}")
     ordered = isinstance(question.query, Select) and bool(question.query.order)
-    first, second = normal(found.answer.rows, ordered=ordered), normal(right.rows, ordered=ordered)
+    first, second = normal(outcome.answer.rows, ordered=ordered), normal(right.rows, ordered=ordered)
     if first != second:
         raise wrong("other rows", difference(first, second))
-    return Answer(missing=bool(found.missing), plans=found.plans)
+    return Answer(missing=bool(outcome.missing), plans=outcome.plans)
 
 
 def check_states(history: History) -> None:
@@ -157,8 +157,8 @@ def expected(history: History, reference: Reference, question: Question, connect
     plans: tuple[tuple[ReferencePlan, ...], ...] = ()
     missing = False
     with suppress(Exception):
-        found = _ask(_typed(question), connection)
-        plans, missing = found.plans, bool(found.missing)
+        outcome = _ask(_typed(question), connection)
+        plans, missing = outcome.plans, bool(outcome.missing)
     sql = meaning(question.query, lambda number, use, cube: _base(history, cube, plans[number] if plans else (), use))
     return replace(reference.answer(sql), missing=missing)
 
@@ -187,13 +187,13 @@ def _ask(written: Written, connection: rewriter.Connection) -> _Asked:
 
 def _by_mention(written: Written, plan: Plan) -> tuple[tuple[ReferencePlan, ...], ...]:
     by_place: dict[int, list[ReferencePlan]] = {}
-    for one in plan.coverage.references:
-        by_place.setdefault(one.position.start, []).append(one)
-    return tuple(tuple(by_place.get(place, ())) for place, _ in written.mentions)
+    for reference in plan.coverage.references:
+        by_place.setdefault(reference.position.start, []).append(reference)
+    return tuple(tuple(by_place.get(position, ())) for position, _ in written.mentions)
 
 
 def _planned(written: Written, connection: rewriter.Connection) -> tuple[tuple[ReferencePlan, ...], ...]:
-    """The plans of what an engine refused; none of what the planner did."""
+    """Returns the plans of a query that an engine refused, and none if the planner refused it."""
     connection.execute("SET rewriter.partial_data = true")
     try:
         return _by_mention(written, connection.session.plan(written.text))
@@ -204,14 +204,14 @@ def _planned(written: Written, connection: rewriter.Connection) -> tuple[tuple[R
 
 
 def _careless(history: History, query: Query, plans: Sequence[Sequence[ReferencePlan]]) -> bool:
-    """Whether rollups are to serve a mention whose single rows decide."""
+    """Returns True if rollups should serve a mention whose single rows matter."""
     uses, mentions = expectations(query), asked(query).mentions
     return any(
-        part.period.kind is not base_period(history.models[one.cube].cube, mentions[number][1], [one]).kind
+        part.period.kind is not base_period(history.models[plan.cube].cube, mentions[number][1], [plan]).kind
         and not any(use.additive for use in uses[number])
         for number, some in enumerate(plans)
-        for one in some
-        for part in one.parts
+        for plan in some
+        for part in plan.parts
     )
 
 
@@ -223,32 +223,32 @@ def _refused(
     text: str,
     plans: Sequence[Sequence[ReferencePlan]],
 ) -> Answer:
-    """A refusal is one where it says so, or where the meaning is an error, too."""
+    """Checks a refusal. It is correct if its condition says so, or if the meaning is an error, too."""
     refusal = f"{error.condition}: {error.message}"
     if isinstance(error, NotSupportedError | ParseError) or refusal.startswith(RIGHT_REFUSALS):
         return Answer(refusal)
     try:
         reference.answer(meaning(question.query, lambda number, use, cube: _base(history, cube, plans[number], use)))
-    except Error as other:
-        if isinstance(other, type(error)) and not isinstance(error, AnalysisError):
+    except Error as failure:
+        if isinstance(failure, type(error)) and not isinstance(error, AnalysisError):
             return Answer(f"both fail: {refusal}")
-        raise Wrong(f"the generator made an invalid query: {other}", _told(history, text)) from error
+        raise Wrong(f"the generator made an invalid query: {failure}", _told(history, text)) from error
     raise Wrong(f"{type(error).__name__} {error.condition}", f"{error}\n{_told(history, text)}") from error
 
 
 def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan] = (), use: int = 0) -> str:
-    """The base rows that one use of a mention stands for: all in sight of an open range, but for what is missing."""
+    """Returns the base rows of one use of a mention: all rows of an open range's extent, without the missing ones."""
     model = history.models[mention.name]
     plans = plans[use : use + 1] if len(plans) > 1 else plans
     facts = candidates(model.cube, mention, plans)
     start, end = model.extent(facts)
     time = quoted(model.cube.time)
     missing: RangeSet = plans[0].missing if plans else RangeSet.EMPTY
-    # What lies beyond an open end has no rows, nor an end that could be written.
+    # Beyond an open end there are no rows, and no end that could be written.
     missing = missing & RangeSet.of_bounds([(start, end)] if start < end else [])
     tests = [f"({time} >= {timestamp(start)} AND {time} < {timestamp(end)})"]
-    tests += [f"NOT ({time} >= {timestamp(one.start)} AND {time} < {timestamp(one.end)})" for one in missing]
-    # Base rows are those of the fact that is read alone, if it is one of those which begin finest.
+    tests += [f"NOT ({time} >= {timestamp(gap.start)} AND {time} < {timestamp(gap.end)})" for gap in missing]
+    # The base rows are those of the fact that is read alone, if it begins with the finest period.
     read = {part.fact for plan in plans for part in plan.parts} or {mention.fact}
     base = base_period(model.cube, mention, plans)
     alone = [f for f in facts if f.base is base and (f in model.cube.coarse or (f.merged and {f.name} == read))]
@@ -261,30 +261,30 @@ def _base(history: History, mention: Cube, plans: Sequence[ReferencePlan] = (), 
 
 
 def _hidden(model: Model, mention: Cube, plan: ReferencePlan) -> str:
-    """A partition that fills a part of what a plan calls missing; ``""`` where there is none.
+    """Returns a partition that fills a part of a range that a plan calls missing, or ``""``.
 
-    Asked only where there is one candidate: several facts take turns. Weeks and months that overlap do so, too: one of
-    these must be missing as a whole.
+    This is checked only for a single candidate, because several facts take turns. Overlapping weeks and months take
+    turns, too: one of these must be missing as a whole.
     """
     facts = candidates(model.cube, mention, [plan])
     if len(facts) != 1:
         return ""
     fact = facts[0]
-    allowed = {one.kind for one in plan.periods}
+    allowed = {period.kind for period in plan.periods}
     present = [(fact.base, ordinal) for ordinal in model.valid(fact, fact.base)]
     fresh = [(period, o) for name, period, o in model.fresh if name == fact.name and period.kind in allowed]
     present += [(period, o) for period, o in fresh if fact.is_valid(period, o)]
     crossing = UpdatePeriod.WEEKLY in allowed and max(allowed) > UpdatePeriod.WEEKLY
     for period, ordinal in present:
-        one = RangeSet.of(TimeRange(period.start(ordinal), period.end(ordinal)))
+        stretch = RangeSet.of(TimeRange(period.start(ordinal), period.end(ordinal)))
         room = plan.missing if crossing and period.kind >= UpdatePeriod.WEEKLY else plan.requested
-        if (one & plan.missing) and not one - room:
-            return f"{period.name} {one} of {fact.name}"
+        if (stretch & plan.missing) and not stretch - room:
+            return f"{period.name} {stretch} of {fact.name}"
     return ""
 
 
 def _closed_elsewhere(model: Model, mention: Cube, plan: ReferencePlan) -> str:
-    """An open end that a plan does not say to be where all that is there begins or ends; ``""`` where there is none."""
+    """Returns an open end that the plan does not place where the existing partitions begin or end, or ``""``."""
     extent = model.extent(candidates(model.cube, mention, [plan]))
     told = (plan.open_begin, plan.open_end)
     wrong = [end for end, right in zip(told, extent, strict=True) if end is not None and end.at != right]
@@ -292,7 +292,7 @@ def _closed_elsewhere(model: Model, mention: Cube, plan: ReferencePlan) -> str:
 
 
 def _unfinished(model: Model, plan: ReferencePlan) -> str:
-    """A period that a plan reads and that is not whole, not valid or not proven; ``""`` where there is none."""
+    """Returns a period that a plan reads and that is not complete, not valid or not proven, or ``""``."""
     facts = {fact.name: fact for fact in model.cube.facts}
     for part in plan.parts:
         period = facts[part.fact].of_kind(part.period.kind)
@@ -310,12 +310,12 @@ def _unfinished(model: Model, plan: ReferencePlan) -> str:
 
 
 def base_period(cube: CubeSchema, mention: Cube, plans: Sequence[ReferencePlan]) -> Period:
-    """The finest period of all facts that carry what is needed: the rows of it are what a mention means."""
+    """Returns the finest period of all facts that carry the needed columns. Its rows are the meaning of a mention."""
     return min((fact.base for fact in candidates(cube, mention, plans)), default=cube.base)
 
 
 def candidates(cube: CubeSchema, mention: Cube, plans: Sequence[ReferencePlan]) -> list[FactSchema]:
-    """The facts that carry what is needed. A fact with all columns, and times, always does."""
+    """Returns the facts that carry the needed columns. A fact with all columns and times is always one of them."""
     everything = {column.name for column in cube.columns}
     lacking = {cause.candidate for plan in plans for cause in plan.causes if cause.kind.name == "COLUMN_MISSING"}
     facts = [fact for fact in cube.facts if fact.name == (mention.fact or fact.name)]
@@ -328,15 +328,18 @@ def _told(history: History, text: str, plan: str = "", sql: str = "") -> str:
 
 def difference(first: list[Any], second: list[Any]) -> str:
     """Returns the rows that only one of two results has."""
-    one, other = Counter(map(repr, first)), Counter(map(repr, second))
-    surplus, lacking = list((one - other).elements()), list((other - one).elements())
+    counted_first, counted_second = Counter(map(repr, first)), Counter(map(repr, second))
+    surplus, lacking = (
+        list((counted_first - counted_second).elements()),
+        list((counted_second - counted_first).elements()),
+    )
     return f"surplus: {', '.join(surplus[:8])}\nlacking: {', '.join(lacking[:8])}"
 
 
 def normal(rows: list[tuple[Any, ...]], *, ordered: bool = False) -> list[tuple[Any, ...]]:
-    """Rows in a comparable order and form: times in UTC, floating point rounded far below its meaning."""
-    found = [tuple(_normal(value) for value in row) for row in rows]
-    return found if ordered else sorted(found, key=repr)
+    """Returns rows in a comparable order and form: times in UTC, floating point rounded far below its precision."""
+    comparable = [tuple(_normal(value) for value in row) for row in rows]
+    return comparable if ordered else sorted(comparable, key=repr)
 
 
 def _normal(value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Steps that write one rollup partition in ways that prove it or not, and what people say about partitions.
+"""Steps that write one rollup partition with or without a proof, and steps with declarations about partitions.
 
-Only the base rows count, so what these statements write may be wrong: then it must not be read.
+Only the base rows count. The content of these statements may be wrong, and then it must not be read.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from .periods import Period, instant_text
 from .schemas import Column, CubeSchema, FactSchema, quoted
 from .steps import Row, matching, spec, static, within
 
-#: The ways from the base to the query, through which its conditions are read.
+#: The ways in which the query reads the base, through which its conditions apply.
 WAYS = ("table", "view", "derived", "cte", "union")
 #: How much of the base the query reads: half of the period, the period, or the next one, too.
 READS = ("half", "whole", "more")
-#: What makes the content unproven, whatever it is.
+#: Twists that make the content unproven, whatever it is.
 TWISTS = ("having", "filter", "case", "distinct", "rows", "copy", "staging", "values")
 
 
 @dataclass(frozen=True)
 class Derive:
-    """One rollup partition, from a static INSERT. ``twist`` is one of ``TWISTS`` or none.
+    """One rollup partition, written by a static INSERT. ``twist`` is one of ``TWISTS`` or none.
 
-    A ``copy`` is a table that was made of the base once and stays as it is, ``staging`` is filled each time. ``rows``
-    are those that VALUES writes.
+    A ``copy`` is a table that was created from the base once and never changes. ``staging`` is filled each time.
+    ``rows`` are the rows of VALUES.
     """
 
     cube: CubeSchema
@@ -41,30 +41,30 @@ class Derive:
     def ordinals(self) -> range:
         """The base periods that the query asks for."""
         start, end = self.cube.stretch
-        known = range(self.fact.base.ordinal(start), self.fact.base.ordinal(end - 1) + 1)
+        existing = range(self.fact.base.ordinal(start), self.fact.base.ordinal(end - 1) + 1)
         last = self.target + (self.reads == "more")
-        first, last = (within(self.fact.base, self.period, one) for one in (self.target, last))
-        inside = range(max(first.start, known.start), min(last.stop, known.stop))
+        first, last = (within(self.fact.base, self.period, target) for target in (self.target, last))
+        inside = range(max(first.start, existing.start), min(last.stop, existing.stop))
         return inside[: (len(inside) + 1) // 2] if self.reads == "half" else inside
 
     @property
     def plain(self) -> list[Column]:
-        """The columns that are in the files of the base."""
+        """The columns in the files of the base."""
         return [column for column in self.cube.stored(self.fact, self.fact.base) if not column.time]
 
     def statements(self) -> list[str]:
         fact, base, table = self.fact, self.fact.table(self.fact.base), self.fact.table(self.period)
         if self.twist == "values":
             return [static(self.cube, fact, self.period, "OVERWRITE", self.target, self.rows)]
-        other = f"{self.twist}_of_{base}"
-        made = {
-            "copy": [f"CREATE TABLE IF NOT EXISTS {other} AS SELECT * FROM {base}"],
-            "staging": [f"CREATE OR REPLACE TABLE {other} AS SELECT * FROM {base}"],
+        copy = f"{self.twist}_of_{base}"
+        copying = {
+            "copy": [f"CREATE TABLE IF NOT EXISTS {copy} AS SELECT * FROM {base}"],
+            "staging": [f"CREATE OR REPLACE TABLE {copy} AS SELECT * FROM {base}"],
         }.get(self.twist, [])
-        source = other if made else base
+        source = copy if copying else base
         before, relation = "", source
         if self.way == "view":
-            made.append(f"CREATE VIEW IF NOT EXISTS view_of_{source} AS SELECT * FROM {source}")
+            copying.append(f"CREATE VIEW IF NOT EXISTS view_of_{source} AS SELECT * FROM {source}")
             relation = f"view_of_{source}"
         elif self.way == "cte":
             before, relation = f"WITH x AS (SELECT * FROM {source}) ", "x"
@@ -72,12 +72,12 @@ class Derive:
             relation = f"(SELECT * FROM {source}) AS x"
         elif self.way == "union":
             naming, middle = fact.naming(fact.base), (len(self.ordinals) + 1) // 2
-            halves = [one for one in (self.ordinals[:middle], self.ordinals[middle:]) if one]
+            halves = [half for half in (self.ordinals[:middle], self.ordinals[middle:]) if half]
             branches = [f"SELECT * FROM {source} WHERE {matching(naming, half)}" for half in halves]
             relation = f"({' UNION ALL '.join(branches)}) AS x"
         relation = f"(SELECT DISTINCT * FROM {relation}) AS y" if self.twist == "distinct" else relation
         insert = f"INSERT OVERWRITE {table} {spec(fact, self.period, self.target)}"
-        return [*made, f"{insert} {before}{self._query(relation)}"]
+        return [*copying, f"{insert} {before}{self._query(relation)}"]
 
     def _query(self, relation: str) -> str:
         carried = [column for column in self.cube.carried(self.fact) if not column.time]
@@ -86,7 +86,7 @@ class Derive:
         where = matching(naming, ordinals)
         first = matching(naming, ordinals[:1])
         measures = []
-        for column in (one for one in carried if one.aggregate):
+        for column in (column for column in carried if column.aggregate):
             name, function = quoted(column.name), column.aggregate.replace("COUNT", "SUM")
             inner = f"CASE WHEN {first} THEN {name} END" if self.twist == "case" else name
             measures.append(f"{function}({inner})" + (f" FILTER (WHERE {first})" if self.twist == "filter" else ""))
@@ -98,20 +98,20 @@ class Derive:
 
 @dataclass(frozen=True)
 class MarkComplete:
-    """Owners say that nothing happened in the base periods of a stretch that no fact ever had."""
+    """The owner declares that nothing happened in the base periods of a stretch that no fact ever had."""
 
     cube: CubeSchema
     ordinals: range
 
     def statements(self) -> list[str]:
         base, zone = self.cube.base, self.cube.zone
-        start, end = (instant_text(zone, base.start(one)) for one in (self.ordinals.start, self.ordinals.stop))
+        start, end = (instant_text(zone, base.start(bound)) for bound in (self.ordinals.start, self.ordinals.stop))
         return [f"ALTER FACT {fact.name} MARK COMPLETE FROM '{start}' TO '{end}'" for fact in self.cube.fine]
 
 
 @dataclass(frozen=True)
 class Accept:
-    """What is unproven and says what the base says is accepted."""
+    """Unproven content that agrees with the base is accepted."""
 
     cube: CubeSchema
     fact: FactSchema
@@ -122,7 +122,7 @@ class Accept:
 
 @dataclass(frozen=True)
 class Retract:
-    """A promise that is given and taken back at once: all is as before."""
+    """A promise is given and taken back at once. Everything is as before."""
 
     cube: CubeSchema
     fact: FactSchema
@@ -137,5 +137,5 @@ Derivation = Derive | MarkComplete | Accept | Retract
 
 
 def derivable(fact: FactSchema) -> Iterable[Period]:
-    """The rollup periods of a fact that one partition each makes, and that nobody promises."""
-    return [one for one in fact.periods[1:] if fact.division(one) is None and one not in fact.trusted]
+    """Returns the rollup periods of a fact that have one partition each and no promise."""
+    return [period for period in fact.periods[1:] if fact.division(period) is None and period not in fact.trusted]

@@ -1,4 +1,4 @@
-"""Random expressions over what a FROM clause offers: dimensions, time, predicates and aggregates."""
+"""Random expressions over the columns of a FROM clause: dimensions, time, predicates and aggregates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from .schemas import DECIMAL, VALUES, Column, CubeSchema, literal, quoted
 
 P = UpdatePeriod
 NUMBERS = ("int", "bigint", "double", DECIMAL, "number")
-#: Types whose products with a coefficient are the same for sums as summed.
+#: Types whose products with a coefficient are the same before and after the sum.
 _LINEAR = ("bigint", "double")
 
 
 @dataclass(frozen=True)
 class Offered:
-    """A column that a FROM clause offers. ``role`` is ``dimension``, ``measure``, ``time`` or ``value`` (of another
-    relation); ``units`` are those in which it uses a cube's time. A time is that of ``cube``, its ``second`` or not.
+    """A column of a FROM clause.
+
+    ``role`` is ``dimension``, ``measure``, ``time`` or ``value`` (of another relation). ``units`` are those in which it
+    uses a cube's time. A time is that of ``cube``, and ``second`` if it is not the leading one.
     """
 
     name: str
@@ -38,7 +40,7 @@ class Offered:
         return self.cube.zone if self.cube else "UTC"
 
     def hidden(self, name: str) -> str:
-        """A hidden column of the same relation, in the meaning."""
+        """Returns a hidden column of the same relation in the meaning."""
         return f"{quoted(self.qualifier)}.{name}"
 
     @property
@@ -49,8 +51,8 @@ class Offered:
 
 @dataclass(frozen=True)
 class Scope:
-    """All that a FROM clause offers. ``weight`` is the text of its one cube's weight column (``""`` without one);
-    ``counted`` says that the cube has a measure that counts events.
+    """All columns of a FROM clause. ``weight`` is the text of its only cube's weight column (``""`` without one).
+    ``counted`` is True if the cube has a measure that counts events.
     """
 
     columns: tuple[Offered, ...]
@@ -62,20 +64,20 @@ class Scope:
 
     @property
     def free(self) -> list[Offered]:
-        """What may be used anywhere."""
+        """The columns that may be used anywhere."""
         return self.of("dimension", "value")
 
 
-def made(type_: str, *parts: str | Expr, rows: bool | None = None, aggregate: bool = False) -> Expr:
-    """An expression of these parts, which uses time as they do; ``rows`` overrules what they say."""
+def build_expr(type_: str, *parts: str | Expr, rows: bool | None = None, aggregate: bool = False) -> Expr:
+    """Returns an expression of these parts, which uses time as they do. ``rows`` overrides that of the parts."""
     inner = [part for part in parts if isinstance(part, Expr)]
     return Expr(
         type_,
         parts,
-        units=frozenset(unit for one in inner for unit in one.units),
-        raw=any(one.raw for one in inner),
-        rows=any(one.rows for one in inner) if rows is None else rows,
-        aggregate=aggregate or any(one.aggregate for one in inner),
+        units=frozenset(unit for part in inner for unit in part.units),
+        raw=any(part.raw for part in inner),
+        rows=any(part.rows for part in inner) if rows is None else rows,
+        aggregate=aggregate or any(part.aggregate for part in inner),
     )
 
 
@@ -133,18 +135,20 @@ _ZONED_FUNCTIONS: tuple[tuple[str, str, str, UpdatePeriod | None], ...] = (
 
 
 def time_function(rng: random.Random, column: Offered, only: str = "") -> Expr:
-    """A function of time; of those that contain ``only``."""
+    """Returns a function of time whose text contains ``only``."""
     if column.zone != "UTC":
-        asked, means, type_, unit = rng.choice([one for one in _ZONED_FUNCTIONS if only in one[0]])
+        asked, means, type_, unit = rng.choice([function for function in _ZONED_FUNCTIONS if only in function[0]])
         plain = means.format(t=column.text, **{name: column.hidden(name) for name in ZONE_COLUMNS})
         units = frozenset([unit] if unit else ())
         return Expr(type_, (asked.format(t=column.text),), (plain,), units=units, raw=unit is None)
-    text, type_, unit = rng.choice([one for one in _TIME_FUNCTIONS if only in one[0]])
+    text, type_, unit = rng.choice([function for function in _TIME_FUNCTIONS if only in function[0]])
     return Expr(type_, (text.format(t=column.text),), units=frozenset([unit] if unit else ()), raw=unit is None)
 
 
 def value(rng: random.Random, scope: Scope, time: str = "") -> Expr:
-    """A value to group by: of dimensions, of other relations' columns, of time (by functions that contain ``time``)."""
+    """Returns a value to group by: of dimensions, of other relations' columns, or of time (by functions that contain
+    ``time``).
+    """
     times = scope.of("time")
     if not scope.free or (times and (time or rng.random() < 0.35)):
         return time_function(rng, rng.choice(times), time) if times else Expr("int", ("(1 + 0)",))
@@ -157,30 +161,30 @@ def value(rng: random.Random, scope: Scope, time: str = "") -> Expr:
 def _changed(rng: random.Random, scope: Scope, column: Offered) -> Expr:
     c = column.expr
     general = (
-        made("string", "CASE WHEN ", predicate(rng, scope), " THEN 'yes' ELSE 'no' END"),
-        made("boolean", c, " IS NULL"),
-        made(c.type, "coalesce(", c, ", ", some_literal(rng, c.type), ")"),
+        build_expr("string", "CASE WHEN ", predicate(rng, scope), " THEN 'yes' ELSE 'no' END"),
+        build_expr("boolean", c, " IS NULL"),
+        build_expr(c.type, "coalesce(", c, ", ", some_literal(rng, c.type), ")"),
     )
     special: dict[str, tuple[Expr, ...]] = {
         "string": (
-            made("string", "upper(", c, ")"),
-            made("int", "length(", c, ")"),
-            made("string", "concat(", c, ", '-', ", c, ")"),
-            made("string", "substring(", c, ", 1, 1)"),
+            build_expr("string", "upper(", c, ")"),
+            build_expr("int", "length(", c, ")"),
+            build_expr("string", "concat(", c, ", '-', ", c, ")"),
+            build_expr("string", "substring(", c, ", 1, 1)"),
         ),
-        "int": (made("int", c, " + 1"), made("int", c, " % 3"), made("int", "abs(", c, ")")),
-        "bigint": (made("bigint", c, " % 7"), made("bigint", "-", c)),
-        "date": (made("int", "year(", c, ")"), made("date", "date_add(", c, ", 1)")),
-        "boolean": (made("boolean", "NOT ", c),),
+        "int": (build_expr("int", c, " + 1"), build_expr("int", c, " % 3"), build_expr("int", "abs(", c, ")")),
+        "bigint": (build_expr("bigint", c, " % 7"), build_expr("bigint", "-", c)),
+        "date": (build_expr("int", "year(", c, ")"), build_expr("date", "date_add(", c, ", 1)")),
+        "boolean": (build_expr("boolean", "NOT ", c),),
     }
     if column.role == "dimension":
-        # The two zeros are distinguished.
-        special["double"] = (made("string", "CAST(", c, " AS STRING)", rows=True),)
+        # The two zeros are distinct.
+        special["double"] = (build_expr("string", "CAST(", c, " AS STRING)", rows=True),)
     return rng.choice((*general, *special.get(c.type, ()), *special.get(c.type, ())))
 
 
 def some_literal(rng: random.Random, type_: str) -> Expr:
-    """A literal of a type."""
+    """Returns a literal of a type."""
     if type_ == "timestamp":
         return Expr(type_, ("TIMESTAMP '2013-01-31 00:00:00'",))
     if type_ not in VALUES:
@@ -192,31 +196,31 @@ def some_literal(rng: random.Random, type_: str) -> Expr:
 
 
 def predicate(rng: random.Random, scope: Scope, depth: int = 0) -> Expr:
-    """A condition on dimensions and other relations' columns."""
+    """Returns a condition on dimensions and other relations' columns."""
     if not scope.free:
         return Expr("boolean", (rng.choice(("1 = 1", "'a' <> 'b'")),))
     if depth < 2 and rng.random() < 0.2:
         word = rng.choice((" AND ", " OR "))
-        return made("boolean", "(", predicate(rng, scope, depth + 1), word, predicate(rng, scope, depth + 1), ")")
+        return build_expr("boolean", "(", predicate(rng, scope, depth + 1), word, predicate(rng, scope, depth + 1), ")")
     if depth < 2 and rng.random() < 0.1:
-        return made("boolean", "NOT (", predicate(rng, scope, depth + 1), ")")
+        return build_expr("boolean", "NOT (", predicate(rng, scope, depth + 1), ")")
     return condition(rng, rng.choice(scope.free).expr)
 
 
 def condition(rng: random.Random, c: Expr) -> Expr:
-    """A comparison of one value."""
-    one, two = some_literal(rng, c.type), some_literal(rng, c.type)
+    """Returns a comparison of one value."""
+    first, second = some_literal(rng, c.type), some_literal(rng, c.type)
     forms = [
-        made("boolean", c, " = ", one),
-        made("boolean", c, " <> ", one),
-        made("boolean", c, " IS NOT NULL"),
-        made("boolean", c, " IN (", one, ", ", two, ")"),
-        made("boolean", c, " <=> ", one),
+        build_expr("boolean", c, " = ", first),
+        build_expr("boolean", c, " <> ", first),
+        build_expr("boolean", c, " IS NOT NULL"),
+        build_expr("boolean", c, " IN (", first, ", ", second, ")"),
+        build_expr("boolean", c, " <=> ", first),
     ]
     if c.type != "boolean":
-        forms += [made("boolean", c, " > ", one), made("boolean", c, " BETWEEN ", one, " AND ", two)]
+        forms += [build_expr("boolean", c, " > ", first), build_expr("boolean", c, " BETWEEN ", first, " AND ", second)]
     if c.type == "string":
-        forms += [made("boolean", c, " LIKE 'U%'"), made("boolean", "lower(", c, ") = 'ua'")]
+        forms += [build_expr("boolean", c, " LIKE 'U%'"), build_expr("boolean", "lower(", c, ") = 'ua'")]
     return rng.choice(forms)
 
 
@@ -224,23 +228,23 @@ def condition(rng: random.Random, c: Expr) -> Expr:
 
 
 def aggregate(rng: random.Random, scope: Scope, *, additive: bool, single: Collection[str] = ()) -> Expr:
-    """An aggregate; where ``additive``, one that rollups serve, else often one that only base rows do: of those that
-    ``single`` names, or of all.
+    """Returns an aggregate. If ``additive``, rollups serve it. Otherwise often only base rows serve it; these
+    aggregates are those that ``single`` names, or all.
     """
-    others = [SINGLE[name] for name in single] or list(SINGLE.values())
-    makers = list(_ADDITIVE) if additive else others if single else [*_ADDITIVE, *others, *others]
+    base_only = [SINGLE[name] for name in single] or list(SINGLE.values())
+    makers = list(_ADDITIVE) if additive else base_only if single else [*_ADDITIVE, *base_only, *base_only]
     for _ in range(20):
-        found = rng.choice(makers)(rng, scope)
-        if found is not None and not (additive and found.rows):
-            return found
+        expr = rng.choice(makers)(rng, scope)
+        if expr is not None and not (additive and expr.rows):
+            return expr
     return counted(scope, "COUNT(*)", None)
 
 
 def counted(scope: Scope, text: str, argument: Expr | None, test: Expr | None = None) -> Expr:
-    """A COUNT and its meaning: the sum of what the rows weigh."""
+    """Returns a COUNT and its meaning: the sum of the weights of the rows."""
     filtered: tuple[str | Expr, ...] = (" FILTER (WHERE ", test, ")") if test is not None else ()
     parts: tuple[str | Expr, ...] = (text,) if argument is None else ("COUNT(", argument, ")")
-    typed = made("bigint", *parts, *filtered, aggregate=True, rows=not scope.counted)
+    typed = build_expr("bigint", *parts, *filtered, aggregate=True, rows=not scope.counted)
     if not scope.weight:
         return replace(typed, rows=False)
     weight = f"COALESCE({scope.weight}, 1)"
@@ -255,18 +259,24 @@ def _sum(rng: random.Random, scope: Scope) -> Expr | None:
     if measure is None:
         return None
     m, type_ = measure.expr, _sum_type(measure.type)
-    forms = [made(type_, "SUM(", m, ")", rows=False, aggregate=True)] * 3
-    forms.append(made(type_, "sum(CASE WHEN ", predicate(rng, scope), " THEN ", m, " END)", rows=False, aggregate=True))
-    forms.append(made(type_, "SUM(", m, ") FILTER (WHERE ", predicate(rng, scope), ")", rows=False, aggregate=True))
+    forms = [build_expr(type_, "SUM(", m, ")", rows=False, aggregate=True)] * 3
+    forms.append(
+        build_expr(type_, "sum(CASE WHEN ", predicate(rng, scope), " THEN ", m, " END)", rows=False, aggregate=True)
+    )
+    forms.append(
+        build_expr(type_, "SUM(", m, ") FILTER (WHERE ", predicate(rng, scope), ")", rows=False, aggregate=True)
+    )
     if measure.type in _LINEAR:
         factors = [Expr("number", (text,)) for text in ("2", "0.5", "(-1)", "1.5")]
         factors += [column.expr for column in scope.free if column.type == "int"]
         factor = rng.choice(factors)
-        forms.append(made("number", "SUM(", m, " * ", factor, ")", rows=False, aggregate=True))
-        forms.append(made("number", "SUM(", factor, " * ", m, ")", rows=False, aggregate=True))
+        forms.append(build_expr("number", "SUM(", m, " * ", factor, ")", rows=False, aggregate=True))
+        forms.append(build_expr("number", "SUM(", factor, " * ", m, ")", rows=False, aggregate=True))
         tested = predicate(rng, scope)
-        forms.append(made(type_, "SUM(CASE WHEN ", tested, " THEN ", m, " ELSE 0 END)", rows=False, aggregate=True))
-        forms.append(made(type_, "SUM(-", m, ")", rows=False, aggregate=True))
+        forms.append(
+            build_expr(type_, "SUM(CASE WHEN ", tested, " THEN ", m, " ELSE 0 END)", rows=False, aggregate=True)
+        )
+        forms.append(build_expr(type_, "SUM(-", m, ")", rows=False, aggregate=True))
     return rng.choice(forms)
 
 
@@ -274,7 +284,7 @@ def _extreme(rng: random.Random, scope: Scope) -> Expr | None:
     measure = _measure(rng, scope, "MIN", "MAX")
     if measure is None or measure.measure is None:
         return None
-    return made(measure.type, f"{measure.measure.aggregate}(", measure.expr, ")", rows=False, aggregate=True)
+    return build_expr(measure.type, f"{measure.measure.aggregate}(", measure.expr, ")", rows=False, aggregate=True)
 
 
 def _count(rng: random.Random, scope: Scope) -> Expr | None:
@@ -286,19 +296,21 @@ def _count(rng: random.Random, scope: Scope) -> Expr | None:
     if kind == 2 and scope.free:
         return counted(scope, "", rng.choice(scope.free).expr)
     if kind == 3 and scope.free:
-        return counted(scope, "", made("int", "CASE WHEN ", predicate(rng, scope), " THEN 1 END"))
+        return counted(scope, "", build_expr("int", "CASE WHEN ", predicate(rng, scope), " THEN 1 END"))
     return counted(scope, "COUNT(*)", None)
 
 
 def _average(rng: random.Random, scope: Scope) -> Expr | None:
-    counters = {one.measure.name: one for one in scope.of("measure") if one.measure is not None}
-    found = [one for one in scope.of("measure") if one.measure is not None and one.measure.counted_by in counters]
-    if not found:
+    counters = {column.measure.name: column for column in scope.of("measure") if column.measure is not None}
+    averaged = [
+        column for column in scope.of("measure") if column.measure is not None and column.measure.counted_by in counters
+    ]
+    if not averaged:
         return None
-    one = rng.choice(found)
-    counter = counters[one.measure.counted_by if one.measure else ""]
-    plain = (f"SUM({one.text}) / NULLIF(SUM({counter.text}), 0)",)
-    return replace(made("double", "AVG(", one.expr, ")", rows=False, aggregate=True), plain=("(", *plain, ")"))
+    column = rng.choice(averaged)
+    counter = counters[column.measure.counted_by if column.measure else ""]
+    plain = (f"SUM({column.text}) / NULLIF(SUM({counter.text}), 0)",)
+    return replace(build_expr("double", "AVG(", column.expr, ")", rows=False, aggregate=True), plain=("(", *plain, ")"))
 
 
 def _of_dimension(rng: random.Random, scope: Scope) -> Expr | None:
@@ -306,97 +318,117 @@ def _of_dimension(rng: random.Random, scope: Scope) -> Expr | None:
         return None
     c = rng.choice(scope.free).expr
     if rng.random() < 0.4:
-        return made("bigint", "COUNT(DISTINCT ", c, ")", aggregate=True)
+        return build_expr("bigint", "COUNT(DISTINCT ", c, ")", aggregate=True)
     if c.type == "boolean":
-        return made("boolean", "MAX(", c, ")", aggregate=True)
-    return made(c.type, rng.choice(("MIN(", "MAX(")), c, ")", aggregate=True)
+        return build_expr("boolean", "MAX(", c, ")", aggregate=True)
+    return build_expr(c.type, rng.choice(("MIN(", "MAX(")), c, ")", aggregate=True)
 
 
 def _of_time(rng: random.Random, scope: Scope) -> Expr | None:
     times = scope.of("time")
     return (
-        made("number", "COUNT(DISTINCT ", time_function(rng, rng.choice(times)), ")", aggregate=True) if times else None
+        build_expr("number", "COUNT(DISTINCT ", time_function(rng, rng.choice(times)), ")", aggregate=True)
+        if times
+        else None
     )
 
 
 def _several_sure(rng: random.Random, scope: Scope) -> Expr | None:
-    """Several measures in one SUM, which is additive where none is ever NULL."""
+    """Returns a SUM of several measures, which is additive if none is ever NULL."""
     sure = [
         m for m in scope.of("measure") if m.measure and m.measure.not_null and m.measure.aggregate in ("SUM", "COUNT")
     ]
     sure = [m for m in sure if m.type in _LINEAR]
     if len(sure) < 2:
         return None
-    one, other = rng.sample(sure, 2)
-    return made("number", "SUM(", one.expr, " + 2 * ", other.expr, ")", rows=False, aggregate=True)
+    first, second = rng.sample(sure, 2)
+    return build_expr("number", "SUM(", first.expr, " + 2 * ", second.expr, ")", rows=False, aggregate=True)
 
 
 def _combined(rng: random.Random, scope: Scope) -> Expr | None:
-    one = _sum(rng, scope)
-    if one is None or one.type not in ("bigint", "double"):
+    total = _sum(rng, scope)
+    if total is None or total.type not in ("bigint", "double"):
         return None
     count = counted(scope, "COUNT(*)", None)
     kind = rng.randrange(3)
     if kind == 0:
-        return made("number", one, " + ", count)
+        return build_expr("number", total, " + ", count)
     if kind == 1:
-        return made("double", one, " / NULLIF(", count, ", 0)")
-    return made(one.type, "coalesce(", one, ", 0)")
+        return build_expr("double", total, " / NULLIF(", count, ", 0)")
+    return build_expr(total.type, "coalesce(", total, ", 0)")
 
 
 def _nearly(text: str, *aggregates: str, numbers: bool = False) -> Callable[[random.Random, Scope], Expr | None]:
-    """An aggregate of a measure that depends on single rows."""
+    """Returns a maker of an aggregate of a measure that depends on single rows."""
 
     def maker(rng: random.Random, scope: Scope) -> Expr | None:
-        found = _measure(rng, scope, *(aggregates or ("SUM", "COUNT", "MIN", "MAX")))
-        if found is None or (numbers and found.type not in _LINEAR):
+        measure = _measure(rng, scope, *(aggregates or ("SUM", "COUNT", "MIN", "MAX")))
+        if measure is None or (numbers and measure.type not in _LINEAR):
             return None
         before, after = text.split("{m}")
-        type_ = found.type if text.startswith(("MIN", "MAX")) else "number"
-        return made(type_, before, found.expr, after, rows=True, aggregate=True)
+        type_ = measure.type if text.startswith(("MIN", "MAX")) else "number"
+        return build_expr(type_, before, measure.expr, after, rows=True, aggregate=True)
 
     return maker
 
 
 def _two_measures(rng: random.Random, scope: Scope) -> Expr | None:
-    found = [m for m in scope.of("measure") if m.type in _LINEAR and m.measure]
-    unsure = [m for m in found if m.measure and not m.measure.not_null]
-    if len(found) < 2 or not unsure:
+    measures = [m for m in scope.of("measure") if m.type in _LINEAR and m.measure]
+    unsure = [m for m in measures if m.measure and not m.measure.not_null]
+    if len(measures) < 2 or not unsure:
         return None
-    one = rng.choice(unsure)
-    other = rng.choice([m for m in found if m is not one])
-    return made(
-        "number", "SUM(", one.expr, rng.choice((" + ", " + 2 * ", " * ")), other.expr, ")", rows=True, aggregate=True
+    first = rng.choice(unsure)
+    second = rng.choice([m for m in measures if m is not first])
+    return build_expr(
+        "number", "SUM(", first.expr, rng.choice((" + ", " + 2 * ", " * ")), second.expr, ")", rows=True, aggregate=True
     )
 
 
 def _sum_of_dimension(rng: random.Random, scope: Scope) -> Expr | None:
-    found = [column for column in scope.of("dimension") if column.type == "int"]
-    return made("bigint", "SUM(", rng.choice(found).expr, ")", rows=True, aggregate=True) if found else None
+    dimensions = [column for column in scope.of("dimension") if column.type == "int"]
+    return (
+        build_expr("bigint", "SUM(", rng.choice(dimensions).expr, ")", rows=True, aggregate=True)
+        if dimensions
+        else None
+    )
 
 
 def _overflowing(rng: random.Random, scope: Scope) -> Expr | None:
-    """A product of INT that a row's measure allows and the sum of several does not."""
-    found = [one for one in scope.of("measure") if one.measure and one.measure.aggregate == "SUM" and one.type == "int"]
-    return made("bigint", "SUM(", rng.choice(found).expr, " * 300000000)", rows=True, aggregate=True) if found else None
+    """Returns a product of INT that each row's measure allows and the sum of several rows does not."""
+    sums = [
+        column
+        for column in scope.of("measure")
+        if column.measure and column.measure.aggregate == "SUM" and column.type == "int"
+    ]
+    return (
+        build_expr("bigint", "SUM(", rng.choice(sums).expr, " * 300000000)", rows=True, aggregate=True)
+        if sums
+        else None
+    )
 
 
 def _random(rng: random.Random, scope: Scope) -> Expr | None:
-    """A function that is not deterministic decides, though always in the same way."""
-    one = _measure(rng, scope, "SUM")
-    if one is None:
+    """Returns a sum with a condition that is not deterministic, though its result is always the same."""
+    measure = _measure(rng, scope, "SUM")
+    if measure is None:
         return None
-    found = made(_sum_type(one.type), "SUM(CASE WHEN rand() < 2 THEN ", one.expr, " END)", rows=True, aggregate=True)
-    return replace(found, plain=("SUM(", one.expr, ")"))
+    total = build_expr(
+        _sum_type(measure.type), "SUM(CASE WHEN rand() < 2 THEN ", measure.expr, " END)", rows=True, aggregate=True
+    )
+    return replace(total, plain=("SUM(", measure.expr, ")"))
 
 
 def _sum_by_measure(rng: random.Random, scope: Scope) -> Expr | None:
-    """A measure decides whether another is added."""
-    one, other = _measure(rng, scope, "SUM"), _measure(rng, scope, "SUM", "COUNT", "MIN", "MAX")
-    if one is None or other is None:
+    """Returns a sum of one measure over rows that another measure selects."""
+    added, deciding = _measure(rng, scope, "SUM"), _measure(rng, scope, "SUM", "COUNT", "MIN", "MAX")
+    if added is None or deciding is None:
         return None
-    text = made(_sum_type(one.type), "SUM(CASE WHEN ", condition(rng, other.expr), " THEN ", one.expr, " END)")
-    filtered = made(_sum_type(one.type), "SUM(", one.expr, ") FILTER (WHERE ", condition(rng, other.expr), ")")
+    text = build_expr(
+        _sum_type(added.type), "SUM(CASE WHEN ", condition(rng, deciding.expr), " THEN ", added.expr, " END)"
+    )
+    filtered = build_expr(
+        _sum_type(added.type), "SUM(", added.expr, ") FILTER (WHERE ", condition(rng, deciding.expr), ")"
+    )
     return replace(rng.choice((text, filtered)), rows=True, aggregate=True)
 
 
@@ -405,7 +437,7 @@ _ADDITIVE: tuple[Maker, ...] = (
     _sum, _sum, _sum, _extreme, _extreme, _count, _count, _count, _average, _average, _of_dimension, _of_time,
     _several_sure, _combined,
 )  # fmt: skip
-#: Aggregates that only base rows serve, by what is wrong with them.
+#: Aggregates that only base rows serve, by the reason.
 SINGLE: Mapping[str, Maker] = {
     "plus_one": _nearly("SUM({m} + 1)", "SUM", "COUNT", numbers=True),
     "modulo": _nearly("SUM({m} % 5)", "SUM", numbers=True),
@@ -423,14 +455,18 @@ SINGLE: Mapping[str, Maker] = {
     "by_measure": _sum_by_measure,
     "overflow": _overflowing,
     "random": _random,
-    # Of a cube without a COUNT measure.
+    # For a cube without a COUNT measure.
     "events": _count,
 }
 
 
 def _measure(rng: random.Random, scope: Scope, *aggregates: str) -> Offered | None:
-    found = [one for one in scope.of("measure") if one.measure is not None and one.measure.aggregate in aggregates]
-    return rng.choice(found) if found else None
+    measures = [
+        column
+        for column in scope.of("measure")
+        if column.measure is not None and column.measure.aggregate in aggregates
+    ]
+    return rng.choice(measures) if measures else None
 
 
 def _sum_type(type_: str) -> str:

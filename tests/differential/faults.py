@@ -1,4 +1,4 @@
-"""Faults to plant, and what steers the generator to each of them. It must find every one."""
+"""Faults to plant, with settings that lead the generator to each of them. The generator must detect every one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from .plants import Plant
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault, and what steers the generator to it: shapes of queries, and further settings of a ``Generator``.
+    """A fault, and the settings that lead the generator to it: shapes of queries, and further settings of a
+    ``Generator``.
 
-    With ``steps`` histories are made anew, with the fault in place and of these steps, of ``seeds`` if any. With
-    ``seeds`` alone they are made without it. ``mixed`` schemas are all that there may be, ``numeric`` ones have
-    counters, sums of FLOAT and two zeros. ``states`` are compared besides, where no answer is wrong.
+    With ``steps`` new histories of these steps, of ``seeds`` if any, are made with the fault in place. With ``seeds``
+    alone they are made without it. ``mixed`` schemas have all kinds of features. ``numeric`` schemas have counters,
+    sums of FLOAT and two zeros. ``states`` are compared, too, if the fault changes no result.
     """
 
     name: str
@@ -35,15 +36,15 @@ class Fault:
 PLAIN = {"aggregate": 1}
 JOINS = {"lookup": 1}
 SUPPLIED = {"supplied": 1}
-#: Each fact loses other partitions, so that only together they hold all.
+#: Each fact loses other partitions, so that only all facts together have every partition.
 MIXING = {"drop_many": 2, "into": 1, "many": 1}
 #: Rollups, and writes to the base below them.
 WRITES = {"refresh": 2, "into": 3, "overwrite": 2}
-#: Partitions of divided periods go, below rollups and from them.
+#: Partitions of divided periods are dropped, below rollups and from them.
 PARTS = {"drop_part": 4, "refresh_all": 1}
-#: The newest base period is not whole in a divided table, and rollups over it are gone, or outdated.
+#: The newest base period is not complete in a divided table, and rollups over it are dropped or outdated.
 UNFINISHED, OUTRUN = {"newest": 1, "drop_rollup": 3}, {"newest": 2, "newest_rollup": 1}
-#: Rollups that are proven and others, one each from a statement of its own.
+#: Proven and unproven rollups, each from a statement of its own.
 DERIVED, ACCEPTED, MARKED = {"derive": 1}, {"derive": 3, "accept": 1}, {"drop": 1, "mark_complete": 2, "refresh_all": 1}
 #: Schemas with days that fields or columns name; with weeks alone; with a second time and rollups; with a zone whose
 #: clocks change.
@@ -104,13 +105,13 @@ FAULTS = (
         steps=MIXING,
         seeds=(545, 564, 574),
     ),
-    Fault("parts_of_periods_are_whole", plants.demanding(lambda one: replace(one, exact_ranges=())), PLAIN),
+    Fault("parts_of_periods_are_whole", plants.demanding(lambda uses: replace(uses, exact_ranges=())), PLAIN),
     Fault("counts_are_rows", plants.counts_are_rows, PLAIN),
     Fault("averages_are_of_rows", plants.averages_are_of_rows, PLAIN),
     Fault("nothing_is_nullable", plants.nothing_is_nullable, SUPPLIED, additive=1.0),
     Fault("measures_of_another_cube", plants.without_objection("another cube"), {"cubes": 1}),
-    Fault("units_are_ignored", plants.demanding(lambda one: replace(one, units=frozenset())), PLAIN),
-    Fault("raw_time_is_ignored", plants.demanding(lambda one: replace(one, raw=False)), PLAIN, strange=0.6),
+    Fault("units_are_ignored", plants.demanding(lambda uses: replace(uses, units=frozenset())), PLAIN),
+    Fault("raw_time_is_ignored", plants.demanding(lambda uses: replace(uses, raw=False)), PLAIN, strange=0.6),
     Fault("weeks_hold_months", plants.weeks_hold_months, PLAIN, time="'week'"),
     Fault("conditions_of_outer_joins_hold", plants.every_condition_holds, {**JOINS, **SUPPLIED}),
     Fault("no_time_is_null", plants.no_time_is_null, PLAIN, strange=0.5, steps={"timeless": 1, "refresh": 1}),

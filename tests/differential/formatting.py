@@ -18,10 +18,10 @@ _WORDS = frozenset(
 
 
 def formatted(written: Written, rng: random.Random) -> Written:
-    """The same query, typed oddly; the mentions' places follow."""
+    """Returns the same query, typed oddly, with the moved positions of its mentions."""
     out: list[str] = []
     moved: dict[int, int] = {}
-    places = {place for place, _ in written.mentions}
+    places = {position for position, _ in written.mentions}
     length, before = 0, ""
     for match in _PIECE.finditer(written.text):
         piece = match[0]
@@ -37,4 +37,4 @@ def formatted(written: Written, rng: random.Random) -> Written:
             before = match[0]
         out.append(piece)
         length += len(piece)
-    return Written("".join(out), tuple((moved[place], cube) for place, cube in written.mentions))
+    return Written("".join(out), tuple((moved[position], cube) for position, cube in written.mentions))

@@ -1,9 +1,9 @@
-"""Random histories of warehouses, and beside each the models of its cubes.
+"""Random histories of warehouses, each with models of its cubes.
 
-A history is made of random inserts, overwrites, drops, loads and refreshes in random order, so rollups are missing,
-outdated, computed from other rollups or doubled. Periods of divided tables are usually whole, sometimes not, and lose
-single partitions. Owners keep their promises: after every step TRUSTED rollups are right, and facts of one cube
-describe the same events.
+A history consists of random inserts, overwrites, drops, loads and refreshes in random order. So rollups are missing,
+outdated, computed from other rollups or doubled. Periods of divided tables are usually complete, sometimes not, and
+lose single partitions. Owners keep their promises: after every step TRUSTED rollups are correct, and the facts of one
+cube describe the same events.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from rewriter.timeline.time_bounds import parse_instant
 from .derivations import READS, TWISTS, WAYS, Accept, Derivation, Derive, MarkComplete, Retract, derivable
 from .model import Inconsistent, Model
 from .periods import Period
-from .random_schemas import apart
+from .random_schemas import forked_rng
 from .schemas import VALUES, Column, CubeSchema, FactSchema, Schema, Value, statements
 from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, within
 
-#: The pinned present of all sessions: in the middle of what some histories hold.
+#: The pinned present of all sessions, in the middle of the data of some histories.
 NOW_TEXT = "2013-02-11T12"
 NOW = parse_instant(NOW_TEXT)
 
 
 @dataclass
 class History:
-    """A warehouse that went through ``steps``, and the models of its cubes by name. ``catalog`` is its URL."""
+    """A warehouse after ``steps``, and the models of its cubes by name. ``catalog`` is its URL."""
 
     schema: Schema
     warehouse: Path
@@ -44,9 +44,9 @@ class History:
     catalog: str | None = None
 
     def take(self, step: Step | Derivation) -> None:
-        """Runs a step in the model and in the warehouse, and what keeps the promises that it would break.
+        """Runs a step in the model and in the warehouse, with the steps that keep the promises that it would break.
 
-        Raises ``Inconsistent`` before the warehouse is touched.
+        Raises ``Inconsistent`` before the warehouse is changed.
         """
         for done in self.models[step.cube.name].apply(step):
             for sql in done.statements():
@@ -54,12 +54,12 @@ class History:
         self.steps.append(step)
 
     def run(self, sql: str) -> None:
-        """Runs a statement; ``log`` has all of them, in order."""
+        """Runs a statement. ``log`` has all of them, in order."""
         self.connection.cursor().execute(sql)
         self.log.append(sql)
 
     def open(self, engine: str | Engine) -> rewriter.Connection:
-        """Another session over the warehouse."""
+        """Opens another session over the warehouse."""
         return _open(self.warehouse, engine, self.catalog)
 
 
@@ -70,7 +70,7 @@ def _open(warehouse: Path, engine: str | Engine, catalog: str | None = None) -> 
 
 
 def begin(schema: Schema, warehouse: Path, catalog: str | None = None) -> History:
-    """A warehouse with the schema's objects and without partitions."""
+    """Creates a warehouse with the schema's objects and without partitions."""
     models = {cube.name: Model(cube) for cube in schema.cubes}
     history = History(schema, warehouse, _open(warehouse, "duckdb", catalog), models, catalog=catalog)
     for sql in statements(schema):
@@ -79,7 +79,7 @@ def begin(schema: Schema, warehouse: Path, catalog: str | None = None) -> Histor
 
 
 def replay(schema: Schema, steps: Iterable[Step | Derivation], warehouse: Path) -> History:
-    """The history of these very steps."""
+    """Runs a history of exactly these steps."""
     history = begin(schema, warehouse)
     for step in steps:
         history.take(step)
@@ -90,15 +90,15 @@ def replay(schema: Schema, steps: Iterable[Step | Derivation], warehouse: Path) 
 
 
 def load(history: History, rng: random.Random, complete: float = 0.0) -> None:
-    """The first rows of every cube, and usually rollups over them. ``complete`` is how likely what the base then lacks
-    is marked complete, so that the rollups are fresh.
+    """Writes the first rows of every cube, and usually rollups over them. ``complete`` is the probability that the
+    missing base periods are marked complete, so that the rollups are fresh.
     """
     for cube in history.schema.cubes:
-        # Some histories begin without holes, others with a few, others with many.
+        # Some histories begin without holes, some with a few, some with many.
         share = rng.choice((1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.93))
         chosen = [o for o in range(cube.first, cube.first + cube.count) if rng.random() < share] or [cube.first]
         history.take(Write(cube, tuple((o, _whole(rng, cube, o, 1)) for o in chosen), overwrite=False, dynamic=True))
-        if complete and apart(rng).random() < complete:
+        if complete and forked_rng(rng).random() < complete:
             history.take(MarkComplete(cube, range(cube.first, cube.first + cube.count)))
         for fact in cube.facts:
             for period in fact.periods[1:]:
@@ -107,12 +107,12 @@ def load(history: History, rng: random.Random, complete: float = 0.0) -> None:
                     history.take(_refresh(rng, cube, fact, fact.base, period, targets, double=False))
 
 
-#: What may happen, and how often it does.
+#: The kinds of steps and their weights.
 STEPS = {
     "refresh": 26, "refresh_all": 6, "into": 8, "overwrite": 6, "many": 4, "empty": 2, "drop": 4, "drop_many": 2,
     "add": 3, "double": 3, "from_rollup": 8, "drop_rollup": 5, "timeless": 2, "refresh_fact": 6,
 }  # fmt: skip
-#: What happens in their stead to a fact without rollups.
+#: The kinds of steps that replace them for a fact without rollups.
 _WITHOUT_ROLLUPS_COARSE = {"refresh": "into", "refresh_all": "many", "from_rollup": "overwrite", "double": "into"}
 _WITHOUT_ROLLUPS = {
     **_WITHOUT_ROLLUPS_COARSE,
@@ -121,42 +121,44 @@ _WITHOUT_ROLLUPS = {
     "drop_part": "drop",
     "newest_rollup": "newest",
 }
-#: And what happens besides, now and then.
+#: Additional kinds of steps, which occur sometimes.
 BESIDES = {"load": 3, "drop_part": 4}
-#: What makes open ends worth a question: the last base period is not whole any more, and rollups end with it.
+#: Steps that are interesting for open ends: the last base period becomes incomplete, and rollups end with it.
 NEWEST = {"newest": 2, "newest_rollup": 1}
 
 
-#: What proves rollups, and what does not.
+#: Steps that prove rollups, and steps that do not.
 DERIVED = {"derive": 8, "derive_half": 1, "mark_complete": 2, "accept": 1, "retract": 1}
 
 
 def step(history: History, rng: random.Random, weights: Mapping[str, int] = MappingProxyType(STEPS)) -> None:
-    """One random step of the kinds in ``weights``; without them now and then another one of ``BESIDES``."""
+    """Runs one random step of the kinds in ``weights``. With the default weights it sometimes runs another one of
+    ``BESIDES``.
+    """
     _take(history, rng, weights)
-    other = apart(rng)
-    if weights == STEPS and other.random() < 0.15:
-        _take(history, other, BESIDES)
-    if weights == STEPS and other.random() < 0.1:
-        _take(history, other, NEWEST)
-    if weights == STEPS and other.random() < 0.3:
-        _take(history, other, DERIVED)
+    forked = forked_rng(rng)
+    if weights == STEPS and forked.random() < 0.15:
+        _take(history, forked, BESIDES)
+    if weights == STEPS and forked.random() < 0.1:
+        _take(history, forked, NEWEST)
+    if weights == STEPS and forked.random() < 0.3:
+        _take(history, forked, DERIVED)
 
 
 def _take(history: History, rng: random.Random, weights: Mapping[str, int]) -> None:
     cube = rng.choice(history.schema.cubes)
     model = history.models[cube.name]
-    found = _step(model, rng, rng.choices(list(weights), list(weights.values()))[0])
+    step = _step(model, rng, rng.choices(list(weights), list(weights.values()))[0])
     try:
-        if isinstance(found, Drop) and found.ordinals != (None,) and rng.random() < 0.7:
-            # What goes is usually rolled up before.
-            for fact in (one for one in cube.fine if len(one.periods) > 1):
+        if isinstance(step, Drop) and step.ordinals != (None,) and rng.random() < 0.7:
+            # Base periods are usually rolled up before they are dropped.
+            for fact in (fact for fact in cube.fine if len(fact.periods) > 1):
                 period = rng.choice(fact.periods[1:])
                 targets = tuple(
-                    dict.fromkeys(period.ordinal(cube.base.start(o)) for o in found.ordinals if o is not None)
+                    dict.fromkeys(period.ordinal(cube.base.start(o)) for o in step.ordinals if o is not None)
                 )
                 history.take(_refresh(rng, cube, fact, fact.base, period, targets, double=False))
-        history.take(found)
+        history.take(step)
     except Inconsistent:
         # Partitions that only some facts still have are written again in all of them.
         rows = tuple((o, _rows(rng, cube, o)) for o in model.torn())
@@ -184,7 +186,7 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step | Derivation:
     if kind == "load":
         return Load(cube, fact, period, (target,))
     if kind == "drop_part":
-        return _drop_part(model, apart(rng), fact)
+        return _drop_part(model, forked_rng(rng), fact)
     if kind == "newest":
         newest = cube.first + cube.count - 1
         return Write(cube, ((newest, _parted(rng, cube, newest)),), overwrite=True, dynamic=False)
@@ -192,11 +194,11 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step | Derivation:
         newest = period.ordinal(cube.base.start(cube.first + cube.count - 1))
         return _refresh(rng, cube, fact, fact.base, period, (newest,), double=False)
     if kind == "drop_rollup":
-        if fact in cube.coarse and apart(rng).random() < 0.4:
+        if fact in cube.coarse and forked_rng(rng).random() < 0.4:
             return DropPeriod(cube, fact, fact.base, fact.base.ordinal(cube.base.start(ordinal)))
         return DropPeriod(cube, fact, period, target)
     if kind in ("drop", "drop_many"):
-        names = tuple(one.name for one in cube.fine)
+        names = tuple(fact.name for fact in cube.fine)
         facts = names if rng.random() < 0.6 else (rng.choice(names),)
         end = min(ordinal + (1 if kind == "drop" else rng.randrange(2, 12)), cube.first + cube.count)
         return Drop(cube, facts, tuple(range(ordinal, end)))
@@ -207,7 +209,7 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step | Derivation:
         return Add(cube, ordinal)
     if kind == "timeless":
         if model.rows.get(None) and rng.random() < 0.3:
-            return Drop(cube, tuple(one.name for one in cube.facts), (None,))
+            return Drop(cube, tuple(fact.name for fact in cube.facts), (None,))
         rows = ((None, _rows(rng, cube, None, 1)),)
         return Write(cube, rows, overwrite=rng.random() < 0.5, dynamic=rng.random() < 0.5)
     overwrite = kind == "overwrite" or (kind == "many" and rng.random() < 0.5)
@@ -218,16 +220,16 @@ def _step(model: Model, rng: random.Random, kind: str) -> Step | Derivation:
 
 
 def _derivation(model: Model, rng: random.Random, kind: str, fact: FactSchema) -> Step | Derivation:
-    """A rollup partition that is proven or not, or a report about partitions."""
+    """Returns a step that writes a rollup partition, proven or not, or a declaration about partitions."""
     cube, periods = model.cube, list(derivable(fact))
     first = cube.first + rng.randrange(cube.count)
     if kind == "mark_complete":
-        # Often that is what some rollup lacks.
+        # Often some rollup lacks this base period.
         coarse = rng.choice(fact.periods[1:] or fact.periods)
         lacking = sorted(o for _, period, o in model.doubtful if period is coarse)
-        whole = within(cube.base, coarse, rng.choice(lacking or [coarse.ordinal(cube.base.start(first))]))
+        inside = within(cube.base, coarse, rng.choice(lacking or [coarse.ordinal(cube.base.start(first))]))
         short = range(first, min(first + rng.randrange(1, 40), cube.first + cube.count))
-        return MarkComplete(cube, whole if len(whole) < 800 else short)
+        return MarkComplete(cube, inside if len(inside) < 800 else short)
     if kind == "accept" or not periods:
         return Accept(cube, fact)
     period = rng.choice(periods)
@@ -253,29 +255,29 @@ def _refresh(
 ) -> RollUp:
     # The hours of UTC do not begin with the names of a zone's days.
     told = cube.zone == "UTC" or source.kind >= UpdatePeriod.DAILY
-    one = told and fact.naming(period).begins(fact.naming(source))
-    dynamic = bool(one) and source is fact.base and rng.random() < (0.9 if len(targets) > 3 else 0.2)
+    prefix = told and fact.naming(period).begins(fact.naming(source))
+    dynamic = bool(prefix) and source is fact.base and rng.random() < (0.9 if len(targets) > 3 else 0.2)
     return RollUp(cube, fact, source, period, targets, double=double, dynamic=dynamic)
 
 
 def whole_refresh(cube: CubeSchema, fact: FactSchema, period: Period) -> RollUp:
-    """All rollup partitions of a period that overlap the stretch, computed from the base."""
+    """Returns a step that computes all rollup partitions of a period that overlap the stretch from the base."""
     first, last = (period.ordinal(cube.base.start(cube.first + n)) for n in (0, cube.count - 1))
     return RollUp(cube, fact, fact.base, period, tuple(range(first, last + 1)))
 
 
 def _targets(rng: random.Random, cube: CubeSchema, period: Period) -> tuple[int, ...]:
-    """The periods that lie in the stretch; now and then also those that only begin or end in it, whose rollups know
-    more time than the base has.
+    """Returns the periods inside the stretch. Sometimes it includes those that only begin or end in it, whose rollups
+    cover more time than the base has.
     """
     start, end = cube.stretch
-    found = range(period.ordinal(start), period.ordinal(end - 1) + 1)
+    touched = range(period.ordinal(start), period.ordinal(end - 1) + 1)
     beyond = rng.random() < 0.1
-    return tuple(o for o in found if beyond or (start <= period.start(o) and period.end(o) <= end))
+    return tuple(o for o in touched if beyond or (start <= period.start(o) and period.end(o) <= end))
 
 
 def _drop_part(model: Model, rng: random.Random, fact: FactSchema) -> Step:
-    """One partition of some divided period goes; where there is none, a rollup."""
+    """Returns a step that drops one partition of a divided period, or a rollup if there is none."""
     divided = [period for period, _ in fact.divisions if model.of(fact, period)]
     if not divided:
         period = (*fact.periods, *fact.periods)[1]
@@ -288,24 +290,24 @@ def _drop_part(model: Model, rng: random.Random, fact: FactSchema) -> Step:
 
 
 def _whole(rng: random.Random, cube: CubeSchema, ordinal: int, least: int = 0) -> tuple[Row, ...]:
-    """Rows of one base period; usually among them are those without which divided ones are not whole."""
-    rows, other = _rows(rng, cube, ordinal, least), apart(rng)
+    """Returns rows of one base period. Usually they include the values that make a divided period complete."""
+    rows, forked = _rows(rng, cube, ordinal, least), forked_rng(rng)
     for division in (fact.division(fact.base) for fact in cube.fine):
-        place = cube.columns.index(division.column) if division else 0
-        for value in division.values if division and other.random() < 0.9 else ():
-            if all(row[place] != value for row in rows):
-                one = _row(other, cube, ordinal)
-                rows = (*rows, (*one[:place], value, *one[place + 1 :]))
+        position = cube.columns.index(division.column) if division else 0
+        for value in division.values if division and forked.random() < 0.9 else ():
+            if all(row[position] != value for row in rows):
+                row = _row(forked, cube, ordinal)
+                rows = (*rows, (*row[:position], value, *row[position + 1 :]))
     return rows
 
 
 def _parted(rng: random.Random, cube: CubeSchema, ordinal: int) -> tuple[Row, ...]:
-    """Rows that fall into one partition of a divided base period: mostly that is not all of it."""
+    """Returns rows that fall into one partition of a divided base period, usually not all of it."""
     return (_row(rng, cube, ordinal),) * rng.choice((1, 2))
 
 
 def _rows(rng: random.Random, cube: CubeSchema, ordinal: int | None, least: int = 0) -> tuple[Row, ...]:
-    """A few rows, some of them twice."""
+    """Returns a few rows, some of them twice."""
     rows = [_row(rng, cube, ordinal) for _ in range(rng.choice((least, 1, 1, 2, 3)))]
     return tuple(rows + [row for row in rows if rng.random() < 0.15])
 
@@ -316,7 +318,7 @@ def _row(rng: random.Random, cube: CubeSchema, ordinal: int | None) -> Row:
         counts[cube.counter.name] = rng.randrange(1, 4)
     dividing = {division.column for fact in cube.facts for _, division in fact.divisions}
     row = tuple(_second(rng, cube, ordinal) if column.time else _value(rng, column, counts) for column in cube.columns)
-    # No partition has an empty text for its value.
+    # No partition has an empty text as its value.
     return tuple(
         VALUES["string"][0] if value == "" and column in dividing else value
         for value, column in zip(row, cube.columns, strict=True)
@@ -324,7 +326,7 @@ def _row(rng: random.Random, cube: CubeSchema, ordinal: int | None) -> Row:
 
 
 def _second(rng: random.Random, cube: CubeSchema, ordinal: int | None) -> Value:
-    """The second time of a row: often that of its period, at times long before or after, or not known."""
+    """Returns the second time of a row: often that of its period, sometimes long before or after, or NULL."""
     kind = rng.random()
     if kind < 0.1:
         return None

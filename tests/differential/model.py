@@ -1,7 +1,7 @@
-"""What the base rows of a cube are after the steps of a history, and which partitions its facts have.
+"""The base rows of a cube after the steps of a history, and the partitions of its facts.
 
-The model keeps the base rows as the law of ``semantics.md`` wants them: those of dropped base partitions are still
-there, because dropping is retention. It uses neither the planner nor the catalog.
+The model keeps the base rows as ``semantics.md`` requires: the rows of dropped base partitions remain, because dropping
+is retention. It uses neither the planner nor the catalog.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from .periods import Period
 from .schemas import CubeSchema, FactSchema, Value
 from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, held, within
 
-#: The one partition of a period that is not divided. No part of a divided one has an empty text for its value.
+#: The only partition of a period that is not divided. No part of a divided period has an empty text as its value.
 ALL: Value = ""
 
 
 class Inconsistent(Exception):
-    """A step after which the facts of a cube would not describe the same events any more."""
+    """A step after which the facts of a cube would no longer describe the same events."""
 
 
 @dataclass
 class Model:
-    """The base rows of one cube by ordinal of the base period, and which partitions each fact has by period.
+    """The base rows of one cube by ordinal of the base period, and the partitions of each fact by period.
 
-    The ordinal ``None`` is that of rows without a time. ``merged`` are the same events as facts hold them that merge
-    rows. ``parts`` are the partitions of each period, ``retired`` those of divided base periods that were dropped and
-    not written since. ``fresh`` are rollup periods that certainly say what the base rows say, and are known to; others
-    may, too. ``doubtful`` are those that must not be read: unproven ones, and incomplete ones, which are ``True``.
+    The ordinal ``None`` is that of rows without a time. ``merged`` has the same events as facts that merge rows hold
+    them. ``parts`` are the partitions of each period. ``retired`` are the partitions of divided base periods that were
+    dropped and not written since. ``fresh`` are rollup periods that certainly agree with the base and are known to;
+    other rollups may agree, too. ``doubtful`` are those that must not be read: unproven ones, and incomplete ones,
+    which are ``True``.
     """
 
     cube: CubeSchema
@@ -41,13 +42,14 @@ class Model:
     doubtful: dict[tuple[str, Period, int], bool] = field(default_factory=dict)
 
     def apply(self, step: Step | Derivation) -> list[Step | Derivation]:
-        """What a step does; answers what is done in the warehouse: the step, and what owners do for their promises.
+        """Applies a step. Returns what the warehouse executes: the step, and the loads with which owners keep their
+        promises.
 
         Raises ``Inconsistent``, and then nothing is changed.
         """
         if isinstance(step, Write | Add):
             changed = self._write(step) if isinstance(step, Write) else self._add(step)
-            # What is promised is loaded first, so that nothing but the promise says that it is right.
+            # Promised rollups are loaded first, so that only the promise says that they are correct.
             return [*self._kept(changed), step]
         if isinstance(step, Drop):
             self._drop(step)
@@ -56,8 +58,10 @@ class Model:
         elif isinstance(step, MarkComplete):
             self._mark_complete(step)
         elif isinstance(step, Accept):
-            # The results show which of them agree with the base.
-            self.doubtful = {one: kind for one, kind in self.doubtful.items() if one[0] != step.fact.name or kind}
+            # The results show which rollups agree with the base.
+            self.doubtful = {
+                rollup: kind for rollup, kind in self.doubtful.items() if rollup[0] != step.fact.name or kind
+            }
         elif isinstance(step, Retract):
             pass
         elif isinstance(step, RollUp):
@@ -74,7 +78,7 @@ class Model:
         return [step, *self._kept(())]
 
     def of(self, fact: FactSchema, period: Period) -> set[int]:
-        """The ordinals of the periods that a fact has: whole ones, and of base periods those that lost no partition."""
+        """Returns the ordinals of a fact's complete periods. Base periods that lost a partition are not included."""
         division = fact.division(period)
         retired = self.retired.get(fact.name, {}) if period is fact.base else {}
         return {
@@ -84,36 +88,38 @@ class Model:
         }
 
     def valid(self, fact: FactSchema, period: Period) -> set[int]:
-        """Those of them that lie in the fact's window."""
+        """Returns the ordinals of those that lie in the fact's window."""
         return {ordinal for ordinal in self.of(fact, period) if fact.is_valid(period, ordinal)}
 
     def extent(self, facts: Collection[FactSchema]) -> tuple[int, int]:
-        """From the first to behind the last instant of all periods of these facts of which anything is there, whole or
-        not; empty where there is none.
+        """Returns the first instant and the end of the last instant of all periods of these facts that have any
+        partition. The extent is empty if there is none.
         """
-        found = [(period, ordinals) for f in facts for period in f.periods if (ordinals := self._begun(f, period))]
-        starts = [period.start(min(ordinals)) for period, ordinals in found]
-        ends = [period.end(max(ordinals)) for period, ordinals in found]
-        return (min(starts), max(ends)) if found else (0, 0)
+        begun = [(period, ordinals) for f in facts for period in f.periods if (ordinals := self._begun(f, period))]
+        starts = [period.start(min(ordinals)) for period, ordinals in begun]
+        ends = [period.end(max(ordinals)) for period, ordinals in begun]
+        return (min(starts), max(ends)) if begun else (0, 0)
 
     def _begun(self, fact: FactSchema, period: Period) -> set[int]:
-        """The ordinals of the periods in the fact's window that have any partition."""
+        """Returns the ordinals of the periods in the fact's window that have any partition."""
         parts = self._live(fact, period)
         return {o for o, some in parts.items() if o is not None and some and fact.is_valid(period, o)}
 
     def held_by(self, fact: FactSchema) -> Mapping[int | None, Sequence[Row]]:
-        """The base rows of a fact by ordinal of its own base period: they are the same events."""
+        """Returns the base rows of a fact by ordinal of its own base period. They are the same events."""
         if fact in self.cube.fine:
             return {**self.merged.get(fact.name, {}), None: self.rows.get(None, [])} if fact.merged else self.rows
         days = {fact.base.ordinal(self.cube.base.start(o)) for o in self.rows if o is not None}
-        found = {day: self._within(fact.base, day) for day in days}
+        within_days = {day: self._within(fact.base, day) for day in days}
         return {
-            **{day: held(self.cube, fact, rows) for day, rows in found.items()},
+            **{day: held(self.cube, fact, rows) for day, rows in within_days.items()},
             None: self.rows.get(None, []),
         }
 
     def torn(self) -> list[int]:
-        """The base periods of which some facts lost partitions: a write that replaces them makes all the same again."""
+        """Returns the base periods of which some facts lost partitions. A write that replaces them makes all facts
+        equal again.
+        """
         return [
             ordinal
             for ordinal, rows in self.rows.items()
@@ -128,7 +134,9 @@ class Model:
     # -- base rows ----------------------------------------------------------------------------------------------------
 
     def _write(self, step: Write) -> list[int]:
-        """Rows of partitions that are written over go, and so do those of dropped partitions that are written anew."""
+        """Writes rows. Rows of overwritten partitions are removed, and those of dropped partitions that are written
+        again.
+        """
         written = {o: rows for o, rows in step.rows if rows or not step.dynamic}
         gone: dict[int | None, dict[str, set[Value]]] = {}
         for ordinal, rows in written.items():
@@ -143,19 +151,19 @@ class Model:
             self._replace(ordinal, gone[ordinal], rows)
             for fact in self._holders(ordinal):
                 if step.overwrite and not step.dynamic:
-                    # What was dropped is nothing from now on, too.
+                    # From now on the dropped partition counts as empty, too.
                     self._live(fact, fact.base)[ordinal] = set()
                     self.retired.get(fact.name, {}).pop(ordinal, None)
                 self._register(fact, ordinal, self._parts(fact, fact.base, rows))
-        for place in self._incomplete_over([o for o, rows in written.items() if o is not None]):
+        for rollup in self._incomplete_over([o for o, rows in written.items() if o is not None]):
             news = [
                 rows
                 for o, rows in written.items()
-                if o is not None and place[1].ordinal(self.cube.base.start(o)) == place[2]
+                if o is not None and rollup[1].ordinal(self.cube.base.start(o)) == rollup[2]
             ]
-            self.doubtful[place] = False
+            self.doubtful[rollup] = False
             if not any(news):
-                del self.doubtful[place]
+                del self.doubtful[rollup]
         return self._outdate(written)
 
     def _add(self, step: Add) -> list[int]:
@@ -165,27 +173,27 @@ class Model:
             for fact in self.cube.fine
         }
         self._same(step.ordinal, added)
-        known = step.ordinal in self.rows
+        existed = step.ordinal in self.rows
         self._replace(step.ordinal, added, ())
         for fact in self.cube.fine:
             self._register(fact, step.ordinal, added[fact.name])
         changed = self._outdate([step.ordinal])
-        if known:
-            # A partition that comes back empty may be news.
-            for place in self._incomplete_over(changed):
-                del self.doubtful[place]
+        if existed:
+            # A partition that is added again, empty, may be a change.
+            for rollup in self._incomplete_over(changed):
+                del self.doubtful[rollup]
         self._complete(changed)
         return changed
 
     def _same(self, ordinal: int | None, gone: Mapping[str, Collection[Value]]) -> None:
-        """Raises ``Inconsistent`` unless all facts lose the same rows with these parts of theirs."""
+        """Raises ``Inconsistent`` unless all facts lose the same rows with these partitions."""
         rows = self.rows.get(ordinal, [])
         lost = {tuple(self._part(fact, row) in gone[fact.name] for row in rows) for fact in self._holders(ordinal)}
         if len(lost) > 1:
             raise Inconsistent
 
     def _replace(self, ordinal: int | None, gone: Mapping[str, Collection[Value]], rows: Iterable[Row]) -> None:
-        """Rows in place of those in the parts that are gone, which are the same rows for each fact."""
+        """Replaces the rows of the removed partitions, which are the same rows for each fact."""
         rows = tuple(rows)
         for fact in self.cube.fine:
             if fact.merged:
@@ -206,7 +214,7 @@ class Model:
             # Timelines do not cover rows without a time, so none records them.
             self.rows[None] = []
         for ordinal in step.ordinals:
-            for fact in (one for one in self._holders(ordinal) if one.name in step.facts):
+            for fact in (fact for fact in self._holders(ordinal) if fact.name in step.facts):
                 dropped = self._live(fact, fact.base).pop(ordinal, set())
                 if ordinal is not None and fact.division(fact.base):
                     self._retired(fact, ordinal).update(dropped)
@@ -221,16 +229,16 @@ class Model:
     # -- rollups ------------------------------------------------------------------------------------------------------
 
     def _outdate(self, ordinals: Iterable[int | None]) -> list[int]:
-        """No rollup over these base periods is certainly right any more."""
+        """Marks the rollups over these base periods as no longer certainly correct."""
         changed = [ordinal for ordinal in ordinals if ordinal is not None]
         starts = {self.cube.base.start(ordinal) for ordinal in changed}
         over = {period: {period.ordinal(start) for start in starts} for f in self.cube.facts for period in f.periods}
-        self.fresh = {one for one in self.fresh if one[2] not in over[one[1]]}
+        self.fresh = {rollup for rollup in self.fresh if rollup[2] not in over[rollup[1]]}
         return changed
 
     def _kept(self, changed: Collection[int]) -> list[Step]:
-        """What owners load to keep their promises, where these base periods changed: a fact that begins coarse holds
-        the same events, and a TRUSTED rollup that is there says what the base says.
+        """Returns what owners load to keep their promises after these base periods changed. A fact with a coarse base
+        has the same events, and an existing TRUSTED rollup agrees with the base.
         """
         loads: list[Load] = []
         for fact in self.cube.coarse:
@@ -238,22 +246,26 @@ class Model:
             loads.append(Load(self.cube, fact, fact.base, tuple(sorted(days))))
         for fact in self.cube.facts:
             for period in fact.trusted:
-                broken = {one for one in self.of(fact, period) if (fact.name, period, one) not in self.fresh}
+                broken = {
+                    ordinal for ordinal in self.of(fact, period) if (fact.name, period, ordinal) not in self.fresh
+                }
                 loads.append(Load(self.cube, fact, period, tuple(sorted(broken))))
         return [self._load(load) for load in loads if load.targets]
 
     def _load(self, step: Load) -> Load:
-        """The same step with its rows."""
+        """Returns the same step with its rows."""
         fact, period = step.fact, step.period
         rows = tuple(tuple(self._within(period, target)) for target in step.targets)
         for target, some in zip(step.targets, rows, strict=True):
             self._live(fact, period)[target] = self._parts(fact, period, some)
             if period is fact.base:
                 self.fresh = {
-                    one for one in self.fresh if one[0] != fact.name or target not in within(period, one[1], one[2])
+                    rollup
+                    for rollup in self.fresh
+                    if rollup[0] != fact.name or target not in within(period, rollup[1], rollup[2])
                 }
             else:
-                # Nothing but a promise says where the rows came from.
+                # Only a promise says where the rows came from.
                 trusted = period in fact.trusted
                 self._note(fact, period, target, sure=trusted, doubt=None if trusted else False)
         return replace(step, rows=rows)
@@ -274,10 +286,10 @@ class Model:
             before = self._there(fact, period, target)
             after = before | parts if step.double or step.dynamic else parts
             self._live(fact, period)[target] = after
-            # A dynamic write leaves parts without rows as they were, or dropped.
+            # A dynamic write leaves partitions without rows unchanged, even dropped ones.
             replaced = not step.double and not (step.dynamic and fact.division(period))
             from_base, is_plain = replaced and step.source is fact.base, not fact.divisions and not step.dynamic
-            # The query names base periods of the stretch only: others may be marked complete, and are not read.
+            # The query names only base periods of the stretch. Others may be marked complete, and are not read.
             unread = set(within(fact.base, period, target)) - set(asked[target])
             sure = from_base and not unread and target not in outside and self._has_all(fact, period, target)
             judged = from_base and period not in fact.trusted
@@ -290,13 +302,13 @@ class Model:
             self._note(fact, period, target, sure=sure, doubt=doubt)
 
     def _reads_outside(self, fact: FactSchema, source: Period, ordinals: Iterable[int]) -> bool:
-        """Whether a statement that asks for these periods of its source reads one outside of the fact's window: this
-        proves nothing of all that it writes, and such content is never fresh.
+        """Returns True if a statement that asks for these periods of its source reads one outside of the fact's window.
+        Then it proves nothing of what it writes, and the content is never fresh.
         """
         return any(self._there(fact, source, o) and not fact.is_valid(source, o) for o in ordinals)
 
     def _seen(self, step: RollUp, ordinal: int) -> list[Row]:
-        """The base rows that a rollup reads in a period of its source."""
+        """Returns the base rows that a rollup reads in a period of its source."""
         rows = self._within(step.source, ordinal)
         if step.source is not step.fact.base or step.fact in self.cube.coarse:
             return rows
@@ -304,17 +316,17 @@ class Model:
         return [row for row in rows if self._part(step.fact, row) in live]
 
     def _refresh(self, step: RefreshFact) -> None:
-        """REFRESH FACT computes rollups whose base is wholly there; what makes them whole is there, if empty."""
+        """Applies REFRESH FACT: it computes rollups whose base is complete, and adds their empty partitions."""
         fact = step.fact
-        whole = self.valid(fact, fact.base)
+        valid = self.valid(fact, fact.base)
         stretch = self.extent([replace(fact, periods=fact.periods[:1])])
         start, end = step.bounds or stretch
-        for period in (one for one in fact.periods[1:] if one not in fact.trusted):
+        for period in (period for period in fact.periods[1:] if period not in fact.trusted):
             division = fact.division(period)
-            known = {period.ordinal(fact.base.start(ordinal)) for ordinal in whole}
-            for target in known:
+            covered = {period.ordinal(fact.base.start(ordinal)) for ordinal in valid}
+            for target in covered:
                 inside = period.start(target) < end and start < period.end(target) and fact.is_valid(period, target)
-                if inside and all(o in whole for o in within(fact.base, period, target)):
+                if inside and all(o in valid for o in within(fact.base, period, target)):
                     parts = self._parts(fact, period, self._within(period, target))
                     parts |= self._there(fact, period, target)
                     parts |= set(division.values if division else ())
@@ -322,7 +334,7 @@ class Model:
                     self._note(fact, period, target, sure=True)
 
     def _has_all(self, fact: FactSchema, period: Period, target: int) -> bool:
-        """Whether a fact has all base periods inside a rollup period, and lost no part of one."""
+        """Returns True if a fact has all base periods inside a rollup period and lost no partition of them."""
         return self.of(fact, fact.base).issuperset(within(fact.base, period, target))
 
     def _derive(self, step: Derive) -> Derive:
@@ -338,7 +350,7 @@ class Model:
         if step.twist or outside or self._reads_outside(fact, base, step.ordinals):
             doubt = False
         elif not fact.division(base) and not (self._has_all(fact, period, step.target) and not unread):
-            # Of what was there, and was not read, the content knows nothing for good.
+            # The content can never include existing partitions that were not read.
             lacking = [o for o in inside if o in unread or not self._there(fact, base, o)]
             doubt = not any(self._there(fact, base, o) or self._was_there(base, o) for o in lacking)
         sure = doubt is None and not unread and self._has_all(fact, period, step.target)
@@ -346,16 +358,16 @@ class Model:
         return step
 
     def _was_there(self, base: Period, ordinal: int) -> bool:
-        """Whether rows were ever written in a base period."""
+        """Returns True if rows were ever written in a base period."""
         return any(o in self.rows for o in within(self.cube.base, base, ordinal))
 
     def _mark_complete(self, step: MarkComplete) -> None:
-        """Dropped periods stay dropped, and partly existing ones become complete."""
+        """Applies MARK COMPLETE: dropped periods stay dropped, and partly existing ones become complete."""
         marked = set()
         for fact in self.cube.fine:
             for ordinal in step.ordinals:
-                known = self._retired(fact, ordinal) if fact.division(fact.base) else ordinal in self.rows
-                if known or ordinal in self.of(fact, fact.base) or not fact.is_valid(fact.base, ordinal):
+                exists = self._retired(fact, ordinal) if fact.division(fact.base) else ordinal in self.rows
+                if exists or ordinal in self.of(fact, fact.base) or not fact.is_valid(fact.base, ordinal):
                     continue
                 parts = {part[0] if part else ALL for part in Add.parts(fact)}
                 self._register(fact, ordinal, parts)
@@ -368,29 +380,31 @@ class Model:
         self._complete(marked)
 
     def _complete(self, ordinals: Collection[int]) -> None:
-        """Incomplete rollups over these base periods, which came empty, may be whole now."""
-        for place in self._incomplete_over(ordinals):
-            fact = next(one for one in self.cube.facts if one.name == place[0])
-            inside = within(fact.base, place[1], place[2])
+        """Completes incomplete rollups over these base periods, which were added empty."""
+        for rollup in self._incomplete_over(ordinals):
+            fact = next(fact for fact in self.cube.facts if fact.name == rollup[0])
+            inside = within(fact.base, rollup[1], rollup[2])
             if all(self._there(fact, fact.base, o) for o in inside):
-                del self.doubtful[place]
-                self.fresh.add(place)
+                del self.doubtful[rollup]
+                self.fresh.add(rollup)
             elif all(self._there(fact, fact.base, o) or self._was_there(fact.base, o) for o in inside):
-                del self.doubtful[place]
+                del self.doubtful[rollup]
 
     def _incomplete_over(self, ordinals: Collection[int]) -> list[tuple[str, Period, int]]:
         starts = {self.cube.base.start(ordinal) for ordinal in ordinals}
-        found = (place for place, kind in self.doubtful.items() if kind)
-        return [place for place in found if any(place[1].ordinal(start) == place[2] for start in starts)]
+        doubtful = (rollup for rollup, kind in self.doubtful.items() if kind)
+        return [rollup for rollup in doubtful if any(rollup[1].ordinal(start) == rollup[2] for start in starts)]
 
     def _note(self, fact: FactSchema, period: Period, target: int, *, sure: bool, doubt: bool | None = None) -> None:
-        """What a rollup period is from now on. ``doubt``: it must not be read, ``True`` until its base is whole."""
-        place = (fact.name, period, target)
-        whole = sure and target in self.of(fact, period)
-        (self.fresh.add if whole else self.fresh.discard)(place)
-        self.doubtful.pop(place, None)
+        """Records the state of a rollup period. If ``doubt`` is set, the rollup must not be read; ``True`` ends when
+        its base is complete.
+        """
+        rollup = (fact.name, period, target)
+        is_complete = sure and target in self.of(fact, period)
+        (self.fresh.add if is_complete else self.fresh.discard)(rollup)
+        self.doubtful.pop(rollup, None)
         if doubt is not None:
-            self.doubtful[place] = doubt
+            self.doubtful[rollup] = doubt
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 
@@ -401,24 +415,26 @@ class Model:
         return self._live(fact, period).get(ordinal, set())
 
     def _holders(self, ordinal: int | None) -> tuple[FactSchema, ...]:
-        """The facts that a write to a base period is for. Rows without a time are the same at every period."""
+        """Returns the facts that a write to a base period changes. Rows without a time are the same at every period."""
         return self.cube.facts if ordinal is None else self.cube.fine
 
     def _retired(self, fact: FactSchema, ordinal: int) -> set[Value]:
         return self.retired.setdefault(fact.name, {}).setdefault(ordinal, set())
 
     def _part(self, fact: FactSchema, row: Row) -> Value:
-        """The partition of its base period that a row of a fact falls into."""
+        """Returns the partition of its base period that a row of a fact falls into."""
         return next(iter(self._parts(fact, fact.base, (row,))))
 
     def _parts(self, fact: FactSchema, period: Period, rows: Iterable[Row]) -> set[Value]:
-        """The partitions of a period into which these rows fall; without a division it is there without rows."""
+        """Returns the partitions of a period into which these rows fall. An undivided period has its partition without
+        rows, too.
+        """
         division = fact.division(period)
         if division is None:
             return {ALL}
-        place = self.cube.columns.index(division.column)
-        return {division.part(period, row[place]) for row in rows}
+        position = self.cube.columns.index(division.column)
+        return {division.part(period, row[position]) for row in rows}
 
     def _within(self, period: Period, target: int) -> list[Row]:
-        """The base rows in one period."""
+        """Returns the base rows in one period."""
         return [row for ordinal in within(self.cube.base, period, target) for row in self.rows.get(ordinal, ())]

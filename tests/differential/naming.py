@@ -1,7 +1,7 @@
-"""How partitions name their time, written down without the code under test: types and patterns of partition columns.
+"""The names of time in partition columns, independent of the code under test: types and patterns of columns.
 
-A form lists columns as ``name type pattern``, in the order of the table: ``hr int HH; ds date``. A DATE or TIMESTAMP
-is the start of the period; a column alone may leave its pattern to the period's default.
+A form lists columns as ``name type pattern``, in the order of the table: ``hr int HH; ds date``. A DATE or TIMESTAMP is
+the start of the period. A single column may use the period's default pattern.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SPELT = {"date": "yyyy-MM-dd", "timestamp": "yyyy-MM-dd HH:mm:00"}
 _WORDS = {"date": "DATE ", "timestamp": "TIMESTAMP "}
 _FIELD = re.compile(r"'([^']*)'|yyyy|YYYY|MM|dd|HH|mm|ww|q")
 
-#: Forms of each period beside plain texts in the order of time.
+#: Forms of each period other than plain texts in the order of time.
 TYPED_FORMS: Mapping[UpdatePeriod, tuple[str, ...]] = {
     P.MINUTELY: (
         "dt bigint", "ts timestamp", "ds date; hm int HHmm", "mi tinyint mm; hr int HH; ds date",
@@ -56,7 +56,7 @@ TYPED_FORMS: Mapping[UpdatePeriod, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """A partition column: its type, and its pattern as declared (``""``: none)."""
+    """A partition column: its type, and its declared pattern (``""``: none)."""
 
     name: str
     type: str
@@ -68,7 +68,7 @@ class TimeColumn:
 
     @property
     def clause(self) -> str:
-        """What CREATE FACT says of it."""
+        """The clause of CREATE FACT."""
         return f'{self.name} = "{self.pattern}"' if self.pattern else self.name
 
 
@@ -92,32 +92,34 @@ class Naming:
         return f"({', '.join(column.clause for column in self.columns)})"
 
     def prefixed(self, prefix: str) -> Naming:
-        """The same with other names."""
-        return replace(self, columns=tuple(replace(one, name=f"{prefix}{one.name}") for one in self.columns))
+        """Returns the same columns with other names."""
+        return replace(self, columns=tuple(replace(column, name=f"{prefix}{column.name}") for column in self.columns))
 
     def literals(self, ordinal: int | None) -> list[str]:
-        """The values of a period, as SQL; those of no time."""
+        """Returns the values of a period as SQL, or those of no time."""
         if ordinal is None:
             return ["NULL"] * len(self.columns)
         return list(_literals(self, ordinal))
 
     def pattern(self, column: TimeColumn) -> str:
-        """The pattern of a column, of which numbers have the fields only."""
+        """Returns the pattern of a column. The pattern of a number has only fields."""
         default = _SPELT.get(column.type) or column.pattern or _DEFAULTS[self.period.kind]
         return "".join(match[0] for match in _FIELD.finditer(default) if not match[1]) if column.is_number else default
 
     def begins(self, finer: Naming) -> int:
-        """How many first characters of a finer period's text are this one's; 0 where that is not so."""
-        one, other = self.columns[0], finer.columns[0]
-        if len(self.columns) > 1 or one.name != other.name or (one.type, other.type) != ("string", "string"):
+        """Returns the number of first characters of a finer period's text that are this period's text, or 0 if they are
+        not.
+        """
+        coarse, fine = self.columns[0], finer.columns[0]
+        if len(self.columns) > 1 or coarse.name != fine.name or (coarse.type, fine.type) != ("string", "string"):
             return 0
-        mine, theirs = self.pattern(one), finer.pattern(other)
-        return len(mine) if theirs.startswith(mine) and "'" not in mine else 0
+        mine, finer_pattern = self.pattern(coarse), finer.pattern(fine)
+        return len(mine) if finer_pattern.startswith(mine) and "'" not in mine else 0
 
 
 def named(form: str, period: Period) -> Naming:
-    """The columns of a form."""
-    columns = (one.split(" ", 2) for one in form.split("; "))
+    """Returns the columns of a form."""
+    columns = (column.split(" ", 2) for column in form.split("; "))
     return Naming(period, tuple(TimeColumn(name, type_, "".join(rest)) for name, type_, *rest in columns))
 
 

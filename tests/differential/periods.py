@@ -1,8 +1,8 @@
 """Periods of the histories: the calendar by ``datetime`` and ``zoneinfo``, not by the code under test.
 
-A period has the numbers, and answers the questions, of ``rewriter``'s own, of which it takes only the names: minutes,
-hours, days, months, quarters and years count from 1970, weeks from the one with Monday 1969-12-29. Instants are
-microseconds since 1970 in UTC. Days and longer periods are those of the period's zone, hours and minutes those of UTC.
+A period has the same numbers and methods as ``rewriter``'s own, of which only the names are used. Minutes, hours, days,
+months, quarters and years count from 1970, weeks from the week of Monday 1969-12-29. Instants are microseconds since
+1970 in UTC. Days and longer periods are those of the period's zone, hours and minutes those of UTC.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DAY_0, _MONDAY_0 = date(1970, 1, 1), date(1969, 12, 29)
 
 @dataclass(frozen=True, eq=False)
 class Period:
-    """A kind of period in a zone. Get one by ``period``: there is one for each."""
+    """A kind of period in a zone. ``period`` returns the only instance of each."""
 
     kind: UpdatePeriod
     zone: str
@@ -37,12 +37,12 @@ class Period:
         return self.kind.name
 
     def ordinal(self, instant: int) -> int:
-        """The number of the period that contains an instant."""
+        """Returns the number of the period that contains an instant."""
         length = _LENGTHS.get(self.kind)
         return instant // length if length else self._of_day(wall(self.zone, instant).date())
 
     def start(self, ordinal: int) -> int:
-        """The first instant of a period."""
+        """Returns the first instant of a period."""
         length = _LENGTHS.get(self.kind)
         return ordinal * length if length else midnight(self.zone, self.first_day(ordinal))
 
@@ -59,19 +59,21 @@ class Period:
     def is_aligned(self, instant: int) -> bool:
         return self.floor(instant) == instant
 
-    def nests_in(self, other: Period | UpdatePeriod) -> bool:
-        """Whether each of these periods lies in one of the others; what does not in its own zone is in no schema."""
-        return self.kind == other.kind or (self < other and self.kind is not P.WEEKLY)
+    def nests_in(self, coarser: Period | UpdatePeriod) -> bool:
+        """Returns True if each of these periods lies in one of the others. No schema has periods that do not nest in
+        their zone.
+        """
+        return self.kind == coarser.kind or (self < coarser and self.kind is not P.WEEKLY)
 
     def civil(self, ordinal: int) -> datetime:
-        """The start of a period by the clock that names it."""
+        """Returns the start of a period by the clock that names it."""
         length = _LENGTHS.get(self.kind)
         if length:
             return wall("UTC", ordinal * length)
         return datetime.combine(self.first_day(ordinal), time())
 
     def first_day(self, ordinal: int) -> date:
-        """The first date of a period of days or more."""
+        """Returns the first date of a period of days or more."""
         if self.kind is P.DAILY:
             return _DAY_0 + timedelta(days=ordinal)
         if self.kind is P.WEEKLY:
@@ -98,18 +100,18 @@ class Period:
 
 @cache
 def period(kind: UpdatePeriod, zone: str = "UTC") -> Period:
-    """The periods of a kind in a zone."""
+    """Returns the periods of a kind in a zone."""
     return Period(kind, zone)
 
 
 @cache
 def wall(zone: str, instant: int) -> datetime:
-    """What the zone's clocks show at an instant; ``fold`` is 1 where they show it for the second time."""
+    """Returns the time of the zone's clocks at an instant. ``fold`` is 1 if they show it for the second time."""
     return (_EPOCH + timedelta(microseconds=instant)).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
 
 
 def instant_text(zone: str, instant: int, separator: str = " ") -> str:
-    """A text that means the instant where texts are read in the zone: its wall time, or UTC's with a Z."""
+    """Returns a text that means the instant if texts are read in the zone: its wall time, or UTC's with a Z."""
     local = wall(zone, instant)
     if local.fold:
         return f"{wall('UTC', instant).isoformat(sep=separator)}Z"
@@ -118,7 +120,7 @@ def instant_text(zone: str, instant: int, separator: str = " ") -> str:
 
 @cache
 def midnight(zone: str, day: date) -> int:
-    """The first instant of a zone's day, sought among all quarters of an hour."""
+    """Returns the first instant of a zone's day, searched among all quarters of an hour."""
     at = (datetime.combine(day, time(), UTC) - _EPOCH) // _MICRO
     if zone == "UTC":
         return at

@@ -1,4 +1,4 @@
-"""What the faults to plant do: each drops one rule of the planner or the catalog."""
+"""Functions that plant a fault: each disables one rule of the planner or the catalog."""
 
 from __future__ import annotations
 
@@ -38,15 +38,16 @@ Plant = Callable[[Patch], None]
 
 
 def without_objection(*texts: str) -> Plant:
-    """Drops the objections that say so."""
+    """Drops the objections with these texts."""
 
     def plant(patch: Patch) -> None:
         judge = cube_reference.judge
 
         def planted(*args: Any) -> Additivity:
-            found = judge(*args)
+            judged = judge(*args)
             return replace(
-                found, reasons=tuple(one for one in found.reasons if not any(text in one.text for text in texts))
+                judged,
+                reasons=tuple(reason for reason in judged.reasons if not any(text in reason.text for text in texts)),
             )
 
         patch.setattr(cube_reference, "judge", planted)
@@ -55,7 +56,7 @@ def without_objection(*texts: str) -> Plant:
 
 
 def measures_decide(patch: Patch) -> None:
-    """Sums what a measure decides. The rule against measures outside an aggregate is disabled too."""
+    """Sums values that a measure selects. The rule against measures outside an aggregate is disabled, too."""
     without_objection("is used outside an aggregate")(patch)
     patch.setattr(additivity, "_has_measure", lambda *args: False)
 
@@ -76,7 +77,9 @@ def all_functions_are_scalar(patch: Patch) -> None:
 def correlated_measures_are_free(patch: Patch) -> None:
     correlated = cube_reference._correlated
     patch.setattr(
-        cube_reference, "_correlated", lambda *args: [one for one in correlated(*args) if "measure" not in one.text]
+        cube_reference,
+        "_correlated",
+        lambda *args: [reason for reason in correlated(*args) if "measure" not in reason.text],
     )
     without_objection("is used outside an aggregate")(patch)
 
@@ -87,12 +90,12 @@ def averages_are_of_rows(patch: Patch) -> None:
 
 
 def the_first_counter_counts(patch: Patch) -> None:
-    """COUNT(*) adds up the measure that is declared first, whatever it counts."""
+    """Uses the first declared counting measure for COUNT(*), whatever it counts."""
     patch.setattr(Cube, "event_counters", property(lambda self: self.counters[:1]))
 
 
 def sums_of_float_are_rounded(patch: Patch) -> None:
-    """Rollups hold sums of FLOAT as FLOAT."""
+    """Stores sums of FLOAT as FLOAT in rollups."""
     patch.setattr(Cube, "rounded_sums", lambda *args: ())
     patch.setattr(schemas, "sums_of_float", lambda: "FLOAT")
 
@@ -129,7 +132,7 @@ def weeks_hold_months(patch: Patch) -> None:
 
 
 def every_condition_holds(patch: Patch) -> None:
-    """A condition in ON of an outer join filters the preserved side, too."""
+    """Applies a condition in ON of an outer join to the preserved side, too."""
     filters = cube_reference.filters
 
     def planted(select: Any, index: int) -> Iterator[Any]:
@@ -146,7 +149,7 @@ def no_time_is_null(patch: Patch) -> None:
 
 
 def inlined_in_spite_of(*clauses: str) -> Plant:
-    """Takes a subquery with these clauses for one that only projects and filters."""
+    """Treats a subquery with these clauses as one that only projects and filters."""
 
     def plant(patch: Patch) -> None:
         patch.setattr(projections, "_CLAUSES", (*projections._CLAUSES, *clauses))
@@ -159,13 +162,13 @@ def ranges_inside_are_lost(patch: Patch) -> None:
 
 
 def one_range_for_all(patch: Patch) -> None:
-    """The range of the first reference is that of all."""
+    """Uses the range of the first reference for all."""
     time_use = cube_reference.time_use
-    known: dict[int, RangeSet] = {}
+    first_ranges: dict[int, RangeSet] = {}
 
     def planted(text: Any, *rest: Any) -> Any:
         use = time_use(text, *rest)
-        use.requested = known.setdefault(id(text), use.requested)
+        use.requested = first_ranges.setdefault(id(text), use.requested)
         kept.append(text)
         return use
 
@@ -180,11 +183,11 @@ def outdated_is_fresh(patch: Patch) -> None:
     timelines = choose_facts._timelines
 
     def planted(reader: Any, source: Any) -> Iterator[PartitionTimeline]:
-        fresh, outdated, *others = timelines(reader, source)
+        fresh, outdated, *rest = timelines(reader, source)
         both = RangesPartitionTimeline(fresh.ranges())
-        for one in outdated.ranges():
-            both.add_range(one)
-        yield from (both, outdated, *others)
+        for stretch in outdated.ranges():
+            both.add_range(stretch)
+        yield from (both, outdated, *rest)
 
     patch.setattr(choose_facts, "_timelines", planted)
 
@@ -215,16 +218,16 @@ def retention_outdates(patch: Patch) -> None:
 
 
 def a_part_is_enough(patch: Patch) -> None:
-    """A period exists when its first part landed, whatever COMPLETE WITH lists."""
+    """Takes a period as complete when its first part exists, whatever COMPLETE WITH lists."""
     patch.setattr(TimeBinding, "is_whole", lambda self, combinations: bool(combinations))
 
 
 def any_is_not_enough(patch: Patch) -> None:
-    """A table that is complete with any value is complete with none."""
+    """Ignores partitions of a table that is complete with any value."""
     is_whole = TimeBinding.is_whole
 
     def planted(self: TimeBinding, combinations: Collection[Any]) -> bool:
-        listed = all(one.values is not None for one in self.storage_table.complete)
+        listed = all(part.values is not None for part in self.storage_table.complete)
         return listed and is_whole(self, combinations)
 
     patch.setattr(TimeBinding, "is_whole", planted)
@@ -272,12 +275,12 @@ def the_last_partition_is_lost(patch: Patch) -> None:
 def parts_overlap(patch: Patch) -> None:
     cover = choose_facts.cover
 
-    def planted(target: RangeSet, found: Any) -> Cover:
-        whole = cover(target, found)
-        base = min((one.period for one in found), default=None)
-        finest = cover(target, [one for one in found if one.period is base])
-        coarse = tuple(part for part in whole.parts if part.period is not base)
-        return replace(whole, parts=(*coarse, *finest.parts)) if coarse else whole
+    def planted(target: RangeSet, candidates: Any) -> Cover:
+        covered = cover(target, candidates)
+        base = min((candidate.period for candidate in candidates), default=None)
+        finest = cover(target, [candidate for candidate in candidates if candidate.period is base])
+        coarse = tuple(part for part in covered.parts if part.period is not base)
+        return replace(covered, parts=(*coarse, *finest.parts)) if coarse else covered
 
     patch.setattr(choose_facts, "cover", planted)
 
@@ -288,7 +291,7 @@ def holes_are_covered(patch: Patch) -> None:
 
 
 def extent_of_what_serves(patch: Patch) -> None:
-    """An open end means the extent of the candidates that may serve."""
+    """Computes an open end from the candidates that may serve."""
     judge, close = choose_facts._judge, choose_facts._close_ends
     given: list[Any] = []
 
@@ -303,9 +306,9 @@ def extent_of_what_serves(patch: Patch) -> None:
             for source, both in lines.items()
             if source.fact in facts and choose_facts._excluded(source, base, demand, settings) is None
         }
-        wanted, _, _, valid, *others = given
-        windows = {source: one for source, one in valid.items() if source in serving}
-        closing, _ = close(wanted, facts, serving, windows, *others)
+        wanted, _, _, valid, *closing_arguments = given
+        windows = {source: ranges for source, ranges in valid.items() if source in serving}
+        closing, _ = close(wanted, facts, serving, windows, *closing_arguments)
         return judge(facts, base, closing.searched, demand, lines, *rest)
 
     patch.setattr(choose_facts, "_close_ends", remembered)
@@ -313,12 +316,12 @@ def extent_of_what_serves(patch: Patch) -> None:
 
 
 def open_ends_are_of_whole_periods(patch: Patch) -> None:
-    """An open end lies at the end of the newest period that is whole."""
+    """Places an open end at the end of the newest complete period."""
     patch.setattr(choose_facts, "widened", lambda there, *args: there)
 
 
 def open_ends_are_of_fresh_periods(patch: Patch) -> None:
-    """An open end lies at the end of the newest period that serves: outdated rollups are not there."""
+    """Places an open end at the end of the newest fresh period, as if outdated rollups did not exist."""
     close = choose_facts._close_ends
 
     def planted(wanted: Any, facts: Any, lines: Any, *rest: Any) -> Any:
@@ -334,9 +337,9 @@ def windows_are_ignored(patch: Patch) -> None:
 
 def the_coarsest_fact_is_base(patch: Patch) -> None:
     def planted(values: Any, **kwargs: Any) -> Any:
-        found = list(values)
-        coarsest = all(isinstance(one, UpdatePeriod) for one in found)
-        return max(found) if coarsest else min(found, **kwargs)
+        periods = list(values)
+        coarsest = all(isinstance(period, UpdatePeriod) for period in periods)
+        return max(periods) if coarsest else min(periods, **kwargs)
 
     patch.setattr(choose_facts, "min", planted, raising=False)
 
@@ -345,9 +348,9 @@ def bounds_are_floored(patch: Patch) -> None:
     def planted(wanted: RangeSet, base: UpdatePeriod) -> RangeSet:
         return RangeSet.of(
             *(
-                replace(one, start=base.floor(one.start), end=base.floor(one.end))
-                for one in wanted
-                if base.floor(one.start) < base.floor(one.end)
+                replace(stretch, start=base.floor(stretch.start), end=base.floor(stretch.end))
+                for stretch in wanted
+                if base.floor(stretch.start) < base.floor(stretch.end)
             )
         )
 
@@ -363,7 +366,7 @@ def bounds_are_floored(patch: Patch) -> None:
 
 
 def shapes_do_not_matter(patch: Patch) -> None:
-    """Where periods share a table, all of their partitions in a range are read."""
+    """Reads all partitions in a range of a table that several periods share."""
     patch.setattr(TimeLayout, "regex", lambda *args: ".*")
     patch.setattr(plan.TableUse, "keeps", lambda *args: True)
 

@@ -1,4 +1,4 @@
-"""What the faults to plant do to the proof of rollups."""
+"""Functions that plant a fault in the proof of rollups."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from .plants import Patch
 
 
 def doubts_are_ignored(patch: Patch) -> None:
-    """What a query is computed from is taken for the base, whatever it does with it."""
+    """Takes the input of a query for the base, whatever the query does with it."""
     patch.setattr(insert, "doubt_about", lambda *args: None)
 
 
 def doubts_are_forgotten(patch: Patch) -> None:
-    """The reason against a partition is noted, and hinders nothing."""
+    """Records the reason against a partition without an effect."""
     patch.setattr(proofs.Proof, "is_unproven", property(lambda self: False))
 
 
 def conditions_outside_are_not_read(patch: Patch) -> None:
-    """Conditions of outer blocks choose no partitions, and are taken for nothing; nor is it asked what else is read."""
+    """Ignores conditions of outer blocks: they select no partitions and raise no doubt. Other tables are not checked
+    either.
+    """
 
     def planted(lineage: Any, reading: int, _: Any) -> DerivedRows:
         return derivation._rows(lineage, reading, None, computed=False)
@@ -41,12 +43,12 @@ def conditions_outside_are_not_read(patch: Patch) -> None:
 
 
 def places_are_not_checked(patch: Patch) -> None:
-    """Rows may go into the partition of any time."""
+    """Allows rows in the partition of any time."""
     patch.setattr(rollup_proof, "_check_targets", lambda *args: None)
 
 
 def measures_are_not_checked(patch: Patch) -> None:
-    """Measures may be computed in any way."""
+    """Allows any computation of measures."""
     patch.setattr(rollup_proof, "_check_columns", lambda *args: None)
 
 
@@ -63,10 +65,12 @@ def what_differs_is_accepted(patch: Patch) -> None:
 
 
 def what_was_dropped_is_marked_empty(patch: Patch) -> None:
-    """MARK COMPLETE makes periods empty that retention dropped."""
+    """Lets MARK COMPLETE make periods empty that retention dropped."""
     absences = mark_complete.absences
 
     def planted(*args: Any) -> Any:
-        return tuple(replace(one, time=one.time | one.dropped, dropped=RangeSet.EMPTY) for one in absences(*args))
+        return tuple(
+            replace(absence, time=absence.time | absence.dropped, dropped=RangeSet.EMPTY) for absence in absences(*args)
+        )
 
     patch.setattr(mark_complete, "absences", planted)

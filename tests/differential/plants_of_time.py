@@ -1,4 +1,4 @@
-"""What the faults to plant do to layouts, weeks, other times and zones."""
+"""Functions that plant a fault in layouts, weeks, other times and zones."""
 
 from __future__ import annotations
 
@@ -21,31 +21,35 @@ from .plants import Patch
 
 
 def days_and_months_change_places(patch: Patch) -> None:
-    """The names of days are written and read as another day's, where both could be either, as in 2013-01-02."""
+    """Swaps day and month in the names of days if both are possible, as in 2013-01-02."""
     fields_of, ordinal_of = layouts._fields_of, layouts._ordinal_of
 
     def changed(period: UpdatePeriod, fields: Mapping[str, int]) -> dict[str, int]:
-        found = dict(fields)
-        if period is UpdatePeriod.DAILY and found["dd"] <= 12:
-            found["dd"], found["MM"] = found["MM"], found["dd"]
-        return found
+        swapped = dict(fields)
+        if period is UpdatePeriod.DAILY and swapped["dd"] <= 12:
+            swapped["dd"], swapped["MM"] = swapped["MM"], swapped["dd"]
+        return swapped
 
     patch.setattr(layouts, "_fields_of", lambda period, ordinal: changed(period, fields_of(period, ordinal)))
     patch.setattr(layouts, "_ordinal_of", lambda period, fields: ordinal_of(period, changed(period, fields)))
 
 
 def weeks_count_by_their_last_day(patch: Patch) -> None:
-    """A week is in a range if its Sunday is."""
+    """Includes a week in a range if its Sunday is in the range."""
     snapped = choose_facts.snapped
 
     def planted(wanted: RangeSet, base: Any) -> RangeSet:
         if base.kind is not UpdatePeriod.WEEKLY:
             return snapped(wanted, base)
         earlier = (
-            replace(one, start=max(one.start - 6 * DAY, MIN_INSTANT), end=one.end - 6 * DAY * (one.end < MAX_INSTANT))
-            for one in wanted
+            replace(
+                stretch,
+                start=max(stretch.start - 6 * DAY, MIN_INSTANT),
+                end=stretch.end - 6 * DAY * (stretch.end < MAX_INSTANT),
+            )
+            for stretch in wanted
         )
-        return snapped(RangeSet.of(*(one for one in earlier if one.start < one.end)), base)
+        return snapped(RangeSet.of(*(stretch for stretch in earlier if stretch.start < stretch.end)), base)
 
     patch.setattr(choose_facts, "snapped", planted)
 
@@ -54,8 +58,8 @@ def weeks_are_of_their_mondays_year(patch: Patch) -> None:
     fields_of = layouts._fields_of
 
     def planted(period: UpdatePeriod, ordinal: int) -> dict[str, int]:
-        found = fields_of(period, ordinal)
-        return {**found, "YYYY": found["yyyy"]} if "YYYY" in found else found
+        numbers = fields_of(period, ordinal)
+        return {**numbers, "YYYY": numbers["yyyy"]} if "YYYY" in numbers else numbers
 
     patch.setattr(layouts, "_fields_of", planted)
 
@@ -70,24 +74,26 @@ def other_times_end_early(patch: Patch) -> None:
     ordinals_of = secondary_times._ordinals
 
     def planted(*args: Any) -> tuple[OrdinalRange, ...]:
-        return tuple(OrdinalRange(one.start, max(one.start + 1, one.end - 1)) for one in ordinals_of(*args))
+        return tuple(
+            OrdinalRange(ordinals.start, max(ordinals.start + 1, ordinals.end - 1)) for ordinals in ordinals_of(*args)
+        )
 
     patch.setattr(secondary_times, "_ordinals", planted)
 
 
 def other_times_are_in_no_unit(patch: Patch) -> None:
-    """Functions of another time ask nothing of the periods that serve, while those of the leading time do."""
-    used = TimeUse.record
+    """Ignores the units of functions of another time. Those of the leading time still restrict the periods."""
+    record = TimeUse.record
 
     def planted(self: TimeUse, column: Any) -> None:
         if column.name != "seen":
-            used(self, column)
+            record(self, column)
 
-    patch.setattr(TimeUse, "used", planted)
+    patch.setattr(TimeUse, "record", planted)
 
 
 def days_begin_at_their_last_offset(patch: Patch) -> None:
-    """The rows of a zone's day have the time at which it would begin, had its clocks changed before."""
+    """Shifts the rows of a zone's day to the time at which it would begin if its clocks had changed before."""
     start_of = union_arms.start_of
 
     def planted(period: Any, wall: str, ranges: Sequence[OrdinalRange]) -> str:
@@ -107,7 +113,7 @@ class _Late:
 
 
 def days_end_at_their_first_offset(patch: Patch) -> None:
-    """A bound in the text of a query is read with the offset at which its day begins."""
+    """Reads a bound in the text of a query with the offset at which its day begins."""
 
     def planted(self: Calendar, wall: int) -> int:
         return wall if self.is_utc else wall - self.offset(instant(self, wall // DAY * DAY))
@@ -117,5 +123,5 @@ def days_end_at_their_first_offset(patch: Patch) -> None:
 
 
 def walls_are_of_utc(patch: Patch) -> None:
-    """Functions of time read the clocks of UTC."""
+    """Lets functions of time read the clocks of UTC."""
     patch.setattr(zone_rewrites, "wall_time", lambda calendar, name, within: name)

@@ -1,8 +1,8 @@
 """Queries as values: the ranges of cubes, and their meaning in plain SQL over base rows.
 
-Both texts are written from one tree. In the meaning a cube is a relation of base rows with the cube's columns and one
-more, ``WEIGHT``: the number of events that a row represents, so that COUNT over a cube is a sum of it (and 1 where an
-outer join extended with NULLs). That of a cube with a time zone has ``ZONE_COLUMNS``, too.
+Both texts are written from one tree. In the meaning a cube is a relation of base rows with the cube's columns and
+``WEIGHT``, the number of events that a row represents. So COUNT over a cube is a sum of the weights (and 1 for a row
+that an outer join extended with NULLs). A cube with a time zone has ``ZONE_COLUMNS``, too.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from rewriter.timeline.periods import UpdatePeriod
 
 from .schemas import quoted
 
-#: The column of base rows that says how many events a row is.
+#: The column of base rows with the number of events of a row.
 WEIGHT = "rw_weight"
-#: What a row's time is in the cube's zone: its wall time, and the instants at which units with it begin.
+#: A row's time in the cube's zone: its wall time, and the instants at which the units that contain it begin.
 ZONE_COLUMNS = ("rw_wall", "rw_hour", "rw_day", "rw_week", "rw_month", "rw_quarter", "rw_year")
 
 
 @dataclass(frozen=True)
 class Expr:
-    """An expression of a type: pieces of text and what they hold. ``plain`` is its meaning where that differs.
+    """An expression of a type: pieces of text and inner expressions. ``plain`` is its meaning if that differs.
 
-    ``units`` and ``raw`` say how it uses time; ``rows`` that its value depends on single base rows, so that no rollup
-    may serve a block with it; ``aggregate`` that it aggregates; ``cuts`` that it names parts of base periods where
-    only complete ones are returned.
+    ``units`` and ``raw`` describe its use of time. ``rows``: its value depends on single base rows, so no rollup may
+    serve a block with it. ``aggregate``: it aggregates. ``cuts``: it names parts of base periods, of which only
+    complete ones are returned.
     """
 
     type: str
@@ -42,7 +42,7 @@ class Expr:
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a select list. ``named`` is the column's name where the meaning's own would be another."""
+    """An item of a select list. ``named`` is the column's name if the meaning's own would differ."""
 
     expr: Expr
     alias: str = ""
@@ -51,7 +51,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Cube:
-    """A cube, or one fact of it, in FROM. ``multiplied``: what it is joined with needs its single rows."""
+    """A cube, or one fact of it, in FROM. ``multiplied``: a join needs its single rows."""
 
     name: str
     alias: str = ""
@@ -82,7 +82,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class Join:
-    """``kind`` is all that stands before the relation: ``LEFT JOIN``, ``CROSS JOIN``, a comma. ``using`` is the column
+    """A join. ``kind`` is the text before the relation: ``LEFT JOIN``, ``CROSS JOIN``, a comma. ``using`` is the column
     of USING, if any.
     """
 
@@ -94,9 +94,9 @@ class Join:
 
 @dataclass(frozen=True)
 class Select:
-    """One SELECT. ``hidden`` are texts and names of columns that the meaning hands on.
+    """One SELECT. ``hidden`` are texts and names of columns that the meaning passes on.
 
-    ``exists`` says that only the presence of rows matters (IN, EXISTS).
+    ``exists``: only the presence of rows matters (IN, EXISTS).
     """
 
     items: tuple[Item, ...]
@@ -119,13 +119,13 @@ class Select:
 
     @property
     def projects(self) -> bool:
-        """Whether it only projects and filters one relation."""
+        """True if it only projects and filters one relation."""
         return not (self.aggregates or self.joins or self.limit or self.order)
 
 
 @dataclass(frozen=True)
 class Compound:
-    """Two queries and what joins them: ``UNION ALL``, ``EXCEPT`` …"""
+    """Two queries and the operator between them: ``UNION ALL``, ``EXCEPT`` …"""
 
     left: Select | Compound
     word: str
@@ -141,27 +141,27 @@ class With:
 
 
 Query = Select | Compound | With
-#: Which relation of base rows the n-th mention of a cube is, in the m-th use of it, both from 0.
+#: Returns the relation of base rows for the n-th mention of a cube in its m-th use, both from 0.
 Base = Callable[[int, int, Cube], str]
 Node = Expr | Item | Cube | Named | Derived | Join | Select | Compound | With
 
 
 @dataclass(frozen=True)
 class Written:
-    """A text and the mentions of cubes in it: where each begins, and which it is."""
+    """A text and its mentions of cubes, each with its position."""
 
     text: str
     mentions: tuple[tuple[int, Cube], ...]
 
 
 def asked(query: Query) -> Written:
-    """The query as it is asked of the cubes."""
+    """Returns the query as it is asked of the cubes."""
     return _Writer(None).written(query)
 
 
 def meaning(query: Query, base: Base) -> str:
-    """The same over base rows, each use of a common table expression a subquery of its own: each has its own range,
-    and may lack another part of it.
+    """Returns the query over base rows. Each use of a common table expression is a subquery of its own, with its own
+    range and its own missing part.
     """
     return _Writer(base).written(query).text
 
@@ -273,20 +273,20 @@ class _Writer:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Whether rollups are right for a mention, and in which units it uses time."""
+    """Whether rollups are correct for a mention, and in which units it uses time."""
 
     additive: bool
     units: frozenset[UpdatePeriod]
 
 
 def expectations(query: Query) -> dict[int, tuple[Expectation, ...]]:
-    """For each mention of a cube, by its number in the text, what holds for each use of it: a common table expression
-    that is named twice has two.
+    """Returns the expectation for each use of each mention of a cube, by the mention's number in the text. A common
+    table expression that is named twice has two uses.
     """
     counter = iter(range(10**6))
-    found: dict[int, list[Expectation]] = {}
-    _expect(query, {}, None, counter, found)
-    return {number: tuple(some) for number, some in found.items()}
+    expectations: dict[int, list[Expectation]] = {}
+    _expect(query, {}, None, counter, expectations)
+    return {number: tuple(some) for number, some in expectations.items()}
 
 
 @dataclass(frozen=True)
@@ -299,28 +299,28 @@ _Ctes = Mapping[str, tuple[Select | Compound, int]]
 
 
 def _expect(
-    query: Query, ctes: _Ctes, outer: _Uses | None, counter: Iterator[int], found: dict[int, list[Expectation]]
+    query: Query, ctes: _Ctes, outer: _Uses | None, counter: Iterator[int], expectations: dict[int, list[Expectation]]
 ) -> None:
     if isinstance(query, With):
-        known = dict(ctes)
+        inner = dict(ctes)
         for name, body in query.ctes:
             if isinstance(body, Select) and body.projects:
                 first = next(counter)
-                known[name] = (body, first)
+                inner[name] = (body, first)
                 for _ in range(_mentions(body) - 1):
                     next(counter)
             else:
-                _expect(body, known, None, counter, found)
-        _expect(query.body, known, outer, counter, found)
+                _expect(body, inner, None, counter, expectations)
+        _expect(query.body, inner, outer, counter, expectations)
     elif isinstance(query, Compound):
-        _expect(query.left, ctes, None, counter, found)
-        _expect(query.right, ctes, None, counter, found)
+        _expect(query.left, ctes, None, counter, expectations)
+        _expect(query.right, ctes, None, counter, expectations)
     else:
-        _expect_select(query, ctes, outer, counter, found)
+        _expect_select(query, ctes, outer, counter, expectations)
 
 
 def _expect_select(
-    select: Select, ctes: _Ctes, outer: _Uses | None, counter: Iterator[int], found: dict[int, list[Expectation]]
+    select: Select, ctes: _Ctes, outer: _Uses | None, counter: Iterator[int], expectations: dict[int, list[Expectation]]
 ) -> None:
     own = [*select.where, *select.having, *select.group]
     own += [expr for join in select.joins for expr in join.on]
@@ -333,31 +333,31 @@ def _expect_select(
     else:
         uses = _Uses(additive and (select.aggregates or select.exists), units)
     for item in select.items:
-        _expect_parts(item.expr, ctes, counter, found)
+        _expect_parts(item.expr, ctes, counter, expectations)
     relations = [select.relation, *(join.relation for join in select.joins)]
     conditions: list[tuple[Expr, ...]] = [(), *(join.on for join in select.joins)]
     for relation, on in zip(relations, conditions, strict=True):
         if isinstance(relation, Cube):
             expected = Expectation(uses.additive and not relation.multiplied, uses.units)
-            found.setdefault(next(counter), []).append(expected)
+            expectations.setdefault(next(counter), []).append(expected)
         elif isinstance(relation, Derived):
             projects = isinstance(relation.query, Select) and relation.query.projects
-            _expect(relation.query, ctes, uses if projects else None, counter, found)
+            _expect(relation.query, ctes, uses if projects else None, counter, expectations)
         elif relation.name in ctes:
             body, first = ctes[relation.name]
-            _expect(body, ctes, uses, iter(range(first, 10**6)), found)
+            _expect(body, ctes, uses, iter(range(first, 10**6)), expectations)
         for expr in on:
-            _expect_parts(expr, ctes, counter, found)
+            _expect_parts(expr, ctes, counter, expectations)
     for expr in (*select.where, *select.group, *select.having):
-        _expect_parts(expr, ctes, counter, found)
+        _expect_parts(expr, ctes, counter, expectations)
 
 
-def _expect_parts(expr: Expr, ctes: _Ctes, counter: Iterator[int], found: dict[int, list[Expectation]]) -> None:
+def _expect_parts(expr: Expr, ctes: _Ctes, counter: Iterator[int], expectations: dict[int, list[Expectation]]) -> None:
     for part in expr.parts:
         if isinstance(part, Expr):
-            _expect_parts(part, ctes, counter, found)
+            _expect_parts(part, ctes, counter, expectations)
         elif not isinstance(part, str):
-            _expect(part, ctes, None, counter, found)
+            _expect(part, ctes, None, counter, expectations)
 
 
 def _has_aggregate(expr: Expr) -> bool:
@@ -369,12 +369,12 @@ def _mentions(query: Query) -> int:
 
 
 def nodes(node: object) -> Iterator[object]:
-    """All nodes of a tree, itself first; an expression's meaning is not looked into."""
+    """Returns all nodes of a tree, the root first. The meaning of an expression is not included."""
     yield node
     if isinstance(node, tuple):
         children = list(node)
     elif is_dataclass(node):
-        children = [getattr(node, one.name) for one in fields(node) if one.name != "plain"]
+        children = [getattr(node, child.name) for child in fields(node) if child.name != "plain"]
     else:
         return
     for child in children:

@@ -1,9 +1,9 @@
 """Random schemas.
 
-Some storage tables are partitioned by a dimension, too, with COMPLETE WITH; some rollups are TRUSTED; some facts have
-weeks beside months; some answer for a part of the time; and some second facts begin with a coarser period than the
-first, whose events they hold all the same. Some facts have weeks alone; some partitions name their time by dates,
-numbers or several columns; some cubes have a second time, some a time zone.
+Some storage tables are partitioned by a dimension, too, with COMPLETE WITH. Some rollups are TRUSTED. Some facts have
+weeks beside months, and some are valid for a part of the time. Some second facts begin with a coarser period than the
+first and have the same events. Some facts have only weeks. Some partitions name their time by dates, numbers or several
+columns. Some cubes have a second time, some a time zone.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _STRETCHES: tuple[_Stretch, ...] = (
     (P.MONTHLY, "2011-12-01", 26, (P.QUARTERLY, P.YEARLY)),
     (P.MINUTELY, "2013-01-31", 130, (P.HOURLY, P.DAILY)),
 )
-#: Weeks alone, over ends of months and of a year.
+#: Only weeks, over ends of months and of a year.
 _WEEKS: tuple[_Stretch, ...] = ((P.WEEKLY, "2012-11-26", 14, ()), (P.WEEKLY, "2013-01-28", 9, ()))
-#: Stretches in which the clocks of a zone change, or that are not made of hours of UTC.
+#: Stretches in which the clocks of a zone change, or that do not consist of hours of UTC.
 _ZONES: tuple[tuple[str, _Stretch], ...] = (
     ("America/New_York", (P.DAILY, "2012-10-20", 70, (P.MONTHLY, P.QUARTERLY))),
     ("America/New_York", (P.HOURLY, "2013-03-08", 74, (P.DAILY, P.MONTHLY))),
@@ -45,8 +45,8 @@ _ZONES: tuple[tuple[str, _Stretch], ...] = (
     ("Asia/Kolkata", (P.DAILY, "2012-12-20", 60, (P.MONTHLY,))),
     ("Australia/Lord_Howe", (P.DAILY, "2013-03-20", 45, (P.MONTHLY,))),
 )
-#: How often a cube has weeks alone, a zone, or a second time; and a fact other names than texts, or weeks as a rollup
-#: of another's days.
+#: How often a cube has only weeks, a zone, or a second time; and how often a fact has names other than texts, or weeks
+#: as a rollup of another fact's days.
 WEEKS, ZONED, TWICE, TYPED, COARSE_WEEKS = 0.08, 0.2, 0.2, 0.35, 0.15
 #: Whether a cube may have both a zone and a second time.
 ZONED_TWICE = False
@@ -54,23 +54,25 @@ _DIMENSIONS = ("carrier", "origin", "größe", "two words", "Kind")
 _TIMES = ("departed", "t", "time of day")
 
 
-def apart(rng: random.Random) -> random.Random:
-    """Another source of randomness, which ``rng`` decides and which leaves it as it is."""
+def forked_rng(rng: random.Random) -> random.Random:
+    """Returns another random generator. The state of ``rng`` determines it and is not changed."""
     return random.Random(repr(rng.getstate()))
 
 
 def random_schema(rng: random.Random, *, mixed: bool = True, numeric: bool = False) -> Schema:
-    """A random schema; the same state of ``rng`` makes the same one. Without ``mixed`` it has neither weeks alone, nor
-    other names of partitions than plain texts, nor second times, nor zones. With ``numeric`` the first cube has several
-    COUNT measures, a sum of FLOAT and a dimension with two zeros.
+    """Returns a random schema; the same state of ``rng`` makes the same schema.
+
+    Without ``mixed`` it has neither facts with only weeks, nor partition names other than plain texts, nor second
+    times, nor zones. With ``numeric`` the first cube has several COUNT measures, a sum of FLOAT and a dimension with
+    two zeros.
     """
     first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)), mixed=mixed)
     if numeric:
-        first = _with_numbers(apart(rng), first)
+        first = _with_numbers(forked_rng(rng), first)
     cubes = [first]
     if rng.random() < 0.4:
-        other = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first, mixed=mixed)
-        cubes.append(other)
+        second = _cube(rng, "würfel", "w", rng.choice(_TIMES), like=first, mixed=mixed)
+        cubes.append(second)
     key = first.dimensions[0]
     lookup = (Column(key.name, key.type), Column("name", "string"), Column("size", "int"))
     keys = [*VALUES[key.type], None, VALUES[key.type][0]]
@@ -81,20 +83,20 @@ def random_schema(rng: random.Random, *, mixed: bool = True, numeric: bool = Fal
 def _cube(
     rng: random.Random, name: str, prefix: str, time: str, like: CubeSchema | None = None, *, mixed: bool
 ) -> CubeSchema:
-    other_stretch = apart(rng)
+    other_stretch = forked_rng(rng)
     zone, stretch = "UTC", rng.choice(_STRETCHES)
     if mixed:
         zone, stretch = _stretch(other_stretch, stretch)
     base, coarser = period(stretch[0], zone), tuple(period(kind, zone) for kind in stretch[3])
     start, count = midnight(zone, date.fromisoformat(stretch[1])), stretch[2]
     dimensions = [
-        Column(one, rng.choice(("string", "string", "int", "bigint", "date", "boolean")), not_null=rng.random() < 0.2)
-        for one in rng.sample(_DIMENSIONS, rng.choice((1, 2, 2, 3, 4)))
+        Column(name, rng.choice(("string", "string", "int", "bigint", "date", "boolean")), not_null=rng.random() < 0.2)
+        for name in rng.sample(_DIMENSIONS, rng.choice((1, 2, 2, 3, 4)))
     ]
     if like is not None:
         # The two cubes share a dimension, on which they can be joined.
         shared = like.dimensions[0]
-        dimensions = [shared, *(one for one in dimensions if one.name != shared.name)]
+        dimensions = [shared, *(dimension for dimension in dimensions if dimension.name != shared.name)]
     columns = (*dimensions, *_measures(rng))
     first = base.ordinal(start)
     names = tuple(column.name for column in columns)
@@ -103,20 +105,20 @@ def _cube(
     facts = [_formed(FactSchema(f"{prefix}1", (base, *rollups[0]), names, shared=rng.random() < 0.3), form)]
     if rng.random() < 0.3:
         facts.append(_second_fact(rng, f"{prefix}2", (base, *rollups[1]), columns))
-    other = apart(rng)
-    if len(facts) == 1 and len(coarser) == 2 and other.random() < 0.3:
-        facts = _with_coarse_fact(other, facts[0], coarser, columns)
-    elif mixed and len(facts) == 1 and base.kind is P.DAILY and apart(apart(other)).random() < COARSE_WEEKS:
-        facts = _with_coarse_fact(other, facts[0], (period(P.WEEKLY, zone),), columns)
-    weeks = apart(other)
+    forked = forked_rng(rng)
+    if len(facts) == 1 and len(coarser) == 2 and forked.random() < 0.3:
+        facts = _with_coarse_fact(forked, facts[0], coarser, columns)
+    elif mixed and len(facts) == 1 and base.kind is P.DAILY and forked_rng(forked_rng(forked)).random() < COARSE_WEEKS:
+        facts = _with_coarse_fact(forked, facts[0], (period(P.WEEKLY, zone),), columns)
+    weeks = forked_rng(forked)
     facts = [_with_weeks(weeks, fact) for fact in facts]
-    divided = (fact if fact.base is not base else _divided(other, fact, columns) for fact in facts)
-    promised = [_promised(other, fact) for fact in divided]
+    divided = (fact if fact.base is not base else _divided(forked, fact, columns) for fact in facts)
+    promised = [_promised(forked, fact) for fact in divided]
     bounded = (_bounded(weeks, fact, base.start(first), base.start(first + count)) for fact in promised)
     cube = CubeSchema(name, time, columns, tuple(bounded), first, count)
     if not mixed:
         return cube
-    further = apart(weeks)
+    further = forked_rng(weeks)
     if further.random() < TWICE and (zone == "UTC" or ZONED_TWICE):
         cube = _with_second_time(further, cube)
     typed = (_typed(further, fact) if further.random() < TYPED else fact for fact in cube.facts)
@@ -124,7 +126,7 @@ def _cube(
 
 
 def _with_numbers(rng: random.Random, cube: CubeSchema) -> CubeSchema:
-    """The cube with its first fact, which alone holds its base rows: sums of FLOAT are FLOAT in base rows."""
+    """Returns the cube with only its first fact, which has its base rows: sums of FLOAT are FLOAT in base rows."""
     depth = Column("depth", "double", chosen=(0.0, -0.0, 0.0, -0.0, 0.5, -1.5))
     # 16777216 and the next odd numbers are no FLOAT together.
     tons = Column("tons", "float", "SUM", not_null=rng.random() < 0.5, chosen=(16777216.0, 1.0, 3.0, 0.5, 0.0))
@@ -149,7 +151,7 @@ def _with_numbers(rng: random.Random, cube: CubeSchema) -> CubeSchema:
 
 
 def _stretch(rng: random.Random, usual: _Stretch) -> tuple[str, _Stretch]:
-    """A zone and a stretch: the usual one in UTC, or another."""
+    """Returns a zone and a stretch: the usual one in UTC, or another."""
     kind = rng.random()
     if kind < ZONED:
         return rng.choice(_ZONES)
@@ -157,58 +159,64 @@ def _stretch(rng: random.Random, usual: _Stretch) -> tuple[str, _Stretch]:
 
 
 def _formed(fact: FactSchema, form: str) -> FactSchema:
-    """Texts in another form, over two columns or without separators, if the base has it and a table of its own."""
-    found = {"split": (P.HOURLY, "dt string yyyy-MM-dd; hr string HH"), "compact": (P.DAILY, "dt string yyyyMMdd")}
-    known = [found[form]] if form in found and not fact.shared else []
-    return replace(fact, forms=tuple((one, text) for kind, text in known for one in fact.periods if one.kind is kind))
+    """Returns the fact with texts over two columns or without separators, if the base has the form and a table of its
+    own.
+    """
+    by_form = {"split": (P.HOURLY, "dt string yyyy-MM-dd; hr string HH"), "compact": (P.DAILY, "dt string yyyyMMdd")}
+    forms = [by_form[form]] if form in by_form and not fact.shared else []
+    return replace(
+        fact, forms=tuple((period, text) for kind, text in forms for period in fact.periods if period.kind is kind)
+    )
 
 
 def _typed(rng: random.Random, fact: FactSchema) -> FactSchema:
-    """Partitions name most periods by dates, numbers, several columns, or fields in another order."""
+    """Returns the fact with most periods named by dates, numbers, several columns, or fields in another order."""
 
     def forms(periods: tuple[Period, ...]) -> tuple[tuple[Period, str], ...]:
-        return tuple((one, rng.choice(_typed_forms(one))) for one in periods if rng.random() < 0.85)
+        return tuple((period, rng.choice(_typed_forms(period))) for period in periods if rng.random() < 0.85)
 
     if not fact.shared:
-        # A second time that is no plain text is told by a case for each base period: of minutes there are many.
-        others = fact.periods if fact.base.kind > P.MINUTELY else ()
-        return replace(fact, forms=forms(fact.periods), others=forms(others))
-    if {P.WEEKLY, P.MONTHLY} <= {one.kind for one in fact.periods}:
+        # A second time that is not a plain text needs a case for each base period, and minutes would need too many.
+        second = fact.periods if fact.base.kind > P.MINUTELY else ()
+        return replace(fact, forms=forms(fact.periods), second_forms=forms(second))
+    if {P.WEEKLY, P.MONTHLY} <= {period.kind for period in fact.periods}:
         # As numbers of six digits they would be the same.
         return fact
-    return replace(fact, forms=tuple((one, "dt bigint") for one in fact.periods))
+    return replace(fact, forms=tuple((period, "dt bigint") for period in fact.periods))
 
 
-def _typed_forms(one: Period) -> list[str]:
-    """No TIMESTAMP names a zone's days, because it is undefined whether it would be an instant."""
-    instants = one.zone == "UTC" or one.kind < P.DAILY
-    return [form for form in TYPED_FORMS[one.kind] if instants or "timestamp" not in form]
+def _typed_forms(period: Period) -> list[str]:
+    """Returns the forms of a period. No TIMESTAMP names a zone's days, because it is undefined whether it would be an
+    instant.
+    """
+    instants = period.zone == "UTC" or period.kind < P.DAILY
+    return [form for form in TYPED_FORMS[period.kind] if instants or "timestamp" not in form]
 
 
 def _with_second_time(rng: random.Random, cube: CubeSchema) -> CubeSchema:
-    """The first fact, and perhaps others, name a second time; of their rollups some do not."""
+    """Lets the first fact, and perhaps others, name a second time. Some of their rollups do not."""
     second = Column("seen", "timestamp", time=True)
     facts = []
     for fact in cube.facts:
         if facts and rng.random() < 0.4:
             facts.append(fact)
             continue
-        naming = [one for one in fact.periods if one is fact.base or fact.shared or rng.random() < 0.8]
+        naming = [period for period in fact.periods if period is fact.base or fact.shared or rng.random() < 0.8]
         # It takes the place of a dimension: only in what does not divide a table by one is it added.
-        divisions = tuple((one, Division(second, ())) for one in naming)
+        divisions = tuple((period, Division(second, ())) for period in naming)
         facts.append(replace(fact, columns=(*fact.columns, second.name), divisions=divisions))
     return replace(cube, columns=(*cube.columns, second), facts=tuple(facts))
 
 
 def _with_weeks(rng: random.Random, fact: FactSchema) -> FactSchema:
-    """Now and then a fact has weeks, too, which overlap its months."""
+    """Sometimes adds weeks to a fact, which overlap its months."""
     if fact.base.kind >= P.WEEKLY or rng.random() > 0.2:
         return fact
     return replace(fact, periods=tuple(sorted((*fact.periods, period(P.WEEKLY, fact.base.zone)))))
 
 
 def _bounded(rng: random.Random, fact: FactSchema, start: int, end: int) -> FactSchema:
-    """Some facts are valid for only a part of the stretch; the bounds may lie inside periods."""
+    """Limits some facts to a part of the stretch. The bounds may lie inside periods."""
     if rng.random() > 0.12:
         return fact
     first, last = sorted(rng.randrange(start, end) // MINUTE * MINUTE for _ in range(2))
@@ -219,7 +227,7 @@ def _bounded(rng: random.Random, fact: FactSchema, start: int, end: int) -> Fact
 
 
 def _divided(rng: random.Random, fact: FactSchema, columns: tuple[Column, ...]) -> FactSchema:
-    """Now and then some tables of a fact are partitioned by one of its dimensions, too."""
+    """Sometimes partitions some tables of a fact by one of its dimensions, too."""
     candidates = [c for c in columns if not c.aggregate and c.name in fact.columns]
     if not candidates or rng.random() > 0.3:
         return fact
@@ -230,12 +238,12 @@ def _divided(rng: random.Random, fact: FactSchema, columns: tuple[Column, ...]) 
     if fact.shared:
         periods = fact.periods
     else:
-        periods = tuple(one for one in fact.periods if rng.random() < 0.6) or fact.periods[:1]
-    return replace(fact, divisions=tuple((one, Division(column, chosen)) for one in periods))
+        periods = tuple(period for period in fact.periods if rng.random() < 0.6) or fact.periods[:1]
+    return replace(fact, divisions=tuple((period, Division(column, chosen)) for period in periods))
 
 
 def _promised(rng: random.Random, fact: FactSchema) -> FactSchema:
-    """Now and then the rollups of a fact are TRUSTED, or some of them."""
+    """Sometimes declares the rollups of a fact, or some of them, TRUSTED."""
     if rng.random() > 0.25:
         return fact
     rollups = fact.periods[1:]
@@ -245,13 +253,13 @@ def _promised(rng: random.Random, fact: FactSchema) -> FactSchema:
 
 
 def _second_fact(rng: random.Random, name: str, periods: tuple[Period, ...], columns: tuple[Column, ...]) -> FactSchema:
-    """A fact of the same base period that lacks some columns."""
+    """Returns a fact of the same base period that lacks some columns."""
     fact = FactSchema(name, periods, _some(rng, columns), partial=True, weight=rng.randrange(-2, 3))
     return replace(fact, shared=rng.random() < 0.3, weight=max(0, fact.weight), merged=rng.random() < 0.5)
 
 
 def _some(rng: random.Random, columns: tuple[Column, ...]) -> tuple[str, ...]:
-    """The names of some columns, and of each that counts for another."""
+    """Returns the names of some columns, with those that count for them."""
     needed = {column.counted_by for column in columns}
     kept = tuple(c.name for c in columns if c.name in needed or c.aggregate == "COUNT" or rng.random() < 0.7)
     return kept or (columns[0].name,)
@@ -260,7 +268,9 @@ def _some(rng: random.Random, columns: tuple[Column, ...]) -> tuple[str, ...]:
 def _with_coarse_fact(
     rng: random.Random, first: FactSchema, periods: tuple[Period, ...], columns: tuple[Column, ...]
 ) -> list[FactSchema]:
-    """The fact, and another with all columns that begins with a coarser period; it alone may carry some of them."""
+    """Returns the fact, and another fact with all columns and a coarser base period. Only the other may carry some of
+    them.
+    """
     name, weight = f"{first.name[:-1]}2", rng.randrange(2)
     second = FactSchema(name, periods, first.columns, shared=rng.random() < 0.3, weight=weight)
     if rng.random() < 0.5:
@@ -269,13 +279,15 @@ def _with_coarse_fact(
 
 
 def _measures(rng: random.Random) -> list[Column]:
-    """One to five measures; most schemas have one that counts events, some an average."""
-    found: list[Column] = []
+    """Returns one to five measures. Most schemas have one that counts events, some an average."""
+    measures: list[Column] = []
     if rng.random() < 0.7:
-        found.append(Column("flights", rng.choice(("bigint", "bigint", "int")), "COUNT", not_null=rng.random() < 0.5))
+        measures.append(
+            Column("flights", rng.choice(("bigint", "bigint", "int")), "COUNT", not_null=rng.random() < 0.5)
+        )
     if rng.random() < 0.5:
-        found.append(Column("departures", "bigint", "COUNT", not_null=True))
-        found.append(Column("delay", rng.choice(("double", "bigint")), "SUM", counted_by="departures"))
+        measures.append(Column("departures", "bigint", "COUNT", not_null=True))
+        measures.append(Column("delay", rng.choice(("double", "bigint")), "SUM", counted_by="departures"))
     kinds = (
         ("distance", "SUM", ("bigint", "bigint", "int", "double", DECIMAL)),
         ("seats", "SUM", ("bigint", "double")),
@@ -283,5 +295,5 @@ def _measures(rng: random.Random) -> list[Column]:
         ("best", "MIN", ("bigint", "double", "string")),
     )
     for name, aggregate, types in rng.sample(kinds, rng.randrange(1, 5)):
-        found.append(Column(name, rng.choice(types), aggregate, not_null=rng.random() < 0.4))
-    return found[:6]
+        measures.append(Column(name, rng.choice(types), aggregate, not_null=rng.random() < 0.4))
+    return measures[:6]

@@ -1,4 +1,4 @@
-"""Random predicates on time, in all the forms that people write."""
+"""Random predicates on time, in all forms that users write."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _RELATIVE = {
 
 
 def instants(rng: random.Random, extent: tuple[int, int], base: Period) -> tuple[int, int]:
-    """Two instants in order: anywhere around the extent, near each other, or on the edges of coarse periods, which
-    rollups like.
+    """Returns two instants in order: anywhere around the extent, near each other, or on the edges of coarse periods,
+    for which rollups are used.
     """
     usual = _GRIDS.get(base.kind, DAY)
     grid = rng.choice((usual, usual, HOUR, DAY))
     start, end = extent
     steps = max(1, (end - start) // grid)
     kind = rng.randrange(4)
-    # What lies beyond the extent is missing nearly always, so it is asked for seldom.
+    # A range beyond the extent is missing nearly always, so it is rare.
     beyond = rng.random() < 0.2
     if kind == 0:
         low, high = (-1, steps + 2) if beyond else (0, steps + 1)
@@ -42,17 +42,17 @@ def instants(rng: random.Random, extent: tuple[int, int], base: Period) -> tuple
 
 
 def _edges(rng: random.Random, extent: tuple[int, int], base: Period, *, beyond: bool) -> list[int]:
-    """The starts of some coarser period around the extent, or in it where at least two are."""
+    """Returns the starts of some coarser period around the extent, or inside it if there are at least two."""
     start, end = extent
     coarser = [period(kind, base.zone) for kind in UpdatePeriod if kind > base.kind]
     by_period = {p: [p.start(o) for o in range(p.ordinal(start), p.ordinal(end - 1) + 2)] for p in coarser}
     inside = [[edge for edge in edges if start <= edge <= end] for edges in by_period.values()]
-    several = [edges for edges in inside if len(edges) > 1]
-    return rng.choice(several if several and not beyond else list(by_period.values()))
+    divided = [edges for edges in inside if len(edges) > 1]
+    return rng.choice(divided if divided and not beyond else list(by_period.values()))
 
 
 def time_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int) -> Expr:
-    """A predicate on the leading time of a cube in UTC that reduces to ranges."""
+    """Returns a predicate on the leading time of a cube in UTC that reduces to ranges."""
     base = cube.base
     first, second = instants(rng, cube.stretch, base)
     a, b = _typed(rng, first), _typed(rng, second)
@@ -89,8 +89,8 @@ def time_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int) 
 
 
 def second_range(rng: random.Random, column: Offered, cube: CubeSchema) -> Expr:
-    """A predicate on a second time that reduces to ranges. It uses time in the coarsest unit that no end of them cuts:
-    beside the leading time nothing finer fills the ends.
+    """Returns a predicate on a second time that reduces to ranges. It uses time in the coarsest unit that no end of
+    them cuts: nothing finer than the leading time fills the ends.
     """
     base, t = cube.base, column.text
     first, second = instants(rng, cube.stretch, base)
@@ -121,15 +121,15 @@ def second_range(rng: random.Random, column: Offered, cube: CubeSchema) -> Expr:
     return Expr("boolean", (f"({text})",), plain, units=frozenset([next(kinds)]), cuts=cuts)
 
 
-def odd_use(rng: random.Random, used: Offered, cube: CubeSchema, other: str) -> Expr:
-    """A predicate on time that is not a range; ``other`` is a predicate on something else."""
+def odd_use(rng: random.Random, used: Offered, cube: CubeSchema, predicate: str) -> Expr:
+    """Returns a predicate on time that is not a range. ``predicate`` is a predicate on another column."""
     column, bound = used.text, timestamp(rng.randrange(*cube.stretch) // HOUR * HOUR)
     text, unit = rng.choice(
         (
             (f"month({column}) = {rng.randrange(1, 13)}", UpdatePeriod.MONTHLY),
             (f"dayofweek({column}) IN (1, 7)", UpdatePeriod.DAILY),
             (f"hour({column}) >= 12", UpdatePeriod.HOURLY),
-            (f"({column} < {bound} OR {other})", None),
+            (f"({column} < {bound} OR {predicate})", None),
             (f"{column} IS NULL", None),
             (f"{column} IS NOT NULL", None),
             (f"({column} IS NULL OR {column} >= {bound})", None),
@@ -140,12 +140,12 @@ def odd_use(rng: random.Random, used: Offered, cube: CubeSchema, other: str) -> 
 
 
 def timestamp(instant: int) -> str:
-    """An instant as a literal of Spark SQL."""
+    """Returns an instant as a literal of Spark SQL."""
     return f"TIMESTAMP '{_text(instant)}'"
 
 
 def _time_range_in(rng: random.Random, t: str, first: int, second: int, base: Period, now: int) -> Expr:
-    # It promises exactness, so that only whole base periods make sense; now and then it is given others.
+    # It promises exactness, so only complete base periods make sense. Sometimes it gets others.
     if rng.random() < 0.8:
         first, second = base.ceil(first), base.ceil(second)
     if first == second:
@@ -174,7 +174,7 @@ def _time_range_in(rng: random.Random, t: str, first: int, second: int, base: Pe
 
 
 def _relative(rng: random.Random, instant: int, now: int) -> str:
-    """An instant of whole minutes as a chain of steps from the present."""
+    """Returns an instant of whole minutes as a chain of steps from the present."""
     unit = period(rng.choice(list(_RELATIVE)))
     word = _RELATIVE[unit.kind]
     days, rest = divmod(instant - unit.floor(now), DAY)
@@ -183,22 +183,22 @@ def _relative(rng: random.Random, instant: int, now: int) -> str:
 
 
 def _since_now(rng: random.Random, t: str, first: int, now: int) -> Expr:
-    """A range that ends now or a little earlier, in functions of the present."""
+    """Returns a range that ends now or a little earlier, in functions of the present."""
     days = max(1, (now - first) // DAY)
     start, end = now - days * DAY, rng.choice((("now()", now), ("date_trunc('DAY', now())", now // DAY * DAY)))
     begins = (f"current_timestamp() - INTERVAL {days} DAYS", start)
     if rng.random() < 0.5:
         begins = (f"current_date() - INTERVAL {days} DAYS", start // DAY * DAY)
-    (one, a), (other, b) = begins, end
+    (low, a), (high, b) = begins, end
     return Expr(
         "boolean",
-        (f"({t} >= {one} AND {t} < {other})",),
+        (f"({t} >= {low} AND {t} < {high})",),
         (f"({t} >= {timestamp(a)} AND {t} < {timestamp(b)})",),
     )
 
 
 def _typed(rng: random.Random, instant: int) -> str:
-    """An instant in one of the forms that a constant takes."""
+    """Returns an instant in one of the forms of a constant."""
     forms = [timestamp(instant)] * 3 + [f"'{_text(instant)}'", f"CAST('{_text(instant)}' AS TIMESTAMP)"]
     if instant % DAY == 0:
         forms += [f"'{_text(instant)[:10]}'", _date(instant)]

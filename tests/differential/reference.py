@@ -1,7 +1,7 @@
 """Plain SQL over the base rows of a history's models.
 
-It takes no part in planner or catalog: the rows are one file for each cube, and for each fact that has its own for the
-same events; a DuckDB engine of its own answers over them.
+It uses neither planner nor catalog. The rows are in one file for each cube, and for each fact that has its own rows for
+the same events. A separate DuckDB engine reads them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .schemas import CubeSchema, FactSchema
 
 @dataclass(frozen=True)
 class Rows:
-    """Names and types of columns, rows, and whether something is missing from them."""
+    """Names and types of columns, rows, and whether some rows are missing."""
 
     columns: list[tuple[str, str]]
     rows: list[tuple[Any, ...]]
@@ -49,21 +49,21 @@ class Reference:
     _serial: int = 0
 
     def load(self, history: History) -> None:
-        """Takes over the rows that the history has now."""
+        """Reads the present rows of the history."""
         self._serial += 1
-        found = [self._rows(model, None) for model in history.models.values()]
-        found += [self._rows(model, fact) for model, fact in _own_rows(history)]
+        relations = [self._rows(model, None) for model in history.models.values()]
+        relations += [self._rows(model, fact) for model, fact in _own_rows(history)]
         lookup = history.schema.lookup
         columns = tuple(Column(column.name, column.type) for column in lookup)
-        found.append(self._file("lookup", columns, history.schema.lookup_rows))
-        self.relations = tuple(found)
+        relations.append(self._file("lookup", columns, history.schema.lookup_rows))
+        self.relations = tuple(relations)
 
     def answer(self, sql: str) -> Rows:
         """Returns the result of plain SQL."""
-        used = tuple(one for one in self.relations if one.name in sql)
+        used = tuple(relation for relation in self.relations if relation.name in sql)
         reader = self.engine.execute(EngineQuery(sql, used))
         table = reader.read_all()
-        columns = [(one.name, spark_type(one.type)) for one in table.schema]
+        columns = [(field.name, spark_type(field.type)) for field in table.schema]
         return Rows(columns, list(zip(*(column.to_pylist() for column in table.columns), strict=True)))
 
     def _rows(self, model: Model, fact: FactSchema | None) -> Relation:
@@ -83,14 +83,14 @@ class Reference:
         path = self.folder / f"{name}_{self._serial}.parquet"
         fields = [pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns]
         cells = list(zip(*rows, strict=True)) or [()] * len(columns)
-        arrays = [pa.array(values, one.type) for values, one in zip(cells, fields, strict=True)]
+        arrays = [pa.array(values, field.type) for values, field in zip(cells, fields, strict=True)]
         pyarrow.parquet.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path)
         return Relation(name, "parquet", columns, (), (ScanFile(str(path), (), path.stat().st_size),))
 
 
 @cache
 def _in_zone(zone: str, time: int | None) -> tuple[int | None, ...]:
-    """The ``ZONE_COLUMNS`` of a time."""
+    """Returns the ``ZONE_COLUMNS`` of a time."""
     if time is None:
         return (None,) * len(ZONE_COLUMNS)
     local = wall(zone, time)
@@ -101,11 +101,11 @@ def _in_zone(zone: str, time: int | None) -> tuple[int | None, ...]:
 
 
 def relation_name(cube: CubeSchema, fact: FactSchema | None = None) -> str:
-    """A plain name for the relation of a cube's base rows, or of those of a fact that has rows of its own."""
+    """Returns a plain name for the relation of a cube's base rows, or for that of a fact's own rows."""
     return "".join(char if char.isascii() else "_" for char in f"rows_of_{fact.name if fact else cube.name}")
 
 
 def _own_rows(history: History) -> Iterator[tuple[Model, FactSchema]]:
-    """The facts whose base rows are others than the cube's, if for the same events."""
+    """Returns the facts whose base rows differ from the cube's, though for the same events."""
     for model in history.models.values():
         yield from ((model, fact) for fact in model.cube.facts if fact.merged or fact in model.cube.coarse)

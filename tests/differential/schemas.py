@@ -1,7 +1,8 @@
-"""Schemas as values: cubes with dimensions, measures and times, their facts with periods and layouts, a table to join.
+"""Schemas as values: cubes with dimensions, measures and times, their facts with periods and layouts, and a table to
+join.
 
-A second time is a column of the cube's rows like any other, and a table that names it is divided by it: any pair with a
-period of the leading time makes that period whole.
+A second time is an ordinary column of the cube's rows. It divides a table that names it, where any pair with a period
+of the leading time makes that period complete.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .periods import Period, instant_text
 Value = str | int | float | bool | date | Decimal | None
 
 DECIMAL = "decimal(10,2)"
-#: What a value of each type may be; few of each, so that rows meet in groups and doubles add up exactly.
+#: The values of each type. There are few, so that rows share groups and doubles add up exactly.
 VALUES: dict[str, tuple[Value, ...]] = {
     "string": ("UA", "AA", "it's", "é", ""),
     "int": (0, 1, -2, 7),
@@ -33,9 +34,10 @@ VALUES: dict[str, tuple[Value, ...]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A dimension (no aggregate), a measure or a second time. ``counted_by`` names the measure that counts its non-null
-    rows. A ``time`` is an instant in the rows: the start of a base period. ``events`` marks the measure that counts
-    events, and ``chosen`` are other values than those of the type.
+    """A dimension (no aggregate), a measure or a second time.
+
+    ``counted_by`` names the measure that counts its non-null rows. A ``time`` is an instant in the rows: the start of a
+    base period. ``events`` marks the measure that counts events. ``chosen`` are values other than those of the type.
     """
 
     name: str
@@ -49,7 +51,7 @@ class Column:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """What it may be."""
+        """The possible values."""
         return self.chosen or VALUES[self.type]
 
     @property
@@ -64,7 +66,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Division:
-    """The column that a table is partitioned by beside time, and the values without which no period is whole.
+    """The column that partitions a table besides time, and the values that make a period complete.
 
     Without values any one of them makes a period. A second time has none.
     """
@@ -73,11 +75,13 @@ class Division:
     values: tuple[Value, ...]
 
     def is_whole(self, parts: Collection[Value]) -> bool:
-        """Whether a period with partitions for these values is."""
+        """Returns True if a period with partitions for these values is complete."""
         return bool(parts) and all(value in parts for value in self.values)
 
     def part(self, period: Period, value: Value) -> Value:
-        """The partition of a period that a row with this value falls into: of another time, the start of its period."""
+        """Returns the partition of a period that a row with this value falls into. For another time it is the start of
+        its period.
+        """
         return period.floor(value) if self.column.time and isinstance(value, int) else value
 
     @property
@@ -92,10 +96,11 @@ class Division:
 class FactSchema:
     """A fact: its periods, finest first, and the names of the columns that it carries.
 
-    ``forms`` say how partitions of a period name their time, and ``others`` how they name the second one (``naming``;
-    without: by the default text). A ``merged`` fact holds one base row where others hold several with the same
-    dimensions. The tables of some periods are divided by a dimension, or by the second time. Rollups of the ``trusted``
-    periods are their owner's promise. ``window`` is the time, in microseconds, for which the fact is used.
+    ``forms`` determine how partitions of a period name their time, and ``second_forms`` how they name the second time
+    (``naming``; without: by the default text). A ``merged`` fact has one base row where others have several with the
+    same dimensions. The tables of some periods are divided by a dimension, or by the second time. Rollups of the
+    ``trusted`` periods are promised by their owner. ``window`` is the time, in microseconds, for which the fact is
+    used.
     """
 
     name: str
@@ -105,14 +110,14 @@ class FactSchema:
     shared: bool = False
     weight: int = 0
     forms: tuple[tuple[Period, str], ...] = ()
-    others: tuple[tuple[Period, str], ...] = ()
+    second_forms: tuple[tuple[Period, str], ...] = ()
     merged: bool = False
     divisions: tuple[tuple[Period, Division], ...] = ()
     trusted: tuple[Period, ...] = ()
     window: tuple[int | None, int | None] = (None, None)
 
     def is_valid(self, period: Period, ordinal: int) -> bool:
-        """Whether a period lies wholly in the window."""
+        """Returns True if a period lies completely in the window."""
         start, end = self.window
         return (start is None or start <= period.start(ordinal)) and (end is None or period.end(ordinal) <= end)
 
@@ -121,31 +126,31 @@ class FactSchema:
         return self.periods[0]
 
     def division(self, period: Period) -> Division | None:
-        """What the table of a period is divided by, if it is."""
+        """Returns the division of a period's table, if any."""
         return dict(self.divisions).get(period)
 
     def table(self, period: Period) -> str:
         return f"{self.name}_all" if self.shared else f"{self.name}_{period.name.lower()}"
 
     def naming(self, period: Period) -> Naming:
-        """The partition columns that name a period."""
+        """Returns the partition columns that name a period."""
         return named(dict(self.forms).get(period, "dt string"), period)
 
     def other_naming(self, period: Period) -> Naming | None:
-        """Those that name the second time in the same table, if it does."""
+        """Returns the columns that name the second time in the same table, if any."""
         division = self.division(period)
         if division is None or not division.column.time:
             return None
-        return named(dict(self.others).get(period, "dt string"), period).prefixed("e_")
+        return named(dict(self.second_forms).get(period, "dt string"), period).prefixed("e_")
 
     def of_kind(self, kind: UpdatePeriod) -> Period:
-        """The fact's period of a kind."""
+        """Returns the fact's period of a kind."""
         return next(period for period in self.periods if period.kind is kind)
 
 
 @dataclass(frozen=True)
 class CubeSchema:
-    """A cube, and the stretch of base periods in which its histories happen: ``count`` from ordinal ``first``."""
+    """A cube, and the stretch of base periods of its histories: ``count`` of them, from ordinal ``first``."""
 
     name: str
     time: str
@@ -160,7 +165,7 @@ class CubeSchema:
 
     @property
     def stretch(self) -> tuple[int, int]:
-        """From the first to behind the last instant of the stretch."""
+        """The first instant and the end of the stretch."""
         return self.base.start(self.first), self.base.start(self.first + self.count)
 
     @property
@@ -170,7 +175,7 @@ class CubeSchema:
 
     @property
     def coarse(self) -> tuple[FactSchema, ...]:
-        """The facts that begin with a coarser period: they hold the same events, at its start."""
+        """The facts that begin with a coarser period. They have the same events, at its start."""
         return tuple(fact for fact in self.facts if fact.base is not self.base)
 
     @property
@@ -192,17 +197,19 @@ class CubeSchema:
 
     @property
     def counter(self) -> Column | None:
-        """The measure that COUNT(*) adds up: the marked one, or the only one that counts no values that may be NULL."""
+        """The measure that COUNT(*) adds up: the marked one, or the only one that does not count values that may be
+        NULL.
+        """
         of_values = {column.counted_by for column in self.columns if not column.not_null}
         counters = [column for column in self.measures if column.aggregate == "COUNT"]
-        found = [c for c in counters if c.events] or [c for c in counters if c.name not in of_values]
-        return found[0] if len(found) == 1 else None
+        counting = [c for c in counters if c.events] or [c for c in counters if c.name not in of_values]
+        return counting[0] if len(counting) == 1 else None
 
     def carried(self, fact: FactSchema) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.name in fact.columns)
 
     def stored(self, fact: FactSchema, period: Period) -> tuple[Column, ...]:
-        """The columns in the files of a fact's table: what divides it is in none, nor is time."""
+        """Returns the columns in the files of a fact's table: without time and without the dividing column."""
         division = fact.division(period)
         left_out = division and division.column
         return tuple(column for column in self.carried(fact) if column != left_out and not column.time)
@@ -218,12 +225,12 @@ class Schema:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL text; in backquotes where it is not plain."""
+    """Returns a name as SQL text, in backquotes if it is not plain."""
     return name if name.isascii() and name.isidentifier() else f"`{name}`"
 
 
 def literal(value: Value, type_: str) -> str:
-    """A value as Spark SQL text of exactly this type."""
+    """Returns a value as Spark SQL text of exactly this type."""
     if value is None:
         return f"CAST(NULL AS {type_.upper()})"
     if isinstance(value, bool):
@@ -238,55 +245,57 @@ def literal(value: Value, type_: str) -> str:
 
 
 def plain(value: Value) -> str:
-    """A value as the text of a constant in a PARTITION or COMPLETE WITH clause."""
+    """Returns a value as the text of a constant in a PARTITION or COMPLETE WITH clause."""
     if value is None:
         return "NULL"
     return literal(value, "int" if isinstance(value, int) else "string")
 
 
 def statements(schema: Schema) -> list[str]:
-    """The statements that make a schema's objects, in order."""
-    made = [f"CREATE TABLE lookup ({_columns(schema.lookup)})"]
+    """Returns the statements that create a schema's objects, in order."""
+    texts = [f"CREATE TABLE lookup ({_columns(schema.lookup)})"]
     rows = [
         ", ".join(literal(v, c.type) for v, c in zip(row, schema.lookup, strict=True)) for row in schema.lookup_rows
     ]
-    made.append(f"INSERT INTO lookup VALUES {', '.join(f'({row})' for row in rows)}")
+    texts.append(f"INSERT INTO lookup VALUES {', '.join(f'({row})' for row in rows)}")
     for cube in schema.cubes:
         times = [f"{quoted(cube.time)} TIMESTAMP TIME", *(c.declaration for c in cube.columns if c.time)]
         declared = [*(column.declaration for column in cube.columns if not column.time), *times]
         zone = f" TIME ZONE '{cube.zone}'" if cube.zone != "UTC" else ""
-        made.append(f"CREATE CUBE {quoted(cube.name)} ({', '.join(declared)}){zone}")
+        texts.append(f"CREATE CUBE {quoted(cube.name)} ({', '.join(declared)}){zone}")
         for fact in cube.facts:
             for table, period in {fact.table(period): period for period in fact.periods}.items():
                 by = ", ".join([*fact.naming(period).declared, *_dividing(fact, period)])
                 stored = _columns(cube.stored(fact, period), "FLOAT" if period is fact.base else sums_of_float())
-                made.append(f"CREATE TABLE {table} ({stored}) PARTITIONED BY ({by})")
-            made.append(_create_fact(cube, fact))
-    return made
+                texts.append(f"CREATE TABLE {table} ({stored}) PARTITIONED BY ({by})")
+            texts.append(_create_fact(cube, fact))
+    return texts
 
 
 def _create_fact(cube: CubeSchema, fact: FactSchema) -> str:
     tables = []
     for period in fact.periods[-1:] if fact.shared else fact.periods:
-        held = f"PERIODS ({', '.join(one.name for one in fact.periods)})" if fact.shared else f"PERIOD {period.name}"
+        held = (
+            f"PERIODS ({', '.join(period.name for period in fact.periods)})" if fact.shared else f"PERIOD {period.name}"
+        )
         by = f"PARTITIONED BY {quoted(cube.time)} AS {fact.naming(period).clause}"
-        other = fact.other_naming(period)
-        if other is not None and cube.second is not None:
-            by += f" PARTITIONED BY {quoted(cube.second.name)} AS {other.clause}"
+        second = fact.other_naming(period)
+        if second is not None and cube.second is not None:
+            by += f" PARTITIONED BY {quoted(cube.second.name)} AS {second.clause}"
         tables.append(f"TABLE {fact.table(period)} {held} {by}{_promises(fact, period)}")
     listed = [quoted(column.name) for column in cube.carried(fact) if not column.time]
     columns = f" ({', '.join(listed)})" if fact.partial else ""
     weight = f" WEIGHT {fact.weight}" if fact.weight else ""
     bounds = zip(("START", "END"), fact.window, strict=True)
-    window = "".join(f" {word} '{instant_text(cube.zone, one)}'" for word, one in bounds if one is not None)
+    window = "".join(f" {word} '{instant_text(cube.zone, bound)}'" for word, bound in bounds if bound is not None)
     stored = f"STORED IN ({', '.join(tables)}){window}"
     return f"CREATE FACT {fact.name} OF CUBE {quoted(cube.name)}{columns}{weight} {stored}"
 
 
 def _dividing(fact: FactSchema, period: Period) -> list[str]:
-    """The further partition columns of a table, as declared."""
-    division, other = fact.division(period), fact.other_naming(period)
-    return other.declared if other else [_columns((division.column,))] if division else []
+    """Returns the declarations of the further partition columns of a table."""
+    division, second = fact.division(period), fact.other_naming(period)
+    return second.declared if second else [_columns((division.column,))] if division else []
 
 
 def _promises(fact: FactSchema, period: Period) -> str:
@@ -296,7 +305,7 @@ def _promises(fact: FactSchema, period: Period) -> str:
 
 
 def sums_of_float() -> str:
-    """The type of a FLOAT measure in rollups."""
+    """Returns the type of a FLOAT measure in rollups."""
     return "DOUBLE"
 
 

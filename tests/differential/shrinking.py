@@ -1,4 +1,4 @@
-"""Makes a failing case small: steps of its history go, and parts of its query, while it fails in the same way."""
+"""Makes a failing case small: removes steps of its history and parts of its query while it fails in the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .reference import Reference
 from .schemas import Schema
 from .steps import Drop, Load, RollUp, Step, Write
 
-#: How many smaller queries and histories are tried at most.
+#: The maximum numbers of smaller queries and histories that are tried.
 _QUERIES, _HISTORIES = 400, 60
 
 
@@ -35,22 +35,22 @@ class Case:
 
 
 def shrunk(case: Case, kind: str, folder: Path) -> Case:
-    """The smallest case that greedy search finds which still fails with this ``kind``; ``folder`` is scratch space."""
+    """Returns the smallest case of a greedy search that still fails with this ``kind``. ``folder`` is scratch space."""
     numbers = itertools.count()
 
     def failing(steps: tuple[Step, ...], question: Question) -> bool:
-        place = folder / str(next(numbers))
-        place.mkdir(parents=True)
+        attempt = folder / str(next(numbers))
+        attempt.mkdir(parents=True)
         try:
-            history = replay(case.schema, steps, place / "warehouse")
+            history = replay(case.schema, steps, attempt / "warehouse")
             try:
-                return _fails(history, place, question, kind)
+                return _fails(history, attempt, question, kind)
             finally:
                 history.connection.close()
         except (Inconsistent, Error):
             return False
         finally:
-            shutil.rmtree(place)
+            shutil.rmtree(attempt)
 
     (folder / "query").mkdir(parents=True)
     try:
@@ -63,8 +63,8 @@ def shrunk(case: Case, kind: str, folder: Path) -> Case:
     return Case(case.schema, steps, with_query)
 
 
-def _fails(history: History, place: Path, question: Question, kind: str) -> bool:
-    reference = Reference(place)
+def _fails(history: History, directory: Path, question: Question, kind: str) -> bool:
+    reference = Reference(directory)
     reference.load(history)
     try:
         check(history, reference, question, history.connection)
@@ -73,10 +73,10 @@ def _fails(history: History, place: Path, question: Question, kind: str) -> bool
     return False
 
 
-def _smallest_query(history: History, place: Path, question: Question, kind: str) -> Question:
+def _smallest_query(history: History, directory: Path, question: Question, kind: str) -> Question:
     tried = 0
     plain = replace(question, style=None)
-    if _fails(history, place, plain, kind):
+    if _fails(history, directory, plain, kind):
         question = plain
     progress = True
     while progress:
@@ -85,9 +85,9 @@ def _smallest_query(history: History, place: Path, question: Question, kind: str
             tried += 1
             if tried > _QUERIES:
                 return question
-            found = replace(question, query=smaller)
-            if _fails(history, place, found, kind):
-                question, progress = found, True
+            simplified = replace(question, query=smaller)
+            if _fails(history, directory, simplified, kind):
+                question, progress = simplified, True
                 break
     return question
 
@@ -110,15 +110,15 @@ def _smallest_steps(steps: tuple[Step, ...], failing: Callable[[tuple[Step, ...]
             halved = False
             for smaller in _halves(steps[index]):
                 tried += 1
-                found = (*steps[:index], smaller, *steps[index + 1 :])
-                if failing(found):
-                    steps, halved = found, True
+                shorter = (*steps[:index], smaller, *steps[index + 1 :])
+                if failing(shorter):
+                    steps, halved = shorter, True
                     break
     return steps
 
 
 def _halves(step: Step) -> Iterator[Step]:
-    """The same step for one half of its partitions, or with fewer rows."""
+    """Returns the same step for each half of its partitions, or with fewer rows."""
     if isinstance(step, Write):
         middle = len(step.rows) // 2
         if middle:
@@ -138,9 +138,10 @@ def _halves(step: Step) -> Iterator[Step]:
 
 
 def simpler(query: Query) -> Iterator[Query]:
-    """Queries with one thing less, the boldest first: a part alone, then without a clause, then simpler inside.
+    """Returns queries with one part less, the largest removals first: a single part, then without a clause, then
+    simpler inside.
 
-    Many of them mean nothing, which makes them fail in another way.
+    Many of them are invalid and fail in another way.
     """
     for inner in nodes(query):
         if isinstance(inner, Select | Compound | With) and inner is not query:
@@ -152,50 +153,50 @@ def _simpler(node: Any) -> Iterator[Any]:
     if isinstance(node, Expr):
         yield from _simpler_expr(node)
         return
-    for one in fields(node):
-        value = getattr(node, one.name)
+    for field in fields(node):
+        value = getattr(node, field.name)
         if isinstance(value, tuple):
-            least = 1 if one.default is MISSING else 0
+            least = 1 if field.default is MISSING else 0
             if len(value) > least:
-                yield from (replace(node, **{one.name: value[:n] + value[n + 1 :]}) for n in range(len(value)))
-        elif one.default is not MISSING and value != one.default:
-            yield replace(node, **{one.name: one.default})
-    for one in fields(node):
-        value = getattr(node, one.name)
+                yield from (replace(node, **{field.name: value[:n] + value[n + 1 :]}) for n in range(len(value)))
+        elif field.default is not MISSING and value != field.default:
+            yield replace(node, **{field.name: field.default})
+    for field in fields(node):
+        value = getattr(node, field.name)
         if isinstance(value, tuple):
             for number, child in enumerate(value):
                 for smaller in _simpler(child) if hasattr(child, "__dataclass_fields__") else ():
-                    yield replace(node, **{one.name: (*value[:number], smaller, *value[number + 1 :])})
+                    yield replace(node, **{field.name: (*value[:number], smaller, *value[number + 1 :])})
         elif hasattr(value, "__dataclass_fields__"):
-            yield from (replace(node, **{one.name: smaller}) for smaller in _simpler(value))
+            yield from (replace(node, **{field.name: smaller}) for smaller in _simpler(value))
 
 
 def _simpler_expr(expr: Expr) -> Iterator[Expr]:
-    """An operand of the same type instead of the whole, or a simpler one in its place."""
+    """Returns an operand of the same type instead of the expression, or a simpler one in its place."""
     yield from (part for part in expr.parts if isinstance(part, Expr) and part.type == expr.type)
     for number, part in enumerate(expr.parts):
         if isinstance(part, str):
             continue
-        # Where the meaning holds the same operand, it changes there, too.
+        # If the meaning has the same operand, it changes there, too.
         for smaller in _simpler(part):
-            plain = expr.plain and tuple(smaller if one is part else one for one in expr.plain)
+            plain = expr.plain and tuple(smaller if piece is part else piece for piece in expr.plain)
             yield replace(expr, parts=(*expr.parts[:number], smaller, *expr.parts[number + 1 :]), plain=plain)
 
 
 def golden_text(case: Case, title: str, folder: Path) -> str:
-    """A golden file whose last case is the question; its output is the right one, as a table."""
-    place = folder / "golden"
-    place.mkdir()
+    """Returns a golden file whose last case is the question. Its output is the correct one, as a table."""
+    directory = folder / "golden"
+    directory.mkdir()
     try:
-        history = replay(case.schema, case.steps, place / "warehouse")
-        reference = Reference(place)
+        history = replay(case.schema, case.steps, directory / "warehouse")
+        reference = Reference(directory)
         reference.load(history)
         right = expected(history, reference, case.question, history.connection)
         history.connection.close()
         setup = [f"SET rewriter.now = '{NOW_TEXT}'", *history.log]
         if right.missing:
             setup.append("SET rewriter.partial_data = true")
-        path = place / "case.test"
+        path = directory / "case.test"
         lines = [
             f"# {title}",
             "",
@@ -214,4 +215,4 @@ def golden_text(case: Case, title: str, folder: Path) -> str:
         outcomes[-1] = replace(outcomes[-1], actual=table, failed=False)
         return golden.write_cases(outcomes, after)
     finally:
-        shutil.rmtree(place)
+        shutil.rmtree(directory)

@@ -1,4 +1,4 @@
-"""The steps of a history: values that say what happens, as statements for a warehouse."""
+"""The steps of a history as values, with their statements for a warehouse."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Line = tuple[list[str], list[str]]
 
 @dataclass(frozen=True)
 class Write:
-    """Rows for base partitions of every fact of the cube's base period. The ordinal ``None`` is the partition whose
-    time is NULL, which every fact has.
+    """Rows for base partitions of every fact with the cube's base period.
 
-    A dynamic write without rows for a partition leaves it alone; a static one makes it empty, or adds nothing to it.
-    Of a divided period a static overwrite replaces all partitions.
+    The ordinal ``None`` is the partition whose time is NULL, which every fact has. A dynamic write without rows for a
+    partition leaves it unchanged. A static one empties it, or adds nothing to it. A static overwrite of a divided
+    period replaces all partitions.
     """
 
     cube: CubeSchema
@@ -45,14 +45,14 @@ class Write:
                 for line, part in some
             ]
             into = f"INSERT {verb} {fact.table(period)} PARTITION ({_names(fact, period)})"
-            return [f"{into} VALUES {', '.join(f'({one})' for one in values)}"] if values else []
-        found = [_static(self.cube, fact, period, verb, ordinal, some) for ordinal, some in lines.items()]
-        return replacing(fact, period, found) if self.overwrite else found
+            return [f"{into} VALUES {', '.join(f'({row})' for row in values)}"] if values else []
+        inserts = [_static(self.cube, fact, period, verb, ordinal, some) for ordinal, some in lines.items()]
+        return replacing(fact, period, inserts) if self.overwrite else inserts
 
 
 @dataclass(frozen=True)
 class Drop:
-    """Retention: base partitions of some facts go, and what they said stays true."""
+    """Retention: base partitions of some facts are dropped, and their results stay true."""
 
     cube: CubeSchema
     facts: tuple[str, ...]
@@ -69,7 +69,9 @@ class Drop:
 
 @dataclass(frozen=True)
 class Add:
-    """An empty base partition of every fact, unless it is there; of a divided period, those that make it whole."""
+    """An empty base partition of every fact, unless it exists. For a divided period these are the partitions that make
+    it complete.
+    """
 
     cube: CubeSchema
     ordinal: int
@@ -83,14 +85,16 @@ class Add:
 
     @staticmethod
     def parts(fact: FactSchema) -> list[tuple[Value, ...]]:
-        """The values of the partitions that make a base period whole; the empty tuple where it is not divided."""
+        """Returns the values of the partitions that make a base period complete. It is the empty tuple if the period is
+        not divided.
+        """
         division = fact.division(fact.base)
         return [()] if division is None else [(value,) for value in division.values or (None,)]
 
 
 @dataclass(frozen=True)
 class RollUp:
-    """Rollup partitions of one fact, computed from a finer period; ``double`` adds the rows where they may be."""
+    """Rollup partitions of one fact, computed from a finer period. ``double`` adds the rows to existing ones."""
 
     cube: CubeSchema
     fact: FactSchema
@@ -118,53 +122,55 @@ class RollUp:
             inside = [o for target in self.targets for o in self.inside(target)]
             query = self._query([*stored, *measures, time, *part], inside, [*groups, time])
             return [f"INSERT {verb} {table} PARTITION ({_names(fact, self.period)}) {query}"]
-        made = []
+        inserts = []
         for target in self.targets:
             query = self._query([*stored, *measures, *part], self.inside(target), groups)
-            made.append(f"INSERT {verb} {table} {_prefix(fact, self.period, target)} {query}")
-        return made if self.double else replacing(fact, self.period, made)
+            inserts.append(f"INSERT {verb} {table} {_prefix(fact, self.period, target)} {query}")
+        return inserts if self.double else replacing(fact, self.period, inserts)
 
     def _query(self, items: list[str], ordinals: Iterable[int], groups: list[str]) -> str:
-        # Without a group a sum over nothing is a row, too; a rollup has none then.
+        # Without a group a sum over no rows is a row, too. A rollup has none then.
         grouped = f"GROUP BY {', '.join(groups or ['true'])}"
         where = matching(self.fact.naming(self.source), ordinals)
         return f"SELECT {', '.join(items)} FROM {self.fact.table(self.source)} WHERE {where} {grouped}"
 
     @property
     def _known(self) -> range:
-        """The periods of the source that there may be."""
+        """The possible periods of the source."""
         start, end = self.cube.stretch
         return range(self.source.ordinal(start), self.source.ordinal(end - 1) + 1)
 
     def inside(self, target: int) -> range:
-        """The periods of the source that the query names of one target."""
-        inside, known = within(self.source, self.period, target), self._known
-        return range(max(inside.start, known.start), min(inside.stop, known.stop))
+        """Returns the periods of the source that the query names for one target."""
+        inside, existing = within(self.source, self.period, target), self._known
+        return range(max(inside.start, existing.start), min(inside.stop, existing.stop))
 
     def _part(self) -> list[str]:
-        """What divides the rollup, over the columns of its source: a second time is told by cases."""
+        """Returns the expressions of the dividing columns of the rollup over the columns of its source. A second time
+        is a CASE.
+        """
         finer, coarser = self.fact.other_naming(self.source), self.fact.other_naming(self.period)
         if coarser is None or finer is None:
             return _dividing(self.fact, self.period)
         width = coarser.begins(finer)
         if width:
             return [f"substring({finer.names[0]}, 1, {width})"]
-        known: dict[int, list[int]] = {}
+        by_target: dict[int, list[int]] = {}
         for ordinal in self._known:
-            known.setdefault(self.period.ordinal(self.source.start(ordinal)), []).append(ordinal)
-        values = [(matching(finer, some), coarser.literals(target)) for target, some in known.items()]
+            by_target.setdefault(self.period.ordinal(self.source.start(ordinal)), []).append(ordinal)
+        values = [(matching(finer, some), coarser.literals(target)) for target, some in by_target.items()]
         return [
-            f"CASE {' '.join(f'WHEN {test} THEN {texts[place]}' for test, texts in values)} END"
-            for place in range(len(coarser.columns))
+            f"CASE {' '.join(f'WHEN {test} THEN {texts[position]}' for test, texts in values)} END"
+            for position in range(len(coarser.columns))
         ]
 
 
 @dataclass(frozen=True)
 class Load:
-    """Partitions of one fact, loaded from elsewhere: what they hold is right, and nothing says where it came from.
+    """Partitions of one fact, loaded from elsewhere: the content is correct, and nothing says where it came from.
 
-    Rollups, or the base of a fact that begins coarser than its cube. ``rows`` are base rows by target, which the model
-    fills in.
+    They are rollups, or the base of a fact that begins coarser than its cube. ``rows`` are base rows by target, which
+    the model fills in.
     """
 
     cube: CubeSchema
@@ -174,22 +180,22 @@ class Load:
     rows: tuple[tuple[Row, ...], ...] = ()
 
     def statements(self) -> list[str]:
-        made = []
+        inserts = []
         for target, rows in zip(self.targets, self.rows, strict=True):
             kept = held(self.cube, replace(self.fact, merged=True), rows) if self.folds else rows
             lines = _lines(self.cube, self.fact, self.period, kept)
-            made.append(_static(self.cube, self.fact, self.period, "OVERWRITE", target, lines))
-        return replacing(self.fact, self.period, made)
+            inserts.append(_static(self.cube, self.fact, self.period, "OVERWRITE", target, lines))
+        return replacing(self.fact, self.period, inserts)
 
     @property
     def folds(self) -> bool:
-        """Whether rows with the same dimensions become one."""
+        """True if rows with the same dimensions become one."""
         return self.fact.merged or self.period is not self.fact.base
 
 
 @dataclass(frozen=True)
 class DropPeriod:
-    """All partitions of one period of a fact go: of a rollup, or of the base of a fact that begins coarse."""
+    """All partitions of one period of a fact are dropped: of a rollup, or of the base of a fact that begins coarse."""
 
     cube: CubeSchema
     fact: FactSchema
@@ -203,7 +209,7 @@ class DropPeriod:
 
 @dataclass(frozen=True)
 class DropPart:
-    """One partition of a divided period of a fact goes, of a rollup or of the base."""
+    """One partition of a divided period of a fact is dropped, of a rollup or of the base."""
 
     cube: CubeSchema
     fact: FactSchema
@@ -218,7 +224,7 @@ class DropPart:
 
 @dataclass(frozen=True)
 class RefreshFact:
-    """The warehouse computes the rollups itself that are missing or outdated, between two instants or all."""
+    """The warehouse computes missing or outdated rollups, between two instants or all."""
 
     cube: CubeSchema
     fact: FactSchema
@@ -236,13 +242,15 @@ Step = Write | Drop | Add | RollUp | Load | DropPeriod | DropPart | RefreshFact
 
 
 def held(cube: CubeSchema, fact: FactSchema, rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows that a fact holds of rows written at once for one partition. A ``merged`` fact adds up those with the
-    same dimensions; what it does not carry is NULL in them. A second time is the start of one of its base periods.
+    """Returns the rows that a fact stores for rows written at once to one partition.
+
+    A ``merged`` fact adds up rows with the same dimensions. A column that it does not carry is NULL in them. A second
+    time is the start of one of its base periods.
     """
     if cube.second is not None and fact.base is not cube.base:
-        place = cube.columns.index(cube.second)
+        position = cube.columns.index(cube.second)
         part = Division(cube.second, ()).part
-        rows = [(*row[:place], part(fact.base, row[place]), *row[place + 1 :]) for row in rows]
+        rows = [(*row[:position], part(fact.base, row[position]), *row[position + 1 :]) for row in rows]
     if not fact.merged:
         return tuple(rows)
     carried = set(cube.carried(fact))
@@ -260,18 +268,18 @@ def held(cube: CubeSchema, fact: FactSchema, rows: Iterable[Row]) -> tuple[Row, 
 
 
 def _folded(column: Column, values: Iterable[Any]) -> Value:
-    known = [value for value in values if value is not None]
+    numbers = [value for value in values if value is not None]
     fold: Any = {"MIN": min, "MAX": max}.get(column.aggregate, sum)
-    return fold(known) if known else None
+    return fold(numbers) if numbers else None
 
 
 def within(source: Period, period: Period, target: int) -> range:
-    """The ordinals of ``source`` inside one period."""
+    """Returns the ordinals of ``source`` inside one period."""
     return range(source.ordinal(period.start(target)), source.ordinal(period.end(target) - 1) + 1)
 
 
 def spec(fact: FactSchema, period: Period, ordinal: int | None, *part: Value) -> str:
-    """``PARTITION (…)`` for one partition, or for all of a period."""
+    """Returns ``PARTITION (…)`` for one partition, or for all of a period."""
     columns, texts = fact.naming(period).names, _texts(fact, period, ordinal)
     if fact.division(period) and part:
         columns, texts = [*columns, *_dividing(fact, period)], [*texts, *_part_texts(fact, period, part[0], plain)]
@@ -279,7 +287,7 @@ def spec(fact: FactSchema, period: Period, ordinal: int | None, *part: Value) ->
 
 
 def replacing(fact: FactSchema, period: Period, overwrites: list[str]) -> list[str]:
-    """Statements that replace whole periods, however many partitions these have."""
+    """Returns statements that replace whole periods, whatever their number of partitions."""
     if fact.division(period) is None or not overwrites:
         return overwrites
     mode = "SET rewriter.partition_overwrite_mode"
@@ -287,9 +295,9 @@ def replacing(fact: FactSchema, period: Period, overwrites: list[str]) -> list[s
 
 
 def _prefix(fact: FactSchema, period: Period, ordinal: int | None) -> str:
-    """``PARTITION (…)`` for rows of one period, each of which names its own part of it."""
-    whole = spec(fact, period, ordinal)
-    return f"{', '.join([whole[:-1], *_dividing(fact, period)])})"
+    """Returns ``PARTITION (…)`` for rows of one period that each name their own partition of it."""
+    named = spec(fact, period, ordinal)
+    return f"{', '.join([named[:-1], *_dividing(fact, period)])})"
 
 
 def _names(fact: FactSchema, period: Period) -> str:
@@ -297,35 +305,35 @@ def _names(fact: FactSchema, period: Period) -> str:
 
 
 def _dividing(fact: FactSchema, period: Period) -> list[str]:
-    """The names of the columns that divide a table, as SQL."""
-    division, other = fact.division(period), fact.other_naming(period)
-    return other.names if other else [quoted(division.column.name)] if division else []
+    """Returns the names of the columns that divide a table, as SQL."""
+    division, second = fact.division(period), fact.other_naming(period)
+    return second.names if second else [quoted(division.column.name)] if division else []
 
 
 def _part_texts(fact: FactSchema, period: Period, value: Value, text: Callable[[Value], str]) -> list[str]:
-    """A value of what divides a table as SQL, by ``text`` where it is a dimension's."""
-    other = fact.other_naming(period)
-    if other is None:
+    """Returns the value of a dividing column as SQL. ``text`` writes that of a dimension."""
+    second = fact.other_naming(period)
+    if second is None:
         return [text(value)]
-    return other.literals(period.ordinal(value) if isinstance(value, int) else None)
+    return second.literals(period.ordinal(value) if isinstance(value, int) else None)
 
 
 def matching(naming: Naming, ordinals: Iterable[int]) -> str:
-    """A condition that holds for the partitions of these periods."""
+    """Returns a condition that holds for the partitions of these periods."""
     *names, last = naming.names
-    found: dict[tuple[str, ...], list[str]] = {}
+    by_prefix: dict[tuple[str, ...], list[str]] = {}
     for ordinal in ordinals:
         *texts, text = naming.literals(ordinal)
-        found.setdefault(tuple(texts), []).append(text)
+        by_prefix.setdefault(tuple(texts), []).append(text)
     tests = [
         " AND ".join([*(f"{n} = {t}" for n, t in zip(names, texts, strict=True)), f"{last} IN ({', '.join(some)})"])
-        for texts, some in found.items()
+        for texts, some in by_prefix.items()
     ]
     return tests[0] if len(tests) == 1 else " OR ".join(f"({test})" for test in tests)
 
 
 def _lines(cube: CubeSchema, fact: FactSchema, period: Period, rows: Iterable[Row]) -> list[Line]:
-    """Rows as literals: those of the files' columns, and that of the column which divides the table, if one does."""
+    """Returns rows as literals: the values of the files' columns, and that of the dividing column, if any."""
     stored, division = cube.stored(fact, period), fact.division(period)
 
     def text(row: Row, column: Column) -> str:
@@ -336,7 +344,7 @@ def _lines(cube: CubeSchema, fact: FactSchema, period: Period, rows: Iterable[Ro
             return []
         column = division.column
         value = row[cube.columns.index(column)]
-        return _part_texts(fact, period, value, lambda one: literal(one, column.type))
+        return _part_texts(fact, period, value, lambda dividing: literal(dividing, column.type))
 
     return [([text(row, column) for column in stored], part(row)) for row in rows]
 
@@ -344,17 +352,17 @@ def _lines(cube: CubeSchema, fact: FactSchema, period: Period, rows: Iterable[Ro
 def static(
     cube: CubeSchema, fact: FactSchema, period: Period, verb: str, ordinal: int | None, rows: Iterable[Row]
 ) -> str:
-    """The INSERT of these rows into one period, as VALUES."""
+    """Returns the INSERT of these rows into one period, as VALUES."""
     return _static(cube, fact, period, verb, ordinal, _lines(cube, fact, period, rows))
 
 
 def _static(
     cube: CubeSchema, fact: FactSchema, period: Period, verb: str, ordinal: int | None, lines: list[Line]
 ) -> str:
-    """The INSERT of these rows into one period."""
-    division, other = fact.division(period), fact.other_naming(period)
+    """Returns the INSERT of these rows into one period."""
+    division, second = fact.division(period), fact.other_naming(period)
     types = [column.type for column in cube.stored(fact, period)]
-    types += [column.type for column in other.columns] if other else [division.column.type] if division else []
+    types += [column.type for column in second.columns] if second else [division.column.type] if division else []
     empty = ", ".join(f"CAST(NULL AS {type_.upper()})" for type_ in types)
     listed = ", ".join(f"({', '.join([*line, *part])})" for line, part in lines)
     query = f"VALUES {listed}" if lines else f"SELECT {empty} WHERE 1 = 0"

@@ -20,7 +20,8 @@ def _lines(warehouse: Path) -> _Lines:
         snapshot = session.catalog.snapshot()
         return {
             (stored.table, period.name, time, state): [
-                (one.start, one.end) for one in getattr(snapshot, state)(stored.table, period, time).ranges()
+                (stretch.start, stretch.end)
+                for stretch in getattr(snapshot, state)(stored.table, period, time).ranges()
             ]
             for fact in snapshot.facts()
             for stored in fact.tables
@@ -34,7 +35,9 @@ def _partitions(warehouse: Path) -> dict[str, list[tuple[object, ...]]]:
     with Session(warehouse, "duckdb") as session:
         snapshot = session.catalog.snapshot()
         return {
-            table.name: [(one.values, one.rows, one.files) for one in snapshot.partitions(table)]
+            table.name: [
+                (partition.values, partition.rows, partition.files) for partition in snapshot.partitions(table)
+            ]
             for table in snapshot.tables()
         }
 
@@ -62,23 +65,23 @@ def test_histories_end_as_they_do_without_it(tmp_path: Path) -> None:
         load(history, rng)
         for _ in range(8):
             step(history, rng)
-        other = rewriter.connect(tmp_path / f"{seed}-analyzed", engine="duckdb")
-        other.cursor().execute(f"SET rewriter.now = '{NOW_TEXT}'")
+        analyzed = rewriter.connect(tmp_path / f"{seed}-analyzed", engine="duckdb")
+        analyzed.cursor().execute(f"SET rewriter.now = '{NOW_TEXT}'")
         for sql in history.log:
-            other.cursor().execute(sql)
+            analyzed.cursor().execute(sql)
             if not sql.startswith("CREATE") and rng.random() < 0.4:
-                noted += _analyze(other, rng)
-        facts = [fact.name for fact in other.session.catalog.snapshot().facts()]
+                noted += _analyze(analyzed, rng)
+        facts = [fact.name for fact in analyzed.session.catalog.snapshot().facts()]
         wanted = _lines(history.warehouse)
         assert _lines(tmp_path / f"{seed}-analyzed") == wanted, seed
         for fact in facts:
-            assert other.cursor().execute(f"REFRESH TIMELINES OF {fact}").fetchall() == [], seed
+            assert analyzed.cursor().execute(f"REFRESH TIMELINES OF {fact}").fetchall() == [], seed
         assert _lines(tmp_path / f"{seed}-analyzed") == wanted, seed
         assert _partitions(tmp_path / f"{seed}-analyzed") == _partitions(history.warehouse), seed
         outdated += sum(len(ranges) for key, ranges in wanted.items() if key[-1] == "outdated")
         retired += sum(len(ranges) for key, ranges in wanted.items() if key[-1] == "retired")
         history.connection.close()
-        other.close()
+        analyzed.close()
     assert noted > 30
     assert outdated
     assert retired

@@ -103,11 +103,11 @@ class Words:
         """An expression of a type; at depth 0 a column, where there is one, or a literal."""
         rng, mine = self.rng, self.columns.get(kind, [])
         if depth and rng.random() < (0.75 if mine else 0.9):
-            found = rng.choice(FORMS[kind])
-            while "{" in found:
-                start, end = found.index("{"), found.index("}")
-                found = f"{found[:start]}{self.of(found[start + 1 : end], depth - 1)}{found[end + 1 :]}"
-            return found if found.endswith(")") else f"({found})"
+            text = rng.choice(FORMS[kind])
+            while "{" in text:
+                start, end = text.index("{"), text.index("}")
+                text = f"{text[:start]}{self.of(text[start + 1 : end], depth - 1)}{text[end + 1 :]}"
+            return text if text.endswith(")") else f"({text})"
         return rng.choice(mine) if mine and rng.random() < 0.85 else rng.choice(VALUES[kind])
 
     def test(self) -> str:
@@ -136,17 +136,19 @@ class World:
         self.session = Session(root, engine="duckdb")
         self.columns: dict[str, dict[str, list[str]]] = {}
         for name, declared in TABLES.items():
-            types = [one.split(" ", 1) for one in declared]
+            types = [column.split(" ", 1) for column in declared]
             self.columns[name] = {}
             for column, kind in types:
                 self.columns[name].setdefault(kind, []).append(column)
-            self.session.execute(f"CREATE TABLE {name} (x INT) PARTITIONED BY ({', '.join(declared)})")
-            found: set[tuple[str, ...]] = set()
-            while len(found) < 45:
-                found.add(tuple("NULL" if rng.random() < 0.12 else rng.choice(VALUES[kind]) for _, kind in types))
+            # A file for each partition, so that its rows can be read without the product's code.
+            packing = "TBLPROPERTIES ('rewriter.packed' = 'false')"
+            self.session.execute(f"CREATE TABLE {name} (x INT) PARTITIONED BY ({', '.join(declared)}) {packing}")
+            drawn: set[tuple[str, ...]] = set()
+            while len(drawn) < 45:
+                drawn.add(tuple("NULL" if rng.random() < 0.12 else rng.choice(VALUES[kind]) for _, kind in types))
             rows = [
                 ", ".join(f"CAST({value} AS {kind})" for value, (_, kind) in zip(row, types, strict=True))
-                for row in sorted(found)
+                for row in sorted(drawn)
             ]
             selects = " UNION ALL ".join(f"SELECT {number}, {row}" for number, row in enumerate(rows))
             self.session.execute(f"INSERT INTO {name} {selects}")
@@ -154,7 +156,7 @@ class World:
         self.session.execute("INSERT INTO others VALUES (1, 'us'), (7, 'US'), (12, NULL), (NULL, '7'), (99, 'none')")
 
     def words(self, name: str, rng: random.Random, qualifier: str = "") -> Words:
-        named = {kind: [f"{qualifier}{one}" for one in found] for kind, found in self.columns[name].items()}
+        named = {kind: [f"{qualifier}{name}" for name in names] for kind, names in self.columns[name].items()}
         return Words(rng, named)
 
     def answer(self, sql: str) -> list[str] | str:
@@ -173,12 +175,12 @@ class World:
         table = use.table
         types = [column.type for column in table.partition_columns]
         snapshot = self.session.catalog.snapshot()
-        found = set()
+        kept = set()
         for partition, file in snapshot.files(table):
             fields = [encoding.encode_value(kind, value) for kind, value in zip(types, partition.values, strict=True)]
             if use.wanted is None or use.wanted.holds(fields):
-                found |= self.rows[file.path]
-        return found, any("computed: " in line and "fails" not in line for line in lines)
+                kept |= self.rows[file.path]
+        return kept, any("computed: " in line and "fails" not in line for line in lines)
 
     @property
     def rows(self) -> dict[str, set[int]]:
@@ -194,22 +196,22 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    made = World(tmp_path_factory.mktemp("computed") / "warehouse")
-    yield made
-    made.session.close()
+    created = World(tmp_path_factory.mktemp("computed") / "warehouse")
+    yield created
+    created.session.close()
 
 
 def compare(world: World, name: str, condition: str) -> bool | None:
     """The rows are those of a query in which nothing can be pruned; whether fewer partitions were read. ``None`` where
     the engine refuses the query, or it fails.
     """
-    whole = world.answer(f"SELECT * FROM (SELECT * FROM {name}) AS {name} WHERE {condition}")
-    found = world.answer(f"SELECT * FROM {name} WHERE {condition}")
-    if isinstance(whole, str):
+    unpruned = world.answer(f"SELECT * FROM (SELECT * FROM {name}) AS {name} WHERE {condition}")
+    pruned = world.answer(f"SELECT * FROM {name} WHERE {condition}")
+    if isinstance(unpruned, str):
         # Partitions that another condition rules out may fail.
-        assert found == whole or " AND " in condition or " OR " in condition, condition
+        assert pruned == unpruned or " AND " in condition or " OR " in condition, condition
         return None
-    assert found == whole, condition
+    assert pruned == unpruned, condition
     return len(world.kept(name, condition)[0]) < 45
 
 
@@ -220,7 +222,7 @@ def campaign(world: World, seed: int, count: int) -> tuple[int, int]:
     for _ in range(count):
         name = rng.choice(list(TABLES))
         answers.append(compare(world, name, world.words(name, rng).condition()))
-    return sum(one is not None for one in answers), sum(one is True for one in answers)
+    return sum(answer is not None for answer in answers), sum(answer is True for answer in answers)
 
 
 def joins(world: World, seed: int, count: int) -> int:
@@ -236,9 +238,9 @@ def joins(world: World, seed: int, count: int) -> int:
         shown = "*" if "LEFT " not in kind or kind == "LEFT " else "y" if first.startswith("others") else "t.x"
         tail = "" if kind in ("LEFT SEMI ", "LEFT ANTI ") and first.startswith("others") else f" WHERE {where}"
         sql = f"SELECT {shown} FROM {first} {kind}JOIN {second} ON {on}{tail}"
-        whole = world.answer(sql.format(f"(SELECT * FROM {name})"))
-        if not isinstance(whole, str):
-            assert world.answer(sql.format(name)) == whole, sql
+        unpruned = world.answer(sql.format(f"(SELECT * FROM {name})"))
+        if not isinstance(unpruned, str):
+            assert world.answer(sql.format(name)) == unpruned, sql
             answered += 1
     return answered
 
@@ -272,12 +274,14 @@ def test_exactly_the_partitions_are_kept_that_hold_answers(world: World, seed: i
 
 def test_a_condition_that_fails_for_a_partition_fails_the_query(world: World) -> None:
     for condition in ("CAST(dt AS INT) = 99", "to_date(c) > DATE '2024-01-01'", "NOT (CAST(c AS INT) > 1)"):
-        whole = world.answer(f"SELECT * FROM (SELECT * FROM words) WHERE {condition}")
-        assert world.answer(f"SELECT * FROM words WHERE {condition}") == whole == "CAST_INVALID_INPUT"
+        unpruned = world.answer(f"SELECT * FROM (SELECT * FROM words) WHERE {condition}")
+        assert world.answer(f"SELECT * FROM words WHERE {condition}") == unpruned == "CAST_INVALID_INPUT"
 
 
 def _drops_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def made(condition: computed_predicates.Computed, kept: dict[computed_predicates.Fields, bool]) -> object:
+    def kept_where_true(
+        condition: computed_predicates.Computed, kept: dict[computed_predicates.Fields, bool]
+    ) -> object:
         return original(condition, {fields: truths.get(fields) is True for fields in kept})
 
     truths: dict[computed_predicates.Fields, bool | None] = {}
@@ -289,7 +293,7 @@ def _drops_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         return truths
 
     monkeypatch.setattr(computed_pruning, "_truths", remembered)
-    monkeypatch.setattr(computed_pruning, "filter_of_results", made)
+    monkeypatch.setattr(computed_pruning, "filter_of_results", kept_where_true)
 
 
 def _forgets_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +321,9 @@ def _forgets_absent_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 def _computes_columns_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """A condition is computed though it is about data, too."""
     walk = table_pruning.walk
-    monkeypatch.setattr(table_pruning, "walk", lambda node: [one for one in walk(node) if one.name.lower() != "x"])
+    monkeypatch.setattr(
+        table_pruning, "walk", lambda node: [column for column in walk(node) if column.name.lower() != "x"]
+    )
     original = evaluate_predicate.satisfying
     monkeypatch.setattr(
         computed_pruning,
@@ -347,10 +353,10 @@ def _compares_texts_without_case(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_mistake_would_be_found(
     world: World, monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None], asked: str
 ) -> None:
-    whole = world.answer(asked.format("(SELECT * FROM words)"))
-    assert world.answer(asked.format("words")) == whole
+    unpruned = world.answer(asked.format("(SELECT * FROM words)"))
+    assert world.answer(asked.format("words")) == unpruned
     plant(monkeypatch)
-    assert world.answer(asked.format("words")) != whole
+    assert world.answer(asked.format("words")) != unpruned
 
 
 def test_spark_finds_true_what_is_kept(world: World, spark: SparkEngine) -> None:
@@ -359,15 +365,17 @@ def test_spark_finds_true_what_is_kept(world: World, spark: SparkEngine) -> None
     wrong, proven = [], 0
     with Session(world.root, engine=spark) as session:
         for name in TABLES:
-            found: dict[str, set[int]] = {}
-            while len(found) < 40:
+            kept_by_condition: dict[str, set[int]] = {}
+            while len(kept_by_condition) < 40:
                 condition = world.words(name, rng).test()
                 kept, certain = world.kept(name, condition)
                 if certain:
-                    found[condition] = kept
-            items = ", ".join(f"({one}) <=> true AS c{number}" for number, one in enumerate(found))
+                    kept_by_condition[condition] = kept
+            items = ", ".join(
+                f"({condition}) <=> true AS c{number}" for number, condition in enumerate(kept_by_condition)
+            )
             rows = session.execute(f"SELECT x, {items} FROM {name}").fetch()
-            for number, (condition, kept) in enumerate(found.items(), start=1):
+            for number, (condition, kept) in enumerate(kept_by_condition.items(), start=1):
                 proven += 1
                 if {row[0] for row in rows if row[number]} != kept:
                     wrong.append(condition)

@@ -80,10 +80,10 @@ class World:
 
     # ---- what others do
 
-    def put(self, day: date, name: str, place: Path | None = None) -> None:
+    def put(self, day: date, name: str, directory: Path | None = None) -> None:
         """A file with a few random rows, in place of one of its name if there is one."""
         rows = [(self.rng.choice("xyz"), 1, self.rng.randrange(100)) for _ in range(self.rng.choice((1, 1, 2)))]
-        path = (place or self.places[day]) / name
+        path = (directory or self.places[day]) / name
         path.parent.mkdir(parents=True, exist_ok=True)
         before = path.stat().st_mtime_ns if path.exists() else 0
         columns = zip(*rows, strict=True)
@@ -132,10 +132,10 @@ class World:
     def move(self) -> None:
         """A day is read from another directory, with other files."""
         day = self.rng.choice(DAYS)
-        place = self.folder / "elsewhere" / str(self.rng.randrange(1 << 30)) / f"d={day}"
-        self.put(day, "0.parquet", place)
-        self.run(f"ALTER TABLE base PARTITION (d = '{day}') SET LOCATION '{place}'")
-        self.places[day] = place
+        directory = self.folder / "elsewhere" / str(self.rng.randrange(1 << 30)) / f"d={day}"
+        self.put(day, "0.parquet", directory)
+        self.run(f"ALTER TABLE base PARTITION (d = '{day}') SET LOCATION '{directory}'")
+        self.places[day] = directory
 
     def come_back(self) -> None:
         """A day is dropped, changed, and registered again at its default directory."""
@@ -164,7 +164,7 @@ class World:
         """
         first, end = sorted(self.rng.sample([*DAYS, date(2013, 3, 1)], 2))
         ranges = [(week, week + timedelta(days=7)) for week in WEEKS.values()]
-        return sum(self.compared(*one) for one in (*ranges, (DAYS[0], date(2013, 3, 1)), (first, end)))
+        return sum(self.compared(*bounds) for bounds in (*ranges, (DAYS[0], date(2013, 3, 1)), (first, end)))
 
     def compared(self, first: date, end: date) -> int:
         sums, counts = Counter[str](), Counter[str]()
@@ -239,7 +239,7 @@ def _names_tell_all(patch: pytest.MonkeyPatch) -> None:
     """Sizes and times of files do not count."""
 
     def content(table: Table, partition: Partition, files: Iterable[FoundFile]) -> str:
-        return listed_content(table, partition, [FoundFile(one.path, 0, 0) for one in files])
+        return listed_content(table, partition, [FoundFile(file.path, 0, 0) for file in files])
 
     patch.setattr(external_base_changes, "listed_content", content)
 
@@ -249,7 +249,7 @@ def _nobody_looks_again(patch: pytest.MonkeyPatch) -> None:
 
     def as_it_is_now(listings: Sequence[Listing], context: Context) -> list[NoteFiles]:
         return [
-            replace(note, partitions=tuple(replace(one, before=one.after) for one in note.partitions if one.after))
+            replace(note, partitions=tuple(replace(part, before=part.after) for part in note.partitions if part.after))
             for note in listed_again(listings, context)
         ]
 
@@ -267,14 +267,14 @@ def test_a_mistake_would_be_found(
 ) -> None:
     plant(monkeypatch)
     engine = Meddled()
-    found = 0
+    detected = 0
     try:
         for seed in range(12):
             try:
                 history(tmp_path / str(seed), engine, seed, 4)
             except AssertionError:
-                found += 1
+                detected += 1
                 break
     finally:
         engine.close()
-    assert found
+    assert detected

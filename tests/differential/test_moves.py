@@ -65,22 +65,22 @@ class World:
         kind = rng.choice(
             ["write", "drop", "rename", "rename", "out", "in", "truncate", "refresh", "refresh", "copy", "rollup"]
         )
-        month, other = rng.choice(MONTHS), rng.choice(MONTHS)
+        month, another = rng.choice(MONTHS), rng.choice(MONTHS)
         if kind == "write":
             self.write(rng.sample(MONTHS, 3), rng.choice(["INTO", "OVERWRITE"]))
         elif kind == "drop" and month in self.live:
             self.run(f"ALTER TABLE months DROP PARTITION (dt = '{month}')")
             self.live.discard(month)
-        elif kind == "rename" and month in self.live and other not in self.live:
-            self.run(f"ALTER TABLE months PARTITION (dt = '{month}') RENAME TO PARTITION (dt = '{other}')")
-            self.says[other] = self.says.pop(month)
-            self.live = self.live - {month} | {other}
+        elif kind == "rename" and month in self.live and another not in self.live:
+            self.run(f"ALTER TABLE months PARTITION (dt = '{month}') RENAME TO PARTITION (dt = '{another}')")
+            self.says[another] = self.says.pop(month)
+            self.live = self.live - {month} | {another}
         elif kind == "out" and month in self.live and month not in self.aside:
             self.run(f"ALTER TABLE archive EXCHANGE PARTITION (dt = '{month}') WITH TABLE months")
             self.aside[month] = self.says[month]
             self.live.discard(month)
         elif kind == "in":
-            moving = [one for one in self.aside if one not in self.live]
+            moving = [key for key in self.aside if key not in self.live]
             if moving:
                 self.run(f"ALTER TABLE months EXCHANGE PARTITION (dt = '{moving[0]}') WITH TABLE archive")
                 self.says[moving[0]] = self.aside.pop(moving[0])
@@ -104,21 +104,21 @@ class World:
     def rollup(self) -> None:
         """A rollup is renamed, moved out of the fact or into it, truncated, or computed by its owner."""
         rng, there, beside = self.rng, self.there("coarse"), self.there("aside")
-        one = rng.choice(there) if there else "2013"
+        key = rng.choice(there) if there else "2013"
         kind = rng.choice(["rename", "out", "in", "truncate", "own"])
         if kind == "rename" and there:
-            new = rng.choice(QUARTERS if "Q" in one else ["2013", "2014", "2015"])
+            new = rng.choice(QUARTERS if "Q" in key else ["2013", "2014", "2015"])
             if new not in there:
-                self.run(f"ALTER TABLE coarse PARTITION (dt = '{one}') RENAME TO PARTITION (dt = '{new}')")
-        elif kind == "out" and there and one not in beside:
-            self.run(f"ALTER TABLE aside EXCHANGE PARTITION (dt = '{one}') WITH TABLE coarse")
+                self.run(f"ALTER TABLE coarse PARTITION (dt = '{key}') RENAME TO PARTITION (dt = '{new}')")
+        elif kind == "out" and there and key not in beside:
+            self.run(f"ALTER TABLE aside EXCHANGE PARTITION (dt = '{key}') WITH TABLE coarse")
         elif kind == "in":
             moving = [name for name in beside if name not in there]
             if moving:
                 chosen = rng.choice(moving)
                 self.run(f"ALTER TABLE coarse EXCHANGE PARTITION (dt = '{chosen}') WITH TABLE aside")
         elif kind == "truncate" and there:
-            self.run(f"TRUNCATE TABLE coarse PARTITION (dt = '{one}')")
+            self.run(f"TRUNCATE TABLE coarse PARTITION (dt = '{key}')")
         elif kind == "own":
             year = rng.choice(["2013", "2014"])
             self.run(

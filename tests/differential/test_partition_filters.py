@@ -32,16 +32,16 @@ BEYOND = ("number", str(2**63))
 def tree(rng: random.Random, depth: int = 2) -> f.Filter:
     if depth and rng.random() < 0.6:
         parts = tuple(tree(rng, depth - 1) for _ in range(rng.randint(2, 3)))
-        found = rng.choice([f.conjunction, f.disjunction])(parts)
+        drawn = rng.choice([f.conjunction, f.disjunction])(parts)
     else:
-        found = predicate(rng, rng.choice(COLUMNS))
-    return f.negation(found) if rng.random() < 0.25 else found
+        drawn = predicate(rng, rng.choice(COLUMNS))
+    return f.negation(drawn) if rng.random() < 0.25 else drawn
 
 
 def predicate(rng: random.Random, column: Column) -> f.Filter:
     def literal() -> Literal:
-        known = [one for one in DOMAINS[column.type][1] if one != BEYOND]
-        return Literal("null", "") if rng.random() < 0.05 else Literal(*rng.choice(known))
+        literals = [literal for literal in DOMAINS[column.type][1] if literal != BEYOND]
+        return Literal("null", "") if rng.random() < 0.05 else Literal(*rng.choice(literals))
 
     kind = rng.randrange(5)
     if kind == 0:
@@ -57,25 +57,25 @@ def predicate(rng: random.Random, column: Column) -> f.Filter:
 
 def test_filters_find_in_spark_what_show_partitions_lists(tmp_path: Path, spark: SparkEngine) -> None:
     rng = random.Random(7)
-    made: set[tuple[str | None, ...]] = {(None,) * len(COLUMNS)}
-    while len(made) < ROWS:
-        made.add(tuple(None if rng.random() < 0.2 else rng.choice(DOMAINS[c.type][0]) for c in COLUMNS))
-    values = sorted(made, key=repr)
+    drawn: set[tuple[str | None, ...]] = {(None,) * len(COLUMNS)}
+    while len(drawn) < ROWS:
+        drawn.add(tuple(None if rng.random() < 0.2 else rng.choice(DOMAINS[c.type][0]) for c in COLUMNS))
+    values = sorted(drawn, key=repr)
     filters = [tree(rng) for _ in range(FILTERS)]
     listed = _listed(tmp_path / "warehouse", values, filters)
     files = [
-        scan_file(parquet(tmp_path / f"{row}.parquet", {"x": pa.array([row], pa.int64())}), one)
-        for row, one in enumerate(values)
+        scan_file(parquet(tmp_path / f"{row}.parquet", {"x": pa.array([row], pa.int64())}), key)
+        for row, key in enumerate(values)
     ]
     relation = Relation("t", "parquet", (Column("x", "bigint"),), COLUMNS, tuple(files))
-    items = ", ".join(f"({render_filter(one)}) <=> true AS c{number}" for number, one in enumerate(filters))
+    items = ", ".join(f"({render_filter(filter_)}) <=> true AS c{number}" for number, filter_ in enumerate(filters))
     answers = spark.execute(EngineQuery(f"SELECT x, {items} FROM t", (relation,))).read_all()
     rows, *truths = (column.to_pylist() for column in answers.columns)
-    names = [partition_name(COLUMNS, one) for one in values]
+    names = [partition_name(COLUMNS, key) for key in values]
     wrong = [
-        render_filter(one)
-        for one, found, truth in zip(filters, listed, truths, strict=True)
-        if found != {names[row] for row, true in zip(rows, truth, strict=True) if true}
+        render_filter(filter_)
+        for filter_, listing, truth in zip(filters, listed, truths, strict=True)
+        if listing != {names[row] for row, true in zip(rows, truth, strict=True) if true}
     ]
     assert wrong == []
 
@@ -85,11 +85,11 @@ def _listed(warehouse: Path, values: Sequence[tuple[str | None, ...]], filters: 
     columns = ", ".join(f"{column.name} {column.type}" for column in COLUMNS)
     with Session(warehouse) as session:
         session.execute(f"CREATE EXTERNAL TABLE t (x BIGINT) PARTITIONED BY ({columns}) LOCATION '{warehouse}/t'")
-        specs = " ".join(f"PARTITION ({', '.join(map(_item, COLUMNS, one))})" for one in values)
+        specs = " ".join(f"PARTITION ({', '.join(map(_item, COLUMNS, key))})" for key in values)
         session.execute(f"ALTER TABLE t ADD {specs}")
         return [
-            {name for (name,) in session.execute(f"SHOW PARTITIONS t WHERE {render_filter(one)}").fetch()}
-            for one in filters
+            {name for (name,) in session.execute(f"SHOW PARTITIONS t WHERE {render_filter(filter_)}").fetch()}
+            for filter_ in filters
         ]
 
 

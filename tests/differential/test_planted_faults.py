@@ -36,10 +36,10 @@ class Prepared:
 def _prepared(
     seed: int, folder: Path, steps: Mapping[str, int] = ALL_STEPS, *, mixed: bool = False, numeric: bool = False
 ) -> Prepared:
-    place = folder / str(seed)
-    place.mkdir()
+    directory = folder / str(seed)
+    directory.mkdir()
     rng = random.Random(seed)
-    history = begin(random_schema(rng, mixed=mixed, numeric=numeric), place / "warehouse")
+    history = begin(random_schema(rng, mixed=mixed, numeric=numeric), directory / "warehouse")
     load(history, rng)
     for _ in range(15):
         step(history, rng, steps)
@@ -51,7 +51,7 @@ def _prepared(
             for fact in cube.facts:
                 for period in fact.periods[1:]:
                     history.take(whole_refresh(cube, fact, period))
-    reference = Reference(place)
+    reference = Reference(directory)
     reference.load(history)
     return Prepared(history, reference)
 
@@ -89,8 +89,8 @@ def _histories(fault: Fault, sound: list[Prepared], folder: Path) -> Iterator[Pr
         return
     seeds = fault.seeds or SEEDS[:OWN_HISTORIES]
     for seed in seeds:
-        made = _prepared(seed, folder, fault.steps, mixed=fault.mixed, numeric=fault.numeric)
-        yield from [made] * (QUESTIONS // len(seeds))
+        prepared = _prepared(seed, folder, fault.steps, mixed=fault.mixed, numeric=fault.numeric)
+        yield from [prepared] * (QUESTIONS // len(seeds))
 
 
 @pytest.mark.share(12)
@@ -100,14 +100,21 @@ def test_a_planted_fault_is_found(fault: Fault, sound: Sound, tmp_path: Path) ->
     made_before = sound.of(fault)
     with pytest.MonkeyPatch.context() as patch:
         fault.plant(patch)
-        for number, made in enumerate(_histories(fault, made_before, tmp_path)):
+        for number, prepared in enumerate(_histories(fault, made_before, tmp_path)):
             generator = Generator(
-                made.history.schema, rng, NOW, fault.shapes, fault.additive, fault.single, fault.strange, fault.time
+                prepared.history.schema,
+                rng,
+                NOW,
+                fault.additive,
+                fault.single,
+                fault.strange,
+                fault.time,
+                weights=fault.shapes,
             )
             try:
                 if fault.states:
-                    check_states(made.history)
-                check(made.history, made.reference, Question(generator.query()), made.history.connection)
+                    check_states(prepared.history)
+                check(prepared.history, prepared.reference, Question(generator.query()), prepared.history.connection)
             except Wrong as wrong:
                 # A fault that no longer fits the code it is planted in breaks it, which any question finds.
                 if wrong.kind.startswith(("TypeError", "AttributeError")):

@@ -76,8 +76,8 @@ class Words:
 
     def __init__(self, rng: random.Random, columns: Sequence[tuple[str, Column]], exact: bool = False) -> None:
         # Nothing is concluded from conditions on CHAR, which the engine compares in its own way.
-        known = [one for one in columns if not (exact and one[1].type.startswith("char"))]
-        self.rng, self.columns, self.exact = rng, known, exact
+        usable = [column for column in columns if not (exact and column[1].type.startswith("char"))]
+        self.rng, self.columns, self.exact = rng, usable, exact
 
     def condition(self, depth: int = 3) -> str:
         if depth and self.rng.random() < 0.6:
@@ -101,9 +101,9 @@ class Words:
         ]
 
     def literal(self, column: Column) -> str:
-        _, alike, others = DOMAINS[column.type]
-        if others and not self.exact and self.rng.random() < 0.15:
-            return self.rng.choice(others)
+        _, alike, unlike = DOMAINS[column.type]
+        if unlike and not self.exact and self.rng.random() < 0.15:
+            return self.rng.choice(unlike)
         if not self.exact and self.rng.random() < 0.1:
             return NAMED.get(column.type, "NULL")
         return "NULL" if self.rng.random() < 0.05 else self.rng.choice(alike)
@@ -119,7 +119,9 @@ class Words:
         if kind == 1:
             return f"{name} {negated}BETWEEN {self.literal(column)} AND {self.literal(column)}"
         if kind == 2:
-            values = [one for one in (self.literal(column) for _ in range(3)) if self.alike(one, column)] or ["NULL"]
+            values = [
+                literal for literal in (self.literal(column) for _ in range(3)) if self.alike(literal, column)
+            ] or ["NULL"]
             return f"{name} {negated}IN ({', '.join(values)})"
         if kind == 3 and column.type in ("string", "char(3)", "varchar(4)"):
             return f"{name} {negated}LIKE {rng.choice(PATTERNS)}"
@@ -142,17 +144,17 @@ class World:
         self.tables: dict[str, Table] = {}
         self.relations: dict[str, Relation] = {}
         for number, (name, declared) in enumerate(TABLES.items(), start=1):
-            columns = tuple(Column(*one.split(" ", 1)) for one in declared)
+            columns = tuple(Column(*column.split(" ", 1)) for column in declared)
             self.tables[name] = Table(number, name, DATA, columns, "parquet", f"/warehouse/{name}")
             values: set[PartitionValues] = {(None,) * len(columns)}
             while len(values) < (14 if name != "six" else 60):
                 domains = (DOMAINS[column.type][0] for column in columns)
                 values.add(tuple(None if rng.random() < 0.15 else rng.choice(domain) for domain in domains))
             files = []
-            for row, one in enumerate(sorted(values, key=repr)):
+            for row, value in enumerate(sorted(values, key=repr)):
                 rows = {"k": pa.array([rng.randrange(4), None], pa.int32()), "x": pa.array([row, row], pa.int64())}
                 # The path does not spell the values, so that each engine takes them from the catalog.
-                files.append(scan_file(parquet(root / name / f"{row}.parquet", pa.table(rows)), one))
+                files.append(scan_file(parquet(root / name / f"{row}.parquet", pa.table(rows)), value))
             self.relations[name] = Relation(name, "parquet", DATA, columns, tuple(files))
         self.reader = FakeReader((), tuple(self.tables.values()), {})
 
@@ -166,48 +168,48 @@ class World:
             return relation
         types = [column.type for column in use.table.partition_columns]
         fields = {
-            one.path: [encoding.encode_value(*pair) for pair in zip(types, one.values, strict=True)]
-            for one in relation.files
+            file.path: [encoding.encode_value(*pair) for pair in zip(types, file.values, strict=True)]
+            for file in relation.files
         }
-        files = tuple(one for one in relation.files if use.wanted.holds(fields[one.path]))
+        files = tuple(file for file in relation.files if use.wanted.holds(fields[file.path]))
         return Relation(relation.name, relation.format, relation.columns, relation.partition_columns, files)
 
     def answer(self, sql: str, relations: Sequence[Relation]) -> list[str]:
         named = {relation.name: relation for relation in relations}
-        found = self.engine.execute(EngineQuery(sql, tuple(named.values()), PARAMETERS)).read_all()
-        return sorted(repr(row) for row in zip(*(column.to_pylist() for column in found.columns), strict=True))
+        result = self.engine.execute(EngineQuery(sql, tuple(named.values()), PARAMETERS)).read_all()
+        return sorted(repr(row) for row in zip(*(column.to_pylist() for column in result.columns), strict=True))
 
     def compare(self, sql: str) -> int | None:
         """Asserts that both results are the same, and returns the number of files that were not read. ``None`` where
         the engine refuses the query.
         """
-        made = plan(sql, self.reader, PARAMETERS)
-        whole = [self.relations[use.table.name] for use in made.uses]
+        planned = plan(sql, self.reader, PARAMETERS)
+        relations = [self.relations[use.table.name] for use in planned.uses]
         try:
-            wanted = self.answer(made.sql, whole)
+            wanted = self.answer(planned.sql, relations)
         except Error:
             return None
-        kept = [self.kept(use) for use in made.uses]
-        assert self.answer(made.sql, kept) == wanted, sql
-        return sum(len(one.files) - len(other.files) for one, other in zip(whole, kept, strict=True))
+        kept = [self.kept(use) for use in planned.uses]
+        assert self.answer(planned.sql, kept) == wanted, sql
+        return sum(len(relation.files) - len(pruned.files) for relation, pruned in zip(relations, kept, strict=True))
 
 
 def question(rng: random.Random, world: World) -> str:
     """A join of two or three of the relations, with conditions in WHERE and in ON."""
     first, second, third = rng.choice(["one", "two"]), rng.choice(["one", "two"]), "one"
     kinds = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"]
-    known = world.columns(first, "p.")
+    columns = world.columns(first, "p.")
     sql = f"FROM {first} p"
     shown = ["p.x"]
     for alias, name in [("q", second), ("r", third)][: rng.randint(1, 2)]:
         kind = rng.choice(kinds)
-        here = [*known, *world.columns(name, f"{alias}.")]
+        here = [*columns, *world.columns(name, f"{alias}.")]
         extra = f" AND {Words(rng, here).condition(1)}" if rng.random() < 0.6 else ""
         sql += f" {kind} {name} {alias} ON p.k = {alias}.k{extra}"
         if not kind.endswith(("SEMI JOIN", "ANTI JOIN")):
-            known = here
+            columns = here
             shown.append(f"{alias}.x")
-    where = f" WHERE {Words(rng, known).condition(2)}" if rng.random() < 0.8 else ""
+    where = f" WHERE {Words(rng, columns).condition(2)}" if rng.random() < 0.8 else ""
     return f"SELECT {', '.join(shown)} {sql}{where}"
 
 
@@ -246,8 +248,8 @@ def tightness(world: World, seed: int, count: int) -> int:
 
 
 def numbers(world: World, kept: Relation) -> Iterator[str]:
-    places = {one.path: number for number, one in enumerate(world.relations[kept.name].files)}
-    return (repr((places[one.path],)) for one in kept.files)
+    places = {file.path: number for number, file in enumerate(world.relations[kept.name].files)}
+    return (repr((places[file.path],)) for file in kept.files)
 
 
 @pytest.fixture(scope="module")
@@ -292,9 +294,9 @@ def _takes_every_condition(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _takes_char_for_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """A CHAR column as a text like any other, of which blanks at the end count."""
-    known = table_pruning.partition_type
+    original = table_pruning.partition_type
     monkeypatch.setattr(
-        table_pruning, "partition_type", lambda type: known("string" if type.startswith("char") else type)
+        table_pruning, "partition_type", lambda type: original("string" if type.startswith("char") else type)
     )
 
 
@@ -305,7 +307,7 @@ def _compares_doubles_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
 def _ignores_qualifiers(monkeypatch: pytest.MonkeyPatch) -> None:
     def column(self, node):  # type: ignore[no-untyped-def]
         named = getattr(node, "name", "").lower()
-        return next((one for one in self.table.partition_columns if one.name == named), None)
+        return next((column for column in self.table.partition_columns if column.name == named), None)
 
     monkeypatch.setattr(table_pruning._Reader, "_column", column)
 
@@ -341,14 +343,14 @@ def test_spark_finds_true_what_is_kept(tmp_path: Path, spark: SparkEngine) -> No
     wrong: list[str] = []
     for name in TABLES:
         conditions = [Words(rng, world.columns(name, ""), exact=number < 30).condition() for number in range(45)]
-        items = ", ".join(f"({one}) <=> true AS c{number}" for number, one in enumerate(conditions))
+        items = ", ".join(f"({condition}) <=> true AS c{number}" for number, condition in enumerate(conditions))
         table = spark.execute(
             EngineQuery(f"SELECT x, {items} FROM {name}", (world.relations[name],), PARAMETERS)
         ).read_all()
         places, *truths = (column.to_pylist() for column in table.columns)
         for number, (condition, truth) in enumerate(zip(conditions, truths, strict=True)):
             (use,) = plan(f"SELECT x FROM {name} WHERE {condition}", world.reader, PARAMETERS).uses
-            wanted = {repr((place,)) for place, true in zip(places, truth, strict=True) if true}
+            wanted = {repr((position,)) for position, true in zip(places, truth, strict=True) if true}
             kept = set(numbers(world, world.kept(use)))
             if kept != wanted if number < 30 else not kept >= wanted:
                 wrong.append(condition)

@@ -100,24 +100,24 @@ def test_spark_answers_what_the_base_answers_long(tmp_path: Path, spark: Any) ->
 
 
 def test_a_seed_makes_the_same_questions_again() -> None:
-    def made(seed: int) -> list[str]:
+    def generated(seed: int) -> list[str]:
         rng = random.Random(seed)
         schema = random_schema(rng)
         generator = Generator(schema, rng, NOW)
         return [*statements(schema), *(asked(generator.query()).text for _ in range(50))]
 
-    assert made(5) == made(5)
-    assert made(5) != made(6)
+    assert generated(5) == generated(5)
+    assert generated(5) != generated(6)
 
 
 def test_every_kind_of_world_is_made() -> None:
     cubes = [cube for seed in range(500) for cube in random_schema(random.Random(seed)).cubes]
     facts = [fact for cube in cubes for fact in cube.facts]
-    made = Counter(
+    counted = Counter(
         kind
         for cube in cubes
         for fact in cube.facts
-        for kind, found in {
+        for kind, holds in {
             "weeks alone": fact.periods == (fact.base,) and fact.base.kind is UpdatePeriod.WEEKLY,
             "weeks of days": fact in cube.coarse and fact.base.kind is UpdatePeriod.WEEKLY,
             "typed names": any(form in TYPED_FORMS[period.kind] for period, form in fact.forms),
@@ -126,25 +126,25 @@ def test_every_kind_of_world_is_made() -> None:
             "a rollup without it": len({fact.other_naming(period) is None for period in fact.periods}) == 2,
             "a zone": cube.zone != "UTC",
         }.items()
-        if found
+        if holds
     )
-    assert min(made.values()) > 5, made
-    assert len(made) == 7, made
-    forms = {(period.kind, form) for fact in facts for period, form in (*fact.forms, *fact.others)}
-    known = {(kind, form) for kind, some in TYPED_FORMS.items() for form in some}
-    assert known <= forms, known - forms
+    assert min(counted.values()) > 5, counted
+    assert len(counted) == 7, counted
+    forms = {(period.kind, form) for fact in facts for period, form in (*fact.forms, *fact.second_forms)}
+    declared = {(kind, form) for kind, some in TYPED_FORMS.items() for form in some}
+    assert declared <= forms, declared - forms
 
 
 def test_without_them_a_seed_makes_the_plain_world() -> None:
     for seed in range(60):
         for cube in random_schema(random.Random(seed), mixed=False).cubes:
             assert (cube.zone, cube.second) == ("UTC", None)
-            assert all(fact.base.kind is not UpdatePeriod.WEEKLY and not fact.others for fact in cube.facts)
+            assert all(fact.base.kind is not UpdatePeriod.WEEKLY and not fact.second_forms for fact in cube.facts)
 
 
 def test_every_shape_is_made() -> None:
     for shape in WEIGHTS:
-        generator = Generator(random_schema(random.Random(1)), random.Random(1), NOW, {shape: 1})
+        generator = Generator(random_schema(random.Random(1)), random.Random(1), NOW, weights={shape: 1})
         assert len({asked(generator.query()).text for _ in range(10)}) == 10
 
 
@@ -170,8 +170,8 @@ def test_a_failure_shrinks_to_a_golden_file(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_shrinking_leaves_parts_of_a_query() -> None:
-    generator = Generator(random_schema(random.Random(2)), random.Random(2), NOW, {"projected": 1})
+    generator = Generator(random_schema(random.Random(2)), random.Random(2), NOW, weights={"projected": 1})
     query = generator.query()
-    texts = [len(asked(one).text) for one in simpler(query)]
+    texts = [len(asked(simplified).text) for simplified in simpler(query)]
     assert isinstance(query, Select)
     assert min(texts) < len(asked(query).text) / 2

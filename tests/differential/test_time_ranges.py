@@ -46,7 +46,10 @@ def check(spark: SparkEngine, seed: int, batches: int, size: int = 40) -> None:
         understood = [(text, truth) for text in texts if (truth := read(text)) is not None]
         reduced += len(understood)
         edges = {
-            edge for _, truth in understood for one in (*truth.true, *truth.false) for edge in (one.start, one.end)
+            edge
+            for _, truth in understood
+            for stretch in (*truth.true, *truth.false)
+            for edge in (stretch.start, stretch.end)
         }
         edges |= {parse_instant(edge) for edge in EDGES}
         moments = {edge + d for edge in edges for d in (-1, 0, 1)}
@@ -87,7 +90,9 @@ def test_constants_fold_as_in_spark(spark: SparkEngine) -> None:
     folded = [
         CONSTANTS.fold(sqlglot.parse_one(f"SELECT {text}", dialect="spark").expressions[0]) for text in texts + strings
     ]
-    values = [as_timestamp(one) for one in folded] + [as_timestamp(as_date(one)) for one in folded[len(texts) :]]
+    values = [as_timestamp(value) for value in folded] + [
+        as_timestamp(as_date(value)) for value in folded[len(texts) :]
+    ]
     for column, value, number in zip(columns, values, expected, strict=True):
         assert value is not None, column
         assert value.number == number, column

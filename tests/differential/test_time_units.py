@@ -219,11 +219,13 @@ def test_units_by_evaluation(spark: SparkEngine) -> None:
         for text, values in zip(batch, evaluated(spark, floors, batch), strict=True):
             unit = unit_of(text)
             base, *cut = (values[at : at + len(moments)] for at in range(0, len(values), len(moments)))
-            agreeing = {one for one, column in zip(P, cut, strict=True) if column == base}
+            agreeing = {period for period, column in zip(P, cut, strict=True) if column == base}
             if unit is not None:
                 assert unit in agreeing, f"{text} is no function of its {unit.name}"
             if text not in LOOSE:
-                coarser = {one for one in agreeing if unit is None or (unit.nests_in(one) and one is not unit)}
+                coarser = {
+                    period for period in agreeing if unit is None or (unit.nests_in(period) and period is not unit)
+                }
                 assert not coarser, f"{text} is {unit}, but depends on {coarser} alone"
 
 
@@ -300,13 +302,13 @@ OPERATORS = {"and", "or", "not", "in", "like", "ilike", "rlike", "between", "whe
 
 def parsed(name: str) -> list[exp.Expr]:
     """The calls of a function with none to seven arguments, as far as they parse."""
-    found = []
+    calls = []
     for count in range(8):
         try:
-            found.append(sqlglot.parse_one(f"SELECT {name}({', '.join('abcdefg'[:count])})", dialect="spark"))
+            calls.append(sqlglot.parse_one(f"SELECT {name}({', '.join('abcdefg'[:count])})", dialect="spark"))
         except (sqlglot.errors.SqlglotError, ValueError, IndexError):
             continue
-    return [tree.expressions[0] for tree in found]
+    return [tree.expressions[0] for tree in calls]
 
 
 def scalar_calls(name: str) -> list[bool]:
@@ -351,5 +353,5 @@ def test_conditions_are_raw_use() -> None:
         "SELECT sum(d) FROM x GROUP BY t < now()": None,
     }.items():
         tree = sqlglot.parse_one(text, dialect="spark")
-        column = next(one for one in tree.find_all(exp.Column) if one.name == "t")
+        column = next(column for column in tree.find_all(exp.Column) if column.name == "t")
         assert used_unit(column)[0] is unit, text

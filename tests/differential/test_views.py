@@ -46,7 +46,7 @@ class Views:
             return tuple(map(self._inside, node))
         if not is_dataclass(node) or isinstance(node, type):
             return node
-        mapped = replace(node, **{one.name: self._inside(getattr(node, one.name)) for one in fields(node)})
+        mapped = replace(node, **{field.name: self._inside(getattr(node, field.name)) for field in fields(node)})
         if isinstance(mapped, Derived) and isinstance(mapped.query, Select | Compound):
             name = f"{self.prefix}{len(self.texts)}"
             self.texts[name] = asked(mapped.query).text
@@ -62,7 +62,7 @@ def outcome(connection: rewriter.Connection, sql: str, *, ordered: bool) -> tupl
         cursor.execute(sql)
     except Error as error:
         return (error.condition,)
-    plans = [(one.cube, one.parts, one.missing) for one in cursor.plan.coverage.references]
+    plans = [(reference.cube, reference.parts, reference.missing) for reference in cursor.plan.coverage.references]
     columns = [column[:2] for column in cursor.description or ()]
     return columns, normal(cursor.fetchall(), ordered=ordered), sorted(plans, key=repr)
 
@@ -74,7 +74,7 @@ def compared(seed: int, queries: int, folder: Path) -> Iterator[tuple[Any, ...]]
     load(history, rng)
     for _ in range(8):
         step(history, rng)
-    generator = Generator(history.schema, rng, NOW, SHAPES)
+    generator = Generator(history.schema, rng, NOW, weights=SHAPES)
     for number in range(queries):
         query, views = generator.query(), Views(f"view_{number}_")
         over = asked(views.replaced(query)).text
@@ -83,17 +83,17 @@ def compared(seed: int, queries: int, folder: Path) -> Iterator[tuple[Any, ...]]
         for name, text in views.texts.items():
             history.connection.execute(f"CREATE OR REPLACE VIEW {name} AS {text}")
         ordered = isinstance(query, Select) and bool(query.order)
-        found = outcome(history.connection, over, ordered=ordered)
+        answered = outcome(history.connection, over, ordered=ordered)
         told = f"seed {seed}: {over}\n{views.texts}\n" + ";\n".join(history.log)
-        assert found == outcome(history.connection, asked(query).text, ordered=ordered), told
-        yield found
+        assert answered == outcome(history.connection, asked(query).text, ordered=ordered), told
+        yield answered
     history.connection.close()
 
 
 def check(seeds: Sequence[int], queries: int, folder: Path) -> None:
-    found = [one for seed in seeds for one in compared(seed, queries, folder)]
-    answered = [one for one in found if len(one) > 1]
-    assert len(answered) > 0.7 * len(found), [one for one in found if len(one) == 1]
+    outcomes = [answered for seed in seeds for answered in compared(seed, queries, folder)]
+    answered = [answered for answered in outcomes if len(answered) > 1]
+    assert len(answered) > 0.7 * len(outcomes), [answered for answered in outcomes if len(answered) == 1]
     assert sum(len(plans) > 1 or len(plans[0][1]) > 1 for _, _, plans in answered) > len(answered) / 12
 
 

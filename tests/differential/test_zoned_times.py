@@ -68,12 +68,12 @@ class Ledger:
 
     def _starts(self) -> list[datetime]:
         """The starts of the base periods of the world's days."""
-        here, day, found = self.here, self.here.first, []
+        here, day, starts = self.here, self.here.first, []
         at, end = here.midnight(day), here.midnight(here.last + timedelta(days=1))
         while at < end:
-            found.append(at)
+            starts.append(at)
             at = at + HOUR if here.hours else here.midnight(here.local(at).date() + timedelta(days=1))
-        return found
+        return starts
 
     def _create(self) -> None:
         data = "origin STRING, events BIGINT, n BIGINT"
@@ -125,7 +125,9 @@ class Ledger:
         ]
         self.pairs += new
         pt, et = self.types
-        rows = [f"('{one.origin}', 1, {one.n}, {self.named(one.pt, pt)}, {self.named(one.et, et)})" for one in new]
+        rows = [
+            f"('{event.origin}', 1, {event.n}, {self.named(event.pt, pt)}, {self.named(event.et, et)})" for event in new
+        ]
         self.run(f"INSERT INTO {'hours' if self.here.hours else 'days'} VALUES {', '.join(rows)}")
 
     def named(self, at: datetime | None, type: str) -> str:
@@ -158,11 +160,11 @@ class Ledger:
         return _over(sql, time), lambda pair: None if pair.at(time) is None else holds(pair.at(time))  # type: ignore[arg-type]
 
     def question(self) -> tuple[str, list[tuple[object, ...]]]:
-        known: dict[str, Callable[[Pair], object]] = {}
+        groupings: dict[str, Callable[[Pair], object]] = {}
         for text, function in functions(self.here).items():
-            known |= {_over(text, time): _of(function, time) for time in ("pt", "et")}
-        known["datediff(pt, et)"] = lambda pair: None if pair.et is None else self._lateness(pair)
-        named = self.rng.sample(sorted(known), self.rng.choice((0, 1, 1, 2)))
+            groupings |= {_over(text, time): _of(function, time) for time in ("pt", "et")}
+        groupings["datediff(pt, et)"] = lambda pair: None if pair.et is None else self._lateness(pair)
+        named = self.rng.sample(sorted(groupings), self.rng.choice((0, 1, 1, 2)))
         wanted, holds = self.condition() if self.rng.random() < 0.85 else ("1 = 1", lambda pair: True)
         if "pt" in wanted:
             # Beyond its ends the leading time would be missing.
@@ -173,7 +175,7 @@ class Ledger:
         rows: dict[tuple[object, ...], list[int]] = {} if named else {(): []}
         for pair in self.pairs:
             if holds(pair):
-                rows.setdefault(tuple(known[name](pair) for name in named), []).append(pair.n)
+                rows.setdefault(tuple(groupings[name](pair) for name in named), []).append(pair.n)
         return sql, ordered([(*key, sum(ns) if ns else None, len(ns)) for key, ns in rows.items()])
 
     def _lateness(self, pair: Pair) -> int:
@@ -193,16 +195,16 @@ def _not(test: Test) -> Test:
     return lambda pair: None if test(pair) is None else not test(pair)
 
 
-def _and(one: Test, other: Test) -> Test:
+def _and(first: Test, second: Test) -> Test:
     def both(pair: Pair) -> bool | None:
-        found = (one(pair), other(pair))
-        return False if False in found else None if None in found else True
+        results = (first(pair), second(pair))
+        return False if False in results else None if None in results else True
 
     return both
 
 
-def _or(one: Test, other: Test) -> Test:
-    return _not(_and(_not(one), _not(other)))
+def _or(first: Test, second: Test) -> Test:
+    return _not(_and(_not(first), _not(second)))
 
 
 def _days(here: World) -> Callable[[Pair, str], date | None]:
@@ -250,16 +252,16 @@ def history(
                 ledger.run("REFRESH FACT f")
                 findings = [row[8] for row in ledger.run("CHECK FACT f")]
                 assert "agrees" in findings, f"{zone}, seed {seed}: {findings}"
-                others = set(findings) - {"agrees", "nothing compared"}
-                assert not others, f"{zone}, seed {seed}: {others}"
+                problems = set(findings) - {"agrees", "nothing compared"}
+                assert not problems, f"{zone}, seed {seed}: {problems}"
             else:
                 ledger.load(ledger.rng.sample(ledger.starts, 3))
             for _ in range(questions):
                 sql, expected = ledger.question()
-                found = session.execute(sql)
-                assert ordered(found.fetch()) == expected, f"{zone}, seed {seed}: {sql}"
-                assert found.coverage is not None
-                for reference in found.coverage.references:
+                result = session.execute(sql)
+                assert ordered(result.fetch()) == expected, f"{zone}, seed {seed}: {sql}"
+                assert result.coverage is not None
+                for reference in result.coverage.references:
                     told["by rollups"] += any(part.period.name != ledger.base for part in reference.parts)
                     told["on the other time"] += bool(reference.secondary_ranges)
     return told

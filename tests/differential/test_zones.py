@@ -58,5 +58,5 @@ def ask(
         build(session, here, seed)
         for number in range(questions):
             sql, expected = question(here, chosen)
-            found = ordered(session.execute(sql).fetch())
-            assert found == expected, f"{zone}, seed {seed}, question {number}: {sql}"
+            rows = ordered(session.execute(sql).fetch())
+            assert rows == expected, f"{zone}, seed {seed}, question {number}: {sql}"

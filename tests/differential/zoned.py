@@ -24,7 +24,7 @@ def zoned_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int)
     a, b, x, y = _typed(rng, zone, first), _typed(rng, zone, second), timestamp(first), timestamp(second)
     middle = (first + second) // 2 // HOUR * HOUR
     hole, z = _typed(rng, zone, middle), timestamp(middle)
-    one, other = wall(zone, first).date(), wall(zone, second).date()
+    first_day, last_day = wall(zone, first).date(), wall(zone, second).date()
     month, today = period(P.MONTHLY, zone), wall(zone, now).date()
     starts = timestamp(month.floor(second))
     asked, means = rng.choice(
@@ -40,16 +40,19 @@ def zoned_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int)
             (f"{t} >= {a} AND {t} < {b} AND {t} <> {hole}", f"{t} >= {x} AND {t} < {y} AND {t} <> {z}"),
             (f"{t} IN ({a}, {b}, {hole})", f"{t} IN ({x}, {y}, {z})"),
             (f"{t} = {a}", f"{t} = {x}"),
-            (f"to_date({t}) BETWEEN '{one}' AND DATE '{other}'", f"to_date({w}) BETWEEN '{one}' AND DATE '{other}'"),
-            (f"CAST({t} AS DATE) < DATE '{other}'", f"CAST({w} AS DATE) < DATE '{other}'"),
-            (f"date_trunc('day', {t}) = '{one}'", f"CAST({w} AS DATE) = DATE '{one}'"),
-            (f"date_trunc('MONTH', {t}) <= '{other:%Y-%m}-01'", f"{column.hidden('rw_month')} <= {starts}"),
-            (f"date_format({t}, 'yyyy-MM-dd') = '{one}'", f"date_format({w}, 'yyyy-MM-dd') = '{one}'"),
-            (f"year({t}) = {one.year} AND {t} < {b}", f"year({w}) = {one.year} AND {t} < {y}"),
-            (f"year({t}) >= {one.year}", f"year({w}) >= {one.year}"),
             (
-                f"year({t}) = {one.year} AND month({t}) = {one.month}",
-                f"year({w}) = {one.year} AND month({w}) = {one.month}",
+                f"to_date({t}) BETWEEN '{first_day}' AND DATE '{last_day}'",
+                f"to_date({w}) BETWEEN '{first_day}' AND DATE '{last_day}'",
+            ),
+            (f"CAST({t} AS DATE) < DATE '{last_day}'", f"CAST({w} AS DATE) < DATE '{last_day}'"),
+            (f"date_trunc('day', {t}) = '{first_day}'", f"CAST({w} AS DATE) = DATE '{first_day}'"),
+            (f"date_trunc('MONTH', {t}) <= '{last_day:%Y-%m}-01'", f"{column.hidden('rw_month')} <= {starts}"),
+            (f"date_format({t}, 'yyyy-MM-dd') = '{first_day}'", f"date_format({w}, 'yyyy-MM-dd') = '{first_day}'"),
+            (f"year({t}) = {first_day.year} AND {t} < {b}", f"year({w}) = {first_day.year} AND {t} < {y}"),
+            (f"year({t}) >= {first_day.year}", f"year({w}) >= {first_day.year}"),
+            (
+                f"year({t}) = {first_day.year} AND month({t}) = {first_day.month}",
+                f"year({w}) = {first_day.year} AND month({w}) = {first_day.month}",
             ),
             (f"to_date({t}) < current_date()", f"to_date({w}) < DATE '{today}'"),
         )
@@ -57,8 +60,8 @@ def zoned_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int)
     return Expr("boolean", (f"({asked})",), (f"({means})",))
 
 
-def odd_zoned_use(rng: random.Random, column: Offered, cube: CubeSchema, other: str) -> Expr:
-    """A predicate on time that is not a range; ``other`` is a predicate on something else."""
+def odd_zoned_use(rng: random.Random, column: Offered, cube: CubeSchema, predicate: str) -> Expr:
+    """A predicate on time that is not a range; ``predicate`` is a predicate on something else."""
     at = rng.randrange(*cube.stretch) // HOUR * HOUR
     t, w, a, x = column.text, column.hidden("rw_wall"), _typed(rng, cube.zone, at), timestamp(at)
     month = rng.randrange(1, 13)
@@ -67,7 +70,7 @@ def odd_zoned_use(rng: random.Random, column: Offered, cube: CubeSchema, other: 
             (f"month({t}) = {month}", f"month({w}) = {month}", P.MONTHLY),
             (f"dayofweek({t}) IN (1, 7)", f"dayofweek({w}) IN (1, 7)", P.DAILY),
             (f"hour({t}) >= 12", f"hour({w}) >= 12", P.HOURLY),
-            (f"({t} < {a} OR {other})", f"({t} < {x} OR {other})", None),
+            (f"({t} < {a} OR {predicate})", f"({t} < {x} OR {predicate})", None),
             (f"{t} IS NULL", f"{t} IS NULL", None),
             (f"{t} IS NOT NULL", f"{t} IS NOT NULL", None),
             (f"({t} IS NULL OR {t} >= {a})", f"({t} IS NULL OR {t} >= {x})", None),

@@ -61,7 +61,7 @@ def world(zone: str, first: date, last: date, seed: int, *, hours: bool) -> Worl
         times.append(at)
         at = at + HOUR if hours else empty.midnight(empty.local(at).date() + timedelta(days=1))
     events = tuple(
-        Event(one, origin, chosen.randrange(100)) for one in times for origin in chosen.sample(["JFK", "LGA", "EWR"], 2)
+        Event(at, origin, chosen.randrange(100)) for at in times for origin in chosen.sample(["JFK", "LGA", "EWR"], 2)
     )
     return World(zone, first, last, hours, events)
 
@@ -86,8 +86,8 @@ def build(session: Session, here: World, seed: int) -> None:
         groups: dict[tuple[str, str], list[int]] = {}
         for event in here.events:
             groups.setdefault((event.origin, here.local(event.at).strftime(pattern)), []).append(event.n)
-        whole = {here.first.strftime("%Y-%m"), here.last.strftime("%Y-%m")} if here.first.day > 1 else set()
-        parts = sorted({part for _, part in groups} - (whole if name == "months" else set()))
+        cut_months = {here.first.strftime("%Y-%m"), here.last.strftime("%Y-%m")} if here.first.day > 1 else set()
+        parts = sorted({part for _, part in groups} - (cut_months if name == "months" else set()))
         if name != "days" or here.hours:
             parts = [part for part in parts if chosen.random() < 0.7]
         _insert(session, name, [(o, len(ns), sum(ns), p) for (o, p), ns in groups.items() if p in parts])
@@ -110,18 +110,18 @@ def functions(here: World) -> dict[str, Function]:
     def unit(start: Callable[[date], date]) -> Function:
         return lambda at: here.midnight(start(day(at)))
 
-    def quarter(one: date) -> date:
-        return date(one.year, (one.month + 2) // 3 * 3 - 2, 1)
+    def quarter(local: date) -> date:
+        return date(local.year, (local.month + 2) // 3 * 3 - 2, 1)
 
     return {
         "t": lambda at: at,
-        "date_trunc('DAY', t)": unit(lambda one: one),
-        "date_trunc('week', t)": unit(lambda one: one - timedelta(days=one.weekday())),
-        "date_trunc('month', t)": unit(lambda one: one.replace(day=1)),
+        "date_trunc('DAY', t)": unit(lambda local: local),
+        "date_trunc('week', t)": unit(lambda local: local - timedelta(days=local.weekday())),
+        "date_trunc('month', t)": unit(lambda local: local.replace(day=1)),
         "date_trunc('quarter', c.t)": unit(quarter),
-        "date_trunc('YEAR', t)": unit(lambda one: one.replace(month=1, day=1)),
+        "date_trunc('YEAR', t)": unit(lambda local: local.replace(month=1, day=1)),
         "date_trunc('hour', t)": lambda at: at - timedelta(minutes=here.local(at).minute),
-        "date_trunc('month', date_trunc('day', t))": unit(lambda one: one.replace(day=1)),
+        "date_trunc('month', date_trunc('day', t))": unit(lambda local: local.replace(day=1)),
         "CAST(date_trunc('month', t) AS DATE)": month,
         "year(t)": lambda at: day(at).year,
         "month(t)": lambda at: day(at).month,
@@ -149,7 +149,7 @@ Predicate = tuple[str, Callable[[Instant], bool]]
 
 def predicate(here: World, chosen: random.Random) -> Predicate:
     """A random condition on t."""
-    known = functions(here)
+    expressions = functions(here)
     days = (here.last - here.first).days
 
     def a_day() -> date:
@@ -174,25 +174,25 @@ def predicate(here: World, chosen: random.Random) -> Predicate:
             (low, start), (high, end) = a_wall(), a_wall()
             return f"t BETWEEN '{low}' AND '{high}'", lambda at: start <= at <= end
         case 3:
-            (one, first), (other, second) = a_wall(), a_wall()
-            return f"t NOT IN ('{one}', '{other}')", lambda at: at not in (first, second)
+            (first_wall, first), (second_wall, second) = a_wall(), a_wall()
+            return f"t NOT IN ('{first_wall}', '{second_wall}')", lambda at: at not in (first, second)
         case 4:
-            one = a_day()
-            return f"to_date(t) <= '{one}'", lambda at: here.local(at).date() <= one
+            first_wall = a_day()
+            return f"to_date(t) <= '{first_wall}'", lambda at: here.local(at).date() <= first_wall
         case 5:
-            one = a_day()
-            return f"CAST(t AS DATE) = DATE '{one}'", lambda at: here.local(at).date() == one
+            first_wall = a_day()
+            return f"CAST(t AS DATE) = DATE '{first_wall}'", lambda at: here.local(at).date() == first_wall
         case 6:
-            one = a_day()
-            midnight = here.wall(datetime.combine(one, time()))
-            trunc = known["date_trunc('DAY', t)"]
-            return f"date_trunc('day', t) > '{one}'", lambda at: trunc(at) > midnight  # type: ignore[operator]
+            first_wall = a_day()
+            midnight = here.wall(datetime.combine(first_wall, time()))
+            trunc = expressions["date_trunc('DAY', t)"]
+            return f"date_trunc('day', t) > '{first_wall}'", lambda at: trunc(at) > midnight  # type: ignore[operator]
         case 7:
-            one = a_day()
-            return f"date_format(t, 'yyyy-MM-dd') = '{one}'", lambda at: here.local(at).date() == one
+            first_wall = a_day()
+            return f"date_format(t, 'yyyy-MM-dd') = '{first_wall}'", lambda at: here.local(at).date() == first_wall
         case 8:
-            one = a_day()
-            return f"month(t) = {one.month}", lambda at: here.local(at).month == one.month
+            first_wall = a_day()
+            return f"month(t) = {first_wall.month}", lambda at: here.local(at).month == first_wall.month
         case 9:
             hour = chosen.randrange(4)
             return f"hour(t) = {hour}", lambda at: here.local(at).hour == hour
@@ -216,18 +216,18 @@ def condition(here: World, chosen: random.Random) -> Predicate:
     return sql, holds
 
 
-def _both(one: Callable[[Instant], bool], other: Callable[[Instant], bool]) -> Callable[[Instant], bool]:
-    return lambda at: one(at) and other(at)
+def _both(first: Callable[[Instant], bool], second: Callable[[Instant], bool]) -> Callable[[Instant], bool]:
+    return lambda at: first(at) and second(at)
 
 
-def _either(one: Callable[[Instant], bool], other: Callable[[Instant], bool]) -> Callable[[Instant], bool]:
-    return lambda at: one(at) or other(at)
+def _either(first: Callable[[Instant], bool], second: Callable[[Instant], bool]) -> Callable[[Instant], bool]:
+    return lambda at: first(at) or second(at)
 
 
 def question(here: World, chosen: random.Random) -> tuple[str, list[tuple[object, ...]]]:
     """A query, and its rows in order of their text."""
-    known = functions(here)
-    named = chosen.sample(sorted(known), chosen.randrange(0, 3))
+    groupings = functions(here)
+    named = chosen.sample(sorted(groupings), chosen.randrange(0, 3))
     dimension = chosen.random() < 0.3
     wanted, holds = condition(here, chosen)
     bound = f"({wanted}) AND t >= '{here.first}' AND t < '{here.last + timedelta(days=1)}'"
@@ -243,15 +243,15 @@ def question(here: World, chosen: random.Random) -> tuple[str, list[tuple[object
     rows: dict[tuple[object, ...], list[Event]] = {}
     for event in here.events:
         if holds(event.at):
-            key = tuple(known[name](event.at) for name in named) + ((event.origin,) if dimension else ())
+            key = tuple(groupings[name](event.at) for name in named) + ((event.origin,) if dimension else ())
             rows.setdefault(key, []).append(event)
     if not keys:
         rows.setdefault((), [])
-    found: list[tuple[object, ...]] = []
+    results: list[tuple[object, ...]] = []
     for key, events in rows.items():
         chosen_events = [event for event in events if not use_case or counted(event.at)]
-        found.append((*key, sum(event.n for event in chosen_events) if chosen_events else None, len(events)))
-    return sql, ordered(found)
+        results.append((*key, sum(event.n for event in chosen_events) if chosen_events else None, len(events)))
+    return sql, ordered(results)
 
 
 def ordered(rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:

@@ -1,4 +1,6 @@
-"""SIGKILL at every point of a commit, and several processes writing at once: before or after, never between."""
+"""SIGKILL at every point of a commit, and several processes writing at once: the state is that before or after a
+commit.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from rewriter.timeline.timeline import PartitionTimeline
 P = UpdatePeriod
 HOURS = [f"2013-01-01-{hour:02d}" for hour in range(24)]
 
-#: A writer that commits batches of 40 hours until it is killed; it says when it has begun.
+#: A writer that commits batches of 40 hours until it is killed. It prints a line when it begins.
 WRITER = """
 import sys
 from rewriter.catalog import Catalog
@@ -56,7 +58,7 @@ for batch in range(first, first + batches):
 
 
 def _warehouse(directory: Path, url: str | None) -> Catalog:
-    """Hours with days over them; the first day is there in both, and fresh, though its last hours hold nothing."""
+    """Creates hours with days over them. The first day exists in both and is fresh. Its last hours have no rows."""
     catalog = Catalog.open(directory, url)
     periods = {"hours": P.HOURLY, "days": P.DAILY}
     with catalog.begin() as tx:
@@ -79,7 +81,7 @@ def _warehouse(directory: Path, url: str | None) -> Catalog:
 
 
 def _write(catalog: Catalog, name: str, values: list[str], *, wipe: bool = False, reads: str | None = None) -> int:
-    """Writes partitions, computed from all of the table that the transaction ``reads``."""
+    """Writes partitions, computed from all rows of the table that the transaction ``reads``."""
     table = catalog.snapshot().table(name)
     sources = set() if reads is None else {catalog.snapshot().table(reads).id}
     with catalog.begin() as tx:
@@ -95,7 +97,7 @@ def _lines(snapshot: Snapshot) -> tuple[Callable[[str, P, str], PartitionTimelin
 
 
 def _state(snapshot: Snapshot) -> tuple[object, ...]:
-    """All that a reader can see."""
+    """Returns all that a reader can see."""
     seen: list[object] = [snapshot.sequence, snapshot.tables(), snapshot.facts()]
     for table in snapshot.tables():
         seen += [snapshot.partitions(table), snapshot.files(table)]
@@ -115,7 +117,8 @@ def _forked(action: Callable[[], None]) -> int:
     """Runs the action in a child process and returns its wait status."""
     child = os.fork()
     if child == 0:
-        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
+        # The child lacks the threads of engines that other tests started. The objects of these engines must not be
+        # collected.
         gc.disable()
         try:
             action()
@@ -125,7 +128,7 @@ def _forked(action: Callable[[], None]) -> int:
 
 
 def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
-    """Runs an OVERWRITE in a child that kills itself at the n-th moment, and says whether it came to that.
+    """Runs an OVERWRITE in a child that kills itself at the n-th moment. Returns True if it reached that moment.
 
     Moments are those of ``statements``.
     """
@@ -145,18 +148,18 @@ def test_killed_at_every_statement_of_a_write(tmp_path: Path, catalog_url: str |
     catalog = _warehouse(tmp_path, catalog_url)
     before = _state(catalog.snapshot())
     catalog.close()
-    # Connections take longer to open than a file: on PostgreSQL every third moment is tried.
+    # A connection takes longer to open than a file: on PostgreSQL every third moment is tried.
     moment, stride = 1, 1 if catalog_url is None else 3
     while _killed_at(tmp_path, catalog_url, moment):
         assert _state(Catalog.open(tmp_path, catalog_url).snapshot()) == before
         moment += stride
-    # All statements of begin, write id and commit were tried; the last child lived and committed.
+    # All statements of begin, write id and commit were tried. The last child survived and committed.
     assert moment > 30
     catalog = Catalog.open(tmp_path, catalog_url)
     assert _is_written(catalog.snapshot())
     assert len(catalog.snapshot().transactions.open) >= moment // stride // 2
     _check_log(catalog)
-    # Those that died are still open, and block no other transaction.
+    # The transactions of dead processes are still open, and block no other transaction.
     _write(catalog, "hours", ["2013-01-02-00"])
     assert catalog.abort_dead(0.0) >= moment // stride // 2
     assert not catalog.snapshot().transactions.open
@@ -194,7 +197,7 @@ def test_killed_at_random_moments(tmp_path: Path, catalog_url: str | None, seed:
 
 
 def _check_batches(catalog: Catalog, note: str) -> int:
-    """Every batch is there with all of its partitions, files and hours on the timeline, or not at all."""
+    """Checks that every batch exists with all of its partitions, files and hours on the timeline, or not at all."""
     snapshot = catalog.snapshot()
     layout = TimeLayout.of(P.HOURLY, [("dt", None)])
     hours = snapshot.table("hours")
@@ -300,7 +303,7 @@ def test_a_forked_child_does_not_speak_on_its_parents_connection(tmp_path: Path,
 
 
 def test_a_writer_that_stops_in_the_middle_blocks_nobody_for_long(tmp_path: Path, postgres_url: str) -> None:
-    """It is stopped inside its database transaction, while it holds the lock; the server ends it."""
+    """The writer is stopped inside its database transaction, while it holds the lock. The server ends it."""
     catalog = _warehouse(tmp_path, postgres_url)
     options = sa.make_url(postgres_url).query["options"]
     impatient = sa.make_url(postgres_url).update_query_dict(
@@ -331,11 +334,11 @@ def test_a_writer_that_stops_in_the_middle_blocks_nobody_for_long(tmp_path: Path
         finally:
             os._exit(2)
     assert os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1])
-    other = Catalog.open(tmp_path, url)
+    second = Catalog.open(tmp_path, url)
     with pytest.raises(OperationalError) as caught:
-        other.begin()
+        second.begin()
     assert (caught.value.condition, caught.value.sqlstate) == ("CATALOG_BUSY", None)
-    # The others wait for longer, and their turn comes.
+    # The other writers wait longer and then continue.
     _write(catalog, "hours", ["2013-01-05-00"])
     os.kill(child, signal.SIGCONT)
     assert os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 7

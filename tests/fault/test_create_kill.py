@@ -1,7 +1,7 @@
-"""A process killed at a moment of CREATE TABLE … AS leaves no table or the whole table, and the next one works.
+"""A process killed at a moment of CREATE TABLE … AS leaves no table or the complete table, and the next one works.
 
-Every n-th moment is tried, from one that the commit chooses; ``pytest -m long tests/fault/test_create_kill.py`` tries
-them all.
+Every n-th moment is tried, from one that the commit selects. ``pytest -m long tests/fault/test_create_kill.py`` tries
+all of them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ REPLACE = "CREATE OR REPLACE TABLE made PARTITIONED BY (dt) AS SELECT x + 1000 A
 
 
 def content(session: Session) -> tuple[object, ...] | None:
-    """How many rows the table has, and its least x; ``None`` where it does not exist."""
+    """Returns the number of rows and the least x, or ``None`` if the table does not exist."""
     if not session.execute("SHOW TABLES LIKE 'made'").fetch():
         return None
-    (found,) = session.execute("SELECT count(*), min(x) FROM made").fetch()
-    return found
+    (row,) = session.execute("SELECT count(*), min(x) FROM made").fetch()
+    return row
 
 
 @pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.long)])
@@ -39,9 +39,9 @@ def test_a_killed_create_is_before_or_after(tmp_path: Path, duckdb: DuckDBEngine
             session.execute(statement)
         assert content(session) == before
         while killed_at(tmp_path, REPLACE if replacing else CREATE, moment):
-            found = content(session)
-            assert found in (before, after), f"moment {moment}: {found}"
-            seen["before" if found == before else "after"] += 1
+            now = content(session)
+            assert now in (before, after), f"moment {moment}: {now}"
+            seen["before" if now == before else "after"] += 1
             for statement in undo:
                 session.execute(statement)
             assert content(session) == before, f"moment {moment}"

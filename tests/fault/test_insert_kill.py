@@ -1,7 +1,7 @@
 """A process killed at a moment of an INSERT leaves the table as before or as after, and the next INSERT works.
 
-Every n-th moment is tried, from one that the commit chooses; ``pytest -m long tests/fault/test_insert_kill.py`` tries
-them all.
+Every n-th moment is tried, from one that the commit selects. ``pytest -m long tests/fault/test_insert_kill.py`` tries
+all of them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from rotation import turn
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
 
-#: Two rows of each of eight days.
+#: Two rows for each of eight days.
 ROWS = ", ".join(f"({n}, '2013-01-{n % 8 + 1:02d}')" for n in range(16))
 FILL = f"INSERT OVERWRITE days PARTITION (dt) VALUES {ROWS}"
-#: Statements, and the rows that they leave of those that were there.
+#: Statements, and the existing rows that they leave.
 STATEMENTS = {
     f"INSERT INTO days PARTITION (dt) VALUES {ROWS}": lambda rows: sorted(rows * 2),
     f"INSERT OVERWRITE days PARTITION (dt) VALUES {ROWS.replace('(', '(1')}": lambda rows: sorted(
@@ -33,7 +33,7 @@ def rows_of(session: Session) -> list[tuple[object, ...]]:
 
 
 def content(session: Session) -> list[tuple[object, ...]]:
-    """All rows, and what the partitions and the timelines say."""
+    """Returns all rows, and the partitions and timelines."""
     said = [session.execute(sql).fetch() for sql in ("SHOW PARTITIONS days", "SHOW TIMELINES OF all_days")]
     return [*rows_of(session), *said[0], *said[1]]
 

@@ -1,7 +1,8 @@
-"""A hundred readers and eight writers at once on PostgreSQL: no error but conflicts, which are tried again and counted.
+"""A hundred readers and eight writers at once on PostgreSQL: the only errors are conflicts, which are retried and
+counted.
 
-Four processes have 25 readers and two writers each, all of them threads. What a reader sees is always whole, and never
-older than what it has seen before.
+Four processes have 25 readers and two writers each, all of them threads. A reader always sees whole commits, and never
+an older state than before.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from rewriter.errors import ConflictError
 PROCESSES, READERS, WRITERS = 4, 25, 2
 EVERYBODY = range(PROCESSES * WRITERS)
 
-#: What each writer overwrites in one commit, what all of them count up in turn, and what all of them add a file to.
+#: The partitions that each writer overwrites in one commit, the partition that all count up in turn, and the one that
+#: all add a file to.
 OWN, COUNTER, SHARED = range(5), "counter", "shared"
 
 
 @dataclass
 class Process:
-    """The threads of one process until ``end``, and what they counted."""
+    """The threads of one process until ``end``, and their counts."""
 
     warehouse: Path
     url: str
@@ -44,7 +46,7 @@ class Process:
     failures: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        """All threads, to their end."""
+        """Runs all threads to their end."""
         catalog = Catalog.open(self.warehouse, self.url)
         writers = [self.number * WRITERS + n for n in range(WRITERS)]
         works: list[Callable[[], None]] = [lambda: self._read(catalog)] * READERS
@@ -97,20 +99,20 @@ def _files(tx: Transaction, value: str, rows: int) -> tuple[DataFile, ...]:
 def _own(catalog: Catalog, writer: int, number: int) -> None:
     """Overwrites the writer's partitions, each with as many rows as it has written times, and adds to the shared."""
     with catalog.begin() as tx:
-        table, other = tx.snapshot.table("own"), tx.snapshot.table("shared")
+        table, shared = tx.snapshot.table("own"), tx.snapshot.table("shared")
         values = [f"{writer}-{n}" for n in OWN]
         parts = tuple(PartitionWrite((value,), _files(tx, value, number)) for value in values)
         added = (PartitionWrite((SHARED,), _files(tx, SHARED, 1)),)
         tx.commit(
             [
                 WritePartitions(table, tx.write_id(table), parts, overwrite=True),
-                WritePartitions(other, tx.write_id(other), added, overwrite=False),
+                WritePartitions(shared, tx.write_id(shared), added, overwrite=False),
             ]
         )
 
 
 def _count(catalog: Catalog) -> None:
-    """One row more than it saw."""
+    """Writes one row more than it saw."""
     with catalog.begin() as tx:
         table = tx.snapshot.table("own")
         seen = tx.snapshot.partition(table, (COUNTER,))
@@ -120,9 +122,11 @@ def _count(catalog: Catalog) -> None:
 
 
 def check_whole(snapshot: Snapshot) -> int:
-    """Each commit is there wholly or not at all; how many there were of writers' own partitions."""
+    """Checks that each commit exists completely or not at all. Returns the number of commits of writers' own
+    partitions.
+    """
     own, shared = snapshot.table("own"), snapshot.table("shared")
-    rows = {str(one.values[0]): one.rows or 0 for one in snapshot.partitions(own)}
+    rows = {str(partition.values[0]): partition.rows or 0 for partition in snapshot.partitions(own)}
     written = [{rows.get(f"{writer}-{n}", 0) for n in OWN} for writer in EVERYBODY]
     assert all(len(numbers) == 1 for numbers in written), rows
     total = sum(numbers.pop() for numbers in written)
@@ -155,10 +159,10 @@ def _load(warehouse: Path, url: str, seconds: float) -> None:
     for child in children:
         os.waitpid(child, 0)
     told = [json.loads((warehouse / f"{number}.json").read_text(encoding="utf-8")) for number in range(PROCESSES)]
-    assert [one["failures"] for one in told] == [[]] * PROCESSES
+    assert [report["failures"] for report in told] == [[]] * PROCESSES
     counts: Counter[str] = Counter()
-    for one in told:
-        counts += Counter(one["counts"])
+    for report in told:
+        counts += Counter(report["counts"])
     print(f"{seconds:.0f} s: {dict(counts)}")
     snapshot = catalog.snapshot()
     counter = snapshot.partition(snapshot.table("own"), (COUNTER,))
@@ -175,11 +179,11 @@ def _load(warehouse: Path, url: str, seconds: float) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """A server with room for all of them."""
-    with private_server(max_connections=200) as made:
-        made.sql("ALTER SYSTEM SET fsync = off")
-        made.sql("SELECT pg_reload_conf()")
-        yield made
+    """Starts a server with enough connections."""
+    with private_server(max_connections=200) as server:
+        server.sql("ALTER SYSTEM SET fsync = off")
+        server.sql("SELECT pg_reload_conf()")
+        yield server
 
 
 def test_a_hundred_readers_and_eight_writers(tmp_path: Path, server: Server) -> None:

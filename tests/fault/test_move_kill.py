@@ -1,7 +1,8 @@
-"""SIGKILL at every database call and every step on disk of RENAME, EXCHANGE, TRUNCATE and DROP: before or after, never
-between, and the catalog never names a directory that does not hold the data.
+"""SIGKILL at database calls and steps on disk of RENAME, EXCHANGE, TRUNCATE and DROP: the state is that before or
+after, and the catalog never names a directory without the data.
 
-Every n-th moment is tried, which leaves some of each kind; ``pytest -m long tests/fault/test_move_kill.py`` tries all.
+Every n-th moment is tried, which includes some of each kind. ``pytest -m long tests/fault/test_move_kill.py`` tries
+all.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rewriter.storage.data_files import external_files
 
 Content = dict[tuple[str, tuple[str | None, ...]], list[str]]
 
-#: By kind of table: statements, what undoes them, and of how many moments one is tried.
+#: By kind of table: statements, the statements that undo them, and the stride of the moments.
 STATEMENTS = [
     ("EXTERNAL", "ALTER TABLE t PARTITION (c='a', d=1) RENAME TO PARTITION (c='n', d=9)",
      "ALTER TABLE t PARTITION (c='n', d=9) RENAME TO PARTITION (c='a', d=1)", 6),
@@ -40,21 +41,21 @@ STATEMENTS = [
 
 
 def content(catalog: Catalog) -> Content:
-    """The files of every partition of every table, as a reader finds them: by table and values, their names."""
+    """Returns the names of the files of every partition of every table that a reader sees, by table and values."""
     snapshot = catalog.snapshot()
-    found: Content = {}
+    files_by_partition: Content = {}
     for table in snapshot.tables():
         partitions = snapshot.partitions(table)
-        found |= {(table.name, one.values): [] for one in partitions}
+        files_by_partition |= {(table.name, partition.values): [] for partition in partitions}
         files = external_files(table, partitions) if table.external else snapshot.files(table)
         for partition, file in files:
             assert not table.external or os.path.exists(file.path)
-            found[table.name, partition.values].append(os.path.basename(file.path))
-    return found
+            files_by_partition[table.name, partition.values].append(os.path.basename(file.path))
+    return files_by_partition
 
 
 def fill(session: Session, warehouse: Path, external: bool) -> None:
-    """Two files in each partition of t, and one partition of u."""
+    """Writes two files in each partition of t, and one partition of u."""
     where = {name: f"LOCATION '{warehouse}/{name}'" if external else "" for name in "tu"}
     for name in "tu":
         kind = "EXTERNAL" if external else ""
@@ -78,7 +79,7 @@ def write(catalog: Catalog, table: Table, values: tuple[str, str], files: list[s
 
 
 def killed_before_the_directory_moves(warehouse: Path, statement: str) -> bool:
-    """Runs the statement in a child that kills itself where a directory is to be renamed."""
+    """Runs the statement in a child that kills itself before it renames a directory."""
 
     def run() -> None:
         os.rename = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
@@ -89,7 +90,7 @@ def killed_before_the_directory_moves(warehouse: Path, statement: str) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "statement", "undo"), [one[:3] for one in STATEMENTS])
+@pytest.mark.parametrize(("kind", "statement", "undo"), [case[:3] for case in STATEMENTS])
 def test_killed_at_every_step_of_a_move(tmp_path: Path, kind: str, statement: str, undo: str) -> None:
     test_killed_at_steps_of_a_move(tmp_path, kind, statement, undo, 1)
 
@@ -139,8 +140,8 @@ def restore(session: Session, undo: str) -> None:
         write(session.catalog, table, ("a", d), [f"t-a-{d}-{number}" for number in range(2)])
 
 
-def files_of(found: Content) -> list[str]:
-    return sorted(file for files in found.values() for file in files)
+def files_of(content: Content) -> list[str]:
+    return sorted(file for files in content.values() for file in files)
 
 
 def is_noted(snapshot: Snapshot) -> bool:
@@ -148,7 +149,7 @@ def is_noted(snapshot: Snapshot) -> bool:
 
 
 def test_a_directory_that_cannot_move_is_read_where_it_is(tmp_path: Path) -> None:
-    """The state of a move that another directory blocks. The move continues after that directory is removed."""
+    """Makes the state of a move that another directory blocks. The move continues after that directory is removed."""
     with Session(tmp_path, "duckdb") as session:
         fill(session, tmp_path, external=True)
         goal = tmp_path / "t" / "c=n" / "d=9"

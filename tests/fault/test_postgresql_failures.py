@@ -1,5 +1,5 @@
 """A PostgreSQL server that stops, is slow, full or has no connection left: a clear error soon, nothing half done, and
-the next call works once it is back.
+the next call works after the failure.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from rewriter.errors import OperationalError
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with private_server(max_connections=12) as made:
-        yield made
+    with private_server(max_connections=12) as server:
+        yield server
 
 
 @pytest.fixture
 def catalog(tmp_path: Path, server: Server) -> Iterator[Catalog]:
-    """A catalog in a schema of its own, with a table ``t`` that has a partition."""
+    """Opens a catalog in a schema of its own, with a table ``t`` that has a partition."""
     name = f"of_{tmp_path.name}".lower().replace("-", "_")
-    made = Catalog.open(tmp_path, server.schema(name))
-    with made.begin() as tx:
+    opened = Catalog.open(tmp_path, server.schema(name))
+    with opened.begin() as tx:
         columns = (Column("x", "int"),), (Column("dt", "string"),)
         tx.commit([CreateObject(Table(tx.allocate_id(), "t", *columns, "parquet", "/w/t"))])
-    write(made, "2012")
-    yield made
-    made.close()
+    write(opened, "2012")
+    yield opened
+    opened.close()
     server.sql(f'DROP SCHEMA "{name}" CASCADE')
 
 
 @contextmanager
 def opened(catalog: Catalog, server: Server, settings: str) -> Iterator[Catalog]:
-    """The same catalog by connections with other settings."""
+    """Opens the same catalog by connections with other settings."""
     schema = f"of_{catalog.warehouse.name}".lower().replace("-", "_")
-    with closing(Catalog.open(catalog.warehouse, server.url_of(schema, settings))) as other:
-        yield other
+    with closing(Catalog.open(catalog.warehouse, server.url_of(schema, settings))) as opened:
+        yield opened
 
 
 def write(catalog: Catalog, *values: str) -> int:
-    """An INSERT of these partitions."""
+    """Returns an INSERT of these partitions."""
     table = catalog.snapshot().table("t")
     with catalog.begin() as tx:
         write_id = tx.write_id(table)
@@ -57,13 +57,13 @@ def write(catalog: Catalog, *values: str) -> int:
 
 
 def state(snapshot: Snapshot) -> object:
-    """What a reader sees."""
+    """Returns what a reader sees."""
     table = snapshot.table("t")
     return snapshot.sequence, snapshot.partitions(table), snapshot.files(table)
 
 
 def refused(run: Callable[[], object], *conditions: str, within: float = 10.0) -> OperationalError:
-    """The error that it must end with, soon, and with a hint."""
+    """Returns the error of the call, which must come soon and have a hint."""
     start = time.monotonic()
     with pytest.raises(OperationalError) as caught:
         run()
@@ -74,7 +74,7 @@ def refused(run: Callable[[], object], *conditions: str, within: float = 10.0) -
 
 
 def check_whole(catalog: Catalog) -> None:
-    """The log has no gaps, and contains each commit."""
+    """Checks that the log has no gaps and contains each commit."""
     events = catalog.events(limit=100_000)
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
     commits = [event.commit_sequence for event in events if event.kind == "COMMIT"]
@@ -95,7 +95,7 @@ def test_the_server_stops_and_is_started_again(catalog: Catalog, server: Server,
         refused(lambda: Catalog.open(catalog.warehouse, server.url), "CATALOG_UNAVAILABLE")
     finally:
         server.start()
-    # By itself: who was there goes on, under the snapshots and in the transactions that they had.
+    # Without help: existing users continue, with their snapshots and transactions.
     assert state(old) == before == state(catalog.snapshot())
     assert tx.commit([change]) == old.sequence + 1
     write(catalog, "2014")
@@ -156,16 +156,16 @@ def test_an_answer_takes_too_long(catalog: Catalog, server: Server) -> None:
 def test_no_connection_is_left(catalog: Catalog, server: Server) -> None:
     before = state(catalog.snapshot())
     engine = sa.create_engine(server.url, poolclass=sa.NullPool)
-    with opened(catalog, server, "") as other:
+    with opened(catalog, server, "") as second:
         taken: list[sa.Connection] = []
         try:
             with suppress(sa.exc.OperationalError):
                 taken += (engine.connect() for _ in range(50))
             assert 5 < len(taken) < 12
             refused(lambda: Catalog.open(catalog.warehouse, server.url), "CATALOG_UNAVAILABLE")
-            # Who has one keeps it.
+            # A user that has a connection keeps it.
             assert state(catalog.snapshot()) == before
-            write(other, "2013")
+            write(second, "2013")
         finally:
             for connection in taken:
                 connection.close()
@@ -179,7 +179,7 @@ def test_no_connection_is_left(catalog: Catalog, server: Server) -> None:
 
 
 def test_the_disk_of_the_server_is_full(catalog: Catalog, server: Server) -> None:
-    """As the server says it, at the last statement of a commit."""
+    """Raises the error that the server reports, at the last statement of a commit."""
     before, schema = state(catalog.snapshot()), f"of_{catalog.warehouse.name}".lower()
     server.sql(
         f'CREATE FUNCTION "{schema}".no_room() RETURNS trigger LANGUAGE plpgsql AS '

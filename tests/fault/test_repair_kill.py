@@ -1,6 +1,6 @@
-"""SIGKILL at calls of the database all through MSCK: all of its partitions are there, or none.
+"""SIGKILL at database calls of MSCK: all of its partitions exist, or none.
 
-Every n-th moment is tried; ``pytest -m long tests/fault/test_repair_kill.py`` tries all.
+Every n-th moment is tried. ``pytest -m long tests/fault/test_repair_kill.py`` tries all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ REPAIR = "MSCK REPAIR TABLE days SYNC PARTITIONS"
 
 
 def _warehouse(directory: Path, url: str | None) -> None:
-    """An external table of a fact: the first ten days are registered and gone, the last ten are there and are not."""
+    """Creates an external table of a fact. The first ten days are registered without directories, the last ten days
+    have directories and are not registered.
+    """
     with Session(directory / "warehouse", "duckdb", catalog=url) as session:
         session.execute(f"CREATE EXTERNAL TABLE days (n BIGINT) PARTITIONED BY (dt STRING) LOCATION '{directory}/days'")
         session.execute("CREATE CUBE visits (n BIGINT MEASURE SUM, at TIMESTAMP TIME)")
@@ -36,7 +38,7 @@ def _warehouse(directory: Path, url: str | None) -> None:
 
 
 def _state(directory: Path, url: str | None) -> tuple[object, ...]:
-    """What a session of its own sees: partitions, timelines, whether these say what those do."""
+    """Returns what a separate session sees: partitions, timelines, and whether they agree."""
     with Session(directory / "warehouse", "duckdb", catalog=url) as session:
         partitions = [name for (name,) in session.execute("SHOW PARTITIONS days").rows()]
         line = session.execute("SHOW TIMELINES OF all_visits").fetch()
@@ -44,7 +46,7 @@ def _state(directory: Path, url: str | None) -> tuple[object, ...]:
 
 
 def _killed_at(directory: Path, url: str | None, moment: int) -> bool:
-    """Whether a child that repairs came to the n-th call of the database, where it kills itself."""
+    """Returns True if a child that repairs reached the n-th call of the database, where it kills itself."""
 
     def run() -> None:
         count = dying_at(moment)
@@ -61,7 +63,7 @@ def test_killed_at_every_call_of_the_database(tmp_path: Path, catalog_url: str |
 
 
 def test_killed_at_calls_of_the_database(tmp_path: Path, catalog_url: str | None) -> None:
-    # Every moment takes a process, on PostgreSQL a connection, too.
+    # Every moment takes a process, and on PostgreSQL a connection, too.
     _check(tmp_path, catalog_url, stride=9 if catalog_url is None else 7)
 
 
@@ -87,10 +89,10 @@ def _check(tmp_path: Path, catalog_url: str | None, stride: int) -> None:
         assert (tmp_path / "days" / f"dt={day}").is_dir(), "no file is touched"
 
 
-@pytest.mark.parametrize("what", ["ADD", "DROP"])
-def test_the_other_half_is_left_alone(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("half", ["ADD", "DROP"])
+def test_the_other_half_is_left_alone(tmp_path: Path, half: str) -> None:
     _warehouse(tmp_path, None)
     with Session(tmp_path / "warehouse", "duckdb") as session:
-        session.execute(f"MSCK REPAIR TABLE days {what} PARTITIONS")
-    kept = DAYS if what == "ADD" else DAYS[10:20]
+        session.execute(f"MSCK REPAIR TABLE days {half} PARTITIONS")
+    kept = DAYS if half == "ADD" else DAYS[10:20]
     assert _state(tmp_path, None)[0] == [f"dt={day}" for day in kept]

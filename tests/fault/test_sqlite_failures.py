@@ -1,5 +1,5 @@
 """A SQLite catalog that is locked, full, not writable or replaced: a clear error soon, nothing half done, and it works
-again once it can.
+again after the failure.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from rewriter.catalog.model.objects import Column, DataFile, Table
 from rewriter.catalog.store import sqlite
 from rewriter.errors import OperationalError
 
-#: As many partitions as do not fit into what a full disk has left.
+#: More partitions than fit into the space of a full disk.
 MANY = tuple(f"2013-{n:05d}" for n in range(2_000))
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    """A catalog with a table ``t`` that has a partition."""
-    made = Catalog.open(tmp_path)
-    with made.begin() as tx:
+    """Opens a catalog with a table ``t`` that has a partition."""
+    opened = Catalog.open(tmp_path)
+    with opened.begin() as tx:
         columns = (Column("x", "int"),), (Column("dt", "string"),)
         tx.commit([CreateObject(Table(tx.allocate_id(), "t", *columns, "parquet", "/w/t"))])
-    write(made, ("2012",))
-    yield made
-    made.close()
+    write(opened, ("2012",))
+    yield opened
+    opened.close()
 
 
 def write(catalog: Catalog, values: tuple[str, ...]) -> int:
-    """An INSERT of these partitions."""
+    """Returns an INSERT of these partitions."""
     table = catalog.snapshot().table("t")
     with catalog.begin() as tx:
         write_id = tx.write_id(table)
@@ -53,13 +53,13 @@ def write(catalog: Catalog, values: tuple[str, ...]) -> int:
 
 
 def state(snapshot: Snapshot) -> object:
-    """What a reader sees."""
+    """Returns what a reader sees."""
     table = snapshot.table("t")
     return snapshot.sequence, snapshot.partitions(table), snapshot.files(table)
 
 
 def refused(run: Callable[[], object], condition: str, within: float = 5.0) -> OperationalError:
-    """The error that it must end with, soon, and with a hint."""
+    """Returns the error of the call, which must come soon and have a hint."""
     start = time.monotonic()
     with pytest.raises(OperationalError) as caught:
         run()
@@ -70,7 +70,7 @@ def refused(run: Callable[[], object], condition: str, within: float = 5.0) -> O
 
 
 def check_whole(catalog: Catalog) -> None:
-    """The file is sound, and the log has no gaps."""
+    """Checks that the file is sound and the log has no gaps."""
     with closing(sqlite3.connect(catalog.warehouse / FILE_NAME)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     events = catalog.events(limit=100_000)
@@ -79,11 +79,11 @@ def check_whole(catalog: Catalog) -> None:
 
 @contextmanager
 def locked(catalog: Catalog) -> Iterator[None]:
-    """Another transaction writes at the same time, and does not end."""
-    with closing(sqlite3.connect(catalog.warehouse / FILE_NAME, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    """Lets another transaction write at the same time, without an end."""
+    with closing(sqlite3.connect(catalog.warehouse / FILE_NAME, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
         yield
-        other.execute("ROLLBACK")
+        connection.execute("ROLLBACK")
 
 
 def test_the_file_is_locked_for_longer_than_we_wait(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_the_file_is_locked_for_longer_than_we_wait(catalog: Catalog, monkeypatc
             refused(waiting.begin, "CATALOG_BUSY")
             refused(lambda: tx.commit([change]), "CATALOG_BUSY")
             assert state(waiting.snapshot()) == before  # Readers do not wait.
-        # Its turn has come: what could not be said is as if it had not been asked for.
+        # Now it can write. The refused call has had no effect.
         assert tx.commit([change]) == waiting.snapshot().sequence
         write(waiting, ("2014",))
         check_whole(waiting)
@@ -116,7 +116,7 @@ def test_who_holds_the_file_for_less_is_waited_for(catalog: Catalog) -> None:
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """No file of a database that is opened now grows by more than a few pages."""
+    """Limits the growth of the files of a database that is opened now to a few pages."""
 
     def limit(dbapi: sqlite3.Connection, _record: object) -> None:
         (pages,) = dbapi.execute("PRAGMA page_count").fetchone()
@@ -143,7 +143,7 @@ def test_the_disk_is_full(catalog: Catalog) -> None:
 
 
 def test_the_system_refuses_to_write(catalog: Catalog) -> None:
-    """The write-ahead log may not grow: what is written of the commit is none."""
+    """The write-ahead log may not grow: nothing of the commit is written."""
     before = state(catalog.snapshot())
 
     def starve() -> int:
@@ -163,7 +163,7 @@ def test_the_system_refuses_to_write(catalog: Catalog) -> None:
 
 
 def in_a_child(run: Callable[[], int]) -> int:
-    """The exit code of a forked process; 1 for any other failure."""
+    """Returns the exit code of a forked process; 1 for any other failure."""
     child = os.fork()
     if child == 0:
         gc.disable()
@@ -182,7 +182,7 @@ def test_a_file_that_may_not_be_written() -> None:
 
         def run() -> int:
             if os.geteuid() == 0:
-                os.setuid(65534)  # To root everything may be written.
+                os.setuid(65534)  # Root may write everything.
             try:
                 with closing(Catalog.open(warehouse)) as catalog:
                     catalog.begin()
@@ -203,15 +203,15 @@ def test_a_file_that_may_not_be_written() -> None:
 
 @pytest.mark.parametrize("by", ["nothing", "a copy", "another catalog"])
 def test_the_file_is_replaced_while_it_is_open(catalog: Catalog, tmp_path: Path, by: str) -> None:
-    """Numbers of one catalog have other meanings in another: no result comes from it, and no file is written that
-    cannot be found later.
+    """The numbers of one catalog have other meanings in another. No result comes from the other, and no lost file is
+    written.
     """
     file, old = tmp_path / FILE_NAME, catalog.snapshot()
     before, sequence = state(old), old.sequence
     late, tx = catalog.snapshot(), catalog.begin()
     kept = tmp_path / "kept.db"
-    with closing(sqlite3.connect(file)) as one, closing(sqlite3.connect(kept)) as other:
-        one.backup(other)
+    with closing(sqlite3.connect(file)) as current, closing(sqlite3.connect(kept)) as copy:
+        current.backup(copy)
     for suffix in ("", "-wal", "-shm"):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
     if by == "a copy":

@@ -1,4 +1,6 @@
-"""A writer that stops at any point of an INSERT or a DROP and is killed there: before or after, and readers go on."""
+"""A writer that stops at any point of an INSERT or a DROP and is killed there: the state is that before or after, and
+readers continue.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,12 @@ from rewriter.timeline.timeline import PartitionTimeline
 PERIODS = {"days": UpdatePeriod.DAILY, "months": UpdatePeriod.MONTHLY}
 DAYS = [f"2013-01-{day:02d}" for day in range(1, 11)]
 
-#: How long a reader may take on a slow machine, in seconds: far below what writers wait for each other.
+#: The maximum time of a reader on a slow machine in seconds: far less than writers wait for each other.
 SOON = 10.0
 
 
 def insert(tx: Transaction, name: str, values: list[str]) -> Change:
-    """A write of these partitions."""
+    """Returns a write of these partitions."""
     table = tx.snapshot.table(name)
     write_id = tx.write_id(table)
     parts = tuple(PartitionWrite((v,), (DataFile(f"/w/{name}/{write_id}/{v}", 1, 1),)) for v in values)
@@ -44,7 +46,7 @@ def insert(tx: Transaction, name: str, values: list[str]) -> Change:
 
 
 def drop(tx: Transaction) -> Change:
-    """The end of three days."""
+    """Returns the drop of the last three days."""
     table = tx.snapshot.table("days")
     return DropPartitions(table, tuple(encode(table.id, ["string"], [day]) for day in DAYS[2:5]))
 
@@ -56,7 +58,7 @@ ACTIONS: dict[str, Callable[[Transaction], Change]] = {
 
 
 def warehouse(directory: Path, url: str | None) -> Catalog:
-    """Days with a month over them, which is fresh; most of its days hold nothing."""
+    """Creates days with a fresh month over them. Most of its days have no rows."""
     catalog = Catalog.open(directory, url)
     with catalog.begin() as tx:
         columns = (Column("dt", "string"),)
@@ -80,7 +82,7 @@ def _lines(snapshot: Snapshot) -> tuple[Callable[[str, UpdatePeriod, str], Parti
 
 
 def state(snapshot: Snapshot) -> tuple[object, ...]:
-    """All that a reader sees."""
+    """Returns all that a reader sees."""
     seen: list[object] = [snapshot.sequence]
     for table in snapshot.tables():
         seen += [snapshot.partitions(table), snapshot.files(table)]
@@ -90,9 +92,9 @@ def state(snapshot: Snapshot) -> tuple[object, ...]:
 
 
 def stopped_at(directory: Path, url: str | None, action: str, moment: int) -> int | None:
-    """A process that does it and has stopped at the n-th moment; ``None`` where it has ended before.
+    """Starts a process that executes the change and stops at the n-th moment; ``None`` if it ends before.
 
-    Moments are: before each statement of the database, BEGIN and COMMIT among them.
+    A moment is before each statement of the database, including BEGIN and COMMIT.
     """
     child = os.fork()
     if child == 0:
@@ -150,5 +152,5 @@ def _check_after(snapshot: Snapshot, action: str) -> None:
     fresh = snapshot.timeline("months", UpdatePeriod.MONTHLY, "t").count
     assert (len(snapshot.partitions(days)), len(snapshot.files(days)), fresh) == {
         "INTO": (32, 16, 0),
-        "DROP": (28, 7, 1),  # Retention outdates nothing.
+        "DROP": (28, 7, 1),  # Retention makes nothing outdated.
     }[action]

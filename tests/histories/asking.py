@@ -14,16 +14,21 @@ STATES = ("fresh", "outdated", "retired", "unproven", "incomplete")
 
 
 def questions(rng: random.Random, snapshot: Snapshot, number: int) -> list[Question]:
-    """Some questions about what the snapshot shows."""
+    """Returns some questions about what the snapshot shows."""
     return [_question(rng, rng.choice(snapshot.tables())) for _ in range(number)]
 
 
 def everything(snapshot: Snapshot) -> list[Question]:
-    """All that can be asked."""
-    found: list[Question] = [["tables"], *(["timeline", name, state] for name in PERIODS for state in STATES)]
+    """Returns all questions about a snapshot."""
+    questions: list[Question] = [["tables"], *(["timeline", name, state] for name in PERIODS for state in STATES)]
     for table in snapshot.tables():
-        found += [["partitions", table.id, ""], ["files", table.id], ["names", table.id, ""], ["count", table.id, ""]]
-    return found
+        questions += [
+            ["partitions", table.id, ""],
+            ["files", table.id],
+            ["names", table.id, ""],
+            ["count", table.id, ""],
+        ]
+    return questions
 
 
 def _question(rng: random.Random, table: Table) -> Question:
@@ -39,16 +44,16 @@ def _question(rng: random.Random, table: Table) -> Question:
 
 
 def ask(snapshot: Snapshot, question: Question) -> object:
-    """Returns the result of the snapshot."""
+    """Returns the snapshot's result for a question."""
     kind, *arguments = question
     if kind == "tables":
         return sorted([t.id, t.name, len(t.columns), sorted(t.properties.items())] for t in snapshot.tables())
     if kind == "named":
-        found = snapshot.find(arguments[0])
-        return None if found is None else found.id
+        named = snapshot.find(arguments[0])
+        return None if named is None else named.id
     if kind == "timeline":
         return _timeline(snapshot, *arguments)
-    table = next(one for one in snapshot.tables() if one.id == arguments[0])
+    table = next(table for table in snapshot.tables() if table.id == arguments[0])
     if kind == "partition":
         partition = snapshot.partition(table, (arguments[1],))
         return None if partition is None else _counts(partition)
@@ -59,7 +64,7 @@ def ask(snapshot: Snapshot, question: Question) -> object:
         return [name.partition("=")[2] for name in snapshot.partition_names_by_filter(table, text)]
     if kind == "count":
         return snapshot.count_partitions_by_filter(table, text)
-    return [[one.values[0], *_counts(one)] for one in snapshot.get_partitions_by_filter(table, text)]
+    return [[partition.values[0], *_counts(partition)] for partition in snapshot.get_partitions_by_filter(table, text)]
 
 
 def _counts(partition: Partition) -> list[int | None]:
@@ -69,4 +74,6 @@ def _counts(partition: Partition) -> list[int | None]:
 def _timeline(snapshot: Snapshot, name: str, state: str) -> list[str]:
     line = snapshot.timeline if state == "fresh" else getattr(snapshot, state)
     ranges = line(name, PERIODS[name], "t").ranges()
-    return [str(LAYOUTS[name].values(ordinal)[0]) for one in ranges for ordinal in range(one.start, one.end)]
+    return [
+        str(LAYOUTS[name].values(ordinal)[0]) for stretch in ranges for ordinal in range(stretch.start, stretch.end)
+    ]

@@ -1,4 +1,4 @@
-"""Histories, one after the other: each with a warehouse and a database of its own."""
+"""Runs histories one after the other. Each has a warehouse and a database of its own."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .checking import Tally
 from .operations import build
 from .worker import Task, started
 
-#: Opens an empty database for one history, and drops it behind; ``None`` is the file in the warehouse.
+#: Opens an empty database for one history and drops it at the end. ``None`` means the file in the warehouse.
 Databases = Callable[[], AbstractContextManager["str | None"]]
 
 
 @dataclass(frozen=True)
 class Size:
-    """How many processes a history has, and how much each does."""
+    """The number of processes of a history, and how much each of them does."""
 
     workers: int = 4
     steps: int = 24
 
 
 class HistoryError(AssertionError):
-    """A history that cannot have been. Says how to run it again."""
+    """A history whose results cannot be correct. The message says how to run it again."""
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
     size: Size,
     plant: str = "",
 ) -> Tally:
-    """Runs the histories of these seeds; ``HistoryError`` at the first that is wrong, whose warehouse is kept."""
+    """Runs the histories of these seeds. Raises ``HistoryError`` for the first wrong one and keeps its warehouse."""
     total = Tally()
     for seed in seeds:
         warehouse = directory / f"history-{seed}"
@@ -72,7 +72,7 @@ def _one(seed: int, warehouse: Path, url: str | None, size: Size, plant: str) ->
 
 
 def _death(rng: random.Random, size: Size) -> tuple[int, float]:
-    """When a process dies: at which call of the database, and after how many seconds; 0 is never."""
+    """Returns when a process dies: at which call of the database, and after how many seconds. 0 is never."""
     chance = rng.random()
     if chance < 0.2:
         return rng.randrange(30, 40 * size.steps), 0.0

@@ -26,14 +26,14 @@ FIRST = 3
 
 @dataclass
 class Told:
-    """What one transaction said of itself. ``number`` is 0 where it did not commit."""
+    """What one transaction logged. ``number`` is 0 if it did not commit."""
 
     transaction: int
     seen: int
     operation: Operation
     begun: float
     number: int = 0
-    #: The times of COMMIT and of its success or refusal. A process that died has no outcome.
+    #: The times of COMMIT and of its result. A process that died has no result.
     start: float = 0.0
     end: float | None = None
     condition: str = ""
@@ -41,7 +41,7 @@ class Told:
 
 @dataclass
 class Logs:
-    """The results of all processes."""
+    """The logged results of all processes."""
 
     writes: dict[int, Told] = field(default_factory=dict)
     reads: list[dict[str, Any]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Logs:
 
     @classmethod
     def read(cls, warehouse: Path) -> Logs:
-        """The logs of all workers."""
+        """Reads the logs of all workers."""
         logs = cls()
         for path in sorted(warehouse.glob("worker-*.log")):
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -68,7 +68,7 @@ class Logs:
             assert entry["differences"] == [], f"commit {told.number}: a rebuild found {entry['differences']}"
         elif "conflict" in entry:
             assert entry["retryable"], f"{entry} without 40001"
-            if entry["conflict"] in self.writes:  # It may be refused before it has decided what to do.
+            if entry["conflict"] in self.writes:  # It may be refused before it has chosen an operation.
                 told = self.writes[entry["conflict"]]
                 told.end, told.condition = entry["end"], entry["condition"]
         elif "read" in entry:
@@ -79,8 +79,8 @@ class Logs:
 
 @dataclass(frozen=True)
 class Tally:
-    """How much a history had to say. ``untold`` are the commits of processes that died before they were told of them;
-    ``died`` are all processes that did.
+    """Counts of what the histories did. ``untold`` is the number of commits whose processes died before they received
+    the result. ``died`` is the number of processes that died.
     """
 
     commits: int = 0
@@ -89,13 +89,13 @@ class Tally:
     untold: int = 0
     died: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+    def __add__(self, more: Tally) -> Tally:
+        return Tally(*(getattr(self, name) + getattr(more, name) for name in self.__dataclass_fields__))
 
 
 def check(catalog: Catalog, url: str | None) -> Tally:
     """Compares all results of the ended processes, and the final state."""
-    # Comes after whatever the database still does for a process that was killed.
+    # The database may still work for a process that was killed. This call runs after that work.
     catalog.abort_dead(0.0)
     logs = Logs.read(catalog.warehouse)
     untold = _settle(logs, catalog, url)
@@ -112,28 +112,30 @@ def check(catalog: Catalog, url: str | None) -> Tally:
 
 
 def _settle(logs: Logs, catalog: Catalog, url: str | None) -> int:
-    """Asks the database what became of the transactions of processes that died; how many of them committed."""
+    """Asks the database for the result of the transactions of dead processes. Returns the number of those that
+    committed.
+    """
     rows = rows_of(catalog, url, "SELECT transaction_id, commit_seq FROM transactions WHERE state = 'committed'")
     committed = {int(id): int(number) for id, number in rows}
-    found = 0
+    count = 0
     for told in logs.writes.values():
         number = committed.get(told.transaction, 0)
         if told.end is None:
-            told.number, found = number, found + (number > 0)
+            told.number, count = number, count + (number > 0)
         assert told.number == number, f"{told} was told otherwise: {number}"
-    return found
+    return count
 
 
 def _worlds(catalog: Catalog, commits: dict[int, Told], newest: int) -> dict[int, World]:
-    """The world after each commit."""
+    """Returns the world after each commit."""
     first = World()
     for table in catalog.snapshot().tables():
         if table.name in PERIODS:
             first.tables[table.id] = TableState(table.name)
-    made = sorted(first.tables)[-1]
-    # The free tables of the beginning may be gone: their ids came after the cube's and the fact's.
-    for place, name in enumerate(FREE_NAMES[:2]):
-        first.tables[made + 3 + place] = TableState(name)
+    last_id = sorted(first.tables)[-1]
+    # The first free tables may have been dropped. Their ids follow those of the cube and the fact.
+    for index, name in enumerate(FREE_NAMES[:2]):
+        first.tables[last_id + 3 + index] = TableState(name)
     first.of("days").partitions = first_days()
     worlds = {FIRST: first}
     for number in range(FIRST + 1, newest + 1):
@@ -147,7 +149,9 @@ def _worlds(catalog: Catalog, commits: dict[int, Told], newest: int) -> dict[int
 
 
 def _check_conflicts(logs: Logs, commits: dict[int, Told]) -> None:
-    """The first to commit wins, and no transaction without a conflict was refused."""
+    """Asserts that the first of two conflicting transactions commits, and that only transactions with a conflict are
+    refused.
+    """
     for told in logs.writes.values():
         if told.number:
             met = [
@@ -157,24 +161,32 @@ def _check_conflicts(logs: Logs, commits: dict[int, Told]) -> None:
             ]
             assert not met, f"{told} has committed beside {[commits[n] for n in met]}"
         elif told.condition == "TRANSACTION_NOT_OPEN":
-            assert any(one["end"] > told.begun - 1 and one["start"] < (told.end or 0) for one in logs.aborts), told
+            assert any(abort["end"] > told.begun - 1 and abort["start"] < (told.end or 0) for abort in logs.aborts), (
+                told
+            )
         elif told.condition:
-            later = [one for one in commits.values() if one.number > told.seen and one.start < (told.end or 0)]
+            later = [
+                commit for commit in commits.values() if commit.number > told.seen and commit.start < (told.end or 0)
+            ]
             mine = told.operation
-            met_one = any(meets(mine, one.operation) or want_one_name(mine, one.operation) for one in later)
+            met_one = any(meets(mine, commit.operation) or want_one_name(mine, commit.operation) for commit in later)
             assert met_one, f"{told} met nobody"
 
 
 def _check_reads(logs: Logs, worlds: dict[int, World], commits: dict[int, Told]) -> int:
-    """Every result is that of its snapshot, and no snapshot is older than the commits that its reader had seen."""
+    """Asserts that each result is that of its snapshot. No snapshot may be older than the commits that its reader had
+    seen.
+    """
     ends = sorted((told.end, told.number) for told in commits.values() if told.end is not None)
     highest = [0]
     for _, number in ends:
         highest.append(max(highest[-1], number))
     count = 0
     for read in logs.reads:
-        known = highest[bisect_left(ends, (read["start"], 0))]
-        assert read["read"] >= known, f"a snapshot of commit {read['read']}, when {known} had been answered"
+        acknowledged = highest[bisect_left(ends, (read["start"], 0))]
+        assert read["read"] >= acknowledged, (
+            f"a snapshot of commit {read['read']}, when {acknowledged} had been answered"
+        )
         later = commits.get(read["read"])
         assert later is None or later.start <= read["end"], f"a snapshot of commit {read['read']} before it was"
         for question, answered in read["answers"]:
@@ -185,23 +197,25 @@ def _check_reads(logs: Logs, worlds: dict[int, World], commits: dict[int, Told])
 
 
 def _check_order(logs: Logs, commits: dict[int, Told]) -> None:
-    """Commits have the order in which they were confirmed, and no aborted transaction commits."""
+    """Asserts that commits have the order of their confirmations, and that no aborted transaction commits."""
     latest = float("-inf")
     for number in sorted(commits):
         told = commits[number]
         assert told.end is None or told.end >= latest, f"{told} was answered before an earlier one was asked for"
         latest = max(latest, told.start)
-        for one in logs.aborts:
-            # SQLite's clock has milliseconds: a transaction that has just begun may have the time of the abort.
-            zombie = told.begun + 0.002 < one["start"] and one["end"] < told.start
-            assert not zombie, f"{told} has committed after it was aborted by {one}"
+        for abort in logs.aborts:
+            # SQLite's clock has milliseconds. A transaction that has just begun may have the time of the abort.
+            zombie = told.begun + 0.002 < abort["start"] and abort["end"] < told.start
+            assert not zombie, f"{told} has committed after it was aborted by {abort}"
 
 
 def final_checks(catalog: Catalog, url: str | None, world: World) -> None:
-    """What must hold of the catalog itself once all have ended."""
+    """Checks the catalog itself after all processes have ended."""
     snapshot = catalog.snapshot()
     for question in everything(snapshot):
-        answered, expected = (json.loads(json.dumps(one)) for one in (ask(snapshot, question), answer(world, question)))
+        answered, expected = (
+            json.loads(json.dumps(result)) for result in (ask(snapshot, question), answer(world, question))
+        )
         assert answered == expected, f"at the end, {question}: {answered} and not {expected}"
     events = catalog.events(limit=1_000_000)
     assert [event.sequence for event in events] == list(range(1, len(events) + 1)), "the log has gaps"
@@ -209,18 +223,18 @@ def final_checks(catalog: Catalog, url: str | None, world: World) -> None:
     assert commits == list(range(1, snapshot.sequence + 1)), "a commit has no event"
     counters = dict(rows_of(catalog, url, "SELECT name, value FROM counters"))
     assert (counters["commit"], counters["event"]) == (snapshot.sequence, len(events))
-    for what, query in _NEVER.items():
-        assert rows_of(catalog, url, query) == [], what
+    for meaning, query in _NEVER.items():
+        assert rows_of(catalog, url, query) == [], meaning
     _write_files(catalog)
-    off = list(findings(catalog.database))
-    assert off == [], f"rewriter catalog check finds {off}"
+    problems = list(findings(catalog.database))
+    assert problems == [], f"rewriter catalog check finds {problems}"
     with catalog.begin() as tx:
         tx.commit([RefreshTimelines(snapshot.fact("f"))])
         assert tx.differences == (), f"timelines are not those of the partitions: {tx.differences}"
 
 
 def _write_files(catalog: Catalog) -> None:
-    """The files that the catalog lists. No process has written any."""
+    """Writes the files that the catalog lists. The processes write none."""
     snapshot = catalog.snapshot()
     for table in snapshot.tables():
         for _, file in snapshot.files(table):
@@ -232,7 +246,7 @@ _LIVE = (1 << 63) - 1
 _COMMITTED = "SELECT object_id, write_id FROM write_ids WHERE commit_seq IS NOT NULL"
 _MADE = f"SELECT made FROM %s r WHERE NOT EXISTS ({_COMMITTED} AND object_id = r.table_id AND write_id = r.%s)"
 
-#: What no query may find.
+#: Queries that must return no rows.
 _NEVER = {
     "two live rows of one key": f"SELECT key FROM partitions WHERE ended = {_LIVE} GROUP BY key HAVING COUNT(*) > 1",
     "two live objects of one name": (
@@ -254,7 +268,7 @@ _NEVER = {
 
 
 def rows_of(catalog: Catalog, url: str | None, query: str) -> list[tuple[Any, ...]]:
-    """What the database itself says."""
+    """Returns the rows of a query on the database itself."""
     engine = sa.create_engine(url or f"sqlite:///{catalog.warehouse / 'catalog.db'}")
     with engine.connect() as connection:
         rows = [tuple(row) for row in connection.exec_driver_sql(query)]

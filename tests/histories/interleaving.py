@@ -1,8 +1,7 @@
-"""Sessions in one process that take turns, statement by statement and within statements, in an order that a seed
-determines.
+"""Sessions in one process that take turns, between statements and within them, in an order that a seed determines.
 
-Their results are compared with the model: reads with the state that they saw, writes with what is there after
-them, refusals with what had come between.
+The model checks their results: a read returns the state that it saw, a write produces the state after it, and a refusal
+needs a conflicting commit.
 """
 
 from __future__ import annotations
@@ -23,12 +22,13 @@ from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
 
-from .authoring import FACT, SETUP, START, Answer, Author, Outcome, Refused, Statement
+from .authoring import Author
+from .outcomes import FACT, SETUP, START, Answer, Outcome, Refused, Statement
 from .rowmodel import Change, Row, Rows, State, may_meet, meets
 
 
 class Interrupted(DuckDBEngine):
-    """An engine during whose work others have their turns."""
+    """An engine that lets other sessions take turns while it works."""
 
     def __init__(self, turn: Callable[[], None]) -> None:
         super().__init__()
@@ -40,9 +40,9 @@ class Interrupted(DuckDBEngine):
 
     def write(self, query: Any, write: Any) -> Any:
         self._turn()
-        found = super().write(query, write)
+        written = super().write(query, write)
         self._turn()
-        return found
+        return written
 
     def columns(self, query: Any, declared: bool = False) -> Any:
         self._turn()
@@ -51,24 +51,26 @@ class Interrupted(DuckDBEngine):
 
 @dataclass
 class Pending:
-    """An open transaction: the commits at its start, and what it is to commit."""
+    """An open transaction: the commits at its start, and the changes that it will commit."""
 
     start: int
     changes: list[Change] = field(default_factory=list)
 
     @property
     def objects(self) -> list[Change]:
-        """What it makes and drops, which its own statements see."""
-        return [one for one in self.changes if one.is_of_table]
+        """The changes of objects, which the transaction's own statements see."""
+        return [change for change in self.changes if change.is_of_table]
 
     @property
     def written(self) -> set[object]:
-        return {one.table for one in self.changes if not one.is_of_table and one.kind != "look"}
+        return {change.table for change in self.changes if not change.is_of_table and change.kind != "look"}
 
 
 @dataclass
 class Actor:
-    """A session, what it has open, and the snapshots of its present statement: the commits that each saw."""
+    """A session, its open transaction and cursor, and the snapshots of its current statement. A snapshot is the number
+    of commits that it saw.
+    """
 
     name: str
     engine: DuckDBEngine
@@ -80,7 +82,7 @@ class Actor:
 
 
 class History:
-    """One history in a warehouse. ``told`` is its log, line by line, and ``tally`` counts the outcomes."""
+    """One history in a warehouse. ``told`` is its log, line by line. ``tally`` counts the outcomes."""
 
     def __init__(self, warehouse: Path, url: str | None, seed: int) -> None:
         self._warehouse, self._url = warehouse, url
@@ -111,9 +113,8 @@ class History:
         return actor
 
     def _watch(self, actor: Actor, catalog: Any) -> None:
-        """Notes the snapshots of a session; others have a turn behind a statement's first, and before a write begins.
-
-        REFRESH takes its last one behind its commit.
+        """Records the snapshots of a session. Other sessions take a turn after the first snapshot of a statement and
+        before a write begins. REFRESH takes its last snapshot after its commit.
         """
         take, begin = catalog.snapshot, catalog.begin
 
@@ -144,10 +145,10 @@ class History:
                     actor.connection.close()
 
     def _others_turn(self, actor: Actor) -> None:
-        """Sometimes another session does something while one executes a statement."""
+        """Lets another session act, sometimes, while a session executes a statement."""
         if not self._busy or self._busy[-1] is not actor:
             return
-        idle = [one for one in self._actors if one not in self._busy]
+        idle = [actor for actor in self._actors if actor not in self._busy]
         if len(self._busy) < 3 and idle and self._chance.random() < 0.12:
             self._turn(self._chance.choice(idle))
 
@@ -183,13 +184,13 @@ class History:
 
     def _fetch(self, actor: Actor) -> None:
         assert actor.fetching is not None
-        cursor, found, wanted = actor.fetching
+        cursor, fetched, wanted = actor.fetching
         actor.fetching = None
         self._say(actor, "-- fetches the rest")
-        _check_answer([*found, *cursor.fetchall()], wanted)
+        _check_answer([*fetched, *cursor.fetchall()], wanted)
 
     def _view(self, actor: Actor, number: int) -> State:
-        """What a statement of the session sees that begins after so many commits."""
+        """Returns the state that a statement of the session sees if it begins after ``number`` commits."""
         if actor.pending is None:
             return self._states[number]
         return self._states[actor.pending.start].after(actor.pending.objects)
@@ -218,13 +219,13 @@ class History:
             self.tally["errors"] += 1
             self._check_error(actor, statement, error, start)
             return
-        # What INSERT is run anew over is a newer one; REFRESH takes its second, behind the files of external tables;
-        # all else reads under its first.
+        # INSERT is retried over a newer snapshot. REFRESH takes its second snapshot after it has listed the files of
+        # external tables. All other statements read their first snapshot.
         seen = actor.snapshots[-1] if statement.text.startswith("INSERT") and actor.pending is None else start
         seen = actor.snapshots[1] if statement.text.startswith("REFRESH") else seen
         view = self._view(actor, seen)
         assert not (statement.alone and actor.pending), "it is part of no transaction"
-        outcomes = [one for one in statement.effect(view) if not isinstance(one, Refused)]
+        outcomes = [outcome for outcome in statement.effect(view) if not isinstance(outcome, Refused)]
         assert outcomes, f"wanted {statement.effect(view)}"
         if statement.told is not None:
             outcomes = [statement.told(view, tuple(rows or ()))]
@@ -235,7 +236,7 @@ class History:
             self._changed(actor, statement, outcomes[0], seen)
 
     def _answered(self, actor: Actor, statement: Statement, cursor: Cursor, outcomes: list[Outcome]) -> None:
-        wanted = Answer(tuple(rows for one in outcomes if isinstance(one, Answer) for rows in one.options))
+        wanted = Answer(tuple(rows for outcome in outcomes if isinstance(outcome, Answer) for rows in outcome.options))
         self._check_own(actor, statement, False)
         self.tally["answers"] += 1
         if " FROM sales " in statement.text and cursor.plan is not None and "quarters" in cursor.plan.sql:
@@ -255,12 +256,16 @@ class History:
             return
         self._check_own(actor, statement, True)
         for change in changes:
-            mine = [one for one in actor.pending.changes if one.table == change.table and not one.is_of_table]
-            assert not any(meets(one, change) for one in mine), f"{change} needs an order"
+            mine = [
+                pending
+                for pending in actor.pending.changes
+                if pending.table == change.table and not pending.is_of_table
+            ]
+            assert not any(meets(earlier, change) for earlier in mine), f"{change} needs an order"
         actor.pending.changes += changes
 
     def _check_own(self, actor: Actor, statement: Statement, is_write: bool) -> None:
-        """What the transaction has changed is not read."""
+        """Checks that a statement does not read what its transaction has changed."""
         if actor.pending is not None:
             names = self._view(actor, 0).names
             read = {names[name] for name in statement.reads if name in names}
@@ -270,9 +275,9 @@ class History:
         if not changes:
             return
         for commit in self._commits[seen + 1 :]:
-            for other in commit:
-                met = [mine for mine in changes if meets(mine, other)]
-                assert not met, f"{met} met {other}, and nobody was told"
+            for earlier in commit:
+                met = [mine for mine in changes if meets(mine, earlier)]
+                assert not met, f"{met} met {earlier}, and nobody was told"
         self._states.append(self._now.after(changes))
         self._commits.append(changes)
         self.tally["commits"] += 1
@@ -295,8 +300,8 @@ class History:
             self._commit(tuple(pending.changes), pending.start)
 
     def _may_meet(self, changes: list[Change], start: int) -> bool:
-        others = [other for commit in self._commits[start + 1 :] for other in commit]
-        return any(may_meet(mine, other) for mine in changes for other in others)
+        committed = [change for commit in self._commits[start + 1 :] for change in commit]
+        return any(may_meet(mine, theirs) for mine in changes for theirs in committed)
 
     def _check_error(self, actor: Actor, statement: Statement, error: Error, start: int) -> None:
         condition, pending = error.condition, actor.pending
@@ -305,33 +310,35 @@ class History:
             return
         if condition == "SNAPSHOT_TOO_OLD":
             assert pending is None, "an open transaction keeps what it sees"
-            assert any("VACUUM" in one for one in self.told[-40:]), error
+            assert any("VACUUM" in line for line in self.told[-40:]), error
             self.tally["too old"] += 1
             return
         began = start if pending is None else pending.start
         seen = [self._view(actor, number) for number in range(start, self._now.number + 1)]
         if pending is not None:
             seen += self._states[began:]
-        outcomes = [one for view in seen for one in statement.effect(view)]
-        if any(isinstance(one, Refused) and _is_one(condition, one) for one in outcomes):
+        outcomes = [outcome for view in seen for outcome in statement.effect(view)]
+        if any(isinstance(outcome, Refused) and _is_one(condition, outcome) for outcome in outcomes):
             return
         if condition == "CHANGED_IN_TRANSACTION":
             assert pending is not None
             names = self._view(actor, 0).names
             named = {names[name] for name in (*statement.reads, *statement.writes) if name in names}
-            assert named & {one.table for one in pending.changes}, error
-            intos = [one for one in outcomes if isinstance(one, tuple)]
+            assert named & {change.table for change in pending.changes}, error
+            intos = [outcome for outcome in outcomes if isinstance(outcome, tuple)]
             if not statement.reads and statement.text.startswith("INSERT"):
-                assert any(may_meet(one, two) for one in pending.changes for into in intos for two in into), error
+                assert any(
+                    may_meet(change, allowed) for change in pending.changes for into in intos for allowed in into
+                ), error
             return
         assert error.sqlstate == "40001", f"{error!r}: wanted {statement.effect(seen[0])}"
         self.tally["conflicts"] += 1
-        mine = [one for each in outcomes if isinstance(each, tuple) for one in each]
+        mine = [change for outcome in outcomes if isinstance(outcome, tuple) for change in outcome]
         mine += [Change("put", name) for name in FACT] if statement.told is not None else []
         if not statement.text.startswith("INSERT"):
             ids = [view.names[name] for view in seen for name in statement.writes if name in view.names]
             mine += [Change("look", id) for id in ids]
-        mine += pending.objects if pending is not None else []  # They are rehearsed again.
+        mine += pending.objects if pending is not None else []  # They are prepared again.
         assert self._may_meet(mine, began), f"{error} without a reason"
 
     # The end.
@@ -356,21 +363,21 @@ class History:
                 referred |= {file.path for _, file in snapshot.files(table)}
             lying = {str(path) for path in self._warehouse.rglob("*.parquet")}
             assert lying == referred, f"orphans {lying - referred}, lost {referred - lying}"
-            found = list(findings(connection.session.catalog.database))
-            assert not found, found
+            problems = list(findings(connection.session.catalog.database))
+            assert not problems, problems
 
     def _check_all(self, connection: Connection) -> None:
-        """All rows of all tables, as the last commit left them."""
+        """Compares all rows of all tables with the state after the last commit."""
         names = sorted(row[0] for row in connection.execute("SHOW TABLES").fetchall())
         assert names == sorted(self._now.names)
         for name in names:
             table = self._now.find(name)
             assert table is not None
-            found = connection.execute(f"SELECT * FROM {name}").fetchall()
-            _check_answer(found, Answer((sorted(table.all_rows(), key=repr),)))
+            rows = connection.execute(f"SELECT * FROM {name}").fetchall()
+            _check_answer(rows, Answer((sorted(table.all_rows(), key=repr),)))
 
 
-#: Errors of COMMIT other than 40001, for objects that others have created or dropped in the meantime.
+#: Errors of COMMIT other than 40001, for objects that other sessions have created or dropped since.
 _LATE = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_OR_VIEW_NOT_FOUND")
 
 
@@ -383,12 +390,12 @@ def _refusal(connection: Connection, text: str) -> Error | None:
 
 
 def _is_one(condition: str, refused: Refused) -> bool:
-    return any(condition == one or condition.startswith(f"{one}.") for one in refused.conditions)
+    return any(condition == expected or condition.startswith(f"{expected}.") for expected in refused.conditions)
 
 
 def _rows_of(cursor: Cursor, statement: Statement) -> Rows | None:
-    """The result of a statement whose result determines its changes; () if it is fetched later, ``None`` without
-    rows.
+    """Returns the result of a statement whose changes depend on its result. Returns () if the result is fetched later,
+    and ``None`` if the statement has no rows.
     """
     if cursor.description is None:
         return None
@@ -396,12 +403,12 @@ def _rows_of(cursor: Cursor, statement: Statement) -> Rows | None:
 
 
 def _partitions(cursor: Cursor) -> list[Row]:
-    """How many partitions EXPLAIN SCAN says are read."""
+    """Returns the number of partitions that EXPLAIN SCAN reports."""
     (line, *_) = (str(row[0]) for row in cursor.fetchall())
-    found = re.search(r": (\d+) partition", line)
-    return [(int(found[1]),)] if found else []
+    match = re.search(r": (\d+) partition", line)
+    return [(int(match[1]),)] if match else []
 
 
-def _check_answer(found: list[Row], wanted: Answer) -> None:
-    rows = sorted(found, key=repr)
+def _check_answer(fetched: list[Row], wanted: Answer) -> None:
+    rows = sorted(fetched, key=repr)
     assert rows in wanted.options, f"found {rows}, wanted {wanted.options}"

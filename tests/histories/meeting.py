@@ -1,4 +1,4 @@
-"""Which commits of others keep a transaction from committing: what it claims, against what they leave behind."""
+"""Conflicts of operations: the claims of a transaction, compared with the changes of commits that it did not see."""
 
 from __future__ import annotations
 
@@ -21,26 +21,31 @@ class Claim(NamedTuple):
 
 
 def meets(mine: Operation, other: Operation) -> bool:
-    """Whether ``mine`` must not commit where ``other`` has committed since its snapshot."""
+    """Returns True if ``mine`` must not commit after ``other`` has committed since its snapshot."""
     if mine.kind == "refresh" or other.kind in ("refresh", "create_table", "set_property"):
         return False
     if other.kind == "drop_table":
-        return other.table in (mine.table, mine.other)
-    if other.kind == "add_column" and other.table in (mine.table, mine.other):
+        return other.table in (mine.table, mine.source)
+    if other.kind == "add_column" and other.table in (mine.table, mine.source):
         return mine.kind in (*_WRITES, *_MOVES, "add_column")
     if other.kind == "rename_table" and other.table == mine.table and mine.kind == "rename_table":
         return True
     return any(
-        one.table == two.table and one.low < two.high and two.low < one.high and (one.exclusive or two.exclusive)
-        for one in _checked(mine)
-        for two in _left(other)
+        claim.table == another.table
+        and claim.low < another.high
+        and another.low < claim.high
+        and (claim.exclusive or another.exclusive)
+        for claim in _checked(mine)
+        for another in _left(other)
     )
 
 
 def want_one_name(mine: Operation, other: Operation) -> bool:
-    """Whether both give an object the same name; who comes second commits only if it is free again by then."""
-    names = [one.goal if one.kind == "rename_table" else one.name for one in (mine, other)]
-    return names[0] == names[1] and all(one.kind in ("create_table", "rename_table") for one in (mine, other))
+    """Returns True if both give an object the same name. The second commits only if the name is free again by then."""
+    names = [operation.goal if operation.kind == "rename_table" else operation.name for operation in (mine, other)]
+    return names[0] == names[1] and all(
+        operation.kind in ("create_table", "rename_table") for operation in (mine, other)
+    )
 
 
 def _whole(table: int) -> Claim:
@@ -54,7 +59,7 @@ def _checked(operation: Operation) -> list[Claim]:
 
 
 def _left(operation: Operation) -> list[Claim]:
-    """The basis for judging later commits. The table itself shows a new column."""
+    """Returns what a commit leaves to judge later commits by. A new column shows in the table itself."""
     if operation.kind == "rename_table":
         return [_whole(operation.table)]
     return _of_partitions(operation)
@@ -68,5 +73,5 @@ def _of_partitions(operation: Operation) -> list[Claim]:
     if kind == "rename_partition":
         claims.append(Claim(table, operation.goal, f"{operation.goal}\0", True))
     if kind == "exchange":
-        claims += [claim._replace(table=operation.other) for claim in claims]
+        claims += [claim._replace(table=operation.source) for claim in claims]
     return claims

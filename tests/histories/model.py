@@ -1,7 +1,7 @@
-"""The expected results of the catalog: a full copy for each commit, made by replaying the operations in order.
+"""The expected results of the catalog: a full copy for each commit, computed by replaying the operations in order.
 
-Above the model of a fact (``fact_model``) this has the tables by name and id, their columns and properties, and what
-each transaction saw.
+The model of a fact (``fact_model``) is extended by tables with names, ids, columns and properties, and by what each
+transaction saw.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Question = list[Any]
 
 @dataclass
 class TableState:
-    """A table as one commit left it."""
+    """A table after one commit."""
 
     name: str
     columns: int = 1
@@ -29,22 +29,22 @@ class TableState:
     properties: dict[str, str] = field(default_factory=dict)
 
     def by_value(self) -> dict[str, Content]:
-        """The partitions that are there, in order."""
+        """The existing partitions in order."""
         return {str(value): content for (value, _), content in sorted(self.partitions.live.items())}
 
 
 @dataclass
 class World:
-    """Everything as one commit left it."""
+    """All tables after one commit."""
 
     tables: dict[int, TableState] = field(default_factory=dict)
 
     def id_of(self, name: str) -> int | None:
-        """The table that has a name."""
+        """Returns the id of the table with this name."""
         return next((id for id, table in self.tables.items() if table.name == name), None)
 
     def of(self, name: str) -> TableState:
-        """The table of the fact that has this name always."""
+        """Returns the table of the fact with this name. It always exists."""
         return next(table for table in self.tables.values() if table.name == name)
 
     @property
@@ -54,12 +54,12 @@ class World:
         return days
 
     def state(self, month: str) -> str:
-        """What a month is, which is there."""
+        """Returns the state of an existing month."""
         return MONTH.state(self.days, self.of("months").partitions, month)
 
 
 def first_days() -> Base:
-    """The days that are there from the beginning, registered empty."""
+    """Returns the days that exist from the beginning. They are registered empty."""
     days = Base()
     for day in FIRST_DAYS:
         days.add(named(day), 0)
@@ -67,13 +67,13 @@ def first_days() -> Base:
 
 
 def named(value: str) -> Key:
-    """The partition of a value."""
+    """Returns the partition of a value."""
     return value, ALL
 
 
 @cache
 def days_of(month: str) -> tuple[str, ...]:
-    """All days of a month."""
+    """Returns all days of a month."""
     return tuple(day for day in ALL_DAYS if day.startswith(month))
 
 
@@ -81,7 +81,9 @@ MONTH = Shape(days_of)
 
 
 def applied(before: World, operation: Operation, transaction: int, commit: int, seen: World, seen_at: int) -> World:
-    """The world after a commit, whose transaction saw ``seen``. ``AssertionError`` where it could not have come so."""
+    """Returns the world after a commit whose transaction saw ``seen``. Raises ``AssertionError`` if the commit cannot
+    follow.
+    """
     world = deepcopy(before)
     kind, id = operation.kind, operation.table
     if kind == "refresh":
@@ -122,7 +124,7 @@ def _partitions(world: World, table: TableState, operation: Operation, commit: i
             if partitions.live[key].files:
                 _put(partitions, key, Content((), UNKNOWN), commit)
     elif kind == "exchange":
-        source = world.tables[operation.other].partitions
+        source = world.tables[operation.source].partitions
         for key in keys:
             assert key in source.live, f"{key} was not there"
             assert key not in partitions.live, f"{key} was there already"
@@ -171,7 +173,7 @@ def _write(table: TableState, operation: Operation, commit: int, seen: World, se
     partitions = table.partitions
     if operation.bounds is not None:
         low, high = operation.bounds
-        for value in [one for one in table.by_value() if low <= one < high and one not in operation.values]:
+        for value in [value for value in table.by_value() if low <= value < high and value not in operation.values]:
             _wipe(partitions, named(value), commit)
     for value in operation.values:
         files, before = tuple(operation.files[value]), partitions.live.get(named(value), Content())
@@ -192,15 +194,17 @@ def answer(world: World, question: Question) -> object:
     """Returns the expected result of a snapshot, in the form of ``asking.ask``."""
     kind, *arguments = question
     if kind == "tables":
-        return sorted([id, one.name, one.columns, sorted(one.properties.items())] for id, one in world.tables.items())
+        return sorted(
+            [id, table.name, table.columns, sorted(table.properties.items())] for id, table in world.tables.items()
+        )
     if kind == "named":
         return world.id_of(arguments[0])
     if kind == "timeline":
         return _timeline(world, *arguments)
     there = world.tables[arguments[0]].by_value()
     if kind == "partition":
-        found = there.get(arguments[1])
-        return None if found is None else _counts(found)
+        partition = there.get(arguments[1])
+        return None if partition is None else _counts(partition)
     if kind == "files":
         return sorted([value, path] for value, content in there.items() for path in content.files)
     beyond = {value: content for value, content in there.items() if value >= arguments[1]}

@@ -1,6 +1,7 @@
-"""What the processes of a history do to the catalog: values that a log can hold, made of what a snapshot shows.
+"""The operations of the processes of a history: values that a log can hold, chosen from what a snapshot shows.
 
-The warehouse has a fact of ``days`` with ``months`` over them, and free tables ``t0``, ``t1``, … which come and go.
+The warehouse has a fact of ``days`` with ``months`` over them, and free tables ``t0``, ``t1``, … that are created and
+dropped.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from rewriter.timeline.periods import UpdatePeriod
 PERIODS = {"days": UpdatePeriod.DAILY, "months": UpdatePeriod.MONTHLY}
 LAYOUTS = {name: TimeLayout.of(period, [("dt", None)]) for name, period in PERIODS.items()}
 MONTHS = ("2013-01", "2013-02")
-#: Few of them, so that writers meet.
+#: There are few values, so that writers conflict.
 DAYS = tuple([f"2013-01-{day}" for day in range(25, 32)] + [f"2013-02-0{day}" for day in range(1, 9)])
-#: All days of these months, and those that are there from the beginning, registered empty: the others complete months.
+#: All days of these months, and those that are registered empty from the beginning. The other days complete months.
 ALL_DAYS = tuple(f"2013-{month:02}-{day:02}" for month, days in ((1, 31), (2, 28)) for day in range(1, days + 1))
 FIRST_DAYS = tuple(day for day in ALL_DAYS if day not in ("2013-01-31", "2013-02-01", "2013-02-02", "2013-02-03"))
 FREE_NAMES = ("t0", "t1", "t2", "t3")
@@ -48,11 +49,11 @@ VALUES = {"days": DAYS, "months": MONTHS}
 
 @dataclass(frozen=True)
 class Operation:
-    """One change of one table; what a field means is the kind's affair.
+    """One change of one table. The kind determines the meaning of a field.
 
-    ``files`` are the paths that a write adds, by partition; ``bounds`` the values ``[a, b)`` in which it looked for
-    partitions; ``goal`` a new name or value; ``other`` the table that an EXCHANGE takes from; ``sourced`` tells a
-    rollup that was computed from the days of its month.
+    ``files`` are the paths that a write adds, by partition. ``bounds`` are the values ``[a, b)`` in which it looked for
+    partitions. ``goal`` is a new name or value. ``source`` is the table that an EXCHANGE takes from. ``sourced`` marks
+    a rollup that was computed from the days of its month.
     """
 
     kind: str
@@ -62,28 +63,28 @@ class Operation:
     files: dict[str, list[str]] = field(default_factory=dict)
     bounds: tuple[str, str] | None = None
     goal: str = ""
-    other: int = 0
+    source: int = 0
     sourced: bool = False
 
     def logged(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """Returns the operation as a JSON value."""
         return asdict(self)
 
     @classmethod
     def read(cls, logged: dict[str, Any]) -> Operation:
-        """The result of ``logged``."""
+        """Reads what ``logged`` has returned."""
         bounds = logged["bounds"]
-        known = {**logged, "values": tuple(logged["values"]), "bounds": tuple(bounds) if bounds else None}
-        return cls(**known)
+        fields = {**logged, "values": tuple(logged["values"]), "bounds": tuple(bounds) if bounds else None}
+        return cls(**fields)
 
 
 def key(table: int, value: str) -> bytes:
-    """The key of a partition."""
+    """Returns the key of a partition."""
     return encode(table, ["string"], [value])
 
 
 def build(catalog: Catalog) -> None:
-    """The fact with its tables, two free ones, and the first days. Three commits."""
+    """Creates the fact with its tables, two free tables, and the first days, in three commits."""
     with catalog.begin() as tx:
         fixed = [_table(tx, name) for name in PERIODS]
         tables = tuple(StorageTable(name, "t", {PERIODS[name]: LAYOUTS[name]}) for name in PERIODS)
@@ -122,12 +123,12 @@ _DDL = ("exchange", "create_table", "drop_table", "rename_table", "add_column")
 
 
 def choose(rng: random.Random, tx: Transaction, worker: int) -> Operation | None:
-    """What a transaction does, judged by what its snapshot shows; ``None`` where that is nothing."""
+    """Chooses an operation for a transaction by what its snapshot shows. ``None``: there is nothing to do."""
     snapshot = tx.snapshot
     tables = {table.name: table for table in snapshot.tables()}
     incomplete = snapshot.incomplete("months", PERIODS["months"], "t").ranges()
-    if incomplete and rng.random() < 0.4:  # As MARK COMPLETE does: the days that the months lack come, empty.
-        there = {str(one.values[0]) for one in snapshot.partitions(tables["days"])}
+    if incomplete and rng.random() < 0.4:  # As MARK COMPLETE does: it adds the missing days of the months, empty.
+        there = {str(partition.values[0]) for partition in snapshot.partitions(tables["days"])}
         absent = tuple(day for day in DAYS if day not in there)
         if absent:
             return Operation("add", tables["days"].id, "days", absent)
@@ -151,22 +152,24 @@ def choose(rng: random.Random, tx: Transaction, worker: int) -> Operation | None
 
 
 def _exchange(rng: random.Random, snapshot: Snapshot, table: Table, free: Sequence[Table]) -> Operation | None:
-    others = [one for one in free if one.id != table.id and len(one.columns) == len(table.columns)]
-    if not others:
+    sources = [
+        candidate for candidate in free if candidate.id != table.id and len(candidate.columns) == len(table.columns)
+    ]
+    if not sources:
         return None
-    source = rng.choice(others)
-    taken = {one.values[0] for one in snapshot.partitions(table)}
-    values = [str(one.values[0]) for one in snapshot.partitions(source) if one.values[0] not in taken]
+    source = rng.choice(sources)
+    taken = {partition.values[0] for partition in snapshot.partitions(table)}
+    values = [str(partition.values[0]) for partition in snapshot.partitions(source) if partition.values[0] not in taken]
     if not values:
         return None
-    return Operation("exchange", table.id, table.name, tuple(rng.sample(values, min(2, len(values)))), other=source.id)
+    return Operation("exchange", table.id, table.name, tuple(rng.sample(values, min(2, len(values)))), source=source.id)
 
 
 def _of_partitions(
-    rng: random.Random, kind: str, tx: Transaction, table: Table, found: Sequence[Partition]
+    rng: random.Random, kind: str, tx: Transaction, table: Table, partitions: Sequence[Partition]
 ) -> Operation | None:
     domain = VALUES.get(table.name, FREE_VALUES)
-    there = [str(one.values[0]) for one in found if one.values[0] in domain]
+    there = [str(partition.values[0]) for partition in partitions if partition.values[0] in domain]
     absent = [value for value in domain if value not in there]
     some = there if kind in ("drop", "rename_partition", "truncate") else absent if kind == "add" else list(domain)
     if not some:
@@ -193,7 +196,7 @@ def _bounds(rng: random.Random, domain: Sequence[str]) -> tuple[str, str]:
 
 
 def changes(operation: Operation, tx: Transaction) -> list[Change]:
-    """What the operation is to the catalog."""
+    """Returns the operation as changes of the catalog."""
     kind, values = operation.kind, operation.values
     if kind == "create_table":
         columns = (Column("x", "int"),), (Column("dt", "string"),)
@@ -219,7 +222,7 @@ def changes(operation: Operation, tx: Transaction) -> list[Change]:
     if kind == "rename_partition":
         return [MovePartitions(table, table, (PartitionMove(keys[0], (operation.goal,)),))]
     if kind == "exchange":
-        source = next(one for one in tx.snapshot.tables() if one.id == operation.other)
+        source = next(candidate for candidate in tx.snapshot.tables() if candidate.id == operation.source)
         return [MovePartitions(source, table, tuple(PartitionMove(key(source.id, v), (v,)) for v in values))]
     if kind == "drop_table":
         return [DropObject(table)]
@@ -231,7 +234,7 @@ def changes(operation: Operation, tx: Transaction) -> list[Change]:
 
 
 def sources(operation: Operation, tx: Transaction) -> dict[int, Sequence[KeyRange] | None]:
-    """What the query of the write has read: the days of the months that it wrote."""
+    """Returns the partitions that the query of a write has read: the days of the months that it wrote."""
     if not operation.sourced:
         return {}
     days = tx.snapshot.table("days").id

@@ -1,4 +1,4 @@
-"""Bugs that are planted into the processes of a history, to see that its checks find them. Nothing is undone."""
+"""Bugs that are planted into the processes of a history, to test that the checks detect them. Nothing is undone."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rewriter.catalog.reading.write_id_queries import write_id_list
 
 
 def no_conflicts() -> None:
-    """Does not check whether others wrote the same keys."""
+    """Skips the check for other transactions that wrote the same keys."""
     _replace(conflicts, "check", lambda *_: None)
 
 
 def late_commits_are_seen() -> None:
-    """A list of write ids that was read late has what committed since the snapshot, too."""
+    """Includes commits since the snapshot in a list of write ids that is read late."""
     real = write_id_list
 
     def all_of_them(connection: Any, object_id: int, _sequence: int, transactions: Any) -> ValidWriteIdList:
@@ -36,7 +36,7 @@ def late_commits_are_seen() -> None:
 
 
 def stale_snapshots() -> None:
-    """A snapshot serves for some milliseconds more."""
+    """Uses a snapshot for some milliseconds more."""
     real, kept = Catalog.snapshot, [(-1.0, Snapshot.__new__(Snapshot))]
 
     def snapshot(catalog: Catalog, session: str | None = None) -> Snapshot:
@@ -48,7 +48,7 @@ def stale_snapshots() -> None:
 
 
 def rollups_stay_fresh() -> None:
-    """A commit of days forgets the months over them."""
+    """Lets a commit of days leave the months over them fresh."""
     real = fact_timelines.change_timeline
 
     def forgetful(connection: Any, table_id: int, period: Any, key: str, change: TimelineChange, *rest: Any) -> None:
@@ -58,22 +58,22 @@ def rollups_stay_fresh() -> None:
 
 
 def incomplete_months_are_fresh() -> None:
-    """Does not check whether the days of a month existed when it was computed."""
+    """Skips the check whether the days of a month existed when it was computed."""
     _replace(BasePresence, "checked", lambda _self, _binding, _slot, states, _dependent: states)
 
 
 def completed_months_stay_incomplete() -> None:
-    """Days that come empty complete no month."""
+    """Lets days that are added empty complete no month."""
     _replace(fact_timelines.FactTimelineUpdate, "_completed", lambda *_: [])
 
 
 def doubts_are_ignored() -> None:
-    """What nothing proves is as good as what was computed."""
+    """Treats unproven rollups like computed ones."""
     _replace(Proof, "is_unproven", property(lambda _: False))
 
 
 def two_steps() -> None:
-    """A commit is in the database before its events are."""
+    """Writes a commit to the database before its events."""
     real = CommitContext.write_log
 
     def late(context: CommitContext) -> None:
@@ -86,7 +86,7 @@ def two_steps() -> None:
 
 
 def zombies() -> None:
-    """A transaction that others aborted commits."""
+    """Lets a transaction commit that others have aborted."""
     real = CommitContext._close_transaction
 
     def revived(context: CommitContext) -> None:
@@ -100,12 +100,12 @@ def zombies() -> None:
 
 
 def lists_are_not_compared() -> None:
-    """What a cache has is taken for what every snapshot sees."""
+    """Uses the content of a cache for every snapshot."""
     _replace(CatalogCache, "_miss", lambda _self, _id, entry, _ids: Miss.ABSENT if entry is None else None)
 
 
 def sets_are_not_renewed() -> None:
-    """A cached set of partitions is never read again."""
+    """Never reads a cached set of partitions again."""
     _replace(partition_refresh, "_may_differ", lambda *_: [])
 
 

@@ -1,7 +1,7 @@
 """The expected results of sessions: the rows of every partition after each commit, in plain Python.
 
-Nothing of the product's code is asked. A commit is a list of changes, told by what a statement saw, and applied to
-what is there when it commits.
+The model uses no code of the product. A commit is a list of changes. A statement determines them from the state that it
+saw, and they are applied to the state at its commit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import groupby
 Row = tuple[object, ...]
 Rows = tuple[Row, ...]
 
-#: The tables of the fact, which are always there, and what their partitions may be called.
+#: The tables of the fact, which always exist, and the names that their partitions may have.
 MONTHS, QUARTERS = "months", "quarters"
 MONTHS_OF = {
     f"2024-{quarter}": tuple(f"2024-{3 * quarter - 2 + number:02}" for number in range(3)) for quarter in (1, 2)
@@ -23,19 +23,19 @@ ALL_MONTHS = tuple(month for months in MONTHS_OF.values() for month in months)
 
 @dataclass(frozen=True)
 class Table:
-    """A table as one commit left it: rows by partition. The key of the one part of an unpartitioned table is ''."""
+    """A table after one commit: rows by partition. The key of the single part of an unpartitioned table is ''."""
 
     columns: tuple[str, ...]
     key: str
     parts: Mapping[str, Rows] = field(default_factory=dict)
 
     def rows(self, part: str) -> Rows:
-        """The rows of a partition under all columns of today, without the partition column."""
+        """Returns the rows of a partition with all present columns, without the partition column."""
         width = len(self.columns)
         return tuple((*row, *(None,) * (width - len(row))) for row in self.parts.get(part, ()))
 
     def all_rows(self) -> Rows:
-        """In the form of ``SELECT *``."""
+        """Returns all rows in the form of ``SELECT *``."""
         return tuple((*row, *((part,) if self.key else ())) for part in self.parts for row in self.rows(part))
 
 
@@ -43,16 +43,16 @@ class Table:
 class Change:
     """One change of a commit.
 
-    ``put`` replaces a partition, ``into`` adds to it, ``drop`` is retention, ``wipe`` says that nothing was there.
+    ``put`` replaces a partition, ``into`` adds to it, ``drop`` is retention, and ``wipe`` removes it without a trace.
     ``files`` (of a partition) and ``look`` (among all of them) leave the rows as they are. ``create``, ``end``,
-    ``name`` and ``columns`` are about the table.
+    ``name`` and ``columns`` change the table.
     """
 
     kind: str
     table: object
     part: str = ""
     rows: Rows = ()
-    made: Table | None = None
+    created: Table | None = None
     name: str = ""
 
     @property
@@ -62,7 +62,7 @@ class Change:
 
 @dataclass(frozen=True)
 class State:
-    """Everything as one commit left it. ``truth`` are the rows of each month, also where retention dropped them."""
+    """All tables after one commit. ``truth`` has the rows of each month, including those that retention dropped."""
 
     number: int = 0
     names: Mapping[str, object] = field(default_factory=dict)
@@ -70,52 +70,54 @@ class State:
     truth: Mapping[str, Rows] = field(default_factory=dict)
 
     def find(self, name: str) -> Table | None:
-        """The table of this name."""
+        """Returns the table of this name."""
         return self.tables[self.names[name]] if name in self.names else None
 
     def after(self, changes: Sequence[Change]) -> State:
-        """The next state. ``AssertionError`` for what cannot have happened."""
+        """Returns the next state. Raises ``AssertionError`` if a change is impossible."""
         names, tables, truth = dict(self.names), dict(self.tables), dict(self.truth)
-        for one in changes:
-            if one.kind == "create":
-                assert one.name not in names, f"two tables are called {one.name}"
-                assert one.made is not None
-                names[one.name], tables[one.table] = one.table, one.made
+        for change in changes:
+            if change.kind == "create":
+                assert change.name not in names, f"two tables are called {change.name}"
+                assert change.created is not None
+                names[change.name], tables[change.table] = change.table, change.created
                 continue
-            if one.kind in _ROWS_STAY:
+            if change.kind in _ROWS_STAY:
                 continue
-            assert one.table in tables, f"{one} is of a table that was dropped before"
-            table = tables[one.table]
-            if one.kind == "end":
-                names = {name: id for name, id in names.items() if id != one.table}
-                del tables[one.table]
-            elif one.kind == "name":
-                names = {name: id for name, id in names.items() if id != one.table}
-                assert one.name not in names, f"two tables are called {one.name}"
-                names[one.name] = one.table
-            elif one.kind == "columns":
-                tables[one.table] = replace(table, columns=(*table.columns, one.name))
+            assert change.table in tables, f"{change} is of a table that was dropped before"
+            table = tables[change.table]
+            if change.kind == "end":
+                names = {name: id for name, id in names.items() if id != change.table}
+                del tables[change.table]
+            elif change.kind == "name":
+                names = {name: id for name, id in names.items() if id != change.table}
+                assert change.name not in names, f"two tables are called {change.name}"
+                names[change.name] = change.table
+            elif change.kind == "columns":
+                tables[change.table] = replace(table, columns=(*table.columns, change.name))
             else:
-                parts = _changed(table.parts, one)
-                tables[one.table] = replace(table, parts=parts)
-                if one.table == MONTHS and one.kind != "drop":
-                    truth[one.part] = parts.get(one.part, ())
+                parts = _changed(table.parts, change)
+                tables[change.table] = replace(table, parts=parts)
+                if change.table == MONTHS and change.kind != "drop":
+                    truth[change.part] = parts.get(change.part, ())
         return State(self.number + 1, names, tables, truth)
 
 
 _ROWS_STAY = ("files", "look")
 
 
-def _changed(parts: Mapping[str, Rows], one: Change) -> dict[str, Rows]:
-    if one.kind in ("drop", "wipe"):
-        assert one.part in parts, f"{one} is of a partition that is not there"
-        return {part: rows for part, rows in parts.items() if part != one.part}
-    before = parts.get(one.part, ()) if one.kind == "into" else ()
-    return {**parts, one.part: (*before, *one.rows)}
+def _changed(parts: Mapping[str, Rows], change: Change) -> dict[str, Rows]:
+    if change.kind in ("drop", "wipe"):
+        assert change.part in parts, f"{change} is of a partition that is not there"
+        return {part: rows for part, rows in parts.items() if part != change.part}
+    before = parts.get(change.part, ()) if change.kind == "into" else ()
+    return {**parts, change.part: (*before, *change.rows)}
 
 
 def meets(mine: Change, other: Change) -> bool:
-    """Whether both cannot commit where neither has seen the other: the first would be lost, the second impossible."""
+    """Returns True if both cannot commit when neither has seen the other: the first would be lost, or the second
+    impossible.
+    """
     if mine.kind in _ROWS_STAY or other.kind in _ROWS_STAY:
         return False
     if mine.table != other.table:
@@ -126,7 +128,7 @@ def meets(mine: Change, other: Change) -> bool:
 
 
 def may_meet(mine: Change, other: Change) -> bool:
-    """Whether a refusal of the second is to be expected: claims may be wider than what was changed.
+    """Returns True if a refusal of the second is allowed: claims may be wider than the changes.
 
     INSERTs conflict only in the partitions that they write. A change that keeps the rows conflicts with nothing.
     """
@@ -140,9 +142,9 @@ def may_meet(mine: Change, other: Change) -> bool:
 
 
 def summed(rows: Iterable[Row]) -> Rows:
-    """Rows of (k, n, v), one for each k."""
-    found = []
+    """Sums rows of (k, n, v), one for each k."""
+    groups = []
     for k, group in groupby(sorted(rows, key=repr), key=lambda row: row[0]):
         mine = list(group)
-        found.append((k, sum(int(str(row[1])) for row in mine), sum(int(str(row[2])) for row in mine)))
-    return tuple(found)
+        groups.append((k, sum(int(str(row[1])) for row in mine), sum(int(str(row[2])) for row in mine)))
+    return tuple(groups)

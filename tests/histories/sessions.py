@@ -1,6 +1,6 @@
 """One process of a history of statements: a session on DuckDB that writes and reads rows, and logs the results.
 
-``python -m histories.sessions WAREHOUSE URL SEED NUMBER STEPS``; an empty URL is SQLite.
+Run it with ``python -m histories.sessions WAREHOUSE URL SEED NUMBER STEPS``. An empty URL is SQLite.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ DAYS = ("a", "b", "c")
 
 
 class Log:
-    """A line of JSON for each statement that begins, for each number from the catalog, and for each result."""
+    """A log with a line of JSON for each begun statement, for each number from the catalog, and for each result."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def write(self, **entry: Any) -> None:
-        """One more line."""
+        """Writes one line."""
         os.write(self._file, f"{json.dumps(entry)}\n".encode())
 
     def listen(self) -> None:
-        """Notes which snapshots are taken, which transactions begin, and with what number they commit."""
+        """Records which snapshots are taken, which transactions begin, and with what number they commit."""
         on, begin, commit = Snapshot.on, Transaction.begin, Transaction.commit
 
         def noted_on(*arguments: Any, **named: Any) -> Snapshot:
@@ -54,7 +54,7 @@ class Log:
 
 
 def statement(kind: str, day: str, number: int) -> str:
-    """The text of a statement; ``number`` is a row that no other one writes."""
+    """Returns the text of a statement. ``number`` is a row that no other statement writes."""
     into = f"days PARTITION (dt = '{day}')"
     return {
         "into": f"INSERT INTO {into} VALUES ({number})",
@@ -65,7 +65,7 @@ def statement(kind: str, day: str, number: int) -> str:
 
 
 def main(warehouse: str, url: str, seed: str, number: str, steps: str) -> None:
-    """All steps."""
+    """Executes all steps."""
     rng, log = random.Random(f"{seed}/{number}"), Log(Path(warehouse) / f"session-{number}.log")
     with rewriter.connect(warehouse, engine="duckdb", catalog=url or None) as connection:
         log.listen()

@@ -15,25 +15,25 @@ from postgres import PostgresServer
 from .campaign import Databases, HistoryError, Size, run
 from .plants import PLANTS
 
-#: The one history that is run where this is set, instead of all.
+#: The seed of the only history to run, if it is set.
 AGAIN = os.environ.get("REWRITER_HISTORY")
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[Path]:
-    """Where warehouses lie: in memory where that is possible. Processes die here, but the machine does not."""
+    """The directory of the warehouses, in memory if possible. Processes die here, but the machine does not."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
         return
-    made = Path(tempfile.mkdtemp(prefix="histories", dir=memory))
-    yield made
-    shutil.rmtree(made)
+    directory = Path(tempfile.mkdtemp(prefix="histories", dir=memory))
+    yield directory
+    shutil.rmtree(directory)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def databases(request: pytest.FixtureRequest) -> Databases:
-    """Makes an empty database for each history."""
+    """Creates an empty database for each history."""
     if request.param == "sqlite":
         return _in_the_warehouse
     server: PostgresServer = request.getfixturevalue("postgres_server")

@@ -16,12 +16,12 @@ from .interleaving import History
 
 
 def reads_without_own_rows() -> None:
-    """What a transaction has changed is read as it was."""
+    """Reads what a transaction has changed as it was before."""
     plants._replace(Pending, "check_unchanged", lambda *_: None)
 
 
 def run(warehouse: Path, url: str | None, chosen: Iterable[int], steps: int) -> Counter[str]:
-    """What came of the histories of some seeds."""
+    """Returns the counted outcomes of the histories of some seeds."""
     tally: Counter[str] = Counter()
     for seed in chosen:
         print(f"seed {seed}")
@@ -47,7 +47,7 @@ def test_sessions_take_turns(tmp_path: Path, catalog_url: str | None, seed: int)
     ids=lambda plant: plant.__name__,
 )
 def test_planted_bugs_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: plants.Plant) -> None:
-    monkeypatch.setattr(plants, "_replace", monkeypatch.setattr)  # So that they are undone.
+    monkeypatch.setattr(plants, "_replace", monkeypatch.setattr)  # They are undone at the end.
     plant()
     with pytest.raises(AssertionError):
         run(tmp_path, None, range(1000, 1010), 100)
@@ -58,7 +58,7 @@ def test_planted_bugs_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_sessions_take_many_turns(tmp_path: Path, first: int) -> None:
     tally = run(tmp_path, None, range(first, first + 10), 250)
     print(tally)
-    assert min(tally[what] for what in ("commits", "answers", "conflicts", "transactions", "rollups")) > 10
+    assert min(tally[event] for event in ("commits", "answers", "conflicts", "transactions", "rollups")) > 10
 
 
 @pytest.mark.long

@@ -41,7 +41,7 @@ class Statement:
 
 
 def told(warehouse: Path) -> Iterator[Statement]:
-    """All statements of all processes."""
+    """Reads all statements of all processes."""
     for path in sorted(warehouse.glob("session-*.log")):
         current: Statement | None = None
         for entry in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
@@ -65,7 +65,7 @@ def told(warehouse: Path) -> Iterator[Statement]:
 
 
 def changes(before: State, statement: Statement) -> list[Change]:
-    """What a statement does that saw the day as it was just before."""
+    """Returns the changes of a statement that saw the day in the state just before."""
     there = before.tables[DAYS].parts.get(statement.day)
     if statement.kind == "into":
         return [Change("into", DAYS, statement.day, ((statement.row,),))]
@@ -76,7 +76,7 @@ def changes(before: State, statement: Statement) -> list[Change]:
 
 
 def flat(state: State) -> list[list[object]]:
-    """As a query answers them, sorted."""
+    """Returns the rows as a query returns them, sorted."""
     return sorted([day, row] for row, day in state.tables[DAYS].all_rows())
 
 
@@ -99,23 +99,23 @@ def check(warehouse: Path, url: str | None, seed: int) -> None:
         connection.cursor().execute("CREATE TABLE days (x BIGINT) PARTITIONED BY (dt STRING)")
     run(warehouse, url, seed)
     with closing(Catalog.open(warehouse, url)) as catalog:
-        catalog.abort_dead(0.0)  # Comes after whatever the database still does for who was killed.
+        catalog.abort_dead(0.0)  # The database may still work for a killed process. This call runs after that work.
         committed = dict(rows_of(catalog, url, "SELECT transaction_id, commit_seq FROM transactions"))
         newest, statements = catalog.snapshot().sequence, list(told(warehouse))
     writers: dict[int, Statement] = {}
-    for one in statements:
-        found = {id: committed[id] for id in one.transactions if committed[id] is not None}
-        assert one.numbers.items() <= found.items(), one
-        assert len(found) <= 1, f"{one} was committed twice"
-        writers |= dict.fromkeys(found.values(), one)
+    for statement in statements:
+        commits = {id: committed[id] for id in statement.transactions if committed[id] is not None}
+        assert statement.numbers.items() <= commits.items(), statement
+        assert len(commits) <= 1, f"{statement} was committed twice"
+        writers |= dict.fromkeys(commits.values(), statement)
     assert sorted(writers) == list(range(2, newest + 1))
     worlds = {1: State(1, {DAYS: DAYS}, {DAYS: Table(("x",), "dt")})}
     for number in range(2, newest + 1):
         before = worlds[number - 1]
         worlds[number] = before.after(changes(before, writers[number]))
-    reads = [one for one in statements if one.rows is not None]
-    for one in reads:
-        assert one.rows == flat(worlds[one.snapshots[-1]]), one
+    reads = [statement for statement in statements if statement.rows is not None]
+    for statement in reads:
+        assert statement.rows == flat(worlds[statement.snapshots[-1]]), statement
     with rewriter.connect(warehouse, engine="duckdb", catalog=url) as connection:
         cursor = connection.cursor()
         cursor.execute("SELECT dt, x FROM days")
@@ -125,7 +125,7 @@ def check(warehouse: Path, url: str | None, seed: int) -> None:
 
 
 def run(warehouse: Path, url: str | None, seed: int) -> None:
-    """Three processes; one of them is killed at some time."""
+    """Runs three processes and kills one of them at some time."""
     tests = Path(__file__).parents[1]
     paths = os.pathsep.join(map(str, (tests, tests.parent)))
     command = [sys.executable, "-m", "histories.sessions", str(warehouse), url or "", str(seed)]

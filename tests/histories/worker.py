@@ -25,9 +25,9 @@ from .operations import changes, choose, sources
 
 @dataclass(frozen=True)
 class Task:
-    """What one process does. ``plant`` names a planted bug.
+    """The task of one process. ``plant`` names a planted bug.
 
-    It dies at its call of the database number ``killed_at``, or ``killed_after`` so many seconds; 0 is never.
+    The process dies at its call number ``killed_at`` of the database, or after ``killed_after`` seconds. 0 is never.
     """
 
     warehouse: Path
@@ -41,7 +41,7 @@ class Task:
 
     def catalog(self) -> Catalog:
         """Opens the catalog. Each process of a history has another kind of cache: none; a small one that is not kept
-        current; one that a thread feeds; one that is fed now and then.
+        current; one that a thread updates; one that is updated now and then.
         """
         catalog = Catalog.open(self.warehouse, self.url)
         if self.number % 4:
@@ -50,20 +50,21 @@ class Task:
 
     @property
     def log(self) -> Path:
-        """What it logs: a line of JSON for each result."""
+        """The log of the process: a line of JSON for each result."""
         return self.warehouse / f"worker-{self.number}.log"
 
     @property
     def failure(self) -> Path:
-        """Where it leaves the traceback of what it did not expect."""
+        """The file for the traceback of an unexpected error."""
         return self.log.with_suffix(".failure")
 
 
 def started(task: Task) -> int:
-    """The id of a process that has begun to work."""
+    """Returns the id of a started process."""
     child = os.fork()
     if child == 0:
-        # Engines that other tests started have threads, which the child has not: their objects must not be collected.
+        # The child lacks the threads of engines that other tests started. The objects of these engines must not be
+        # collected.
         gc.disable()
         _work(task)
     return child
@@ -104,7 +105,7 @@ class Worker:
         self._file = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def run(self) -> None:
-        """All steps."""
+        """Executes all steps."""
         for _ in range(self._task.steps):
             chance = self._rng.random()
             if chance < 0.3:
@@ -121,11 +122,11 @@ class Worker:
                 self._pause(0.02)
 
     def _read(self) -> None:
-        """Asks a new snapshot, or one from before that was asked other things, or nothing yet."""
+        """Queries a new snapshot, or an older one that was queried before or not."""
         start = time.monotonic()
         if self._held and self._rng.random() < 0.4:
             snapshot = self._held.pop(0)
-            start = 0.0  # It may be as old as it is.
+            start = 0.0  # It may have any age.
         else:
             snapshot = self._catalog.snapshot()
         if self._rng.random() < 0.3:

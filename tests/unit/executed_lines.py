@@ -1,4 +1,4 @@
-"""How much a call works, in lines of Python that are executed: the same on every machine."""
+"""The work of a call in executed lines of Python: the same on every machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import FrameType
 
 
 def executed_lines(run: Callable[[], object]) -> int:
-    """How many lines of Python ``run`` executes, those of loops as often as they run."""
+    """Returns the number of lines of Python that ``run`` executes. Lines of loops count each time."""
     count = 0
 
     def counted(frame: FrameType, event: str, argument: object) -> Callable[..., object]:

@@ -134,20 +134,20 @@ def test_closed_things(connection: dbapi.Connection) -> None:
     for call in (lambda: cursor.execute("SELECT 1"), cursor.fetchone, lambda: cursor.executemany("SELECT 1", [])):
         with pytest.raises(rewriter.InterfaceError):
             call()
-    other = connection.cursor()
+    second = connection.cursor()
     with pytest.raises(rewriter.InterfaceError):
-        other.fetchone()
+        second.fetchone()
     connection.close()
     connection.close()
-    other.close()
+    second.close()
     for call in (
         connection.cursor,
         connection.__enter__,
-        other.__enter__,
-        lambda: list(other),
+        second.__enter__,
+        lambda: list(second),
         connection.commit,
         connection.rollback,
-        lambda: other.execute("SELECT 1"),
+        lambda: second.execute("SELECT 1"),
     ):
         with pytest.raises(rewriter.InterfaceError):
             call()
@@ -174,7 +174,7 @@ def test_a_catalog_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
     hours = [f"('UA', 1, '2013-01-01-{hour:02}')" for hour in range(24)]
     with (
         rewriter.connect(tmp_path, engine="duckdb", catalog=postgres_url) as connection,
-        rewriter.connect(tmp_path, engine="duckdb", catalog=postgres_url) as other,
+        rewriter.connect(tmp_path, engine="duckdb", catalog=postgres_url) as second,
     ):
         for statement in (
             "CREATE TABLE hours (carrier STRING, n BIGINT) PARTITIONED BY (dt STRING)",
@@ -189,18 +189,18 @@ def test_a_catalog_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
             connection.execute(statement)
         where = "t >= '2013-01-01' AND t < '2013-01-02 01:00'"
         query = f"SELECT carrier, SUM(n) FROM c WHERE {where} GROUP BY carrier ORDER BY 2"
-        cursor = other.execute(query)
+        cursor = second.execute(query)
         assert cursor.fetchall() == [("AA", 5), ("ÜA", 6), ("UA", 24)]
         parts = cursor.plan.coverage.references[0].parts  # type: ignore[union-attr]
         assert {part.table: part.partitions for part in parts} == {"days": 1, "hours": 1}
-        shown = other.execute("SHOW PARTITIONS hours WHERE dt LIKE '%-00' ORDER BY dt DESC").fetchall()
+        shown = second.execute("SHOW PARTITIONS hours WHERE dt LIKE '%-00' ORDER BY dt DESC").fetchall()
         assert shown == [("dt=2013-01-02-00",), ("dt=2013-01-01-00",)]
-        other.execute("ALTER TABLE hours DROP PARTITION (dt = '2013-01-02-00')")
+        second.execute("ALTER TABLE hours DROP PARTITION (dt = '2013-01-02-00')")
         with pytest.raises(rewriter.OperationalError) as caught:
             connection.execute(query)
         assert caught.value.condition == "MISSING_PARTITIONS"
         for statement in ("DROP FACT f", "DROP CUBE c", "DROP TABLE hours", "DROP TABLE days"):
             connection.execute(statement)
-        assert other.execute("SHOW TABLES").fetchall() == []
+        assert second.execute("SHOW TABLES").fetchall() == []
     assert not (tmp_path / "catalog.db").exists()
     assert list(tmp_path.glob("**/*.parquet"))

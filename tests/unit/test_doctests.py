@@ -20,7 +20,7 @@ LEAST_EXAMPLES = 40
 
 
 def modules(name: str) -> Iterator[ModuleType]:
-    """A package, or a module, and all modules in it."""
+    """Returns a package, or a module, and all modules in it."""
     module = import_module(name)
     yield module
     for inner in pkgutil.walk_packages(getattr(module, "__path__", []), f"{name}."):

@@ -116,9 +116,9 @@ class TestFilesThatAreNotThere:
         listed = data_files._paths
 
         def vanishing(root: str) -> list[str]:
-            found = listed(root)
+            listing = listed(root)
             (tmp_path / "e" / "b.parquet").unlink(missing_ok=True)
-            return found
+            return listing
 
         monkeypatch.setattr(data_files, "_paths", vanishing)
         assert session.execute("SELECT COUNT(*) FROM e").fetch() == [(3,)]
@@ -142,8 +142,8 @@ class TestFilesThatAreNotThere:
 
 
 def damaged_files(folder: Path) -> dict[str, Path]:
-    """Tables of two files each, of which the second cannot be read, by name."""
-    found: dict[str, Path] = {}
+    """Creates tables of two files each, of which the second cannot be read, by name."""
+    sources: dict[str, Path] = {}
     for name in ("text", "half", "footer", "pages", "empty"):
         parquet(folder / name / "a.parquet", 20_000)
         path = folder / name / "b.parquet"
@@ -154,7 +154,7 @@ def damaged_files(folder: Path) -> dict[str, Path]:
         elif name == "pages":
             data[4:20_000] = b"\xff" * 19_996
         path.write_bytes({"text": b"hello world" * 9, "half": data[: len(data) // 2], "empty": b""}.get(name, data))
-        found[name] = path
+        sources[name] = path
     for name, good, bad in (
         ("ragged.csv", b"a,b\n1,x\n", b"a,b\n1,x\n2,y,z,w\n"),
         ("binary.csv", b"a,b\n1,x\n", b"a,b\n" + bytes(range(256))),
@@ -164,9 +164,9 @@ def damaged_files(folder: Path) -> dict[str, Path]:
         (folder / name).mkdir()
         suffix = name.rpartition(".")[2]
         (folder / name / f"a.{suffix}").write_bytes(good)
-        found[name] = folder / name / f"b.{suffix}"
-        found[name].write_bytes(bad)
-    return found
+        sources[name] = folder / name / f"b.{suffix}"
+        sources[name].write_bytes(bad)
+    return sources
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, engine: Engine) -> None:
@@ -182,22 +182,22 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, engine: Engine) -> 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(place)]
+    """Mounts a file system of 2 MB."""
+    directory = tmp_path / "disk"
+    directory.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(directory)]
     with contextlib.suppress(OSError):
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             try:
-                yield place
+                yield directory
             finally:
-                subprocess.run(["umount", "-l", str(place)], check=True)
+                subprocess.run(["umount", "-l", str(directory)], check=True)
             return
     pytest.skip("this user may not mount a file system")
 
 
-def fill(place: Path) -> None:
-    with contextlib.suppress(OSError), open(place / "filling", "ab", buffering=0) as file:
+def fill(directory: Path) -> None:
+    with contextlib.suppress(OSError), open(directory / "filling", "ab", buffering=0) as file:
         while True:
             file.write(b"x" * 4096)
 

@@ -18,14 +18,14 @@ MOST_ROOT_MODULES = 10
 
 
 def folder(path: Path) -> str:
-    """The folder of a module below ``rewriter``; a module of the root is its own."""
+    """Returns the folder of a module below ``rewriter``. A module of the root is its own."""
     relative = path.relative_to(ROOT)
     return relative.name if len(relative.parts) == 1 else str(relative.parent)
 
 
 @functools.cache
 def imported(path: Path) -> list[tuple[str, bool]]:
-    """All imported modules, wherever the import stands, and whether it runs when the module is loaded."""
+    """Returns all imported modules, at any position, and whether the import runs when the module is loaded."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     deferred = {id(inner) for node in ast.walk(tree) if _is_deferred(node) for inner in ast.walk(node)}
     names: list[tuple[str, bool]] = []
@@ -47,16 +47,16 @@ def _is_deferred(node: ast.AST) -> bool:
 
 @functools.cache
 def module_path(name: str) -> Path | None:
-    """The file that an imported name of ours comes from; ``None`` for names of other packages."""
+    """Returns the file of an imported name of this project, or ``None`` for names of other packages."""
     parts = name.split(".")
     if parts[0] != "rewriter":
         return None
     for length in range(len(parts), 0, -1):
-        place = ROOT.joinpath(*parts[1:length])
-        if place.with_suffix(".py").is_file() and length > 1:
-            return place.with_suffix(".py")
-        if (place / "__init__.py").is_file():
-            return place / "__init__.py"
+        path = ROOT.joinpath(*parts[1:length])
+        if path.with_suffix(".py").is_file() and length > 1:
+            return path.with_suffix(".py")
+        if (path / "__init__.py").is_file():
+            return path / "__init__.py"
     raise AssertionError(f"{name} is no module")
 
 
@@ -74,13 +74,13 @@ def folder_graph() -> dict[str, set[str]]:
 
 
 def table() -> dict[str, set[str]]:
-    """Folder → the folders that it may import, as ARCHITECTURE.md has it."""
+    """Returns folder → the folders that it may import, from ARCHITECTURE.md."""
     rows = re.findall(r"^\| `([^`]+)` \| [^|]* \| ([^|]*) \|$", ARCHITECTURE.read_text(encoding="utf-8"), re.MULTILINE)
     return {name: set(re.findall(r"`([^`]+)`", targets)) for name, targets in rows}
 
 
 def rest_of_circles(graph: dict[str, set[str]] | dict[Path, set[Path]]) -> set[object]:
-    """The nodes that are in a circle, or import one; nothing where there is none."""
+    """Returns the nodes that are in a cycle, or import one; nothing if there is none."""
     left: dict[object, set[object]] = {node: set(targets) for node, targets in graph.items()}
     while ready := {node for node, targets in left.items() if not targets & left.keys()}:
         left = {node: targets for node, targets in left.items() if node not in ready}

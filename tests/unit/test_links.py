@@ -23,23 +23,23 @@ from rewriter.statements.write.managed_write import make_folder
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     with Session(tmp_path / "warehouse", "duckdb") as opened:
-        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING)")
+        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING) TBLPROPERTIES ('rewriter.packed' = 'false')")
         opened.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
         yield opened
 
 
 @pytest.fixture
 def precious(tmp_path: Path) -> Path:
-    """A directory whose names are those that writes make, and none of which may go."""
-    place = tmp_path / "precious"
+    """Creates a directory with names that writes use. None of its files may be removed."""
+    directory = tmp_path / "precious"
     for path in ("keep", "p=a/keep", f"{WRITE_ID_LEVEL}=1/p=a/keep", f"{WRITE_ID_LEVEL}=2/p=a/keep"):
-        place.joinpath(path).parent.mkdir(parents=True, exist_ok=True)
-        place.joinpath(path).write_text("keep")
-    return place
+        directory.joinpath(path).parent.mkdir(parents=True, exist_ok=True)
+        directory.joinpath(path).write_text("keep")
+    return directory
 
 
-def contents(place: Path) -> set[str]:
-    return {str(path.relative_to(place)) for path in place.rglob("*")}
+def contents(directory: Path) -> set[str]:
+    return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
 
 def later(session: Session, hours: float = 100) -> None:
@@ -54,7 +54,7 @@ def vacuum(session: Session, more: str = "") -> tuple[list[tuple[object, ...]], 
 
 
 def aborted(session: Session, name: str = "t") -> Path:
-    """The directory of a write whose writer is dead, with a file."""
+    """Creates the directory of a write whose writer is dead, with a file."""
     transaction = session.catalog.begin()
     table = session.catalog.snapshot().table(name)
     transaction.write_id(table)
@@ -65,17 +65,17 @@ def aborted(session: Session, name: str = "t") -> Path:
     return folder
 
 
-def made(session: Session) -> set[str]:
-    """The directories of writes."""
-    return {str(one) for one in session.catalog.warehouse.glob(f"*/{WRITE_ID_LEVEL}=*")}
+def written_directories(session: Session) -> set[str]:
+    """Returns the directories of writes."""
+    return {str(path) for path in session.catalog.warehouse.glob(f"*/{WRITE_ID_LEVEL}=*")}
 
 
-def replaced(place: Path, target: Path) -> None:
+def replaced(directory: Path, target: Path) -> None:
     """Moves a directory aside and puts a link in its place."""
     aside = target.parent / "aside"
     aside.mkdir(exist_ok=True)
-    place.rename(aside / f"{len(list(aside.iterdir()))}")
-    place.symlink_to(target)
+    directory.rename(aside / f"{len(list(aside.iterdir()))}")
+    directory.symlink_to(target)
 
 
 def failure(session: Session, sql: str) -> Error:
@@ -97,8 +97,8 @@ def test_a_link_in_place_of_an_aborted_write_goes_alone(session: Session, precio
 def test_a_link_within_an_aborted_write_goes_alone(session: Session, precious: Path, level: str) -> None:
     folder, before = aborted(session), contents(precious)
     replaced(folder / level, precious)
-    found, warnings = vacuum(session)
-    assert (found, warnings) == ([("t", "orphaned", 1)], ())
+    removed, warnings = vacuum(session)
+    assert (removed, warnings) == ([("t", "orphaned", 1)], ())
     assert not folder.exists()
     assert contents(precious) == before
 
@@ -119,14 +119,14 @@ def test_what_was_replaced_behind_a_link_is_left_and_told(session: Session, prec
     snapshot = session.catalog.snapshot()
     live = {file.path for _, file in snapshot.files(snapshot.table("t"))}
     table = Path(snapshot.table("t").location)
-    (old,) = [place for place in table.iterdir() if not any(path.startswith(f"{place}/") for path in live)]
+    (old,) = [directory for directory in table.iterdir() if not any(path.startswith(f"{directory}/") for path in live)]
     for part in (old / "p=a").iterdir():
         (precious / part.name).write_text("keep")
     before = contents(precious)
     replaced(old / "p=a", precious)
-    found, warnings = vacuum(session)
-    assert found == [("t", "superseded", 1)]
-    assert [f"{old / 'p=a'} is a symbolic link" in one for one in warnings] == [True]
+    removed, warnings = vacuum(session)
+    assert removed == [("t", "superseded", 1)]
+    assert [f"{old / 'p=a'} is a symbolic link" in warning for warning in warnings] == [True]
     assert contents(precious) == before
     # The catalog does not forget it.
     (old / "p=a").unlink()
@@ -144,28 +144,28 @@ def test_a_link_in_place_of_a_table_or_database_is_not_followed(session: Session
     later(session)
     table = folder.parent
     if level == "unknown":
-        place = session.catalog.warehouse / "u-99"
-        place.symlink_to(precious)
+        directory = session.catalog.warehouse / "u-99"
+        directory.symlink_to(precious)
     else:
-        place = table if level == "table" else table.parent
+        directory = table if level == "table" else table.parent
         moved = precious / "moved"
-        place.rename(moved)
-        place.symlink_to(moved)
+        directory.rename(moved)
+        directory.symlink_to(moved)
     before = contents(precious)
-    found, warnings = vacuum(session)
+    removed, warnings = vacuum(session)
     if level == "unknown":
-        assert found == [("sales.t", "orphaned", 1), ("sales.t", "superseded", 1)]
-        assert warnings == (f"{place} is a symbolic link: its target is not removed.",)
+        assert removed == [("sales.t", "orphaned", 1), ("sales.t", "superseded", 1)]
+        assert warnings == (f"{directory} is a symbolic link: its target is not removed.",)
     else:
-        assert found == []
-        assert all(f"{place} is a symbolic link" in warning for warning in warnings)
+        assert removed == []
+        assert all(f"{directory} is a symbolic link" in warning for warning in warnings)
         assert warnings
         error = failure(session, "INSERT INTO sales.t VALUES (2, 'a')")
-        assert (error.condition, error.object) == ("LINK_NOT_FOLLOWED", str(place))
+        assert (error.condition, error.object) == ("LINK_NOT_FOLLOWED", str(directory))
         assert error.hint
         assert session.execute("SELECT x FROM sales.t").fetch() == [(1,)]
     assert contents(precious) == before
-    assert os.path.islink(place)
+    assert os.path.islink(directory)
 
 
 def test_a_directory_swapped_while_vacuum_runs(
@@ -182,18 +182,18 @@ def test_a_directory_swapped_while_vacuum_runs(
 
     with monkeypatch.context() as patched:
         patched.setattr("rewriter.statements.maintain.vacuum.file_garbage.declare_removed", swapping)
-        found, warnings = vacuum(session)
-    assert found == []
-    assert [f"{folder} is a symbolic link" in one for one in warnings] == [True]
+        removed, warnings = vacuum(session)
+    assert removed == []
+    assert [f"{folder} is a symbolic link" in warning for warning in warnings] == [True]
     assert contents(precious) == before
 
 
 def test_rollback_follows_no_link(session: Session, precious: Path) -> None:
-    before, earlier = contents(precious), made(session)
+    before, earlier = contents(precious), written_directories(session)
     session.execute("START TRANSACTION")
     session.execute("CREATE TABLE u AS SELECT 1 AS x, 'a' AS p")
     session.execute("INSERT INTO t VALUES (3, 'a')")
-    written = [Path(one) for one in made(session) - earlier]
+    written = [Path(path) for path in written_directories(session) - earlier]
     for folder in written:
         replaced(folder, precious)
     session.execute("ROLLBACK")
@@ -229,17 +229,17 @@ def test_a_partition_of_an_external_table_behind_a_link(
     session.execute(f"CREATE EXTERNAL TABLE e (x INT) PARTITIONED BY (p STRING, q STRING) LOCATION '{tmp_path}/e'")
     session.execute("INSERT INTO e VALUES (1, 'a', 'b')")
     for level in ("p=a/q=b", "p=a"):
-        place = tmp_path / "e" / level
+        directory = tmp_path / "e" / level
         moved = precious / f"moved-{len(level)}"
-        place.rename(moved)
-        place.symlink_to(moved)
+        directory.rename(moved)
+        directory.symlink_to(moved)
         before = contents(precious)
         error = failure(session, f"INSERT {verb} e VALUES (2, 'a', 'b')")
-        assert (error.condition, error.object) == ("LINK_NOT_FOLLOWED", str(place))
+        assert (error.condition, error.object) == ("LINK_NOT_FOLLOWED", str(directory))
         assert contents(precious) == before
         assert session.execute("SELECT x FROM e").fetch() == [(1,)]
-        place.unlink()
-        moved.rename(place)
+        directory.unlink()
+        moved.rename(directory)
     session.execute(f"INSERT {verb} e VALUES (2, 'a', 'b')")
 
 
@@ -262,9 +262,9 @@ def test_a_named_location_may_be_a_link_and_a_file_may(session: Session, tmp_pat
 
 def test_a_link_in_place_of_temporary_tables_goes_alone(session: Session, tmp_path: Path, precious: Path) -> None:
     before = contents(precious)
-    with Session(tmp_path / "warehouse", "duckdb") as other:
-        other.execute("CREATE TEMPORARY TABLE x AS SELECT 1 AS a")
-        (place,) = session.catalog.warehouse.glob("temporary-*")
-        replaced(place, precious)
-    assert not os.path.lexists(place)
+    with Session(tmp_path / "warehouse", "duckdb") as second:
+        second.execute("CREATE TEMPORARY TABLE x AS SELECT 1 AS a")
+        (directory,) = session.catalog.warehouse.glob("temporary-*")
+        replaced(directory, precious)
+    assert not os.path.lexists(directory)
     assert contents(precious) == before

@@ -1,4 +1,4 @@
-"""What the benchmark of partition look-ups measures is what it says, on a small table."""
+"""The queries of the benchmark of partition look-ups are those of their labels, on a small table."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ def test_its_questions_find_what_they_are_called_after(tmp_path: Path) -> None:
     values, dates = shape.values(), shape.dates()
     assert len(values) == len(set(values)) == shape.size == 3 * 42 * 24
     wanted = {
-        "one day": [one for one in values if one[:2] == ("r001", dates[20])],
-        "one month": [one for one in values if one[0] == "r001" and dates[5] <= one[1] <= dates[35]],
-        "OR of 21 days": [one for one in values if one[0] == "r001" and one[1] in dates[::2]],
-        "second column only": [one for one in values if one[1] == dates[-1]],
+        "one day": [row for row in values if row[:2] == ("r001", dates[20])],
+        "one month": [row for row in values if row[0] == "r001" and dates[5] <= row[1] <= dates[35]],
+        "OR of 21 days": [row for row in values if row[0] == "r001" and row[1] in dates[::2]],
+        "second column only": [row for row in values if row[1] == dates[-1]],
     }
-    assert [len(found) for found in wanted.values()] == [24, 744, 504, 72]
+    assert [len(rows) for rows in wanted.values()] == [24, 744, 504, 72]
     lookups.add((tmp_path, None), shape, 1_000)
     catalog = lookups.open_catalog((tmp_path, None))
     snapshot = catalog.snapshot()
     table = snapshot.table("p")
-    for what, text in shape.filters().items():
-        assert [one.values for one in snapshot.get_partitions_by_filter(table, text)] == wanted[what]
-    answers = {what: found for what, _, found in lookups.answers(snapshot, shape)}
+    for label, text in shape.filters().items():
+        assert [partition.values for partition in snapshot.get_partitions_by_filter(table, text)] == wanted[label]
+    answers = {label: count for label, _, count in lookups.answers(snapshot, shape)}
     assert answers.pop(f"OR of 21 days{lookups.AGAIN}") == 504
-    assert answers == {what: len(found) for what, found in wanted.items()}
-    assert [one.values for one in snapshot.partitions(table)] == sorted(values, key=lambda v: (*v[:2], int(v[2])))
+    assert answers == {label: len(rows) for label, rows in wanted.items()}
+    assert [partition.values for partition in snapshot.partitions(table)] == sorted(
+        values, key=lambda v: (*v[:2], int(v[2]))
+    )
     catalog.close()
 
 
 def test_a_million_partitions_of_which_the_second_column_selects_one_per_cent() -> None:
     shape = Shape(lookups.SIZES[-1])
-    (day,) = (text.split("'")[1] for what, text in shape.filters().items() if what == "second column only")
+    (day,) = (text.split("'")[1] for label, text in shape.filters().items() if label == "second column only")
     assert shape.size == 1_000_800
     assert sum(ds >= day for ds in shape.dates()) / shape.days == pytest.approx(0.01, rel=0.05)
 

@@ -1,4 +1,4 @@
-"""What users may rely on: the names of ``rewriter`` and ``rewriter.dbapi``, and what PEP 249 asks of them."""
+"""The public interface: the names of ``rewriter`` and ``rewriter.dbapi``, and the requirements of PEP 249."""
 
 import subprocess
 import sys
@@ -71,5 +71,5 @@ def test_the_tree_of_errors_is_that_of_pep_249() -> None:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = ("pyspark", "duckdb", "pyarrow", "pandas", "sqlglot", "sqlalchemy", "lark", "rich")
     code = f"import sys, rewriter; print([m for m in {heavy!r} if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -23,7 +23,7 @@ class Case:
 
 
 def ordinary(cases: list[Case]) -> set[str]:
-    """Those that run without ``-m long``."""
+    """Returns the cases that run without ``-m long``."""
     rotation.mark_shares(cases)  # type: ignore[arg-type]
     return {case.nodeid for case in cases if "long" not in case.marks}
 

@@ -28,22 +28,24 @@ LEVELS = ("sales.db", "t-1", "write_id=3", "p=a")
 
 @pytest.fixture
 def precious(tmp_path: Path) -> Path:
-    """A directory with the same names as the warehouse has, none of which may go."""
-    place = tmp_path / "precious"
-    place.joinpath(*LEVELS).mkdir(parents=True)
+    """Creates a directory with the same names as the warehouse. None of its files may be removed."""
+    directory = tmp_path / "precious"
+    directory.joinpath(*LEVELS).mkdir(parents=True)
     for depth in range(len(LEVELS) + 1):
-        place.joinpath(*LEVELS[:depth], "part").write_text("keep")
-        place.joinpath(*LEVELS[depth:], "part").parent.mkdir(parents=True, exist_ok=True)
-        place.joinpath(*LEVELS[depth:], "part").write_text("keep")
-    return place
+        directory.joinpath(*LEVELS[:depth], "part").write_text("keep")
+        directory.joinpath(*LEVELS[depth:], "part").parent.mkdir(parents=True, exist_ok=True)
+        directory.joinpath(*LEVELS[depth:], "part").write_text("keep")
+    return directory
 
 
-def contents(place: Path) -> set[str]:
-    return {str(path.relative_to(place)) for path in place.rglob("*")}
+def contents(directory: Path) -> set[str]:
+    return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
 
 def linked(tmp_path: Path, precious: Path, depth: int) -> Path:
-    """A warehouse in which the directory at a depth is a link to the precious one that has the same names below it."""
+    """Creates a warehouse in which the directory at a depth is a link to the precious one, which has the same names
+    below it.
+    """
     root = tmp_path / "warehouse"
     above = root.joinpath(*LEVELS[:depth])
     above.mkdir(parents=True)
@@ -88,7 +90,7 @@ def test_a_link_at_the_end_goes_itself(
     root = linked(tmp_path, precious, depth)
     before = contents(precious)
     link = root.joinpath(*LEVELS[: depth + 1])
-    assert [(one.path, one.is_link) for one in files_below(str(link), (str(root),))] == [(str(link), True)]
+    assert [(entry.path, entry.is_link) for entry in files_below(str(link), (str(root),))] == [(str(link), True)]
     remove(str(link), (str(root),))
     assert not os.path.lexists(link)
     assert contents(precious) == before
@@ -103,8 +105,8 @@ def test_links_in_a_tree_go_with_it_and_lead_nowhere(tmp_path: Path, precious: P
     (tree / "dangling").symlink_to(tmp_path / "nowhere")
     (tree / "loop").symlink_to(tree)
     roots = (str(tmp_path / "warehouse"),)
-    found = {(os.path.relpath(one.path, tree), one.is_link) for one in files_below(str(tree), roots)}
-    assert found == {("p=a/part", False), ("p=b", True), ("file", True), ("dangling", True), ("loop", True)}
+    entries = {(os.path.relpath(entry.path, tree), entry.is_link) for entry in files_below(str(tree), roots)}
+    assert entries == {("p=a/part", False), ("p=b", True), ("file", True), ("dangling", True), ("loop", True)}
     before = contents(precious)
     remove_tree(str(tree), roots)
     assert not tree.exists()
@@ -188,9 +190,9 @@ def test_a_directory_that_becomes_a_link_between_look_and_removal(
             def swapped(*given: object, original: object = original, **named: object) -> object:
                 count[0] += 1  # noqa: B023
                 if count[0] == at + 1:  # noqa: B023
-                    place = root / "sales.db" / "t-1"  # noqa: B023
-                    os.rename(place, place.with_name("aside"))
-                    os.symlink(precious / "sales.db" / "t-1", place)
+                    directory = root / "sales.db" / "t-1"  # noqa: B023
+                    os.rename(directory, directory.with_name("aside"))
+                    os.symlink(precious / "sales.db" / "t-1", directory)
                 return original(*given, **named)  # type: ignore[operator]
 
             with monkeypatch.context() as patched:
@@ -202,12 +204,12 @@ def test_a_directory_that_becomes_a_link_between_look_and_removal(
 def test_a_race_with_one_who_swaps_directories_and_links(tmp_path: Path, precious: Path) -> None:
     root, ended = tmp_path / "warehouse", threading.Event()
     before = contents(precious)
-    place = root / "sales.db" / "t-1"
+    directory = root / "sales.db" / "t-1"
 
     def swap() -> None:
         chance = random.Random(7)
         while not ended.is_set():
-            victim = place / "write_id=3" if chance.random() < 0.5 else place
+            victim = directory / "write_id=3" if chance.random() < 0.5 else directory
             aside = victim.with_name("aside")
             try:
                 os.rename(victim, aside)
@@ -225,10 +227,10 @@ def test_a_race_with_one_who_swaps_directories_and_links(tmp_path: Path, preciou
                 tree = root.joinpath(*LEVELS)
                 make_directory(str(tree), (str(root),), exist_ok=True)
                 make_directory(str(tree / "q=1"), (str(root),), exist_ok=True)
-                remove_tree(str(place / "write_id=3"), (str(root),))
+                remove_tree(str(directory / "write_id=3"), (str(root),))
             except OSError:
                 continue
-            discard_tree(str(place), (str(root),))
+            discard_tree(str(directory), (str(root),))
     finally:
         ended.set()
         swapper.join()

@@ -1,4 +1,4 @@
-"""How often a statement reads and translates the same: once."""
+"""A statement reads and translates each thing once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUMS = "SELECT SUM(a) AS s FROM events WHERE time_range_in(t, '2013-01-01', '201
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> list[object]:
-    """The first arguments of the calls of a function from now on."""
+    """Records the first arguments of the calls of a function from now on."""
     seen: list[object] = []
     real = getattr(module, name)
 
@@ -56,19 +56,21 @@ def test_an_insert_is_translated_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    """A cube over 48 hourly partitions, a table of the same rows and one of three partitions; nothing is cached."""
-    with Session(tmp_path, engine="duckdb") as made:
-        made.execute("CREATE TABLE hourly (a BIGINT) PARTITIONED BY (dt STRING)")
-        made.execute("CREATE CUBE events (a BIGINT MEASURE SUM, t TIMESTAMP TIME)")
-        made.execute(
+    """Creates a cube over 48 hourly partitions, a table of the same rows and one of three partitions. Nothing is
+    cached.
+    """
+    with Session(tmp_path, engine="duckdb") as opened:
+        opened.execute("CREATE TABLE hourly (a BIGINT) PARTITIONED BY (dt STRING)")
+        opened.execute("CREATE CUBE events (a BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+        opened.execute(
             "CREATE FACT f OF CUBE events STORED IN "
             "(TABLE hourly PERIOD HOURLY PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH'))"
         )
-        made.execute("CREATE TABLE source (a BIGINT, dt STRING)")
-        made.execute(f"INSERT INTO source VALUES {', '.join(f'({n}, {hour!r})' for n, hour in enumerate(HOURS))}")
-        made.execute("INSERT INTO hourly PARTITION (dt) SELECT * FROM source")
-        made.execute("CREATE TABLE parts (a BIGINT) PARTITIONED BY (k INT)")
-        made.execute("INSERT INTO parts PARTITION (k) VALUES (1, 1), (2, 2), (3, 3)")
+        opened.execute("CREATE TABLE source (a BIGINT, dt STRING)")
+        opened.execute(f"INSERT INTO source VALUES {', '.join(f'({n}, {hour!r})' for n, hour in enumerate(HOURS))}")
+        opened.execute("INSERT INTO hourly PARTITION (dt) SELECT * FROM source")
+        opened.execute("CREATE TABLE parts (a BIGINT) PARTITIONED BY (k INT)")
+        opened.execute("INSERT INTO parts PARTITION (k) VALUES (1, 1), (2, 2), (3, 3)")
     with Session(tmp_path, engine="duckdb", settings={"rewriter.cache_bytes": 0}) as fresh:
         yield fresh
 

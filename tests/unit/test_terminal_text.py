@@ -1,4 +1,4 @@
-"""What reaches a terminal: no control character of data or of a statement, and carets that line up; CSV round-trips."""
+"""Output on a terminal: no control characters of data or of a statement, and aligned carets. CSV round-trips."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def test_carets_stand_below_what_is_shown() -> None:
         start = text.index(pointed, text.index("\n") + 1 + len(before))
         error = ParseError("no", position=Span(start, start + len(pointed)))
         _, shown, carets = render(error, text).splitlines()
-        place = width(carets.rstrip("^").expandtabs())
+        column = width(carets.rstrip("^").expandtabs())
         assert shown.expandtabs().startswith("line 2: ")
-        assert width(f"line 2: {printable(before)}".expandtabs()) == place
+        assert width(f"line 2: {printable(before)}".expandtabs()) == column
         assert carets.count("^") == width(printable(pointed))
         assert not RAW.search(shown)
 
@@ -92,9 +92,9 @@ def test_a_long_line_is_shown_around_the_caret(before: int, after: int, pointed:
     start = len("SELECT 1,\n") + before
     _, shown, carets = render(ParseError("no", position=Span(start, start + len(pointed))), text).splitlines()
     assert len(shown) < 300
-    place = len(carets) - carets.count("^")
-    assert shown[place : len(carets)] == pointed[: carets.count("^")]
-    assert place == len("line 2: ") or shown[place - 1] == "a"
+    column = len(carets) - carets.count("^")
+    assert shown[column : len(carets)] == pointed[: carets.count("^")]
+    assert column == len("line 2: ") or shown[column - 1] == "a"
     assert ("… " in shown[:10]) == (before > 200)
     assert len(carets) <= len(shown)
 
@@ -104,15 +104,15 @@ HOSTILE = "\x1b]0;owned\x07\x9b31m\x7f\u202e"
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> str:
-    place = str(tmp_path / "w")
+    directory = str(tmp_path / "w")
     sql = (
         "CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING); "
         "CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);"
         "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt));"
         "ALTER TABLE hours ADD PARTITION (dt='2013-01-01-00')"
     )
-    assert main.main(["sql", "-w", place, "--engine", "duckdb", "-e", sql]) == 0
-    return place
+    assert main.main(["sql", "-w", directory, "--engine", "duckdb", "-e", sql]) == 0
+    return directory
 
 
 QUERY = f"SELECT SUM(n) AS `a{HOSTILE}`, '{HOSTILE}' AS b FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-01T01')"
@@ -142,13 +142,13 @@ def test_no_statement_prints_them(warehouse: str, sql: str, form: str, capsys: p
 
 
 def on_terminal(*arguments: str) -> str:
-    """What a terminal gets of the command, of both streams."""
+    """Returns the output of the command on a terminal, of both streams."""
     here, there = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "rewriter", *arguments], stdout=there, stderr=there, stdin=subprocess.DEVNULL
     ) as process:
         os.close(there)
-        found = b""
+        output = b""
         while True:
             try:
                 part = os.read(here, 4096)
@@ -156,10 +156,10 @@ def on_terminal(*arguments: str) -> str:
                 break
             if not part:
                 break
-            found += part
+            output += part
         process.wait()
     os.close(here)
-    return found.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n")
 
 
 def test_a_pipe_gets_data_as_it_is_and_a_terminal_does_not(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:

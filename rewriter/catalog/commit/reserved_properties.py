@@ -1,9 +1,9 @@
 """Table properties that this project interprets, as Spark and Hive do.
 
 ``comment`` is the table's comment, and not an additional property. ``immutable`` is Hive's: INSERT INTO fills empty
-partitions and is refused if rows exist; OVERWRITE is not. ``rewriter.packed`` lets one file hold several
-partitions. The owner of a table, and its storage, belong in clauses of statements; as properties they are refused, as
-in Spark. Names are case-sensitive, as there.
+partitions and is refused if rows exist; OVERWRITE is not. ``rewriter.packed`` is ours: unless it is false, one file
+may hold several partitions. The owner of a table, and its storage, belong in clauses of statements; as properties they
+are refused, as in Spark. Names are case-sensitive, as there.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def is_immutable(table: Table) -> bool:
 
 def is_packed(table: Table) -> bool:
     """Returns True if writes put several partitions into one file: only in managed, partitioned tables of Parquet."""
-    packed = table.properties.get(PACKED, "").strip().lower() == "true"
+    packed = table.properties.get(PACKED, "true").strip().lower() == "true"
     return packed and not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
 
 
@@ -62,19 +62,17 @@ def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
     and of Parquet.
     """
     text = value.strip().lower()
-    if text not in ("true", "false"):
-        raise _invalid_packing(f"'{value}' is neither true nor false.", key, "Write 'true' or 'false'.")
-    if table.external or not table.partition_columns or table.format.lower() != "parquet":
-        raise _invalid_packing(
-            f"The table {table.name} cannot have packed files.",
-            key,
-            "Only managed, partitioned tables of Parquet can; leave the property out.",
+    can_be_packed = not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
+    if text not in ("true", "false") or not can_be_packed:
+        raise AnalysisError(
+            f"'{value}' is neither true nor false."
+            if can_be_packed
+            else f"The table {table.name} cannot have packed files: it is not a managed, partitioned table of Parquet.",
+            condition="INVALID_FILE_PROPERTY",
+            object=key,
+            hint=f"{PACKED} = 'false' gives each partition files of its own; 'true' is the default.",
         )
     return PACKED, text
-
-
-def _invalid_packing(message: str, key: str, hint: str) -> AnalysisError:
-    return AnalysisError(message, condition="INVALID_FILE_PROPERTY", sqlstate="42601", object=key, hint=hint)
 
 
 def not_empty(table: Table, values: PartitionValues) -> AnalysisError:

@@ -22,6 +22,7 @@ from rewriter.catalog.maintenance.warehouse_identity import (
     record_new_identity,
 )
 from rewriter.catalog.model import json_codec
+from rewriter.catalog.reading.history import has_date
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.database import Database
@@ -148,7 +149,7 @@ def _decoded_value(value: object, column: sa.Column[Any], number: int) -> object
         if isinstance(value, int) and not isinstance(value, bool) and -bound <= value < bound:
             return value
     elif isinstance(kind, sa.Float):
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
+        if has_date(value):  # All numbers with a fraction are times.
             return value
     elif isinstance(value, str) and _NOT_STORED.search(value) is None:
         return value

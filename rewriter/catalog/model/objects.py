@@ -103,9 +103,8 @@ class PackedPart(NamedTuple):
     file_bytes: int
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A file of a partition, or the ``part`` of a packed file. ``path`` is absolute.
+class DataFile(NamedTuple):
+    """A file of a partition, or the ``part`` of a packed file. ``path`` is absolute. A tuple, because there are many.
 
     ``rows`` is ``None`` if not counted. The ``bytes`` of the parts of a packed file are proportional to their rows, and
     add up to its size.

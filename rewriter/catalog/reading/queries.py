@@ -22,7 +22,7 @@ from rewriter.catalog.model.objects import NO_PROPERTIES, DataFile, Partition, T
 from rewriter.catalog.model.qualified_names import database_key
 from rewriter.catalog.model.real_paths import PathIndex, RealPaths
 from rewriter.catalog.model.stored_paths import loaded
-from rewriter.catalog.model.stored_rows import check_types, check_values, damaged_partition, part_in, properties_in
+from rewriter.catalog.model.stored_rows import all_parts_in, check_types, check_values, damaged_partition, properties_in
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading.write_id_queries import _number, _numbers
 from rewriter.catalog.store import range_query, schema
@@ -260,6 +260,10 @@ def indexed_keys(
     return [key for _, key in rows]
 
 
+#: How many rows of files are read and converted at once.
+_FILES = 4096
+
+
 def files(
     connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[KeyRange]
 ) -> Iterator[tuple[bytes, DataFile]]:
@@ -272,10 +276,14 @@ def files(
     warehouse = warehouse_of(connection)
     for chunk in chunks(ranges, range_query.MOST):
         query = range_query.search(connection, row.c.key, columns, visible(row, ids), chunk)
-        for key, path, rows, size, part in connection.execute(query.order_by("key", "path")):
-            if not (isinstance(path, str) and isinstance(size, int) and isinstance(rows, int | None)):
-                raise damaged(f"the file {path!r}", str(path), "it has no path, byte count or row count")
-            yield key, DataFile(loaded(path, warehouse), rows, size, None if part is None else part_in(part, path))
+        for page in connection.execute(query.order_by("key", "path")).partitions(_FILES):
+            keys, paths, rows, sizes, parts = zip(*page, strict=True)
+            for path, row_count, size in zip(paths, rows, sizes, strict=True):
+                if not (isinstance(path, str) and isinstance(size, int) and isinstance(row_count, int | None)):
+                    raise damaged(f"the file {path!r}", str(path), "it has no path, byte count or row count")
+            absolute = {path: loaded(path, warehouse) for path in dict.fromkeys(paths)}
+            columns_read = (map(absolute.__getitem__, paths), rows, sizes, all_parts_in(parts, paths))
+            yield from zip(keys, map(DataFile._make, zip(*columns_read, strict=True)), strict=True)
 
 
 def check_readable(connection: sa.Connection, sequence: int) -> None:

@@ -280,7 +280,14 @@ def _file_list(write: Write) -> FileList | PackedFileList:
     packing = write.packing
     schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in packing.columns])
     return PackedFileList(
-        write.directory, schema, packing.target_bytes, escapes(), DEFAULT_PARTITION, write.most_partitions, packing.keys
+        write.directory,
+        schema,
+        packing.target_bytes,
+        [escape(column.name) for column in packing.columns],
+        escapes(),
+        DEFAULT_PARTITION,
+        write.most_partitions,
+        packing.keys,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _FILE = "rewriter_file"
+#: How many files have the values of their partitions in the text of the query.
+_MOST_IN_TEXT = 256
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _GLOB, _BRACKETED = re.compile(r"[*?\[]"), r"[\g<0>]"
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
@@ -87,8 +89,7 @@ def _by_value(
         items = _data_items(connection, relation, source, relation.partition_columns != ())
     if not relation.partition_columns:
         return f"SELECT {', '.join(items)} FROM {source}"
-    table = f"rewriter_values_{serial}"
-    _values_table(connection, table, relation, files)
+    table = _partition_values(connection, f"rewriter_values_{serial}", relation, files)
     items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
     # A row without partition values must not vanish.
     check = f"CASE WHEN v.path IS NULL THEN error('no partition values for ' || f.{_FILE}) ELSE true END"
@@ -113,8 +114,7 @@ def _packed_parts(
     source = _source(relation, "parquet", list(dict.fromkeys(file.path for file in files)), f", filename='{_FILE}'")
     items = _data_items(connection, relation, source, has_file=True)
     items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
-    table = f"rewriter_values_{serial}"
-    _values_table(connection, table, relation, files)
+    table = _partition_values(connection, f"rewriter_values_{serial}", relation, files)
     stored_values = zip(*(file.part.values for file in files if file.part is not None), strict=True)
     conditions = [f"v.path = f.{_FILE}"]
     for number, (column, values) in enumerate(zip(stored_columns, stored_values, strict=True)):
@@ -123,31 +123,45 @@ def _packed_parts(
     return f"SELECT {', '.join(items)} FROM {source} AS f JOIN {table} AS v ON {' AND '.join(conditions)}"
 
 
-def _values_table(
-    connection: duckdb.DuckDBPyConnection, table: str, relation: Relation, files: Sequence[ScanFile]
-) -> None:
-    """Creates a table of the files' paths and of the values of their partitions, ``p0``, ``p1``, …
+def _partition_values(
+    connection: duckdb.DuckDBPyConnection, name: str, relation: Relation, files: Sequence[ScanFile]
+) -> str:
+    """Returns a relation of the files' paths and of the values of their partitions, ``p0``, ``p1``, …
 
-    For parts of packed files, ``s0``, ``s1``, … are the values that the file stores.
+    For parts of packed files, ``s0``, ``s1``, … are the values that the file stores. Many rows are in a temporary table
+    with this name; few are in the text, which saves a millisecond.
     """
-    import pyarrow as pa
-
     typed = {f"p{number}": column for number, column in enumerate(relation.partition_columns)}
     value_rows = [file.values for file in files]
     if files[0].part is not None:
         stored_columns = relation.packed_columns or relation.partition_columns
         typed |= {f"s{number}": column for number, column in enumerate(stored_columns)}
         value_rows = [(*file.values, *file.part.values) for file in files if file.part is not None]
-    values_by_name = zip(typed, zip(*value_rows, strict=True), strict=True)
-    texts = pa.table(
-        {
-            "path": pa.array([file.path for file in files], pa.string()),
-            **{name: pa.array(values, pa.string()) for name, values in values_by_name},
-        }
-    )
-    casts = (f"CAST({name} AS {_type_name(column)}) AS {name}" for name, column in typed.items())
-    connection.register("rewriter_texts", texts)
-    connection.execute(f"CREATE TEMP TABLE {table} AS SELECT path, {', '.join(casts)} FROM rewriter_texts")
+    casts = ", ".join(f"CAST({name} AS {_type_name(column)}) AS {name}" for name, column in typed.items())
+    if len(files) <= _MOST_IN_TEXT:
+        rows = ", ".join(
+            f"({', '.join('NULL' if value is None else string_literal(value) for value in (file.path, *values))})"
+            for file, values in zip(files, value_rows, strict=True)
+        )
+        return f"(SELECT path, {casts} FROM (VALUES {rows}) AS r(path, {', '.join(typed)}))"
+    values_by_name = dict(zip(typed, zip(*value_rows, strict=True), strict=True))
+    _register_values(connection, name, casts, [file.path for file in files], values_by_name)
+    return name
+
+
+def _register_values(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    casts: str,
+    paths: Sequence[str],
+    values_by_name: Mapping[str, Sequence[str | None]],
+) -> None:
+    """Creates the temporary table of paths and values."""
+    import pyarrow as pa
+
+    arrays = {column: pa.array(values, pa.string()) for column, values in values_by_name.items()}
+    connection.register("rewriter_texts", pa.table({"path": pa.array(paths, pa.string()), **arrays}))
+    connection.execute(f"CREATE TEMP TABLE {name} AS SELECT path, {casts} FROM rewriter_texts")
     connection.unregister("rewriter_texts")
 
 

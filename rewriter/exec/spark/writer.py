@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.keys.values import DEFAULT_PARTITION
+from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
 from rewriter.catalog.model.objects import PartitionValues
 from rewriter.exec import packed_writer, partitioned_writer
 from rewriter.exec.engine import Packing, WrittenFile, written_file
@@ -61,6 +61,7 @@ class PartitionTarget:
         if self.packing is not None:
             fields = [(column.name, arrow_type(parse_type(column.type))) for column in self.packing.columns]
             target["packing"]["schema"] = base64.b64encode(_schema_bytes(fields)).decode()
+            target["packing"]["levels"] = [escape(column.name) for column in self.packing.columns]
         return json.dumps(target)
 
 
@@ -115,7 +116,8 @@ def _source() -> Any:
                 import pyarrow as pa
 
                 schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(packing["schema"])))
-                files = packed_file_list(plan["directory"], schema, packing["target_bytes"], *texts, packing["keys"])
+                where = (plan["directory"], schema, packing["target_bytes"], packing["levels"])
+                files = packed_file_list(*where, *texts, packing["keys"])
             write_sorted(iterator, plan["data_columns"], files, tuple(plan["static"]))
             return Written([list(file) for file in files.written], files.unwritten_partitions)
 

@@ -350,6 +350,14 @@ def new_column(definition: ColumnDef) -> Column:
             object=definition.name,
             hint="Choose another name.",
         )
+    if "\0" in definition.name:
+        raise AnalysisError(
+            "The name of a column cannot contain the character NUL, which paths and files cannot contain.",
+            condition="RESERVED_COLUMN_NAME",
+            position=definition.span,
+            object=definition.name,
+            hint="Choose another name.",
+        )
     refused = next((t for t in _REFUSED_TYPES if re.search(rf"\b{t}\b", definition.type)), None)
     if refused:
         raise NotSupportedError(

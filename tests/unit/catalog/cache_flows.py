@@ -116,8 +116,8 @@ class Flow:
         ids = self._text(name, text)
 
         def read() -> str:
-            found = CachedCatalog(catalog).get_partition(name, (value,), ids)
-            return "none" if found is None else _names((found,))
+            partition = CachedCatalog(catalog).get_partition(name, (value,), ids)
+            return "none" if partition is None else _names((partition,))
 
         return self._answered(catalog, read)
 
@@ -130,7 +130,7 @@ class Flow:
         answer = read()
         after = catalog.cache_metrics()
         causes = [name for name, count in after.items() if name.startswith("misses_") and count > before[name]]
-        who = "memory" if not causes else f"store ({', '.join(one.removeprefix('misses_') for one in causes)})"
+        who = "memory" if not causes else f"store ({', '.join(cause.removeprefix('misses_') for cause in causes)})"
         return f"{answer} from {who}"
 
     # ---- followers
@@ -164,7 +164,7 @@ class Flow:
         return self._plain.snapshot().write_ids(self._ids[name])
 
     def _text(self, name: str, shown: str | None) -> str:
-        """The newest list, or the one that ``[13:7,8]`` is of this table: all ids not seen are open ones."""
+        """Returns the newest list, or the one that ``[13:7,8]`` means for this table: all unknown ids are open ones."""
         if shown is None:
             return str(self._newest(name))
         high, _, invalid = shown.strip("[]").partition(":")
@@ -185,7 +185,7 @@ def _told(table: Table) -> str:
 
 
 def _names(partitions: tuple[Partition, ...]) -> str:
-    return " ".join(str(one.values[0]) for one in partitions) or "none"
+    return " ".join(str(partition.values[0]) for partition in partitions) or "none"
 
 
 def run_file(path: Path, warehouse: Path, url: str | None) -> str:

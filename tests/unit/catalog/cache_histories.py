@@ -58,15 +58,15 @@ class History:
             (self._refresh, 2), (self._prewarm, 1), (self._purge, 1), (self._take, 5), (self._compare, 24),
         ]  # fmt: skip
         for _ in range(steps):
-            (action,) = self.random.choices([one for one, _ in actions], [weight for _, weight in actions])
+            (action,) = self.random.choices([name for name, _ in actions], [weight for _, weight in actions])
             self.steps.append(action.__name__)
             self.steps[-1] = f"{action.__name__} {action()}"
 
     # ---- writes, by any instance
 
     def _table(self) -> Table | None:
-        found = self._plain.snapshot().find(self.random.choice(NAMES))
-        return found if isinstance(found, Table) else None
+        table = self._plain.snapshot().find(self.random.choice(NAMES))
+        return table if isinstance(table, Table) else None
 
     def _values(self, table: Table) -> list[str]:
         return self.random.sample(DAYS if table.name == "days" else HOURS, self.random.randint(1, 2))
@@ -80,7 +80,7 @@ class History:
         kind = self.random.choice(["into", "overwrite", "drop", "nothing"])
         with_sources = [self._plain.snapshot().table("hours")] if table.name == "days" and self._has("hours") else []
         if kind == "drop":
-            there = [one.key for one in self._plain.snapshot().partitions(table)]
+            there = [partition.key for partition in self._plain.snapshot().partitions(table)]
             if there:
                 writer.commit(lambda tx: [DropPartitions(table, (self.random.choice(there),))])
         elif kind == "nothing":
@@ -96,7 +96,7 @@ class History:
     def _define(self) -> str:
         catalog = self.random.choice([self._plain, *self._cached])
         snapshot, name = self._plain.snapshot(), self.random.choice(NAMES)
-        found = snapshot.find(name)
+        table = snapshot.find(name)
         try:
             if name in FACT and self.random.random() < 0.5:
                 fact = snapshot.find("f")
@@ -105,22 +105,22 @@ class History:
                     return "drop fact"
                 Warehouse(catalog).create_fact(FACT)
                 return "create fact"
-            if not isinstance(found, Table):
+            if not isinstance(table, Table):
                 Warehouse(catalog).create(name, external=name == "more")
                 return f"create {name}"
-            what = self.random.choice(["alter", "alter", "drop", "rename"])
-            if what == "alter":
+            change = self.random.choice(["alter", "alter", "drop", "rename"])
+            if change == "alter":
                 version = {"version": str(self.random.random())}
-                Warehouse(catalog).commit(lambda tx: [AlterTable(found, version)])
-            elif what == "drop":
-                Warehouse(catalog).commit(lambda tx: [DropObject(found)])
+                Warehouse(catalog).commit(lambda tx: [AlterTable(table, version)])
+            elif change == "drop":
+                Warehouse(catalog).commit(lambda tx: [DropObject(table)])
             else:
-                other = self.random.choice(NAMES)
-                Warehouse(catalog).commit(lambda tx: [RenameObject(found, other)])
-                return f"rename {name} to {other}"
+                new_name = self.random.choice(NAMES)
+                Warehouse(catalog).commit(lambda tx: [RenameObject(table, new_name)])
+                return f"rename {name} to {new_name}"
         except Error as error:
             return f"refused: {error.condition}"
-        return f"{what} {name}"
+        return f"{change} {name}"
 
     def _hold(self) -> str:
         table = self._table()
@@ -198,23 +198,23 @@ class History:
         ids = plain.write_ids(table.id)
         assert equivalent(cached.write_ids(table.id), ids), (str(cached.write_ids(table.id)), str(ids))
         values = tuple(self._values(table)[:1])
-        one, some = key(table, *values), [KeyRange(key(table, HOURS[3]), key(table, HOURS[15]))]
+        partition_key, some = key(table, *values), [KeyRange(key(table, HOURS[3]), key(table, HOURS[15]))]
         asked: dict[str, Callable[[Snapshot], object]] = {
             "partition": lambda s: s.partition(table, values),
             "partitions": lambda s: s.partitions(table),
             "range": lambda s: s.partitions(table, some),
             "filter": lambda s: s.get_partitions_by_filter(table, f"dt >= '{values[0]}'"),
             "files": lambda s: s.files(table),
-            "files of one": lambda s: s.files(table, [KeyRange.of_key(one)]),
+            "files of one": lambda s: s.files(table, [KeyRange.of_key(partition_key)]),
         }
         period = {"hours": UpdatePeriod.HOURLY, "days": UpdatePeriod.DAILY}.get(name)
         if period is not None:
             asked["timeline"] = lambda s: list(s.timeline(name, period, "t").ranges())
             asked["outdated"] = lambda s: list(s.outdated(name, period, "t").ranges())
-        what = self.random.choice(sorted(asked))
-        expected = asked[what](plain)
-        assert asked[what](cached) == expected, f"{what} of {name} {values}"
-        if what == "partition":
+        asked_now = self.random.choice(sorted(asked))
+        expected = asked[asked_now](plain)
+        assert asked[asked_now](cached) == expected, f"{asked_now} of {name} {values}"
+        if asked_now == "partition":
             text = str(replace(ids, table=str(table.id)))
-            assert CachedCatalog(catalog).get_partition(name, values, text) == expected, f"listed {what} of {name}"
-        return f"{what} of {name}"
+            assert CachedCatalog(catalog).get_partition(name, values, text) == expected, f"listed {asked_now} of {name}"
+        return f"{asked_now} of {name}"

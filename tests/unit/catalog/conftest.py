@@ -15,7 +15,7 @@ from .support import BASE, Warehouse
 
 @pytest.fixture
 def w(tmp_path: Path, catalog_url: str | None) -> Iterator[Warehouse]:
-    """An empty one, on each database in turn."""
+    """Creates an empty warehouse, on each database in turn."""
     warehouse = Warehouse(Catalog.open(tmp_path, catalog_url), catalog_url)
     yield warehouse
     warehouse.catalog.close()
@@ -23,7 +23,7 @@ def w(tmp_path: Path, catalog_url: str | None) -> Iterator[Warehouse]:
 
 @pytest.fixture
 def fact(w: Warehouse) -> dict[str, Table]:
-    """Hours, days, and a table of months and years, of one fact."""
+    """Creates hours, days, and a table of months and years, of one fact."""
     tables = {name: w.create(name) for name in BASE}
     w.create_fact(BASE)
     return tables

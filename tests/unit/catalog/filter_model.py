@@ -40,7 +40,7 @@ DOMAINS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
 
 
 def value(type: str, text: str | None) -> Any:
-    """A partition value as something that compares as the type does; ``None`` for NULL."""
+    """Returns a partition value as a value that compares as its type does; ``None`` for NULL."""
     if text is None:
         return None
     if type in ("double", "float"):
@@ -57,7 +57,7 @@ def value(type: str, text: str | None) -> Any:
 
 
 def literal_value(type: str, literal: Literal) -> Any:
-    """The same for a literal of ``DOMAINS``."""
+    """Returns the same for a literal of ``DOMAINS``."""
     if literal.kind == "null":
         return None
     if type in ("double", "float"):
@@ -75,12 +75,12 @@ def literal_value(type: str, literal: Literal) -> Any:
 
 
 def _padded(text: str) -> str:
-    """CHAR compares as if blanks went on for ever."""
+    """Pads a CHAR: it compares as if blanks followed without end."""
     return text.ljust(100)
 
 
 def _float(text: str, type: str) -> tuple[bool, float]:
-    """NaN is above all numbers, and equal to itself."""
+    """Returns a float for which NaN is greater than all numbers, and equal to itself."""
     import struct
 
     number = float(text.replace("Infinity", "inf"))
@@ -92,12 +92,12 @@ def _float(text: str, type: str) -> tuple[bool, float]:
 
 
 def truth(tree: f.Filter, types: dict[str, str], row: dict[str, str | None]) -> bool | None:
-    """TRUE, FALSE or NULL of a row of canonical texts."""
+    """Returns TRUE, FALSE or NULL for a row of canonical texts."""
     if isinstance(tree, f.Not):
         inner = truth(tree.operand, types, row)
         return None if inner is None else not inner
     if isinstance(tree, f.And | f.Or):
-        parts = [truth(one, types, row) for one in tree.operands]
+        parts = [truth(operand, types, row) for operand in tree.operands]
         decisive = isinstance(tree, f.Or)
         return decisive if decisive in parts else None if None in parts else not decisive
     type, text = types[tree.column], row[tree.column]
@@ -112,8 +112,8 @@ def truth(tree: f.Filter, types: dict[str, str], row: dict[str, str | None]) -> 
         low = _compare(mine, ">=", literal_value(type, tree.low))
         high = _compare(mine, "<=", literal_value(type, tree.high))
         return False if False in (low, high) else None if None in (low, high) else True
-    found = [_compare(mine, "=", literal_value(type, one)) for one in tree.values]
-    return True if True in found else None if None in found else False
+    truths = [_compare(mine, "=", literal_value(type, listed)) for listed in tree.values]
+    return True if True in truths else None if None in truths else False
 
 
 def _compare(left: Any, op: str, right: Any) -> bool | None:
@@ -130,13 +130,13 @@ def _compare(left: Any, op: str, right: Any) -> bool | None:
 
 
 def _like(pattern: str, text: str) -> bool:
-    regex, place = "", 0
-    while place < len(pattern):
-        char = pattern[place]
+    regex, position = "", 0
+    while position < len(pattern):
+        char = pattern[position]
         if char == "\\":
-            place += 1
-            regex += re.escape(pattern[place])
+            position += 1
+            regex += re.escape(pattern[position])
         else:
             regex += {"%": ".*", "_": "."}.get(char, re.escape(char))
-        place += 1
+        position += 1
     return re.fullmatch(regex, text, re.DOTALL) is not None

@@ -20,22 +20,22 @@ Row = tuple[str | None, ...]
 
 
 def scans_of(tree: ScanFilter | None, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
-    """The scans of a bound filter."""
+    """Returns the scans of a bound filter."""
     return scans_of_plan(PartitionFilterGenerator(len(columns)).plan(tree), columns, prefix)
 
 
 TYPES = sorted(DOMAINS)
 PATTERNS = ["a%", "%", "_", "%b", "a_", "a\\%", "A\\%", "%a%b%", "1%", "", "é", "2020%", "%0"]
 
-#: What keys escape and what stands beside it, what patterns mean, characters of one to four bytes.
+#: Bytes that keys escape and their neighbors, characters with a meaning in patterns, characters of one to four bytes.
 _CHARACTERS = st.sampled_from("\x00\x01\x02\x03\x7fabA%_\\ 01éÿ\u3042\uffff\U0001f600\U0010ffff")
 _TEXTS = st.text(_CHARACTERS, max_size=4)
 _PIECES = st.text(st.sampled_from("\x01\x02\x03abA 0éÿ\u3042\U0001f600"), max_size=2)
 
 
 def _moment(moment: datetime) -> str:
-    whole, _, fraction = moment.isoformat(" ").partition(".")
-    return whole + (f".{fraction.rstrip('0')}" if fraction else "")
+    seconds, _, fraction = moment.isoformat(" ").partition(".")
+    return seconds + (f".{fraction.rstrip('0')}" if fraction else "")
 
 
 def _integers(width: int) -> st.SearchStrategy[str]:
@@ -62,19 +62,19 @@ _WILD: dict[str, st.SearchStrategy[str]] = {
 
 
 def values(type: str) -> st.SearchStrategy[str]:
-    """Canonical values of a type."""
+    """Returns canonical values of a type."""
     return st.sampled_from(DOMAINS[type][0]) | _WILD[type]
 
 
 def literals(type: str) -> st.SearchStrategy[Literal]:
     """Literals that compare with a type, NULL among them."""
-    found = st.sampled_from([("null", ""), *DOMAINS[type][1] * 3]).map(lambda pair: Literal(*pair))
-    return found | _TEXTS.map(lambda text: Literal("string", text)) if type in ("string", "varchar(4)") else found
+    literals = st.sampled_from([("null", ""), *DOMAINS[type][1] * 3]).map(lambda pair: Literal(*pair))
+    return literals | _TEXTS.map(lambda text: Literal("string", text)) if type in ("string", "varchar(4)") else literals
 
 
 @st.composite
 def tables(draw: st.DrawFn, most: int = 3, stored: bool = True) -> tuple[list[Column], list[Row]]:
-    """Up to ``most`` partition columns, and up to forty rows of values; ``stored``: that a catalog takes."""
+    """Returns up to ``most`` partition columns and forty rows of values. With ``stored`` a catalog accepts them."""
     types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=most))
     columns = [Column(f"p{i}", type) for i, type in enumerate(types)]
     fields = [st.none() | (values(type).filter(_is_stored) if stored else values(type)) for type in types]
@@ -82,7 +82,7 @@ def tables(draw: st.DrawFn, most: int = 3, stored: bool = True) -> tuple[list[Co
 
 
 def _is_stored(text: str) -> bool:
-    """An empty text is NULL's name, and NUL is refused."""
+    """Returns True if a catalog accepts the value: an empty text is NULL's name, and NUL is refused."""
     return text != "" and "\0" not in text
 
 
@@ -94,7 +94,7 @@ def patterns() -> st.SearchStrategy[str]:
 
 @st.composite
 def predicates(draw: st.DrawFn, columns: list[Column]) -> f.Filter:
-    """One condition on one of the columns."""
+    """Returns one condition on one of the columns."""
     column = draw(st.sampled_from(columns))
     literal = literals(column.type)
     kind = draw(st.integers(0, 9))
@@ -110,7 +110,7 @@ def predicates(draw: st.DrawFn, columns: list[Column]) -> f.Filter:
 
 
 def filters(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
-    """AND, OR and NOT of conditions."""
+    """Returns AND, OR and NOT of conditions."""
     return st.recursive(
         predicates(columns),
         lambda inner: st.one_of(
@@ -123,15 +123,15 @@ def filters(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
 
 
 def chains(columns: list[Column]) -> st.SearchStrategy[f.Filter]:
-    """OR of ANDs that restrict one column after another, as the fields of a key follow each other."""
+    """Returns OR of ANDs that restrict one column after another, in the order of a key's fields."""
 
     @st.composite
     def chain(draw: st.DrawFn) -> f.Filter:
         parts: list[f.Filter] = []
         for column in columns:
-            one = draw(st.lists(predicates([column]), max_size=2).map(tuple))
-            if one:
-                parts.append(f.disjunction(one))
+            added = draw(st.lists(predicates([column]), max_size=2).map(tuple))
+            if added:
+                parts.append(f.disjunction(added))
         return f.conjunction(tuple(parts)) if parts else draw(predicates(columns))
 
     return st.lists(chain(), min_size=1, max_size=3).map(tuple).map(f.disjunction)

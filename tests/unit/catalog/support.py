@@ -35,7 +35,7 @@ class Warehouse:
     url: str | None = None
 
     def opened(self) -> Catalog:
-        """Another catalog over the same warehouse."""
+        """Opens another catalog over the same warehouse."""
         return Catalog.open(self.catalog.warehouse, self.url)
 
     def sql(self, statement: str, **values: object) -> list[tuple[object, ...]]:
@@ -77,13 +77,13 @@ class Warehouse:
         return self.commit(lambda tx: [write(tx, table, *values, overwrite=True, files=files)], ids)
 
     def _sources(self, table: Table, sources: Iterable[Table] | None) -> list[int]:
-        """The ids of the tables that a query read: where the test says nothing, the base of the fact."""
+        """Returns the ids of the tables that a query read. By default it is the base of the fact."""
         if sources is not None:
-            return [one.id for one in sources]
+            return [source.id for source in sources]
         snapshot = self.catalog.snapshot()
         fact = snapshot.fact_using(table.name)
-        bases = () if fact is None else (one for one in fact.tables if fact.base_period in one.layouts)
-        return [snapshot.table(one.table).id for one in bases if one.table != table.name]
+        bases = () if fact is None else (stored for stored in fact.tables if fact.base_period in stored.layouts)
+        return [snapshot.table(stored.table).id for stored in bases if stored.table != table.name]
 
     def add(self, table: Table, *values: str) -> int:
         return self.commit(lambda tx: [AddPartitions(table, tuple(PartitionWrite((v,)) for v in values))])
@@ -92,12 +92,12 @@ class Warehouse:
         return self.commit(lambda tx: [DropPartitions(table, tuple(key(table, v) for v in values))])
 
     def line(self, table: str, period: UpdatePeriod, kind: str = "timeline") -> list[str]:
-        """The values of what stands on a timeline."""
+        """Returns the values of the periods on a timeline."""
         line = getattr(self.catalog.snapshot(), kind)(table, period, "T")
         return [layout(period).values(o)[0] for r in line.ranges() for o in range(r.start, r.end)]
 
     def fresh(self, table: str, period: UpdatePeriod) -> list[str]:
-        """What is proven and not outdated. Tests write a few hours of a day, so that rollups may be incomplete."""
+        """Returns what is proven and not outdated. Tests write a few hours of a day, so rollups may be incomplete."""
         return sorted(self.line(table, period) + self.line(table, period, "incomplete"))
 
     def unproven(self, table: str, period: UpdatePeriod) -> list[str]:

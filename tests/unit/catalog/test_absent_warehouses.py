@@ -62,14 +62,14 @@ CREATING = [
 def test_a_statement_that_needs_a_warehouse_names_the_path(
     tmp_path: Path, catalog_url: str | None, statement: str
 ) -> None:
-    place = tmp_path / "mistyped" / "w"
-    with Session(place, "duckdb", catalog=catalog_url) as session:
+    directory = tmp_path / "mistyped" / "w"
+    with Session(directory, "duckdb", catalog=catalog_url) as session:
         with pytest.raises(Error) as caught:
             session.execute(statement)
         assert caught.value.condition == "WAREHOUSE_NOT_FOUND"
-        assert str(place) in caught.value.message
+        assert str(directory) in caught.value.message
     assert list(tmp_path.iterdir()) == []
-    assert not Catalog.exists(place, catalog_url)
+    assert not Catalog.exists(directory, catalog_url)
 
 
 @pytest.mark.parametrize("statement", FREE)
@@ -83,15 +83,15 @@ def test_a_statement_of_no_object_needs_none(tmp_path: Path, statement: str) -> 
 
 @pytest.mark.parametrize("statement", CREATING)
 def test_a_statement_that_creates_an_object_makes_it(tmp_path: Path, catalog_url: str | None, statement: str) -> None:
-    place = tmp_path / "new" / "w"
-    with rewriter.connect(place, "duckdb", catalog=catalog_url, cache_bytes=1 << 20) as connection:
+    directory = tmp_path / "new" / "w"
+    with rewriter.connect(directory, "duckdb", catalog=catalog_url, cache_bytes=1 << 20) as connection:
         connection.execute("SELECT 1")
-        assert not place.exists()
+        assert not directory.exists()
         connection.execute(statement)
-        assert (place / "warehouse.json").exists()
+        assert (directory / "warehouse.json").exists()
         connection.execute("SHOW TABLES").fetchall()
         assert connection.session.catalog.cache is not None
-    with Session(place, "duckdb", catalog=catalog_url) as session:
+    with Session(directory, "duckdb", catalog=catalog_url) as session:
         session.execute("SHOW TABLES")
 
 
@@ -118,7 +118,7 @@ def test_another_session_makes_it_meanwhile(tmp_path: Path, catalog_url: str | N
 
 
 def test_commands_make_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = str(tmp_path / "w")
+    directory = str(tmp_path / "w")
     for arguments in (
         ["sql", "-e", "SHOW TABLES", "--engine", "duckdb"],
         ["rewrite", "SELECT * FROM t"],
@@ -127,11 +127,11 @@ def test_commands_make_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ["catalog", "dump"],
         ["catalog", "adopt"],
     ):
-        assert main.main([*arguments, "-w", place]) == 1
+        assert main.main([*arguments, "-w", directory]) == 1
         error = capsys.readouterr().err
         assert "WAREHOUSE_NOT_FOUND" in error
-        assert place in error
-    assert main.main(["sql", "-w", place, "--engine", "duckdb", "-e", "SELECT 1"]) == 0
+        assert directory in error
+    assert main.main(["sql", "-w", directory, "--engine", "duckdb", "-e", "SELECT 1"]) == 0
     assert list(tmp_path.iterdir()) == []
 
 

@@ -38,14 +38,14 @@ def test_columns_come_behind_those_that_are_there(w: Warehouse) -> None:
     w.into(t, "a")
     with w.catalog.begin() as tx:
         tx.commit([AlterColumns(t, (NEW,), {"x": "one", "dt": "day", None: "all"})])
-    found = w.catalog.snapshot().table("t")
-    assert found == replace(
+    table = w.catalog.snapshot().table("t")
+    assert table == replace(
         t,
         columns=(Column("x", "int", "one"), NEW),
         partition_columns=(Column("dt", "string", "day"),),
         comment="all",
     )
-    assert names(w.catalog.snapshot(), found) == ["a"]
+    assert names(w.catalog.snapshot(), table) == ["a"]
     assert w.catalog.events()[-2].kind == "ALTER_TABLE"
 
 
@@ -71,12 +71,12 @@ WRITERS: dict[str, Callable[[Table], Callable[[Transaction], Change]]] = {
 def test_the_second_of_a_writer_and_a_new_column_fails(w: Warehouse, writer: str, altering_first: bool) -> None:
     t = w.create("t")
     w.into(t, "a")
-    one, two = w.catalog.begin(), w.catalog.begin()
+    earlier, later = w.catalog.begin(), w.catalog.begin()
     first, second = (alter(t), WRITERS[writer](t)) if altering_first else (WRITERS[writer](t), alter(t))
-    changes = first(one), second(two)
-    one.commit([changes[0]])
-    with two, pytest.raises(ConflictError) as caught:
-        two.commit([changes[1]])
+    changes = first(earlier), second(later)
+    earlier.commit([changes[0]])
+    with later, pytest.raises(ConflictError) as caught:
+        later.commit([changes[1]])
     assert (caught.value.sqlstate, caught.value.object) == ("40001", "t")
 
 
@@ -89,13 +89,13 @@ OTHERS: dict[str, Callable[[Table], Change]] = {
 
 
 @on_sqlite
-@pytest.mark.parametrize("other", OTHERS)
-def test_what_knows_nothing_of_columns_goes_on_after_a_new_one(w: Warehouse, other: str) -> None:
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_knows_nothing_of_columns_goes_on_after_a_new_one(w: Warehouse, kind: str) -> None:
     t = w.create("t")
     w.into(t, "a", "b")
-    one, two = w.catalog.begin(), w.catalog.begin()
-    one.commit([AlterColumns(t, (NEW,))])
-    two.commit([OTHERS[other](t)])
+    earlier, later = w.catalog.begin(), w.catalog.begin()
+    earlier.commit([AlterColumns(t, (NEW,))])
+    later.commit([OTHERS[kind](t)])
     assert w.catalog.snapshot().table("t").columns[1:] == (NEW,)
 
 
@@ -104,8 +104,8 @@ def test_a_table_and_its_rows_come_in_one_commit(w: Warehouse) -> None:
     old = w.create("t")
     with w.catalog.begin() as tx:
         new = replace(old, id=tx.allocate_id())
-        made = WritePartitions(new, tx.write_id(new), (PartitionWrite(("a",)),), overwrite=True)
-        tx.commit([DropObject(old), CreateObject(new), made])
+        written = WritePartitions(new, tx.write_id(new), (PartitionWrite(("a",)),), overwrite=True)
+        tx.commit([DropObject(old), CreateObject(new), written])
     snapshot = w.catalog.snapshot()
     assert snapshot.table("t") == new
     assert names(snapshot, new) == ["a"]
@@ -123,7 +123,7 @@ def test_no_partition_gets_a_value_that_no_directory_can_bear(w: Warehouse, valu
 
 
 def renamed_meanwhile(w: Warehouse) -> tuple[Table, Transaction]:
-    """A table that is called otherwise by now, while another has its name, and a transaction that saw it before."""
+    """Renames a table and gives its name to another one, after a transaction has seen it."""
     t = w.create("t")
     tx = w.catalog.begin()
     w.commit(lambda _: [RenameObject(t, "old")])

@@ -42,7 +42,7 @@ HOURS_OF_DAY = [f"2013-01-01-{hour:02d}" for hour in range(24)]
 
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
-    """How many statements this thread has sent since it was asked last, by SQLAlchemy or by cursors of the driver's."""
+    """Counts the statements of this thread since the last call, sent by SQLAlchemy or by cursors of the driver."""
     own, sent = threading.get_ident(), [0]
     plain = Database.rows
 
@@ -56,8 +56,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
         return plain(database, *arguments)
 
     def since() -> int:
-        found, sent[0] = sent[0], 0
-        return found
+        count, sent[0] = sent[0], 0
+        return count
 
     end = watch(note)
     with monkeypatch.context() as patch:
@@ -103,7 +103,7 @@ def test_calls_of_each_read(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> No
             "no such table": lambda s: s.find("nothing"),
             "cubes": lambda s: s.cubes(),
         }
-        cold = {what: (read(snapshot), calls())[1] for what, read in reads.items()}
+        cold = {name: (read(snapshot), calls())[1] for name, read in reads.items()}
         assert cold == {
             "table": 3,  # The object, and the two statements of its list.
             "one partition": 1,
@@ -118,16 +118,16 @@ def test_calls_of_each_read(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> No
         }
         snapshot = w.catalog.snapshot()
         assert calls() == begin
-        cached = {what: (read(snapshot), calls())[1] for what, read in reads.items()}
-        assert {what: number for what, number in cached.items() if number} == {"a filter": 1}
+        cached = {name: (read(snapshot), calls())[1] for name, read in reads.items()}
+        assert {name: number for name, number in cached.items() if number} == {"a filter": 1}
         # A commit of another table: nothing of this one is read again, not even its list.
         w.create("u")
         follow(w.catalog)
         calls()
         snapshot = w.catalog.snapshot()
         calls()
-        asked = [what for what in reads if what not in ("a filter", "no such table")]
-        assert {what: (reads[what](snapshot), calls())[1] for what in asked} == dict.fromkeys(asked, 0)
+        asked = [name for name in reads if name not in ("a filter", "no such table")]
+        assert {name: (reads[name](snapshot), calls())[1] for name in asked} == dict.fromkeys(asked, 0)
 
 
 def test_behind_the_log_a_known_table_costs_its_list_and_no_more(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,10 +155,10 @@ def test_callers_with_lists_make_no_call_for_what_is_known(w: Warehouse, monkeyp
         return reads.get_table("t", ids), reads.get_partition("t", ("a",), ids), reads.get_partitions("t", ids)
 
     first = read()
-    assert [one.values for one in reads.list_partitions_by_filter("t", "dt > 'a'", ids)] == [("b",)]
+    assert [partition.values for partition in reads.list_partitions_by_filter("t", "dt > 'a'", ids)] == [("b",)]
     with counted(monkeypatch) as calls:
         assert read() == first
-        assert [one.values for one in reads.get_partitions_by_filter("t", "dt > 'a'", ids)] == [("b",)]
+        assert [partition.values for partition in reads.get_partitions_by_filter("t", "dt > 'a'", ids)] == [("b",)]
         assert calls() == 0
 
 
@@ -227,7 +227,7 @@ def test_a_list_that_calls_a_commit_aborted_poisons_nothing(w: Warehouse) -> Non
     with pytest.raises(DataError) as caught:
         reads.get_partitions("t", wrong)
     assert caught.value.condition == "INVALID_WRITE_ID_LIST"
-    assert [one.values for one in reads.get_partitions("t", before)] == [("a",), ("b",)]
+    assert [partition.values for partition in reads.get_partitions("t", before)] == [("a",), ("b",)]
 
 
 def test_a_list_with_aborted_writes_is_accepted(w: Warehouse) -> None:
@@ -238,19 +238,19 @@ def test_a_list_with_aborted_writes_is_accepted(w: Warehouse) -> None:
     reads = CachedCatalog(w.catalog)
     ids = reads.valid_write_id_list("t")
     assert len(ValidWriteIdList.parse(ids).aborted) == 1
-    assert [one.values for one in reads.get_partitions("t", ids)] == [("a",)]
+    assert [partition.values for partition in reads.get_partitions("t", ids)] == [("a",)]
 
 
 def test_an_external_table_is_the_stores_where_nobody_reads_the_log(
     w: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, other = w.create("e", external=True), w.opened()
+    table, second = w.create("e", external=True), w.opened()
     w.add(table, "a")
-    other.use_cache(MIB, follow=False)
-    reads = CachedCatalog(other)
+    second.use_cache(MIB, follow=False)
+    reads = CachedCatalog(second)
 
     def there() -> list[tuple[str | None, ...]]:
-        return [one.values for one in reads.get_partitions("e")]
+        return [partition.values for partition in reads.get_partitions("e")]
 
     assert there() == [("a",)]
     w.add(table, "b")
@@ -259,14 +259,14 @@ def test_an_external_table_is_the_stores_where_nobody_reads_the_log(
     assert there() == [("a",), ("b",)]
     w.add(table, "c")
     assert there() == [("a",), ("b",), ("c",)]
-    other.close()
+    second.close()
 
 
 def test_lists_of_other_tables_and_other_texts_are_refused(w: Warehouse) -> None:
     reads = CachedCatalog(w.catalog)
     w.create("t")
-    other = w.create("u")
-    for text in (f"{other.id}:1:2::", "t:1:2::", "x", "9999:0:1::"):
+    second = w.create("u")
+    for text in (f"{second.id}:1:2::", "t:1:2::", "x", "9999:0:1::"):
         with pytest.raises((DataError, ProgrammingError)) as caught:
             reads.get_table("t", text)
         assert caught.value.condition in ("INVALID_WRITE_ID_LIST", "TABLE_OR_VIEW_NOT_FOUND")
@@ -360,10 +360,10 @@ def test_the_estimate_is_about_what_python_takes(w: Warehouse) -> None:
     table = w.create("t")
     w.into(table, *(f"v{n:05}" for n in range(5000)))
     tracemalloc.start()
-    found = w.catalog.snapshot().partitions(table)
+    partitions = w.catalog.snapshot().partitions(table)
     taken = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert 0.5 < size_of((), found) / taken < 2
+    assert 0.5 < size_of((), partitions) / taken < 2
 
 
 @on_sqlite
@@ -397,41 +397,41 @@ def test_a_negative_size_is_refused(w: Warehouse) -> None:
 
 def test_a_follower_brings_another_instance_up_to_date(w: Warehouse) -> None:
     table, before_all = w.create("t"), threading.active_count()
-    other = w.opened()
-    other.use_cache(MIB)
+    second = w.opened()
+    second.use_cache(MIB)
     assert threading.active_count() == before_all + 1
-    assert other.snapshot().table("t") == table
+    assert second.snapshot().table("t") == table
     w.commit(lambda tx: [AlterTable(table, {"a": "1"})])
-    wait_for(lambda: other.cache_metrics()["refreshed"] > 0)
-    before = other.cache_metrics()
-    assert other.snapshot().table("t").properties == {"a": "1"}
-    after = other.cache_metrics()
+    wait_for(lambda: second.cache_metrics()["refreshed"] > 0)
+    before = second.cache_metrics()
+    assert second.snapshot().table("t").properties == {"a": "1"}
+    after = second.cache_metrics()
     assert after["hits"] == before["hits"] + 1
     assert after["lists_read"] == before["lists_read"]
-    other.close()
+    second.close()
     assert threading.active_count() == before_all
 
 
 def test_of_a_set_that_has_changed_only_what_may_differ_is_read(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    table, other = w.create("t"), w.opened()
+    table, second = w.create("t"), w.opened()
     w.into(table, *(f"v{number:04}" for number in range(1000)))
-    other.use_cache(MIB, follow=False)
-    assert len(other.snapshot().partitions(table)) == 1000
+    second.use_cache(MIB, follow=False)
+    assert len(second.snapshot().partitions(table)) == 1000
     w.overwrite(table, "v0007")
     w.into(table, "v0500", "v05001", "new")
     w.commit(lambda tx: [DropPartitions(table, (key(table, "v0999"),))])
     plain, read = partition_refresh.queries.partition_page, list[str]()
 
     def noted(*arguments: Any) -> Any:
-        found = plain(*arguments)
-        read.extend(one.values[0] for one in found)
-        return found
+        partitions = plain(*arguments)
+        read.extend(partition.values[0] for partition in partitions)
+        return partitions
 
     monkeypatch.setattr(partition_refresh.queries, "partition_page", noted)
     with counted(monkeypatch) as calls:
-        follow(other)
+        follow(second)
         renewed = calls()
-    snapshot = other.snapshot()
+    snapshot = second.snapshot()
     read_again, read[:] = [*read], []
     assert read_again == ["new", "v0007", "v0500", "v05001"]
     assert renewed == 6  # Three to follow the log, the definition, the keys of what changed, and their rows.
@@ -439,8 +439,8 @@ def test_of_a_set_that_has_changed_only_what_may_differ_is_read(w: Warehouse, mo
     # If many have changed, all are read again.
     monkeypatch.setattr(partition_refresh, "MOST", 3)
     w.into(table, *(f"v{number:04}" for number in range(4)))
-    assert other.snapshot().partitions(table) == w.catalog.snapshot().partitions(table)
-    other.close()
+    assert second.snapshot().partitions(table) == w.catalog.snapshot().partitions(table)
+    second.close()
 
 
 def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -462,26 +462,26 @@ def test_a_follower_survives_a_database_that_is_away(w: Warehouse, monkeypatch: 
 
 
 def test_a_follower_that_is_far_behind_ends_at_once(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    table, other, steps = w.create("t"), w.opened(), [0]
-    other.use_cache(MIB, follow=False)
+    table, second, steps = w.create("t"), w.opened(), [0]
+    second.use_cache(MIB, follow=False)
     for number in range(10):
         w.commit(lambda tx, n=number: [AlterTable(table, {"n": str(n)})])  # type: ignore[misc]
     plain, reading, go_on = log_follower.Follower.step, threading.Event(), threading.Event()
 
-    def slow(one: log_follower.Follower, limit: int = 1) -> int:
+    def slow(follower: log_follower.Follower, limit: int = 1) -> int:
         steps[0] += 1
         reading.set()
         assert go_on.wait(30)
-        return plain(one, limit)
+        return plain(follower, limit)
 
     monkeypatch.setattr(log_follower, "PAGE", 1)
     monkeypatch.setattr(log_follower.Follower, "step", slow)
-    assert other.follower is not None
-    other.follower.start()
+    assert second.follower is not None
+    second.follower.start()
     assert reading.wait(30)
-    closing = threading.Thread(target=other.close)
+    closing = threading.Thread(target=second.close)
     closing.start()
-    wait_for(lambda: other.cache is None)
+    wait_for(lambda: second.cache is None)
     time.sleep(0.05)
     go_on.set()
     closing.join(30)
@@ -491,14 +491,14 @@ def test_a_follower_that_is_far_behind_ends_at_once(w: Warehouse, monkeypatch: p
 
 def test_a_follower_that_renews_much_ends_at_once(w: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prewarm, "PAGE", 1)
-    tables, other, pages = [w.create(name) for name in "ab"], w.opened(), [0]
+    tables, second, pages = [w.create(name) for name in "ab"], w.opened(), [0]
     for table in tables:
         w.into(table, *(f"v{n}" for n in range(9)))
-    other.use_cache(MIB, follow=False)
+    second.use_cache(MIB, follow=False)
     for table in tables:
-        assert len(other.snapshot().partitions(table)) == 9
+        assert len(second.snapshot().partitions(table)) == 9
         w.into(table, "new")
-    plain, reader = prewarm.queries.partition_page, other.follower
+    plain, reader = prewarm.queries.partition_page, second.follower
     assert reader is not None
 
     def stopped(*arguments: Any) -> Any:
@@ -510,7 +510,7 @@ def test_a_follower_that_renews_much_ends_at_once(w: Warehouse, monkeypatch: pyt
     reader.catch_up()
     reader.refresh()
     assert pages == [1]
-    other.close()
+    second.close()
 
 
 def test_what_is_damaged_is_left_to_readers(w: Warehouse, fact: dict[str, Table]) -> None:
@@ -533,19 +533,19 @@ def test_prewarm_fills_what_readers_ask_for(w: Warehouse, monkeypatch: pytest.Mo
     tables = [w.create(f"t{number}") for number in range(9)]
     for table in tables:
         w.into(table, *(f"v{n:02}" for n in range(20)))
-    other = w.opened()
-    other.use_cache(MIB, prewarm=True)
-    assert other.prewarming is not None
-    assert other.prewarming.wait(30)
+    second = w.opened()
+    second.use_cache(MIB, prewarm=True)
+    assert second.prewarming is not None
+    assert second.prewarming.wait(30)
     with counted(monkeypatch) as calls:
-        snapshot = other.snapshot()
+        snapshot = second.snapshot()
         calls()
         for table in tables:
             assert snapshot.table(table.name) == table
             assert len(snapshot.partitions(table)) == 20
             assert snapshot.partition(table, ("v03",)) is not None
         assert calls() == 0
-    other.close()
+    second.close()
 
 
 def test_a_prewarm_takes_no_readers_place(w: Warehouse) -> None:
@@ -616,9 +616,9 @@ def test_threads_share_a_cache(w: Warehouse) -> None:
     def read() -> None:
         while not stop.is_set():
             snapshot = w.catalog.snapshot()
-            found = snapshot.table("t").properties.get("version")
-            if found != (None if snapshot.sequence == 1 else str(snapshot.sequence)):
-                wrong.append((snapshot.sequence, found))
+            version = snapshot.table("t").properties.get("version")
+            if version != (None if snapshot.sequence == 1 else str(snapshot.sequence)):
+                wrong.append((snapshot.sequence, version))
 
     readers = [threading.Thread(target=read) for _ in range(4)]
     for reader in readers:

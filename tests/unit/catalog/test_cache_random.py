@@ -47,27 +47,27 @@ def test_long(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
 
 
 def _whole_too_early(self: LogView, entry: LogEntry) -> None:
-    """A commit counts as read with its first event."""
+    """Counts a commit as read with its first event."""
     _APPLY(self, entry)
     self.commit = entry.commit
 
 
 def _without_lists(self: LogView, entry: LogEntry) -> None:
-    """What a commit says of write ids is passed over."""
+    """Ignores the write ids of a commit."""
     _APPLY(self, LogEntry(entry.number, entry.commit, entry.kind, entry.object_id, entry.name))
 
 
 def _nothing_created(self: LogView, entry: LogEntry) -> None:
-    """Only events that close a commit are looked at."""
+    """Reads only the events that close a commit."""
     if entry.kind == COMMIT:
         _APPLY(self, entry)
     self.position = entry.number
 
 
-def _only_made(database: Database, table: Table, one: ValidWriteIdList, other: ValidWriteIdList) -> list[bytes]:
-    """Of a renewed set the partitions that are new or were written, without those that are gone."""
-    there = {found.key for found in queries.partition_page(database, table, one, [_whole(table)], 1000)}
-    return [key for key in _MAY_DIFFER(database, table, one, other) if key in there]
+def _only_made(database: Database, table: Table, ids: ValidWriteIdList, excluded: ValidWriteIdList) -> list[bytes]:
+    """Returns the new or written partitions of a renewed set, without the dropped ones."""
+    there = {partition.key for partition in queries.partition_page(database, table, ids, [_whole(table)], 1000)}
+    return [key for key in _MAY_DIFFER(database, table, ids, excluded) if key in there]
 
 
 def _whole(table: Table) -> KeyRange:

@@ -31,7 +31,7 @@ ALTER TABLE d.t COMPACT;
 CREATE TABLE gone AS SELECT 1 AS x;
 DROP TABLE gone;
 CREATE CUBE c (x BIGINT MEASURE SUM, at TIMESTAMP TIME);
-CREATE TABLE hours (x BIGINT) PARTITIONED BY (dt STRING);
+CREATE TABLE hours (x BIGINT) PARTITIONED BY (dt STRING) TBLPROPERTIES ('rewriter.packed' = 'false');
 CREATE TABLE days (x BIGINT) PARTITIONED BY (dt STRING);
 CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY at AS (dt),
   TABLE days PERIOD DAILY PARTITIONED BY at AS (dt));
@@ -122,7 +122,7 @@ DAMAGE = [
 
 @pytest.fixture
 def catalog(tmp_path: Path, catalog_url: str | None) -> Iterator[Catalog]:
-    """A warehouse in which much has happened."""
+    """Creates a warehouse with all kinds of rows."""
     with Session(tmp_path, "duckdb", catalog=catalog_url) as session:
         for _ in session.script(SCENE):
             pass
@@ -132,7 +132,7 @@ def catalog(tmp_path: Path, catalog_url: str | None) -> Iterator[Catalog]:
 
 
 def said(catalog: Catalog) -> list[str]:
-    return [f"{found.object}: {found.problem}" for found in findings(catalog.database)]
+    return [f"{finding.object}: {finding.problem}" for finding in findings(catalog.database)]
 
 
 def emptied(catalog: Catalog) -> None:
@@ -150,9 +150,9 @@ def test_every_kind_of_damage_is_found(catalog: Catalog) -> None:
         with catalog.database.write() as connection:
             # A key of no table.
             connection.execute(sa.text(statement), {"key": b"\x01\x80" + b"\x55" * 9} if ":key" in statement else {})
-        found = said(catalog)
-        if not any(wanted in one for one in found):
-            missed.append((statement, found))
+        reported = said(catalog)
+        if not any(wanted in line for line in reported):
+            missed.append((statement, reported))
         emptied(catalog)
         restore(catalog.database, catalog.warehouse, lines)
     assert missed == []
@@ -185,13 +185,13 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
     }
     catalog.close()
     (tmp_path / FILE_NAME).rename(tmp_path / "kept.db") if catalog_url is None else emptied(catalog)
-    for place in (postgres_url, None) if catalog_url is None else (None, catalog_url):
-        assert Catalog.restore(tmp_path, place, lines) == len(lines) - 2
-        other = Catalog.open(tmp_path, place)
-        assert list(dump(other.database, tmp_path))[1:] == lines[1:]
-        assert said(other) == []
-        other.close()
-    with Session(tmp_path, "duckdb", catalog=place) as session:
+    for url in (postgres_url, None) if catalog_url is None else (None, catalog_url):
+        assert Catalog.restore(tmp_path, url, lines) == len(lines) - 2
+        restored = Catalog.open(tmp_path, url)
+        assert list(dump(restored.database, tmp_path))[1:] == lines[1:]
+        assert said(restored) == []
+        restored.close()
+    with Session(tmp_path, "duckdb", catalog=url) as session:
         # New rows get numbers behind those that came along.
         session.execute("INSERT INTO d.t VALUES (9, 'new', 'a', 1)")
         assert session.execute("SELECT SUM(x) FROM d.t").fetch() == [(1 + 2 + 4 + 5 + 9,)]
@@ -202,7 +202,7 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
 def test_who_has_the_tables_open_that_are_dropped_for_a_restore_is_told(
     postgres_url: str, tmp_path: Path, cached: int
 ) -> None:
-    """What was read of the catalog as it was would answer for the restored one, whose numbers are the same again."""
+    """Data that was read before the restore would be used for the restored catalog, which has the same numbers."""
     with Session(tmp_path, "duckdb", catalog=postgres_url) as first:
         first.execute("CREATE TABLE t (x INT) PARTITIONED BY (dt STRING)")
         lines = list(dump(first.catalog.database, first.catalog.warehouse))
@@ -231,7 +231,7 @@ def test_who_has_the_tables_open_that_are_dropped_for_a_restore_is_told(
 def test_a_dump_is_restored_as_a_whole_or_not_at_all(catalog: Catalog, tmp_path: Path) -> None:
     lines = list(dump(catalog.database, catalog.warehouse))
     header, version = json.loads(lines[0]), catalog.database.version
-    other = Catalog.open(tmp_path / "other")
+    second = Catalog.open(tmp_path / "other")
     wrong = {
         "INVALID_DUMP": [
             [],
@@ -249,11 +249,11 @@ def test_a_dump_is_restored_as_a_whole_or_not_at_all(catalog: Catalog, tmp_path:
         "CATALOG_OF_ANOTHER_WAREHOUSE": [lines],
     }
     for condition, dumps in wrong.items():
-        for one in dumps:
+        for dumped in dumps:
             with pytest.raises(Error) as caught:
-                restore(other.database, other.warehouse, one, adopt=condition != "CATALOG_OF_ANOTHER_WAREHOUSE")
-            assert caught.value.condition == condition, one[:1]
-    assert list(dump(other.database, other.warehouse))[1:] == list(dump(_empty(tmp_path).database, tmp_path))[1:]
+                restore(second.database, second.warehouse, dumped, adopt=condition != "CATALOG_OF_ANOTHER_WAREHOUSE")
+            assert caught.value.condition == condition, dumped[:1]
+    assert list(dump(second.database, second.warehouse))[1:] == list(dump(_empty(tmp_path).database, tmp_path))[1:]
     with pytest.raises(Error) as caught:
         restore(catalog.database, catalog.warehouse, lines)
     assert caught.value.condition == "CATALOG_NOT_EMPTY"

@@ -21,13 +21,13 @@ from .support import P, Warehouse, key, paths, write
 
 
 def compacted(tx: Transaction, table: Table, *values: str) -> CompactPartitions:
-    """All files that the transaction sees of these partitions, in one."""
+    """Merges all files of these partitions that the transaction sees into one."""
     write_id, parts = tx.write_id(table), []
     for value in values:
-        found = [file for one, file in tx.snapshot.files(table) if one.values == (value,)]
-        rows, size = sum(file.rows or 0 for file in found), sum(file.bytes for file in found)
+        files = [file for partition, file in tx.snapshot.files(table) if partition.values == (value,)]
+        rows, size = sum(file.rows or 0 for file in files), sum(file.bytes for file in files)
         new = DataFile(f"{table.location}/{write_id}/{value}/all", rows, size - 1)
-        parts.append(CompactedPartition(key(table, value), tuple(file.path for file in found), (new,)))
+        parts.append(CompactedPartition(key(table, value), tuple(file.path for file in files), (new,)))
     return CompactPartitions(table, write_id, tuple(parts))
 
 
@@ -40,14 +40,18 @@ def test_files_are_replaced_and_the_content_is_the_same(w: Warehouse) -> None:
     after = w.catalog.snapshot()
     assert paths(before, t) == ["2/a/0", "2/a/1", "3/a/0", "2/b/0", "2/b/1"]
     assert paths(after, t) == ["4/a/all", "2/b/0", "2/b/1"]
-    assert [(one.values, one.rows, one.bytes, one.files) for one in after.partitions(t)] == [
+    assert [
+        (partition.values, partition.rows, partition.bytes, partition.files) for partition in after.partitions(t)
+    ] == [
         (("a",), 30, 299, 1),
         (("b",), 20, 200, 2),
     ]
     assert after.contents(t) == before.contents(t)
     assert after.write_ids(t.id) != before.write_ids(t.id)
     assert [event.kind for event in w.catalog.events()][-2:] == ["COMPACT", "COMMIT"]
-    assert [one.problem for one in findings(w.catalog.database) if "cannot be read" not in one.problem] == []
+    assert [
+        finding.problem for finding in findings(w.catalog.database) if "cannot be read" not in finding.problem
+    ] == []
 
 
 def test_it_outdates_nothing_and_hides_nothing(w: Warehouse, fact: dict[str, Table]) -> None:
@@ -79,8 +83,8 @@ def test_an_into_meanwhile_is_kept(w: Warehouse, first: str) -> None:
     assert (only.rows, only.bytes, only.files) == (30, 299, 2)
 
 
-@pytest.mark.parametrize("other", ["overwrite", "drop", "compact", "columns", "table"])
-def test_who_replaces_what_it_read_wins(w: Warehouse, other: str) -> None:
+@pytest.mark.parametrize("meanwhile", ["overwrite", "drop", "compact", "columns", "table"])
+def test_who_replaces_what_it_read_wins(w: Warehouse, meanwhile: str) -> None:
     t = w.create("t")
     w.into(t, "a", "b", files=2)
     with w.catalog.begin() as tx:
@@ -93,7 +97,7 @@ def test_who_replaces_what_it_read_wins(w: Warehouse, other: str) -> None:
                     "compact": lambda: compacted(other_tx, t, "b"),
                     "columns": lambda: AlterColumns(t, (Column("y", "int"),)),
                     "table": lambda: DropObject(t),
-                }[other]()
+                }[meanwhile]()
             ]
         )
         before = w.catalog.snapshot().files(t)
@@ -103,13 +107,13 @@ def test_who_replaces_what_it_read_wins(w: Warehouse, other: str) -> None:
     assert w.catalog.snapshot().files(t) == before
 
 
-@pytest.mark.parametrize("other", ["overwrite", "drop"])
-def test_it_stands_in_the_way_of_nobody(w: Warehouse, other: str) -> None:
+@pytest.mark.parametrize("meanwhile", ["overwrite", "drop"])
+def test_it_stands_in_the_way_of_nobody(w: Warehouse, meanwhile: str) -> None:
     t = w.create("t")
     w.into(t, "a", "b", files=2)
     with w.catalog.begin() as tx:
-        change = write(tx, t, "b", overwrite=True) if other == "overwrite" else DropPartitions(t, (key(t, "b"),))
+        change = write(tx, t, "b", overwrite=True) if meanwhile == "overwrite" else DropPartitions(t, (key(t, "b"),))
         w.commit(lambda compacting: [compacted(compacting, t, "a", "b")])
         tx.commit([change])
-    found = paths(w.catalog.snapshot(), t)
-    assert [path.split("/", 1)[1] for path in found] == (["a/all", "b/0"] if other == "overwrite" else ["a/all"])
+    present = paths(w.catalog.snapshot(), t)
+    assert [path.split("/", 1)[1] for path in present] == (["a/all", "b/0"] if meanwhile == "overwrite" else ["a/all"])

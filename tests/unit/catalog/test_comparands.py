@@ -1,4 +1,4 @@
-"""What literals are to partition columns where types, lengths and signs meet at an edge."""
+"""Comparisons of literals with partition columns at the limits of types, lengths and signs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewriter.grammar.parser import parse_filter
 
 
 def holds(type: str, value: str | None, condition: str) -> bool:
-    """Whether ``p <condition>`` is TRUE of a canonical value."""
+    """Returns True if ``p <condition>`` is TRUE for a canonical value."""
     bound = bind_filter(parse_filter(f"p {condition}"), [Column("p", type)])
     return bound.holds((encoding.encode_value(type, value),))
 

@@ -26,18 +26,25 @@ def only(value: int | None) -> FieldIn:
 
 def test_neighbours_that_are_kept_are_one_range() -> None:
     kept = {(field(value),): value not in (5, 9) for value in (1, 3, 5, 7, 9, 100)}
-    found = filter_of_results(A, kept)
-    assert isinstance(found, FieldIn)
-    assert len(found.ranges) == 3
-    assert [found.holds((field(value),)) for value in (1, 3, 5, 7, 9, 100)] == [True, True, False, True, False, True]
+    condition = filter_of_results(A, kept)
+    assert isinstance(condition, FieldIn)
+    assert len(condition.ranges) == 3
+    assert [condition.holds((field(value),)) for value in (1, 3, 5, 7, 9, 100)] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_null_is_a_value_like_others() -> None:
-    found = filter_of_results(A, {(field(None),): True, (field(-1),): True, (field(2),): False})
-    assert found == FieldIn(0, (KeyRange(NULL, field(0)),))
-    found = filter_of_results(A, {(field(None),): False, (field(-1),): True})
-    assert found is not None
-    assert not found.holds((field(None),))
+    condition = filter_of_results(A, {(field(None),): True, (field(-1),): True, (field(2),): False})
+    assert condition == FieldIn(0, (KeyRange(NULL, field(0)),))
+    condition = filter_of_results(A, {(field(None),): False, (field(-1),): True})
+    assert condition is not None
+    assert not condition.holds((field(None),))
 
 
 def test_where_all_is_kept_there_is_no_filter() -> None:
@@ -49,9 +56,9 @@ def test_columns_that_tell_all_need_no_combinations() -> None:
     kept = {(field(a), field(b)): a == 2 for a in range(4) for b in range(4)}
     assert filter_of_results(B, kept) == only(2)
     kept = {(field(a), field(b)): a == b for a in range(4) for b in range(3)}
-    found = filter_of_results(B, kept)
-    assert isinstance(found, AllOf)
-    assert any(isinstance(part, FieldsIn) for part in found.parts)
+    condition = filter_of_results(B, kept)
+    assert isinstance(condition, AllOf)
+    assert any(isinstance(part, FieldsIn) for part in condition.parts)
 
 
 def test_just_what_is_kept_holds() -> None:
@@ -61,11 +68,11 @@ def test_just_what_is_kept_holds() -> None:
         rows = {(field(rng.choice(values)), field(rng.choice(values))) for _ in range(rng.randrange(1, 20))}
         share = rng.random()
         kept = {row: rng.random() < share for row in rows}
-        found = filter_of_results(B, kept)
-        assert kept == {row: found is None or found.holds(row) for row in rows}
+        condition = filter_of_results(B, kept)
+        assert kept == {row: condition is None or condition.holds(row) for row in rows}
         single = {(row[0],): rng.random() < share for row in rows}
-        found = filter_of_results(A, single)
-        assert single == {row: found is None or found.holds(row) for row in single}
+        condition = filter_of_results(A, single)
+        assert single == {row: condition is None or condition.holds(row) for row in single}
 
 
 @pytest.mark.parametrize(

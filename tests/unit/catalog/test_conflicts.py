@@ -1,4 +1,4 @@
-"""Who may commit, and the log of those who did."""
+"""Conflicts of commits, and the log of the successful ones."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .support import STRING, P, Warehouse, key, names, paths, write
 
 
 def _race(w: Warehouse, first: Callable[[Transaction], Change], second: Callable[[Transaction], Change]) -> None:
-    """Two transactions that do not see each other; the first to commit wins."""
-    one, two = w.catalog.begin(), w.catalog.begin()
-    changes = first(one), second(two)
-    one.commit([changes[0]])
-    with two:
-        two.commit([changes[1]])
+    """Runs two transactions that do not see each other. The first to commit wins."""
+    earlier, later = w.catalog.begin(), w.catalog.begin()
+    changes = first(earlier), second(later)
+    earlier.commit([changes[0]])
+    with later:
+        later.commit([changes[1]])
 
 
 def _writers(t: Table) -> dict[str, Callable[[Transaction], Change]]:
@@ -95,16 +95,18 @@ def test_commits_conflict_where_they_name_the_same_keys(w: Warehouse, seed: int)
 
     for _ in range(2):
         with w.catalog.begin() as tx:
-            made = [change(tx, there) for _ in range(chance.choice([1, 1, 2, 3]))]
-            tx.commit([one for one, _ in made])
-        named = {claim for _, claims in made for claim in claims}
+            changes = [change(tx, there) for _ in range(chance.choice([1, 1, 2, 3]))]
+            tx.commit([written for written, _ in changes])
+        named = {claim for _, claims in changes for claim in claims}
         # What is there already is added without a trace, but by the commit that also appends to it.
-        appended = {v for change, claims in made if isinstance(change, WritePartitions) for v, own in claims if not own}
+        appended = {
+            v for change, claims in changes if isinstance(change, WritePartitions) for v, own in claims if not own
+        }
         told |= {(v, own) for v, own in named if own} | {(v, False) for v in appended}
-        told |= {(v, True) for change, c in made if isinstance(change, AddPartitions) for v, _ in c if v in appended}
+        told |= {(v, True) for change, c in changes if isinstance(change, AddPartitions) for v, _ in c if v in appended}
     kind, chosen = chance.choice(["into", "overwrite"]), chance.choice(values)
     exclusive = kind == "overwrite"
-    conflicting = any(v == chosen and (exclusive or others) for v, others in told)
+    conflicting = any(v == chosen and (exclusive or is_exclusive) for v, is_exclusive in told)
     mine = write(old, t, chosen, overwrite=exclusive)
     if conflicting:
         with pytest.raises(ConflictError), old:

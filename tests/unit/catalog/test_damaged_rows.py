@@ -71,7 +71,7 @@ STATEMENTS = [
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse that each case copies."""
+    """Creates a warehouse that each case copies."""
     folder = tmp_path_factory.mktemp("sound")
     with Session(folder / "w", "duckdb") as session:
         for _, result in session.script(SCENE.format(place=folder / "e")):

@@ -204,7 +204,7 @@ def test_into_a_rollup_that_has_content_proves_nothing(w: Warehouse, fact: Table
     assert w.fresh("days", P.DAILY) == ["2013-01-01"]
     w.into(days, "2013-01-01", sources=[hours])
     assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY)) == ([], ["2013-01-01"])
-    # Nothing added to it changes nothing; to what is empty it is an answer.
+    # An INSERT of no rows changes nothing. In an empty table it is a result.
     w.overwrite(days, "2013-01-01", sources=[hours], files=0)
     w.into(days, "2013-01-01", sources=[hours])
     assert w.fresh("days", P.DAILY) == ["2013-01-01"]
@@ -268,8 +268,8 @@ def test_a_partition_of_an_external_base_comes_with_content(w: Warehouse) -> Non
     assert w.outdated("days", P.DAILY) == ["2013-01-01"]
 
 
-def note(w: Warehouse, table: Table, hour: str, before: str | None, after: str | None, *others: Change) -> None:
-    w.commit(lambda tx: [*others, NoteFiles(table, (ListedPartition(key(table, hour), before, after),))])
+def note(w: Warehouse, table: Table, hour: str, before: str | None, after: str | None, *more: Change) -> None:
+    w.commit(lambda tx: [*more, NoteFiles(table, (ListedPartition(key(table, hour), before, after),))])
 
 
 def test_files_that_are_noted_first_are_no_news(w: Warehouse) -> None:
@@ -301,8 +301,8 @@ def test_a_rollup_of_files_that_changed_meanwhile_is_outdated_at_once(w: Warehou
     hours, days, weeks = w.create("hours", external=True), w.create("days"), w.create("weeks")
     w.create_fact({"hours": [P.HOURLY], "days": [P.DAILY], "weeks": [P.WEEKLY]})
     w.add(hours, "2013-01-01-00")
-    one, other = w.catalog.begin(), w.catalog.begin()
-    for tx, table, name, digest in ((one, days, "2013-01-01", "a"), (other, weeks, "2013-W01", "b")):
+    first, second = w.catalog.begin(), w.catalog.begin()
+    for tx, table, name, digest in ((first, days, "2013-01-01", "a"), (second, weeks, "2013-W01", "b")):
         listed = ListedPartition(key(hours, "2013-01-01-00"), digest, digest)
         with tx:
             tx.commit([write(tx, table, name, overwrite=True), NoteFiles(hours, (listed,))], [hours.id])
@@ -383,7 +383,7 @@ def test_a_fact_takes_over_what_its_tables_hold(w: Warehouse) -> None:
     w.into(hours, "2013-01-01-00")
     w.create_fact(BASE)
     assert w.fresh("hours", P.HOURLY) == ["2013-01-01-00", "2013-01-02-00", "2013-01-03-00"]
-    # Of what was written before, nobody knows how it was computed: the fact was not there to say what it is of.
+    # The origin of what was written before the fact existed is not recorded.
     assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY)) == ([], [])
     assert w.unproven("days", P.DAILY) == ["2013-01-01", "2013-01-02", "2013-01-03"]
     assert (w.unproven("coarse", P.MONTHLY), w.unproven("coarse", P.YEARLY)) == (["2013-01"], ["2012", "2013"])

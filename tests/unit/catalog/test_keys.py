@@ -47,8 +47,8 @@ def test_vectors(type: str, value: object, hex: str) -> None:
 
 
 def test_vector_of_the_prefix() -> None:
-    found = encode_value("string", "testdb") + encode_value("string", "testtb")
-    assert found.hex() == VECTORS["prefix of (testdb, testtb)"]
+    encoded = encode_value("string", "testdb") + encode_value("string", "testtb")
+    assert encoded.hex() == VECTORS["prefix of (testdb, testtb)"]
 
 
 def _double(number: float) -> tuple[tuple[bool, float], str]:
@@ -68,8 +68,8 @@ def _special(number: float) -> str | None:
 
 
 def _moment(moment: datetime) -> tuple[datetime, str]:
-    whole, _, fraction = moment.isoformat(" ").partition(".")
-    return moment, whole + (f".{fraction.rstrip('0')}" if fraction else "")
+    seconds, _, fraction = moment.isoformat(" ").partition(".")
+    return moment, seconds + (f".{fraction.rstrip('0')}" if fraction else "")
 
 
 def _fraction(number: int, scale: int) -> str:
@@ -99,7 +99,7 @@ TYPED: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], tuple[Any, str]]]
 }
 
 
-#: What random values meet too seldom: both ends, what is next to them and to zero, what carries, what is escaped.
+#: Values that random tests rarely meet: both ends, their neighbors and those of zero, carries, escaped bytes.
 EXTREMES: dict[str, list[Any]] = {
     **{
         type: [-(1 << bits), 1 - (1 << bits), -257, -256, -1, 0, 1, 127, 255, 256, (1 << bits) - 2, (1 << bits) - 1]
@@ -138,9 +138,9 @@ def test_there_are_extremes_of_every_type() -> None:
 def test_extremes_are_in_order_and_come_back(type: str) -> None:
     """Each with each, and with NULL."""
     of = TYPED[type][1]
-    found = [_encoded(type, of, value) for value in [None, *EXTREMES[type]]]
-    for a, a_key in found:
-        for b, b_key in found:
+    encoded = [_encoded(type, of, value) for value in [None, *EXTREMES[type]]]
+    for a, a_key in encoded:
+        for b, b_key in encoded:
             assert ((a < b), (a == b)) == ((a_key < b_key), (a_key == b_key)), (a, b)
             assert a == b or not a_key.startswith(b_key)
     for value in EXTREMES[type]:
@@ -255,9 +255,9 @@ def test_nothing_succeeds_what_has_no_successor(bytes: bytes) -> None:
 @given(st.lists(st.tuples(st.binary(max_size=2), st.binary(max_size=2))), st.binary(max_size=3))
 def test_merged_ranges_hold_the_same_keys(pairs: list[tuple[bytes, bytes]], key: bytes) -> None:
     ranges = [KeyRange(*pair) for pair in pairs]
-    found = merged(ranges)
-    assert any(key in r for r in ranges) == any(key in r for r in found)
-    assert all(a.end < b.start for a, b in pairwise(found))
+    disjoint = merged(ranges)
+    assert any(key in r for r in ranges) == any(key in r for r in disjoint)
+    assert all(a.end < b.start for a, b in pairwise(disjoint))
 
 
 @pytest.mark.parametrize(

@@ -55,14 +55,16 @@ FILTERS = {
 @pytest.mark.parametrize(("text", "count"), FILTERS.items())
 def test_the_forms_agree(w: Warehouse, table: Table, text: str, count: int) -> None:
     snapshot = w.catalog.snapshot()
-    found = snapshot.get_partitions_by_filter(table, text)
-    assert len(found) == len({one.key for one in found}) == count
-    assert [one.key for one in found] == sorted(one.key for one in found)
-    assert found == snapshot.get_partitions_by_expr(table, parse_filter(text))
+    partitions = snapshot.get_partitions_by_filter(table, text)
+    assert len(partitions) == len({partition.key for partition in partitions}) == count
+    assert [partition.key for partition in partitions] == sorted(partition.key for partition in partitions)
+    assert partitions == snapshot.get_partitions_by_expr(table, parse_filter(text))
     names = snapshot.partition_names_by_filter(table, text)
-    keys = {one.key: one.values for one in snapshot.partitions(table)}
-    assert all(keys[one.key] == one.values for one in found)
-    assert names == tuple(f"ds={_shown(ds)}/hr={_shown(hr)}" for ds, hr in (one.values for one in found))
+    keys = {partition.key: partition.values for partition in snapshot.partitions(table)}
+    assert all(keys[partition.key] == partition.values for partition in partitions)
+    assert names == tuple(
+        f"ds={_shown(ds)}/hr={_shown(hr)}" for ds, hr in (partition.values for partition in partitions)
+    )
     assert snapshot.count_partitions_by_filter(table, text) == count
 
 
@@ -96,8 +98,8 @@ def test_what_the_database_rejects_is_never_read(w: Warehouse, table: Table, mon
     key_page = module.queries.key_page
 
     def recorded(*given: Any) -> list[bytes]:
-        read.extend(found := key_page(*given))
-        return found
+        read.extend(page := key_page(*given))
+        return page
 
     monkeypatch.setattr(module.queries, "key_page", recorded)
     snapshot = w.catalog.snapshot()
@@ -128,8 +130,8 @@ def test_what_an_index_finds_is_tested_there(
     indexed_keys = module.queries.indexed_keys
 
     def recorded(*given: Any) -> list[bytes]:
-        read.extend(found := indexed_keys(*given))
-        return found
+        read.extend(page := indexed_keys(*given))
+        return page
 
     monkeypatch.setattr(module.queries, "indexed_keys", recorded)
     assert w.catalog.snapshot().count_partitions_by_filter(table, text) == count
@@ -142,10 +144,10 @@ def test_a_filter_as_deep_as_they_may_be(w: Warehouse, table: Table) -> None:
         text = f"not (hr <> {number} and ds <> '{number}' and ({text}))"
     snapshot = w.catalog.snapshot()
     types = {column.name: column.type for column in COLUMNS}
-    found = [row for row in ALL if truth(parse_filter(text), types, dict(zip(types, row, strict=True)))]
-    assert 0 < len(found) < len(VALUES)
-    assert snapshot.count_partitions_by_filter(table, text) == len(found)
-    assert {one.values for one in snapshot.get_partitions_by_filter(table, text)} == set(found)
+    rows = [row for row in ALL if truth(parse_filter(text), types, dict(zip(types, row, strict=True)))]
+    assert 0 < len(rows) < len(VALUES)
+    assert snapshot.count_partitions_by_filter(table, text) == len(rows)
+    assert {partition.values for partition in snapshot.get_partitions_by_filter(table, text)} == set(rows)
 
 
 def test_resuming_behind_a_partition_that_is_gone(w: Warehouse, table: Table) -> None:
@@ -161,7 +163,7 @@ def test_streaming_keeps_to_its_snapshot(w: Warehouse, table: Table, monkeypatch
     monkeypatch.setattr(module, "PAGE", 10)
     stream = w.catalog.snapshot().lookup(table, None).names()
     first = next(stream)
-    w.commit(lambda tx: [DropPartitions(table, tuple(one.key for one in tx.snapshot.partitions(table)))])
+    w.commit(lambda tx: [DropPartitions(table, tuple(partition.key for partition in tx.snapshot.partitions(table)))])
     assert len([first, *stream]) == len(ALL)
     assert list(w.catalog.snapshot().lookup(table, None).names()) == []
 
@@ -201,22 +203,22 @@ def test_a_tree_of_ones_own_is_checked_like_text(w: Warehouse, table: Table) -> 
 
 def test_a_drop_by_filter_conflicts_with_writes_into_what_it_searched(w: Warehouse, table: Table) -> None:
     with w.catalog.begin() as dropping, w.catalog.begin() as near, w.catalog.begin() as far:
-        found = dropping.snapshot.get_partitions_by_filter(table, "ds = '2020-01-02' and hr > 20")
+        partitions = dropping.snapshot.get_partitions_by_filter(table, "ds = '2020-01-02' and hr > 20")
         ranges = dropping.snapshot.lookup(table, None).ranges
         near.commit([_written(table, near.write_id(table), [("2020-01-02", "24")])])
         with pytest.raises(ConflictError):
-            dropping.commit([DropPartitions(table, tuple(one.key for one in found), ranges)])
+            dropping.commit([DropPartitions(table, tuple(partition.key for partition in partitions), ranges)])
         far.commit([_written(table, far.write_id(table), [("2020-02-02", "24")])])
 
 
 def test_one_partition_is_what_the_list_has_of_it(w: Warehouse, table: Table) -> None:
     """Under each snapshot of a history with an open and an aborted transaction, that of another table included."""
-    other = w.create("u", COLUMNS)
+    second = w.create("u", COLUMNS)
     new = PartitionWrite(("2020-01-04", "99"), location="/elsewhere", properties={"a": "b"})
     changes: list[Callable[[Transaction], Change]] = [
         lambda tx: DropPartitions(table, (key(table, "2020-01-03", "3"), key(table, None, "3"))),
         lambda tx: AddPartitions(table, (PartitionWrite(("2020-01-03", "3")), new)),
-        lambda tx: _written(other, tx.write_id(other), ALL[:3]),
+        lambda tx: _written(second, tx.write_id(second), ALL[:3]),
         lambda tx: _written(table, tx.write_id(table), ALL[:9]),
     ]
     snapshots = [w.catalog.snapshot()]
@@ -229,10 +231,10 @@ def test_one_partition_is_what_the_list_has_of_it(w: Warehouse, table: Table) ->
         snapshots.append(w.catalog.snapshot())
     still_open.commit([_written(table, still_open.write_id(table), [("2020-01-01", "77")])])
     for snapshot in [*snapshots, w.catalog.snapshot()]:
-        for one in (table, other):
-            there = {partition.values: partition for partition in snapshot.partitions(one)}
+        for changed in (table, second):
+            there = {partition.values: partition for partition in snapshot.partitions(changed)}
             for values in [*ALL, new.values, ("2020-01-01", "77")]:
-                assert snapshot.partition(one, values) == there.get(values)
+                assert snapshot.partition(changed, values) == there.get(values)
 
 
 @pytest.mark.parametrize("values", [("2020-01-01", "03"), ("2020-01-01", "x"), ("2020-01-01",), ("", "1")])

@@ -86,7 +86,7 @@ def test_all_that_belongs_to_a_partition_follows_its_name(w: Warehouse) -> None:
 
 def test_a_prefix_moves_what_lies_below_it(w: Warehouse) -> None:
     columns = (STRING, Column("n", "int"))
-    one, two = w.create("one", columns), w.create("two", columns)
+    first, second = w.create("one", columns), w.create("two", columns)
 
     def put(table: Table, *values: tuple[str, str]) -> None:
         with w.catalog.begin() as tx:
@@ -94,24 +94,24 @@ def test_a_prefix_moves_what_lies_below_it(w: Warehouse) -> None:
             parts = tuple(PartitionWrite(v, (DataFile(f"{table.location}/{write_id}/{v}", 1, 1),)) for v in values)
             tx.commit([WritePartitions(table, write_id, parts, overwrite=False)])
 
-    put(one, ("a", "1"), ("a", "10"), ("b", "1"), ("ab", "1"))
-    put(two, ("a", "2"))
+    put(first, ("a", "1"), ("a", "10"), ("b", "1"), ("ab", "1"))
+    put(second, ("a", "2"))
     assert w.catalog.exchange_partitions("two", "one", [("a",), ("b", "1"), ("a", "1")]) == 3
     snapshot = w.catalog.snapshot()
-    assert [p.values for p in snapshot.partitions(one)] == [("ab", "1")]
-    assert [p.values for p in snapshot.partitions(two)] == [("a", "1"), ("a", "2"), ("a", "10"), ("b", "1")]
-    assert [p.values for p in snapshot.list_partitions_by_filter(two, "n >= 2")] == [("a", "2"), ("a", "10")]
-    assert [file.path.split("/")[2] for _, file in snapshot.files(two)] == ["one", "two", "one", "one"]
-    put(one, ("a", "7"), ("b", "1"))
+    assert [p.values for p in snapshot.partitions(first)] == [("ab", "1")]
+    assert [p.values for p in snapshot.partitions(second)] == [("a", "1"), ("a", "2"), ("a", "10"), ("b", "1")]
+    assert [p.values for p in snapshot.list_partitions_by_filter(second, "n >= 2")] == [("a", "2"), ("a", "10")]
+    assert [file.path.split("/")[2] for _, file in snapshot.files(second)] == ["one", "two", "one", "one"]
+    put(first, ("a", "7"), ("b", "1"))
     for prefixes, condition in [
         ([("a",), ("nope",)], "PARTITIONS_NOT_FOUND"),
         ([("a",), ("b",)], "PARTITIONS_ALREADY_EXIST"),
     ]:
-        before = seen(w.catalog.snapshot(), one, two)
+        before = seen(w.catalog.snapshot(), first, second)
         with pytest.raises(Error) as caught:
             w.catalog.exchange_partitions("two", "one", prefixes)
         assert (caught.value.condition, caught.value.sqlstate) == (condition, "428FT")
-        assert seen(w.catalog.snapshot(), one, two) == before
+        assert seen(w.catalog.snapshot(), first, second) == before
 
 
 def test_what_is_not_there_and_what_is_are_told_in_the_commit(w: Warehouse) -> None:
@@ -154,15 +154,15 @@ def test_every_change_is_an_event_of_each_table(w: Warehouse) -> None:
 
 
 def _race(w: Warehouse, first: Callable[[Transaction], Change], second: Callable[[Transaction], Change]) -> None:
-    one, two = w.catalog.begin(), w.catalog.begin()
-    changes = first(one), second(two)
-    one.commit([changes[0]])
-    with two:
-        two.commit([changes[1]])
+    earlier, later = w.catalog.begin(), w.catalog.begin()
+    changes = first(earlier), second(later)
+    earlier.commit([changes[0]])
+    with later:
+        later.commit([changes[1]])
 
 
 def _movers(t: Table, u: Table) -> dict[str, tuple[Callable[[Transaction], Change], set[str]]]:
-    """Each with the partitions that it writes."""
+    """Returns changes by name, each with the partitions that it writes."""
     below = (KeyRange.of_prefix(prefix(t.id) + b"\x01" + b"a"),), (KeyRange.of_prefix(prefix(u.id) + b"\x01" + b"a"),)
     return {
         "rename a to n": (lambda tx: rename(t, "a", "n"), {"t.a", "t.n"}),
@@ -177,25 +177,25 @@ def _movers(t: Table, u: Table) -> dict[str, tuple[Callable[[Transaction], Chang
 @pytest.mark.share(4)
 @on_sqlite
 @pytest.mark.parametrize("mover", ["rename a to n", "exchange a", "exchange a*", "truncate a", "alter a"])
-@pytest.mark.parametrize("place", ["t.a", "t.b", "t.n", "u.a", "u.a2", "u.c", "t.a2"])
+@pytest.mark.parametrize("role", ["t.a", "t.b", "t.n", "u.a", "u.a2", "u.c", "t.a2"])
 @pytest.mark.parametrize("how", ["into", "overwrite", "drop or add"])
 @pytest.mark.parametrize("mover_first", [True, False])
-def test_who_conflicts_with_a_move(w: Warehouse, mover: str, place: str, how: str, mover_first: bool) -> None:
+def test_who_conflicts_with_a_move(w: Warehouse, mover: str, role: str, how: str, mover_first: bool) -> None:
     t, u = w.create("t"), w.create("u")
     w.into(t, "a", "b")
     w.into(u, "c")
     move, written = _movers(t, u)[mover]
-    table, value = (t, place[2:]) if place[0] == "t" else (u, place[2:])
+    table, value = (t, role[2:]) if role[0] == "t" else (u, role[2:])
 
-    def other(tx: Transaction) -> Change:
+    def second_change(tx: Transaction) -> Change:
         if how != "drop or add":
             return write(tx, table, value, overwrite=how == "overwrite")
-        if place in ("t.a", "t.b", "u.c"):
+        if role in ("t.a", "t.b", "u.c"):
             return DropPartitions(table, (key(table, value),))
         return AddPartitions(table, (PartitionWrite((value,)),))
 
-    first, second = (move, other) if mover_first else (other, move)
-    if place not in written:
+    first, second = (move, second_change) if mover_first else (second_change, move)
+    if role not in written:
         _race(w, first, second)
         return
     with pytest.raises(ConflictError) as caught:
@@ -223,9 +223,9 @@ def test_a_table_that_was_altered_meanwhile_exchanges_nothing(w: Warehouse) -> N
     with w.catalog.begin() as tx:
         do(w, AlterTable(u, {"x": "y"}))
         tx.commit([exchange(u, t, "a")])
-    other = replace(t, columns=(*t.columns, Column("y", "int")))
+    altered = replace(t, columns=(*t.columns, Column("y", "int")))
     with pytest.raises(ConflictError):
-        do(w, exchange(other, u, "a"))
+        do(w, exchange(altered, u, "a"))
     do(w, DropObject(t))
     with pytest.raises(ConflictError):
         do(w, exchange(t, u, "a"))
@@ -238,14 +238,14 @@ def test_tables_that_do_not_fit_together(w: Warehouse) -> None:
     w.create("outside", external=True)
     with w.catalog.begin() as tx:
         tx.commit([CreateObject(Table(tx.allocate_id(), "wide", (Column("y", "int"),), (STRING,), "parquet", "/w/x"))])
-    for other, kind, condition in [
+    for incompatible, kind, condition in [
         ("t", AnalysisError, "EXCHANGE_WITH_ITSELF"),
         ("typed", AnalysisError, "TABLES_INCOMPATIBLE_SCHEMAS"),
         ("wide", AnalysisError, "TABLES_INCOMPATIBLE_SCHEMAS"),
         ("outside", NotSupportedError, "EXCHANGE_MANAGED_WITH_EXTERNAL"),
     ]:
         with pytest.raises(kind) as caught:
-            w.catalog.exchange_partitions("t", other, [("a",)])
+            w.catalog.exchange_partitions("t", incompatible, [("a",)])
         assert caught.value.condition == condition
 
 
@@ -254,7 +254,7 @@ def test_tables_that_do_not_fit_together(w: Warehouse) -> None:
 
 @pytest.fixture
 def loaded(w: Warehouse, fact: Tables) -> Tables:
-    """Two hours of each of three days, and all days over them, fresh."""
+    """Writes two hours of each of three days, and all days over them, fresh."""
     days = ["2013-01-01", "2013-01-02", "2013-01-03"]
     w.into(fact["hours"], *(f"{day}-{hour}" for day in days for hour in ("00", "01")))
     w.overwrite(fact["days"], *days, sources=[fact["hours"]])
@@ -340,8 +340,8 @@ def test_a_registered_base_partition_is_no_news_wherever_it_comes(w: Warehouse, 
 
 @pytest.mark.parametrize("source", ["nothing", "hours", "other"])
 def test_a_staged_rollup_is_unproven(w: Warehouse, loaded: Tables, source: str) -> None:
-    stage, other = w.create("stage"), w.create("other")
-    w.overwrite(stage, "2013-01-08", sources={"hours": [loaded["hours"]], "other": [other], "nothing": []}[source])
+    stage, second = w.create("stage"), w.create("other")
+    w.overwrite(stage, "2013-01-08", sources={"hours": [loaded["hours"]], "other": [second], "nothing": []}[source])
     w.catalog.exchange_partitions("days", "stage", [("2013-01-08",)])
     assert w.unproven("days", P.DAILY) == ["2013-01-08"]
     assert judged(w) == (["2013-01-01", "2013-01-02", "2013-01-03"], [])
@@ -400,11 +400,12 @@ def test_properties_and_locations_outdate_nothing(w: Warehouse, loaded: Tables) 
     altered = [loaded["hours"], loaded["days"]]
     for table in altered:
         some = tuple(
-            PartitionAlteration(one.key, properties={"x": "1"}) for one in w.catalog.snapshot().partitions(table)
+            PartitionAlteration(partition.key, properties={"x": "1"})
+            for partition in w.catalog.snapshot().partitions(table)
         )
         do(w, AlterPartitions(table, some))
     assert judged(w)[1] == []
-    assert {one.properties["x"] for one in w.catalog.snapshot().partitions(loaded["days"])} == {"1"}
+    assert {partition.properties["x"] for partition in w.catalog.snapshot().partitions(loaded["days"])} == {"1"}
     assert len(w.catalog.snapshot().files(loaded["days"])) == 3
     wrong = {"cube.storagetable.partition.update.period": "MONTHLY"}
     with pytest.raises(DataError):
@@ -430,4 +431,4 @@ def test_a_location_is_set_beside_what_others_register(w: Warehouse) -> None:
             late.commit([AddPartitions(outside, (PartitionWrite(("c",)),))])
     snapshot = w.catalog.snapshot()
     assert snapshot.table("outside").location == "/w/new"
-    assert [one.location for one in snapshot.partitions(outside)] == ["/w/outside/dt=a", "/w/outside/dt=b"]
+    assert [partition.location for partition in snapshot.partitions(outside)] == ["/w/outside/dt=a", "/w/outside/dt=b"]

@@ -27,10 +27,10 @@ def test_names_are_those_of_the_values(monkeypatch: pytest.MonkeyPatch, seed: in
     monkeypatch.setattr(partition_names, "REMEMBERED", remembered)
     chance = Random(seed)
     types = [chance.choice(list(VALUES)) for _ in range(chance.randint(0, 3))]
-    columns = [Column(f"c{place}", type) for place, type in enumerate(types)]
+    columns = [Column(f"c{number}", type) for number, type in enumerate(types)]
     every = [tuple(chance.choice(VALUES[type]) for type in types) for _ in range(200)]
     every.sort(key=lambda values: encode(7, types, values))
     maker, names = NameMaker(columns), [partition_name(columns, values) for values in every]
-    found = [encode(7, types, values) for values in every]
+    keys = [encode(7, types, values) for values in every]
     pages = [slice(0, 1), slice(1, 90), slice(90, 90), slice(90, 200)]
-    assert [name for page in pages for name in maker.names_of(found[page])] == names
+    assert [name for page in pages for name in maker.names_of(keys[page])] == names

@@ -56,7 +56,7 @@ def test_a_snapshot_keeps_its_version_of_a_view(w: Warehouse) -> None:
     old = before.view("v")
     unread = w.catalog.snapshot()
     w.commit(lambda tx: [DropObject(old), *make(tx, "SELECT 2 AS a")])
-    assert [one.view("v").query for one in (before, unread, w.catalog.snapshot())] == [
+    assert [snapshot.view("v").query for snapshot in (before, unread, w.catalog.snapshot())] == [
         "SELECT 1 AS a",
         "SELECT 1 AS a",
         "SELECT 2 AS a",
@@ -140,9 +140,9 @@ def test_near_names_are_hinted(w: Warehouse) -> None:
 
 def test_what_is_used_stays(w: Warehouse, fact: dict[str, Table]) -> None:
     snapshot = w.catalog.snapshot()
-    for thing, condition in [(fact["days"], "TABLE_IN_USE"), (snapshot.cube("c"), "CUBE_IN_USE")]:
+    for created, condition in [(fact["days"], "TABLE_IN_USE"), (snapshot.cube("c"), "CUBE_IN_USE")]:
         with pytest.raises(IntegrityError) as caught:
-            w.commit(lambda tx, thing=thing: [DropObject(thing)])
+            w.commit(lambda tx, created=created: [DropObject(created)])
         assert caught.value.condition == condition
         assert caught.value.hint == "DROP FACT f first"
     w.commit(lambda tx: [DropObject(snapshot.fact("f")), DropObject(snapshot.cube("c")), DropObject(fact["days"])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from rewriter.catalog.reading.write_id_queries import transaction_list
 from rewriter.catalog.store import migrations, schema
 from rewriter.catalog.store.database import Database, next_number
 from rewriter.errors import OperationalError
+from rewriter.exec.engine import Engine
+from rewriter.session import Session
 
 
 def _table(catalog: Catalog, name: str) -> Table:
@@ -46,8 +49,8 @@ def test_a_read_of_several_statements_sees_one_state(tmp_path: Path, catalog_url
 
     with database.read() as connection:
         before = newest(connection)
-        with database.write() as other:
-            next_number(other, "commit")
+        with database.write() as writer:
+            next_number(writer, "commit")
         assert newest(connection) == before
     with database.read() as connection:
         assert newest(connection) == before + 1
@@ -62,7 +65,7 @@ def test_a_statement_waits_for_the_disk_once(tmp_path: Path) -> None:
     with catalog.begin() as transaction:
         transaction.commit([AddPartitions(catalog.snapshot().table("t"), (PartitionWrite(()),))])
     end()
-    assert [one for one in said if one.startswith("PRAGMA")] == [
+    assert [statement for statement in said if statement.startswith("PRAGMA")] == [
         "PRAGMA synchronous = NORMAL",
         "PRAGMA synchronous = FULL",
     ]
@@ -105,20 +108,20 @@ def test_a_catalog_from_before_views_is_upgraded(tmp_path: Path) -> None:
 
 
 def test_a_new_catalog_is_what_all_upgrades_make(tmp_path: Path, catalog_url: str | None) -> None:
-    place = tmp_path / "catalog.db" if catalog_url is None else catalog_url
-    Database(place, migrations.STEPS[:1]).close()
-    Database(place).close()
-    engine = sa.create_engine(catalog_url or f"sqlite:///{place}")
+    location = tmp_path / "catalog.db" if catalog_url is None else catalog_url
+    Database(location, migrations.STEPS[:1]).close()
+    Database(location).close()
+    engine = sa.create_engine(catalog_url or f"sqlite:///{location}")
     upgraded = _described(engine)
     schema.metadata.drop_all(engine)
     assert sa.inspect(engine).get_table_names() == []
-    Database(place).close()
+    Database(location).close()
     assert _described(engine) == upgraded
     engine.dispose()
 
 
 def _described(engine: sa.Engine) -> dict[str, object]:
-    """Tables, columns, keys, indexes and rows; random identities only by whether they are there."""
+    """Returns tables, columns, keys, indexes and rows. Random identities are only tested for existence."""
     inspector = sa.inspect(engine)
     described: dict[str, object] = {}
     with engine.connect() as connection:
@@ -141,9 +144,9 @@ def test_the_index_of_keys_is_replaced(tmp_path: Path) -> None:
     with sqlite3.connect(older) as connection:  # As an earlier release made it.
         connection.execute("DROP INDEX partitions_by_version")
         connection.execute("CREATE INDEX partitions_by_key ON partitions (key, ended)")
-    for place in (fresh, older):
-        Database(place).close()
-        with sqlite3.connect(place) as connection:
+    for location in (fresh, older):
+        Database(location).close()
+        with sqlite3.connect(location) as connection:
             query = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'partitions' ORDER BY name"
             assert connection.execute(query).fetchall() == [("partitions_by_commit",), ("partitions_by_version",)]
 
@@ -223,3 +226,18 @@ def test_a_catalog_from_before_properties_of_partitions_is_upgraded(tmp_path: Pa
     snapshot = Catalog.open(tmp_path).snapshot()
     assert snapshot.table("t") == table
     assert snapshot.partitions(table) == ()
+
+
+def test_files_of_a_release_without_packed_files_are_read_whole(tmp_path: Path, duckdb: Engine) -> None:
+    with Session(tmp_path, duckdb) as session:
+        session.execute("CREATE TABLE t (x INT) PARTITIONED BY (y INT) TBLPROPERTIES ('rewriter.packed' = 'false')")
+        session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+    with closing(sqlite3.connect(tmp_path / "catalog.db")) as connection, connection:
+        connection.execute("ALTER TABLE files DROP COLUMN part")
+        connection.execute("UPDATE schema_version SET version = 14")
+    with Session(tmp_path, duckdb) as session:
+        assert sorted(session.execute("SELECT * FROM t").fetch()) == [(1, 1), (2, 2)]
+        session.execute("ALTER TABLE t SET TBLPROPERTIES ('rewriter.packed' = 'true')")
+        session.execute("INSERT INTO t VALUES (3, 2), (4, 4)")
+        session.execute("ALTER TABLE t COMPACT")
+        assert sorted(session.execute("SELECT * FROM t").fetch()) == [(1, 1), (2, 2), (3, 2), (4, 4)]

@@ -70,7 +70,7 @@ def write(
     wiping: str | None = None,
     sources: Sequence[Table] = (),
 ) -> int:
-    """An INSERT of these pairs; ``wiping`` removes what else there is of a leading time."""
+    """Commits an INSERT of these pairs. ``wiping`` removes all other pairs of a leading time."""
     with w.catalog.begin() as tx:
         write_id = tx.write_id(table)
         parts = tuple(
@@ -91,9 +91,9 @@ def add(w: Warehouse, table: Table, pair: Pair) -> int:
 
 
 def line(w: Warehouse, table: str, period: UpdatePeriod, time: str, kind: str = "timeline") -> set[str]:
-    found = getattr(w.catalog.snapshot(), kind)(table, period, time)
+    timeline = getattr(w.catalog.snapshot(), kind)(table, period, time)
     layout = TimeLayout.of(period, [("x", None)])
-    return {layout.values(o)[0] for r in found.ranges() for o in range(r.start, r.end)}
+    return {layout.values(o)[0] for r in timeline.ranges() for o in range(r.start, r.end)}
 
 
 # --- the rules, one by one -------------------------------------------------------------------------------------------
@@ -168,8 +168,8 @@ def test_times_beside_a_country(w: Warehouse) -> None:
     """The columns of the second time may stand between others."""
     table = w.create("t", (Column("pt", "string"), Column("country", "string"), Column("et", "string")))
     both = (Completeness("country", ("us", "eu")),)
-    other = (OtherTime("et", layouts("et", P.HOURLY)),)
-    make_fact(w, StorageTable("t", "pt", layouts("pt", P.HOURLY), complete=both, others=other))
+    second = (OtherTime("et", layouts("et", P.HOURLY)),)
+    make_fact(w, StorageTable("t", "pt", layouts("pt", P.HOURLY), complete=both, others=second))
 
     def put(*values: tuple[str, str, str | None]) -> None:
         w.commit(
@@ -191,7 +191,7 @@ def test_a_fact_of_two_times_comes_back_from_its_text() -> None:
 # --- random histories ------------------------------------------------------------------------------------------------
 
 
-#: How pairs of days lie over pairs of hours: the second time of an hour decides the pair that it is part of.
+#: The relation of pairs of days to pairs of hours: the second time of an hour determines the pair that it belongs to.
 PAIRS = Shape(lambda day: [f"{day}-{hour:02}" for hour in range(24)], seen=lambda et: et and et[:10])
 
 
@@ -219,14 +219,14 @@ def step(w: Warehouse, rng: random.Random, base: Base, rollup: Partitions, hours
     computed = {day: PAIRS.computed(base, day, seen) if sources else BLIND for day in days_of}
 
     def written(chosen: Sequence[Pair], commit: int, files: tuple[str, ...], *, appends: bool = False) -> None:
-        for one in chosen:
-            before = parts.live.get(one, Content())
+        for key in chosen:
+            before = parts.live.get(key, Content())
             if is_base:
-                base.write(one, Content(files), commit)
+                base.write(key, Content(files), commit)
             elif appends and before.files:
-                rollup.put(one, before.appended(files))
+                rollup.put(key, before.appended(files))
             else:
-                rollup.put(one, replace(computed[str(one[0])], files=files))
+                rollup.put(key, replace(computed[str(key[0])], files=files))
 
     match rng.choice(("overwrite", "overwrite", "into", "drop", "drop", "wipe", "add")):
         case "overwrite":
@@ -234,34 +234,34 @@ def step(w: Warehouse, rng: random.Random, base: Base, rollup: Partitions, hours
             if not is_base and rng.random() < 0.7:
                 # All that the hours of a day may be.
                 day = rng.choice(times)
-                chosen = [(day, None), *((day, one) for one in times)]
+                chosen = [(day, None), *((day, time) for time in times)]
             files = 0 if rng.random() < 0.15 else 1
             written(chosen, write(w, table, *chosen, files=files, sources=sources), ("",) * files)
         case "into":
-            one = pair()
-            written([one], write(w, table, one, overwrite=False, sources=sources), ("",), appends=True)
+            key = pair()
+            written([key], write(w, table, key, overwrite=False, sources=sources), ("",), appends=True)
         case "drop" if live:
-            one = rng.choice(live)
-            drop(w, table, one)
-            parts.drop(one)
+            key = rng.choice(live)
+            drop(w, table, key)
+            parts.drop(key)
         case "wipe":
             leading = rng.choice(times)
             kept = [(leading, pair()[1])]
             commit = write(w, table, *kept, wiping=leading, sources=sources)
-            for one in [one for one in parts.known() if one[0] == leading]:
+            for key in [key for key in parts.known() if key[0] == leading]:
                 if is_base:
-                    base.wipe(one, commit)
+                    base.wipe(key, commit)
                 else:
-                    rollup.remove(one)
+                    rollup.remove(key)
             written(kept, commit, ("",))
         case "add":
-            one = pair()
-            if one not in parts.live:
-                commit = add(w, table, one)
+            key = pair()
+            if key not in parts.live:
+                commit = add(w, table, key)
                 if is_base:
-                    base.add(one, commit)
+                    base.add(key, commit)
                 else:
-                    rollup.put(one, ADDED)
+                    rollup.put(key, ADDED)
 
 
 @pytest.mark.share(3)

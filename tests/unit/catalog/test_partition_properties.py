@@ -20,9 +20,9 @@ def _add(w: Warehouse, value: str, **properties: str) -> None:
 def _properties(w: Warehouse) -> dict[str | None, dict[str, str]]:
     snapshot = w.catalog.snapshot()
     table = snapshot.table("t")
-    found = snapshot.partitions(table)
-    assert snapshot.get_partitions_by_expr(table, None) == found
-    return {one.values[0]: dict(one.properties) for one in found}
+    partitions = snapshot.partitions(table)
+    assert snapshot.get_partitions_by_expr(table, None) == partitions
+    return {partition.values[0]: dict(partition.properties) for partition in partitions}
 
 
 def test_they_are_kept_by_writes_and_gone_with_the_partition(w: Warehouse) -> None:

@@ -1,4 +1,4 @@
-"""What only a PostgreSQL catalog has: URLs, a server that refuses or goes away, text and numbers it cannot hold."""
+"""Tests of PostgreSQL catalogs only: URLs, a server that refuses or stops, text and numbers that it cannot store."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def w(tmp_path: Path, postgres_url: str) -> Iterator[Warehouse]:
 
 
 def refused(warehouse: Path, url: str | sa.URL, kind: type[Error] = OperationalError) -> Error:
-    """The error of opening a catalog; the password stands nowhere in it, not even in its traceback."""
+    """Returns the error of opening a catalog. The password is not in it, not even in its traceback."""
     text = url if isinstance(url, str) else url.render_as_string(hide_password=False)
     with pytest.raises(kind) as caught:
         Catalog.open(warehouse, text)
@@ -173,7 +173,7 @@ def test_options_that_nobody_knows(tmp_path: Path, postgres_url: str) -> None:
 
 @contextmanager
 def own_database(server: PostgresServer, url: str, options: str) -> Iterator[str]:
-    """The URL of a database made with these options, dropped behind the block."""
+    """Returns the URL of a database that was created with these options. It is dropped at the end of the block."""
     name = f"rewriter_test_{uuid.uuid4().hex}"
     server.run(f"CREATE DATABASE {name} {options} TEMPLATE template0")
     try:
@@ -208,9 +208,9 @@ def test_what_is_compared_is_compared_by_its_bytes(w: Warehouse) -> None:
         JOIN pg_collation l ON l.oid = a.attcollation
         WHERE c.relnamespace = current_schema()::regnamespace
     """
-    found = {(table, column): collation for table, column, collation in w.sql(indexed)}
-    assert found[("objects", "name_key")] == "C"
-    assert set(found.values()) == {"C"}
+    collations = {(table, column): collation for table, column, collation in w.sql(indexed)}
+    assert collations[("objects", "name_key")] == "C"
+    assert set(collations.values()) == {"C"}
     ordered = (
         "SELECT collation_name FROM information_schema.columns WHERE table_name = 'files' AND column_name = 'path'"
     )
@@ -271,7 +271,7 @@ def test_thousands_of_keys_and_of_write_ids(w: Warehouse) -> None:
 
 
 def backends(w: Warehouse, url: str) -> list[int]:
-    """The processes of the server that serve connections under this name, and whatever they did last."""
+    """Returns the server processes of the connections with this name, whatever they did last."""
     name = str(sa.make_url(url).query["application_name"])
     return [pid for (pid,) in w.sql("SELECT pid FROM pg_stat_activity WHERE application_name = :name", name=name)]  # type: ignore[misc]
 
@@ -310,15 +310,15 @@ def test_a_connection_that_is_lost_before_the_commit(w: Warehouse) -> None:
         w.into(t, "a")
 
 
-#: How the client asks for it.
+#: The request of the client.
 COMMIT = b"Q\0\0\0\x0bCOMMIT\0"
 
 
 class Proxy:
-    """Stands between clients and the server, and once cuts the connection on which the COMMIT of a commit comes.
+    """Stands between clients and the server, and cuts the connection once, at the COMMIT of a commit.
 
-    ``armed`` says where: ``before`` the server reads it, or ``after`` it has answered. Where it is ``deaf``, nobody
-    gets in any more then.
+    ``armed`` is ``before`` the server reads it, or ``after`` it has replied. If the proxy is ``deaf``, it accepts no
+    client after that.
     """
 
     def __init__(self, server: sa.URL) -> None:
@@ -382,8 +382,8 @@ def test_a_connection_that_is_lost_in_the_commit(w: Warehouse, where: str, deaf:
     """Commits are reported as committed, others as not committed, and unknown outcomes as unknown."""
     t = w.create("t")
     committed = where == "after"
-    place = w.catalog.warehouse
-    with closing(Proxy(sa.make_url(w.url or ""))) as proxy, closing(Catalog.open(place, proxy.url)) as catalog:
+    directory = w.catalog.warehouse
+    with closing(Proxy(sa.make_url(w.url or ""))) as proxy, closing(Catalog.open(directory, proxy.url)) as catalog:
         tx = catalog.begin()
         change = write(tx, t, "a")
         proxy.armed, proxy.deaf = where, deaf
@@ -416,8 +416,8 @@ def test_files_stay_where_the_commit_is_unknown(tmp_path: Path, postgres_url: st
             cursor.execute("INSERT INTO t VALUES (1)")
         with suppress(Error):
             connection.close()
-    with rewriter.connect(tmp_path, engine="duckdb", catalog=postgres_url) as other:
-        cursor = other.cursor()
+    with rewriter.connect(tmp_path, engine="duckdb", catalog=postgres_url) as second:
+        cursor = second.cursor()
         cursor.execute("SELECT x FROM t")
         assert cursor.fetchall() == [(1,)]
 
@@ -431,10 +431,10 @@ def test_a_deadlock_with_somebody_else_is_a_conflict(w: Warehouse) -> None:
     engine = sa.create_engine(w.url or "")
     tx = w.catalog.begin()
     change = write(tx, t, "a")
-    with engine.begin() as other:
-        other.exec_driver_sql("SET LOCAL deadlock_timeout = '20s'")
-        other.exec_driver_sql("LOCK TABLE claimed_ranges IN ACCESS EXCLUSIVE MODE")
-        wanting = threading.Timer(0.2, other.exec_driver_sql, ["SELECT value FROM counters FOR UPDATE"])
+    with engine.begin() as second:
+        second.exec_driver_sql("SET LOCAL deadlock_timeout = '20s'")
+        second.exec_driver_sql("LOCK TABLE claimed_ranges IN ACCESS EXCLUSIVE MODE")
+        wanting = threading.Timer(0.2, second.exec_driver_sql, ["SELECT value FROM counters FOR UPDATE"])
         wanting.start()
         with pytest.raises(ConflictError) as caught:
             tx.commit([change])
@@ -449,7 +449,7 @@ def test_readers_wait_for_nobody(w: Warehouse) -> None:
     t = w.create("t")
     w.into(t, "a")
     engine = sa.create_engine(w.url or "")
-    with engine.begin() as other:
-        other.exec_driver_sql("SELECT value FROM counters FOR UPDATE")
+    with engine.begin() as second:
+        second.exec_driver_sql("SELECT value FROM counters FOR UPDATE")
         assert names(w.opened().snapshot(), t) == ["a"]
     engine.dispose()

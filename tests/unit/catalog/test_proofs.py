@@ -1,6 +1,6 @@
-"""What proves a rollup partition, and what leaves it unproven or incomplete. Months are the base of quarters and years.
+"""Proofs of rollup partitions, and unproven or incomplete ones. Months are the base of quarters and years.
 
-Three months make a quarter whole; tests of freshness write a few hours of a day, which never do.
+Three months make a quarter complete. Tests of freshness write a few hours of a day, which never do.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ Tables = dict[str, Table]
 PERIODS = {"base": [P.MONTHLY], "quarters": [P.QUARTERLY], "years": [P.YEARLY]}
 KINDS = ("timeline", "outdated", "unproven", "incomplete")
 MONTHS = [f"2013-{month:02d}" for month in range(1, 7)]
-QUARTERS = [layout(P.QUARTERLY).values(172 + place)[0] for place in range(2)]
+QUARTERS = [layout(P.QUARTERLY).values(172 + number)[0] for number in range(2)]
 FIRST, SECOND = QUARTERS
 
 
 @pytest.fixture
 def tables(w: Warehouse) -> Tables:
-    """A fact of months, quarters and years, each in a table of its own."""
-    made = {name: w.create(name) for name in PERIODS}
+    """Creates a fact of months, quarters and years, each in a table of its own."""
+    tables = {name: w.create(name) for name in PERIODS}
     w.create_fact(PERIODS)
-    return made
+    return tables
 
 
 def states(w: Warehouse, name: str = "quarters") -> dict[str, str]:
-    """The state of each rollup period that exists. Each has one, and a rebuild says the same."""
+    """Returns the state of each existing rollup period. Each has one, and a rebuild has the same result."""
     (period,) = PERIODS[name]
     with w.catalog.begin() as tx:
         tx.commit([RefreshTimelines(tx.snapshot.fact("f"))])
@@ -67,11 +67,11 @@ def states(w: Warehouse, name: str = "quarters") -> dict[str, str]:
 
 
 def reasons(w: Warehouse, table: Table) -> tuple[str, ...]:
-    """The doubts of a table's partitions, from snapshots."""
+    """Returns the doubts of a table's partitions, from snapshots."""
     return w.catalog.snapshot().doubts(table, [KeyRange.of_prefix(key(table, "2")[:-1])])
 
 
-#: How quarters lie over months.
+#: The relation of quarters to months.
 QUARTER = Shape(lambda when: MONTHS[:3] if when == FIRST else MONTHS[3:])
 
 
@@ -95,9 +95,9 @@ def test_what_was_computed_from_a_whole_base_is_fresh(w: Warehouse, tables: Tabl
 
 def test_without_sources_nothing_is_proven(w: Warehouse, tables: Tables) -> None:
     load(w, tables["base"])
-    other = w.create("other")
+    second = w.create("other")
     w.overwrite(tables["quarters"], FIRST, sources=[])
-    w.overwrite(tables["quarters"], SECOND, sources=[other])
+    w.overwrite(tables["quarters"], SECOND, sources=[second])
     assert states(w) == {FIRST: "unproven", SECOND: "unproven"}
     assert reasons(w, tables["quarters"]) == (NO_BASE_READ,)
     w.overwrite(tables["quarters"], FIRST, sources=[tables["base"]])
@@ -229,14 +229,14 @@ def test_what_retention_dropped_was_there(w: Warehouse, tables: Tables) -> None:
 
 
 def test_an_external_base_completes_nothing(w: Warehouse) -> None:
-    made = {name: w.create(name, external=name == "base") for name in PERIODS}
+    tables = {name: w.create(name, external=name == "base") for name in PERIODS}
     w.create_fact(PERIODS)
-    w.add(made["base"], *MONTHS[:2])
-    w.overwrite(made["quarters"], FIRST, sources=[made["base"]])
+    w.add(tables["base"], *MONTHS[:2])
+    w.overwrite(tables["quarters"], FIRST, sources=[tables["base"]])
     assert states(w) == {FIRST: "incomplete"}
-    w.add(made["base"], MONTHS[2])
+    w.add(tables["base"], MONTHS[2])
     assert states(w) == {FIRST: "outdated"}
-    w.overwrite(made["quarters"], FIRST, sources=[made["base"]])
+    w.overwrite(tables["quarters"], FIRST, sources=[tables["base"]])
     assert states(w) == {FIRST: "timeline"}
 
 
@@ -292,7 +292,7 @@ def test_what_was_compared_is_fresh(w: Warehouse, tables: Tables) -> None:
     w.commit(lambda tx: [AcceptPartitions(tables["quarters"], (key(tables["quarters"], FIRST),))])
     assert states(w) == {FIRST: "timeline", SECOND: "unproven"}
     assert reasons(w, tables["quarters"]) == (NO_BASE_READ,)
-    assert [one.values[0] for one in w.catalog.snapshot().partitions(tables["quarters"])] == [FIRST, SECOND]
+    assert [partition.values[0] for partition in w.catalog.snapshot().partitions(tables["quarters"])] == [FIRST, SECOND]
     w.into(tables["base"], MONTHS[0])
     assert states(w) == {FIRST: "outdated", SECOND: "unproven"}
 
@@ -322,7 +322,7 @@ def test_a_base_that_was_written_since_the_comparison_outdates(w: Warehouse, tab
 
 
 def make_older(w: Warehouse) -> None:
-    """The database as the release before doubts left it, whose rows have none."""
+    """Makes the database that of the release before doubts, whose rows have none."""
     w.catalog.close()
     w.sql("ALTER TABLE partitions DROP COLUMN doubt")
     w.sql("DELETE FROM counters WHERE name = 'trusted'")
@@ -341,11 +341,11 @@ def test_an_upgraded_catalog_keeps_what_it_has(w: Warehouse) -> None:
     # The states that it had: all that was written after the base is fresh.
     w.sql(f"UPDATE timeline_ranges SET state = 1 WHERE ended = {schema.NEVER}")
     w.catalog = w.opened()
-    assert [one.trusted for one in w.catalog.snapshot().fact("f").tables] == [False, False, True]
+    assert [stored.trusted for stored in w.catalog.snapshot().fact("f").tables] == [False, False, True]
     assert states(w) == {FIRST: "timeline", SECOND: "timeline"}
     assert states(w, "years") == {"2013": "timeline"}
     # The files of these tests are only names.
-    assert [one for one in findings(w.catalog.database) if "cannot be read" not in one.problem] == []
+    assert [finding for finding in findings(w.catalog.database) if "cannot be read" not in finding.problem] == []
     # From now on proofs are asked for.
     w.into(base, MONTHS[0])
     w.overwrite(quarters, SECOND, sources=[])
@@ -425,8 +425,8 @@ def test_random_histories_agree_with_a_model(w: Warehouse, tables: Tables, seed:
             case "trust":
                 promised = not promised
                 trust(w, quarters, promised)
-        judged = {str(one): QUARTER.state(months, rollups, one) for one, _ in rollups.live}
-        wanted = {one: "timeline" if promised or state == FRESH else state for one, state in judged.items()}
+        judged = {str(key): QUARTER.state(months, rollups, key) for key, _ in rollups.live}
+        wanted = {key: "timeline" if promised or state == FRESH else state for key, state in judged.items()}
         assert states(w) == wanted, (seed, step)
         seen |= set(wanted.values())
     assert seen == set(KINDS) or w.url is not None

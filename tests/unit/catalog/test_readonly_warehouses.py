@@ -1,5 +1,5 @@
-"""Who may not write a warehouse can read it: without the right to, or on a read-only file system, beside a writer or
-not; and every write is refused by an error of ours.
+"""A process that may not write a warehouse can read it: without the right to write, or on a read-only file system, with
+or without a writer. Every write is refused with one of our errors.
 """
 
 from __future__ import annotations
@@ -69,36 +69,36 @@ WRITES = [
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A directory that other users reach, too: those of pytest are their owner's."""
+    """Creates a directory that other users reach, too. Those of pytest are private."""
     with tempfile.TemporaryDirectory(prefix="rewriter-readonly-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
 
 
 @pytest.fixture
-def place(folder: Path) -> Path:
+def warehouse(folder: Path) -> Path:
     with Session(folder / "w", "duckdb") as session:
         session.execute("CREATE TABLE t (x INT)")
         session.execute("INSERT INTO t VALUES (1), (2)")
     return folder / "w"
 
 
-def as_user(uid: int, prefix: tuple[str, ...], place: Path, *statements: str) -> subprocess.Popen[str]:
-    command = [*prefix, sys.executable, "-c", CHILD, str(uid), str(place), *statements]
+def as_user(uid: int, prefix: tuple[str, ...], directory: Path, *statements: str) -> subprocess.Popen[str]:
+    command = [*prefix, sys.executable, "-c", CHILD, str(uid), str(directory), *statements]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def answers(place: Path, *statements: str, uid: int = NOBODY, prefix: tuple[str, ...] = ()) -> list[Any]:
+def answers(directory: Path, *statements: str, uid: int = NOBODY, prefix: tuple[str, ...] = ()) -> list[Any]:
     if uid and os.geteuid() != 0:
         pytest.skip("only root can be another user")
-    out, _ = as_user(uid, prefix, place, *statements).communicate(timeout=120)
+    out, _ = as_user(uid, prefix, directory, *statements).communicate(timeout=120)
     return [json.loads(line) for line in out.splitlines()]
 
 
-def mounted(place: Path, goal: Path) -> tuple[str, ...]:
-    """What a command begins with that sees a directory at a place of its own, read-only."""
+def mounted(directory: Path, goal: Path) -> tuple[str, ...]:
+    """Returns the prefix of a command that sees a directory at another path, read-only."""
     goal.mkdir()
-    script = f'mount --bind {place} {goal} && mount -o remount,bind,ro {goal} && exec "$@"'
+    script = f'mount --bind {directory} {goal} && mount -o remount,bind,ro {goal} && exec "$@"'
     prefix = ("unshare", "-m", "sh", "-c", script, "sh")
     try:
         probe = subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=30)
@@ -109,15 +109,15 @@ def mounted(place: Path, goal: Path) -> tuple[str, ...]:
     return prefix
 
 
-def beside(place: Path, state: str) -> sqlite3.Connection | None:
+def beside(directory: Path, state: str) -> sqlite3.Connection | None:
     """Brings the files beside the catalog into a state: a killed writer, or one that lives, leaves both."""
-    file = place / "catalog.db"
+    file = directory / "catalog.db"
     if state == "no log":
         assert not Path(f"{file}-wal").exists()
         return None
     writer = sqlite3.connect(file, isolation_level=None)
     writer.execute("SELECT version FROM schema_version").fetchall()
-    with Session(place, "duckdb") as session:  # What it commits stays in the log, as another one has the file open.
+    with Session(directory, "duckdb") as session:  # What it commits stays in the log, as another one has the file open.
         session.execute("INSERT INTO t VALUES (4)")
     assert os.path.getsize(f"{file}-wal") > 0
     if state == "writer":
@@ -138,35 +138,35 @@ STATES = ["no log", "writer", "killed writer", "log only"]
 @pytest.mark.share(3)
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("by", ["permissions", "mount", "mount of another user"])
-def test_it_is_read_and_not_written(place: Path, folder: Path, state: str, by: str) -> None:
-    writer = beside(place, state)
-    before = sorted(path.name for path in place.iterdir())
+def test_it_is_read_and_not_written(warehouse: Path, folder: Path, state: str, by: str) -> None:
+    writer = beside(warehouse, state)
+    before = sorted(path.name for path in warehouse.iterdir())
     mount = by != "permissions"
-    prefix = mounted(place, folder / "mounted") if mount else ()
-    where = folder / "mounted" if mount else place
+    prefix = mounted(warehouse, folder / "mounted") if mount else ()
+    where = folder / "mounted" if mount else warehouse
     reads = ["SELECT SUM(x) FROM t", "SHOW TABLES", "EXPLAIN SELECT * FROM t", "SELECT 1"]
-    found = answers(where, *reads, *WRITES, uid=0 if by == "mount" else NOBODY, prefix=prefix)
+    results = answers(where, *reads, *WRITES, uid=0 if by == "mount" else NOBODY, prefix=prefix)
     total = 3 if state == "no log" else 7
-    assert found[0] == [[total]]
-    assert [row[0] for row in found[1]] == ["t"]
-    assert isinstance(found[2], list)
-    assert found[3] == [[1]]
-    assert found[4:] == ["CATALOG_READ_ONLY"] * len(WRITES)
-    assert sorted(path.name for path in place.iterdir()) == before
+    assert results[0] == [[total]]
+    assert [row[0] for row in results[1]] == ["t"]
+    assert isinstance(results[2], list)
+    assert results[3] == [[1]]
+    assert results[4:] == ["CATALOG_READ_ONLY"] * len(WRITES)
+    assert sorted(path.name for path in warehouse.iterdir()) == before
     if writer is not None:
         writer.close()
-    with Session(place, "duckdb") as session:
+    with Session(warehouse, "duckdb") as session:
         session.execute("INSERT INTO t VALUES (1)")
         assert session.execute("SELECT SUM(x) FROM t").fetch() == [(total + 1,)]
 
 
 @pytest.mark.parametrize("by", ["permissions", "mount"])
-def test_a_writer_comes_and_goes_beside_a_reader(place: Path, folder: Path, by: str) -> None:
+def test_a_writer_comes_and_goes_beside_a_reader(warehouse: Path, folder: Path, by: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can be another user")
     mount = by == "mount"
-    prefix = mounted(place, folder / "mounted") if mount else ()
-    where = folder / "mounted" if mount else place
+    prefix = mounted(warehouse, folder / "mounted") if mount else ()
+    where = folder / "mounted" if mount else warehouse
     query, statements = "SELECT SUM(x) FROM t", []
     for _ in range(4):
         statements += [query, "WAIT"]
@@ -182,31 +182,31 @@ def test_a_writer_comes_and_goes_beside_a_reader(place: Path, folder: Path, by: 
         child.stdin.flush()
         assert json.loads(child.stdout.readline()) == [[total]]
 
-    with Session(place, "duckdb") as session:
+    with Session(warehouse, "duckdb") as session:
         session.execute("INSERT INTO t VALUES (10)")
         then(13)  # It is in the log only.
         session.execute("INSERT INTO t VALUES (10)")
         then(23)
-    with Session(place, "duckdb") as session:
+    with Session(warehouse, "duckdb") as session:
         session.execute("INSERT INTO t VALUES (10)")
     then(33)
     child.stdin.close()
     assert child.wait(60) == 0
 
 
-def test_an_older_schema_is_not_upgraded_without_the_right_to(place: Path) -> None:
-    with sqlite3.connect(place / "catalog.db") as connection:
+def test_an_older_schema_is_not_upgraded_without_the_right_to(warehouse: Path) -> None:
+    with sqlite3.connect(warehouse / "catalog.db") as connection:
         connection.execute("UPDATE schema_version SET version = version - 1")
     connection.close()
-    assert answers(place, "SELECT SUM(x) FROM t") == ["CATALOG_READ_ONLY"]
+    assert answers(warehouse, "SELECT SUM(x) FROM t") == ["CATALOG_READ_ONLY"]
 
 
-def test_a_directory_that_may_not_be_read(place: Path) -> None:
-    place.chmod(0o700)
-    assert answers(place, "SELECT SUM(x) FROM t") == ["CATALOG_UNAVAILABLE"]
-    place.chmod(0o755)
-    (place / "catalog.db").chmod(0o600)
-    assert answers(place, "SELECT SUM(x) FROM t") == ["CATALOG_UNAVAILABLE"]
+def test_a_directory_that_may_not_be_read(warehouse: Path) -> None:
+    warehouse.chmod(0o700)
+    assert answers(warehouse, "SELECT SUM(x) FROM t") == ["CATALOG_UNAVAILABLE"]
+    warehouse.chmod(0o755)
+    (warehouse / "catalog.db").chmod(0o600)
+    assert answers(warehouse, "SELECT SUM(x) FROM t") == ["CATALOG_UNAVAILABLE"]
 
 
 def test_an_absent_warehouse_below_what_may_not_be_written(folder: Path) -> None:
@@ -217,25 +217,25 @@ def test_an_absent_warehouse_below_what_may_not_be_written(folder: Path) -> None
     ]
 
 
-def test_a_moved_warehouse_is_read_where_it_may_not_be_written(place: Path, folder: Path) -> None:
-    place.rename(folder / "moved")
+def test_a_moved_warehouse_is_read_where_it_may_not_be_written(warehouse: Path, folder: Path) -> None:
+    warehouse.rename(folder / "moved")
     assert answers(folder / "moved", "SELECT SUM(x) FROM t", "DROP TABLE t") == [[[3]], "CATALOG_READ_ONLY"]
 
 
 def test_a_server_whose_warehouse_may_not_be_written(folder: Path, postgres_url: str) -> None:
     """The catalog may be written, the files may not: the write fails by our error, and leaves nothing."""
-    place = folder / "w"
-    with Session(place, "duckdb", catalog=postgres_url) as session:
+    moved = folder / "w"
+    with Session(moved, "duckdb", catalog=postgres_url) as session:
         session.execute("CREATE TABLE t (x INT)")
         session.execute("INSERT INTO t VALUES (1), (2)")
     if os.geteuid() != 0:
         pytest.skip("only root can be another user")
-    place.chmod(0o555)
+    moved.chmod(0o555)
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            with Session(place, "duckdb", catalog=postgres_url) as session:
+            with Session(moved, "duckdb", catalog=postgres_url) as session:
                 assert session.execute("SELECT SUM(x) FROM t").fetch() == [(3,)]
                 os.seteuid(NOBODY)
                 assert session.execute("SELECT SUM(x) FROM t").fetch() == [(3,)]
@@ -246,5 +246,5 @@ def test_a_server_whose_warehouse_may_not_be_written(folder: Path, postgres_url:
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    with Session(place, "duckdb", catalog=postgres_url) as session:
+    with Session(moved, "duckdb", catalog=postgres_url) as session:
         assert session.execute("SELECT SUM(x) FROM t").fetch() == [(3,)]

@@ -131,7 +131,7 @@ class History:
         self.w.commit(lambda tx: [CreateObject(Fact(tx.allocate_id(), "f", "c", (self.storage,)))])
 
     def values(self, name: str) -> tuple[str | None, ...]:
-        """Of few hours, so that histories meet."""
+        """Returns values of few hours, so that histories meet."""
         periods, complete = self.shapes[name]
         if name == "others" and self.rng.random() < 0.1:
             return (None,)
@@ -142,7 +142,7 @@ class History:
         return (value, self.rng.choice(["us", "eu", "jp"])) if complete else (value,)
 
     def alter(self) -> None:
-        """A table leaves the fact, or comes back; the tables of the base period but one may."""
+        """Removes a table from the fact, or adds it again. One table of the base period stays."""
         fact = self.w.catalog.snapshot().fact("f")
         inside = {table.table for table in fact.tables}
         outside = [table for table in self.storage.tables if table.table not in inside]
@@ -182,19 +182,19 @@ class History:
             elif kind == "move":
                 change = self.move(snapshot, table, there, rng.choice(chosen)) or DropPartitions(table, ())
             elif kind == "truncate" and not table.external:
-                change = TruncatePartitions(table, tuple(key(table, *one) for one in there if one in chosen))
+                change = TruncatePartitions(table, tuple(key(table, *values) for values in there if values in chosen))
             elif kind == "add":
-                change = AddPartitions(table, tuple(PartitionWrite(one) for one in chosen), True)
+                change = AddPartitions(table, tuple(PartitionWrite(values) for values in chosen), True)
             elif kind == "drop":
-                gone = [one for one in chosen if one in there] or sorted(there, key=repr)[:1]
-                change = DropPartitions(table, tuple(key(table, *one) for one in gone))
+                gone = [values for values in chosen if values in there] or sorted(there, key=repr)[:1]
+                change = DropPartitions(table, tuple(key(table, *values) for values in gone))
             else:
                 write_id = tx.write_id(table)
                 parts = tuple(
                     PartitionWrite(
-                        one, tuple(DataFile(f"{write_id}/{one}/{n}", 1, 1) for n in range(rng.choice([0, 1, 1])))
+                        values, tuple(DataFile(f"{write_id}/{values}/{n}", 1, 1) for n in range(rng.choice([0, 1, 1])))
                     )
-                    for one in chosen
+                    for values in chosen
                 )
                 wipes: tuple[KeyRange, ...] = ()
                 if kind == "wipe":
@@ -202,39 +202,41 @@ class History:
                     if types and bounds[0] < bounds[1]:
                         wipes = (KeyRange(bounds[0], bounds[1]),)
                 change = WritePartitions(table, write_id, parts, kind != "into", wipes)
-            bases = [self.tables[one] for one in ("hours", "flat", "outside", "others") if one in self.tables]
+            bases = [self.tables[name] for name in ("hours", "flat", "outside", "others") if name in self.tables]
             read = rng.choice([bases, bases, bases, rng.sample(list(self.tables.values()), 2), []])
-            tx.commit([change], {one.id for one in read} if name not in ("hours", "outside", "others") else ())
+            tx.commit([change], {source.id for source in read} if name not in ("hours", "outside", "others") else ())
 
     def outside(self, table: Table, there: Collection[PartitionValues]) -> Change:
-        """What happens to the files of an external base: they are listed, or lie elsewhere."""
+        """Returns a change of the files of an external base: they are listed, or lie elsewhere."""
         rng = self.rng
-        found = rng.sample(sorted(there, key=repr), min(len(there), 2))
+        altered = rng.sample(sorted(there, key=repr), min(len(there), 2))
         if rng.random() < 0.3:
             places = ["/a", "/b", None]
             return AlterPartitions(
-                table, tuple(PartitionAlteration(key(table, *one), rng.choice(places)) for one in found)
+                table, tuple(PartitionAlteration(key(table, *values), rng.choice(places)) for values in altered)
             )
         digests = ["a", "a", "b", None]
-        listed = (ListedPartition(key(table, *one), rng.choice(digests), rng.choice(digests)) for one in found)
+        listed = (ListedPartition(key(table, *values), rng.choice(digests), rng.choice(digests)) for values in altered)
         return NoteFiles(table, tuple(listed))
 
     def move(
         self, snapshot: Snapshot, table: Table, there: Collection[PartitionValues], goal: PartitionValues
     ) -> Change | None:
-        """A partition renamed to a free name of its table, or moved to or from a table of the same columns."""
-        others = [one for one in self.tables.values() if one.partition_columns == table.partition_columns]
-        source = self.rng.choice([table, *(one for one in others if one.external == table.external)])
+        """Renames a partition to a free name of its table, or moves it to or from a table of the same columns."""
+        alike = [
+            candidate for candidate in self.tables.values() if candidate.partition_columns == table.partition_columns
+        ]
+        source = self.rng.choice([table, *(candidate for candidate in alike if candidate.external == table.external)])
         lengths = {len(layout(period).values(0)[0] or "") for period in self.shapes[table.name][0]}
-        found = [
-            (one.key, values)
-            for one in snapshot.partitions(source)
-            for values in [goal if source is table else one.values]
+        movable = [
+            (partition.key, values)
+            for partition in snapshot.partitions(source)
+            for values in [goal if source is table else partition.values]
             if values not in there and len(values[0] or "") in lengths
         ]
-        if not found:
+        if not movable:
             return None
-        moved, values = self.rng.choice(found)
+        moved, values = self.rng.choice(movable)
         return MovePartitions(source, table, (PartitionMove(moved, values),))
 
     def timelines(self) -> dict[object, object]:
@@ -254,7 +256,7 @@ class History:
         if kind == "bogus" or not ids:
             start = P.HOURLY.ordinal(P.DAILY.start(15706)) + rng.randrange(-5, 5)
             period, time = rng.choice([(2, "t"), (3, "t"), (5, "t"), (7, "t"), (99, "t"), (2, "T"), (2, "zz")])
-            table = self.tables[rng.choice([one.table for one in w.catalog.snapshot().fact("f").tables])]
+            table = self.tables[rng.choice([stored.table for stored in w.catalog.snapshot().fact("f").tables])]
             insert(w, table, period, time, rng.choice([*STATES, 9]), start, start + rng.randrange(4))
             return
         row_id = rng.choice(ids)
@@ -299,9 +301,9 @@ def run(w: Warehouse, seed: int, steps: int) -> None:
         if step % 5 == 4:
             history.damage()
             damaged = stored(w)
-            found = refresh(w)
+            repairs = refresh(w)
             assert stored(w) == before, f"seed {seed}, step {step}"
-            assert bool(found) == (_sets(damaged) != _sets(before))
+            assert bool(repairs) == (_sets(damaged) != _sets(before))
             assert refresh(w) == ()
     # A short history need not write a rollup, nor a longer one drop a base partition for good.
     assert states >= {schema.FRESH, schema.OUTDATED, schema.UNPROVEN} or steps < 50
@@ -319,7 +321,7 @@ def run(w: Warehouse, seed: int, steps: int) -> None:
 
 
 def _sets(rows: Rows) -> set[tuple[object, ...]]:
-    """The single ordinals of each table, period, time and known state."""
+    """Returns the single ordinals of each table, period, time and known state."""
     return {
         (*rest, ordinal)
         for *rest, start, end in rows
@@ -333,7 +335,7 @@ def _sets(rows: Rows) -> set[tuple[object, ...]]:
 
 @pytest.fixture
 def loaded(w: Warehouse, fact: Tables) -> Tables:
-    """Hours of three days, the first dropped, the second written again: its day and the month are outdated."""
+    """Writes hours of three days. The first is dropped, the second written again: its day and month are outdated."""
     hours, days, coarse = fact["hours"], fact["days"], fact["coarse"]
     w.into(hours, "2013-01-01-00", "2013-01-02-00", "2013-01-03-00", "2013-01-03-01")
     w.overwrite(days, "2013-01-01", "2013-01-02", "2013-01-03", sources=[hours])
@@ -372,7 +374,7 @@ def test_what_was_lost_comes_back_and_is_told(w: Warehouse, loaded: Tables) -> N
 def test_an_outdated_rollup_that_was_made_fresh_is_outdated_again(w: Warehouse, loaded: Tables) -> None:
     w.sql(f"UPDATE timeline_ranges SET state = 1 WHERE ended = {schema.NEVER} AND state = 0")
     assert w.fresh("coarse", P.MONTHLY) == ["2013-01"]
-    assert {(one.table, one.was, one.now) for one in refresh(w)} == {
+    assert {(repair.table, repair.was, repair.now) for repair in refresh(w)} == {
         ("days", frozenset({schema.FRESH}), frozenset({schema.OUTDATED})),
         ("coarse", frozenset({schema.FRESH}), frozenset({schema.OUTDATED})),
     }
@@ -425,8 +427,8 @@ def test_present_false_rebuilds_the_timelines_of_that_table(w: Warehouse, loaded
     before = stored(w)
     w.sql(f"DELETE FROM timeline_ranges WHERE ended = {schema.NEVER}")
     unread = w.catalog.snapshot()
-    found = alter(w, "days", {PRESENT: "false", "k": "v"})
-    assert {one.table for one in found} == {"days"}
+    repairs = alter(w, "days", {PRESENT: "false", "k": "v"})
+    assert {repair.table for repair in repairs} == {"days"}
     assert w.catalog.snapshot().table("days").properties == {PRESENT: "true", "k": "v"}
     assert (w.fresh("days", P.DAILY), w.outdated("days", P.DAILY)) == (["2013-01-01", "2013-01-03"], ["2013-01-02"])
     assert w.fresh("hours", P.HOURLY) == []
@@ -505,5 +507,5 @@ def test_all_timelines_of_a_table_are_one_read(w: Warehouse, loaded: Tables) -> 
                 getattr(snapshot, line)("coarse", period, "t").ranges()
     finally:
         end()
-    assert len([one for one in seen if "timeline_ranges" in one]) == 1
-    assert len([one for one in seen if "SELECT" in one]) == 3  # two for the list of valid write ids
+    assert len([statement for statement in seen if "timeline_ranges" in statement]) == 1
+    assert len([statement for statement in seen if "SELECT" in statement]) == 3  # two for the list of valid write ids

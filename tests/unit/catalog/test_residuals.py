@@ -46,16 +46,18 @@ class Store:
         with self.engine.begin() as connection:
             connection.execute(sa.delete(_KEYS))
             if wanted:
-                connection.execute(sa.insert(_KEYS), [{"key": one} for one in sorted(wanted)])
+                connection.execute(sa.insert(_KEYS), [{"key": key} for key in sorted(wanted)])
 
-    def found(self, scans: Sequence[Scan], residual: Residual) -> set[bytes]:
-        """The keys of the scans of which the condition is TRUE."""
+    def matching_keys(self, scans: Sequence[Scan], residual: Residual) -> set[bytes]:
+        """Returns the keys of the scans for which the condition is TRUE."""
         key = _KEYS.c.key
-        query = sa.select(key).where(sa.or_(sa.false(), *(sa.and_(key >= one.start, key < one.end) for one in scans)))
+        query = sa.select(key).where(
+            sa.or_(sa.false(), *(sa.and_(key >= scan.start, key < scan.end) for scan in scans))
+        )
         if residual.condition is not None:
             query = query.where(residual.condition)
         with self.engine.connect() as connection:
-            return {bytes(one) for one in connection.execute(query).scalars()}
+            return {bytes(value) for value in connection.execute(query).scalars()}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -71,14 +73,14 @@ def widths_of(columns: Sequence[Column]) -> list[int | None]:
     return [encoding.width_of(column.type) for column in columns]
 
 
-def whole(columns: Sequence[Column], tree: f.Filter) -> Scan:
-    """All keys of the table and the whole filter, of which no range settles anything."""
+def full_scan(columns: Sequence[Column], tree: f.Filter) -> Scan:
+    """Returns a scan of all keys of the table with the whole filter, of which no range decides any part."""
     plan = ScanPlan((None,) * len(columns), (bind_filter(tree, columns),))
     return Scan(PREFIX, successor(PREFIX), (plan,))
 
 
 def check(store: Store, columns: list[Column], rows: Sequence[Row], tree: f.Filter) -> list[Residual]:
-    """The scans' conditions, and the whole filter's, find what they should."""
+    """Checks that the scans' conditions, and the whole filter's, have the expected results."""
     types = {column.name: column.type for column in columns}
     by_key = {encoding.encode(TABLE, list(types.values()), row): row for row in rows}
     wanted = {
@@ -87,9 +89,9 @@ def check(store: Store, columns: list[Column], rows: Sequence[Row], tree: f.Filt
     store.hold(set(by_key))
     residuals = []
     planned = scans_of(bind_filter(tree, columns), columns, PREFIX)
-    for scans in ((whole(columns, tree),), planned, *((one,) for one in planned if len(planned) > 1)):
+    for scans in ((full_scan(columns, tree),), planned, *((scan,) for scan in planned if len(planned) > 1)):
         residual = residual_of(scans, widths_of(columns), _KEYS.c.key)
-        let = store.found(scans, residual)
+        passed = store.matching_keys(scans, residual)
         held = {
             key
             for scan in scans
@@ -97,8 +99,8 @@ def check(store: Store, columns: list[Column], rows: Sequence[Row], tree: f.Filt
             if key in scan.keys and scan.holds(encoding.split(widths_of(columns), key))
         }
         assert held == {key for key in wanted if any(key in scan.keys for scan in scans)}, render_filter(tree)
-        assert held <= let, render_filter(tree)
-        assert let == held or not residual.exact, render_filter(tree)
+        assert held <= passed, render_filter(tree)
+        assert passed == held or not residual.exact, render_filter(tree)
         assert held == wanted or len(scans) < len(planned)
         residuals.append(residual)
     return residuals
@@ -133,7 +135,7 @@ def test_random_filters_long(store: Store) -> None:
 
 
 def _through_the_catalog(w: Warehouse, examples: int) -> None:
-    """Whole, by key, counted and page by page: whatever way is chosen, and whatever is tested where."""
+    """Compares all look-ups: full, by key, counted and page by page, for every access path and place of the test."""
     numbers = count()
 
     @settings(max_examples=examples, deadline=None)
@@ -144,12 +146,12 @@ def _through_the_catalog(w: Warehouse, examples: int) -> None:
         table = w.create(f"t{next(numbers)}", tuple(columns))
         w.commit(lambda tx: [AddPartitions(table, tuple(map(PartitionWrite, rows)))])
         types = {column.name: column.type for column in columns}
-        found = [row for row in rows if truth(tree, types, dict(zip(types, row, strict=True)))]
-        wanted = sorted(encoding.encode(table.id, list(types.values()), row) for row in found)
+        true = [row for row in rows if truth(tree, types, dict(zip(types, row, strict=True)))]
+        wanted = sorted(encoding.encode(table.id, list(types.values()), row) for row in true)
         lookup = w.catalog.snapshot().lookup(table, bind_filter(tree, columns))
         assert list(lookup.found_keys()) == wanted, render_filter(tree)
         assert lookup.count() == len(wanted), render_filter(tree)
-        assert [one.key for one in lookup.partitions(3)] == wanted[:3]
+        assert [partition.key for partition in lookup.partitions(3)] == wanted[:3]
         assert list(lookup.found_keys(2, wanted[0] if wanted else None)) == wanted[1:3]
 
     run()
@@ -201,7 +203,7 @@ LIKES = [
 @pytest.mark.parametrize(("pattern", "exact"), LIKES)
 def test_like(store: Store, pattern: str, exact: bool, negated: bool) -> None:
     columns = [Column("p", "string"), Column("q", "string")]
-    rows = [(*row, other) for row in TEXTS for other in (None, "b", "ab")]
+    rows = [(*row, second) for row in TEXTS for second in (None, "b", "ab")]
     like = f.Like("p", _text(pattern))
     for residual in check(store, columns, rows, f.Not(like) if negated else like):
         assert residual.exact is exact
@@ -221,12 +223,12 @@ DAYS = [Column("day", "date"), Column("hour", "int"), Column("country", "string"
 
 
 def statements(columns: list[Column], text: str) -> list[tuple[str, bool]]:
-    """The conditions of the scans as SQLite's SQL, and whether they are exact."""
+    """Returns the conditions of the scans as SQLite's SQL, and whether they are exact."""
     scans = scans_of(bind_filter(parse_filter(text), columns), columns, PREFIX)
     residuals = [residual_of([scan], widths_of(columns), sa.column("key", sa.LargeBinary)) for scan in scans]
     return [
-        ("" if one.condition is None else str(one.condition.compile(dialect=sqlite.dialect())), one.exact)
-        for one in residuals
+        ("" if scan.condition is None else str(scan.condition.compile(dialect=sqlite.dialect())), scan.exact)
+        for scan in residuals
     ]
 
 
@@ -271,8 +273,8 @@ def test_statements_are_built_once_for_each_shape(store: Store) -> None:
         ("c like '%m'", 4),
         ("c like '%n'", 4),
     ):
-        for found in scans_of(bind_filter(parse_filter(text), columns), columns, PREFIX):
-            condition = residual_of([found], widths_of(columns), _KEYS.c.key).condition
+        for scan in scans_of(bind_filter(parse_filter(text), columns), columns, PREFIX):
+            condition = residual_of([scan], widths_of(columns), _KEYS.c.key).condition
             assert condition is not None
             with store.engine.connect().execution_options(compiled_cache=cache) as connection:
                 connection.execute(sa.select(_KEYS.c.key).where(condition)).all()
@@ -369,7 +371,7 @@ def test_the_deepest_condition_leaves_room_for_a_statement(type: str, unknown: i
     text = "b in (1, 2) or b is null"
     for number in range(40):
         text = f"not (b <> {number} and ({text}))"
-        scan = whole(columns, parse_filter(text))
+        scan = full_scan(columns, parse_filter(text))
         residual = residual_of([scan], widths_of(columns), _KEYS.c.key)
         exact = max(exact, number * residual.exact)
         condition = sa.true() if residual.condition is None else residual.condition

@@ -35,11 +35,11 @@ def scans(text: str | None, columns: list[Column]) -> tuple[Scan, ...]:
 
 
 def unmerged(tree: f.Filter, columns: list[Column]) -> FilterPlan:
-    """AND and OR of the plans of the leaves, nothing merged."""
+    """Returns AND and OR of the plans of the leaves, nothing merged."""
     if isinstance(tree, f.And | f.Or):
-        first, *others = (unmerged(one, columns) for one in tree.operands)
-        for other in others:
-            first = first.and_(other) if isinstance(tree, f.And) else first.or_(other)
+        first, *rest = (unmerged(operand, columns) for operand in tree.operands)
+        for operand in rest:
+            first = first.and_(operand) if isinstance(tree, f.And) else first.or_(operand)
         return first
     return PartitionFilterGenerator(len(columns)).plan(bind_filter(tree, columns))
 
@@ -53,7 +53,7 @@ def key(columns: list[Column], *values: Any) -> bytes:
 def test_cases_of_the_reference(case: dict[str, Any]) -> None:
     columns = [Column(*column) for column in case["columns"]]
     text = None if case["filter"] == "(none)" else case["filter"]
-    found, wanted = scans(text, columns), case["scans"]
+    planned, wanted = scans(text, columns), case["scans"]
     if isinstance(wanted, int):
         assert text is not None
         assert len(unmerged(parse_filter(text), columns).plans) == wanted
@@ -66,8 +66,8 @@ def test_cases_of_the_reference(case: dict[str, Any]) -> None:
             "Scan(X20+, X30)": [{"p1": {"start": 20, "start_inclusive": False, "end": 30, "end_inclusive": False}}],
             "full scan, filter c1<=5": [{}],
         }[wanted]
-    assert sorted((scan.start, scan.end) for scan in found) == sorted(_stretch(one) for one in wanted)
-    assert [bool(scan.filters) for scan in found] == [case["filter"] == "c1 <= 5"] * len(found)
+    assert sorted((scan.start, scan.end) for scan in planned) == sorted(_stretch(stretch) for stretch in wanted)
+    assert [bool(scan.filters) for scan in planned] == [case["filter"] == "c1 <= 5"] * len(planned)
 
 
 def _stretch(wanted: dict[str, Any]) -> tuple[bytes, bytes]:
@@ -147,9 +147,9 @@ def test_examples_of_the_seed(text: str, wanted: list[tuple[str, str]], filtered
         stem = encoding.prefix_of(TABLE, ["int"], [leading])
         return stem + (encoding.encode_value("int", rest) if rest else b"\x01" if dot else b"")
 
-    found = scans(text, columns)
-    assert [(scan.start, scan.end) for scan in found] == [(marker(a), marker(b)) for a, b in wanted]
-    assert any(scan.filters for scan in found) == filtered
+    planned = scans(text, columns)
+    assert [(scan.start, scan.end) for scan in planned] == [(marker(a), marker(b)) for a, b in wanted]
+    assert any(scan.filters for scan in planned) == filtered
 
 
 def test_an_or_of_two_columns_that_is_no_range_of_keys_is_one_filter() -> None:
@@ -167,21 +167,21 @@ def test_an_or_of_two_columns_that_is_no_range_of_keys_is_one_filter() -> None:
 def test_255_is_above_all_of_one_byte_and_carries_in_none(type: str) -> None:
     """A successor made by adding one to the last byte ``ff`` alone would wrap, or end before the value."""
     columns = [Column("p", type), Column("c", "int")]
-    found = scans("p = 255", columns)
+    planned = scans("p = 255", columns)
     if type == "tinyint":
-        assert found == ()
+        assert planned == ()
         return
-    (scan,) = found
+    (scan,) = planned
     form = "{}.00000" if type == "decimal(38,5)" else "{}"
     here = [key(columns, form.format(n), None) for n in (-1, 0, 254, 255, 256)]
-    assert [one in scan.keys for one in here] == [False, False, False, True, False]
+    assert [candidate in scan.keys for candidate in here] == [False, False, False, True, False]
     for text, wanted in {
         "p > 255": [False, False, False, False, True],
         "p <= 255": [True, True, True, True, False],
         "p > 254 and p < 256": [False, False, False, True, False],
         "p <> 255": [True, True, True, False, True],
     }.items():
-        assert [any(one in scan.keys for scan in scans(text, columns)) for one in here] == wanted, text
+        assert [any(candidate in scan.keys for scan in scans(text, columns)) for candidate in here] == wanted, text
 
 
 def test_not_upon_not() -> None:
@@ -205,7 +205,11 @@ def test_the_edges_of_every_integer(type: str) -> None:
     for number in {-most - 1, -1, 0, min(255, most), most}:
         (scan,) = scans(f"p = {number}", columns)
         assert key(columns, number) in scan.keys
-        assert all(key(columns, other) not in scan.keys for other in {number - 1, number + 1} if -most <= other <= most)
+        assert all(
+            key(columns, neighbor) not in scan.keys
+            for neighbor in {number - 1, number + 1}
+            if -most <= neighbor <= most
+        )
         assert not any(key(columns, most) in scan.keys for scan in scans(f"p > {most} or p < {-most - 1}", columns))
         (scan,) = scans(f"p <= {most}", columns)
         assert key(columns, most) in scan.keys
@@ -222,13 +226,15 @@ def check(columns: list[Column], rows: list[tuple[str | None, ...]], tree: f.Fil
         for row in rows
         if truth(tree, types, dict(zip(types, row, strict=True))) is True
     }  # fmt: skip
-    found = scans_of(bind_filter(tree, columns), columns, PREFIX)
-    assert len(found) <= MAX_SCANS
-    assert all(scan.start < scan.end for scan in found)
-    assert all(one.end <= other.start for one, other in pairwise(found))
+    planned = scans_of(bind_filter(tree, columns), columns, PREFIX)
+    assert len(planned) <= MAX_SCANS
+    assert all(scan.start < scan.end for scan in planned)
+    assert all(first.end <= second.start for first, second in pairwise(planned))
     widths = [encoding.width_of(column.type) for column in columns]
-    visited = [(scan, one) for scan in found for row in rows if (one := key(columns, *row)) in scan.keys]
-    assert {one for scan, one in visited if scan.holds(encoding.split(widths, one))} == wanted, render_filter(tree)
+    visited = [(scan, row_key) for scan in planned for row in rows if (row_key := key(columns, *row)) in scan.keys]
+    assert {row_key for scan, row_key in visited if scan.holds(encoding.split(widths, row_key))} == wanted, (
+        render_filter(tree)
+    )
     return len(visited)
 
 
@@ -244,7 +250,7 @@ def test_random_filters_find_what_three_valued_logic_says(data: st.DataObject) -
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_leading_equalities_and_a_range_visit_only_what_they_find(data: st.DataObject) -> None:
-    """The best that one index can do: no key beyond those that are answered, for any OR of at most ``MAX_SCANS``."""
+    """One index can do no better: no key beyond the results, for any OR of at most ``MAX_SCANS``."""
     columns, rows = data.draw(tables())
     branches = []
     for _ in range(data.draw(st.integers(1, 5))):
@@ -259,9 +265,9 @@ def test_leading_equalities_and_a_range_visit_only_what_they_find(data: st.DataO
     tree = f.disjunction(tuple(branches))
     types = {column.name: column.type for column in columns}
     zero_first = any(column.type in ("double", "float") for column in columns[:-1])
-    found = sum(truth(tree, types, dict(zip(types, row, strict=True))) is True for row in rows)
+    matching = sum(truth(tree, types, dict(zip(types, row, strict=True))) is True for row in rows)
     # Both zeros of a floating-point column are a range of two, under which the next column is a test.
-    assert check(columns, rows, tree) == found or zero_first
+    assert check(columns, rows, tree) == matching or zero_first
 
 
 def test_a_leading_column_without_condition_is_scanned_whole_and_no_more() -> None:
@@ -278,7 +284,11 @@ def test_many_branches_are_bounded_and_right() -> None:
     even = [f"a = {number}" for number in range(0, 20_000, 2)]
     assert check(columns, rows, parse_filter(" or ".join(even))) < len(rows)
     check(columns, rows, parse_filter(f"not ({' or '.join(even[:2000])})"))
-    check(columns, rows, parse_filter(" or ".join(f"({one} and b = {i % 3})" for i, one in enumerate(even[:2000]))))
+    check(
+        columns,
+        rows,
+        parse_filter(" or ".join(f"({condition} and b = {i % 3})" for i, condition in enumerate(even[:2000]))),
+    )
     check(columns, rows, parse_filter(" and ".join(f"(a <> {i} or b <> {i % 3})" for i in range(200))))
     pairs = " and ".join(f"(a < {500 - i} or b = {i % 3} or a > {100 + i})" for i in range(30))
     check(columns, rows, parse_filter(pairs))

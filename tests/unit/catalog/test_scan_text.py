@@ -63,16 +63,16 @@ def test_edges_of_several_columns() -> None:
     columns = [Column("a b", "int"), Column("c", "string"), Column("d", "date")]
 
     def shown(text: str) -> list[str]:
-        found = scans_of(bind_filter(parse_filter(text), columns), columns, PREFIX)
-        return [key_range_text(columns, PREFIX, scan.keys) for scan in found]
+        planned = scans_of(bind_filter(parse_filter(text), columns), columns, PREFIX)
+        return [key_range_text(columns, PREFIX, scan.keys) for scan in planned]
 
     assert shown("`a b` = 1 and c = 'x' and d < date '2024-01-01'") == [
         "(`a b`=1/c='x'/d=NULL, `a b`=1/c='x'/d='2024-01-01')"
     ]
     assert shown("`a b` in (1, 3) and c >= 'x'") == ["[`a b`=1/c='x', `a b`=1]", "[`a b`=3/c='x', `a b`=3]"]
     assert shown("`a b` is null and c is not null") == ["(`a b`=NULL/c=NULL, `a b`=NULL]"]
-    whole = key(columns, 1, "x", "2024-01-01")
-    assert key_range_text(columns, PREFIX, KeyRange(whole, after(whole))) == "[`a b`=1/c='x'/d='2024-01-01']"
+    full_key = key(columns, 1, "x", "2024-01-01")
+    assert key_range_text(columns, PREFIX, KeyRange(full_key, after(full_key))) == "[`a b`=1/c='x'/d='2024-01-01']"
     assert key_range_text(columns, PREFIX, KeyRange.of_prefix(PREFIX)) == "all keys"
     yes = [Column("p", "boolean")]
     no = scans_of(bind_filter(parse_filter("p <> true"), yes), yes, PREFIX)

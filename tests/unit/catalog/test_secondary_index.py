@@ -41,24 +41,24 @@ def add(w: Warehouse, table: Table, values: Sequence[tuple[str | None, ...]]) ->
 
 
 def drop(w: Warehouse, table: Table, *values: tuple[str | None, ...]) -> None:
-    w.commit(lambda tx: [DropPartitions(table, tuple(sorted(key_of(table, *one) for one in values)))])
+    w.commit(lambda tx: [DropPartitions(table, tuple(sorted(key_of(table, *row) for row in values)))])
 
 
 def looked_up(w: Warehouse, table: Table, text: str) -> Lookup:
     return w.catalog.snapshot().lookup(table, bind_filter(parse_filter(text), table.partition_columns))
 
 
-def way(found: Lookup) -> str:
-    index = found.choice.index
-    return "key" if index is None else found.table.partition_columns[index.column].name
+def way(lookup: Lookup) -> str:
+    index = lookup.choice.index
+    return "key" if index is None else lookup.table.partition_columns[index.column].name
 
 
 @pytest.fixture
 def days(w: Warehouse) -> Table:
-    """Forty days of ten hours; one partition in a hundred is of PT."""
+    """Creates forty days of ten hours. One partition in a hundred has PT."""
     table = w.create("days", COLUMNS)
     values = [(f"2024-{d // 20 + 1:02}-{d % 20 + 1:02}", str(h)) for d in range(40) for h in range(10)]
-    add(w, table, [(*one, "PT" if n % 100 == 7 else "US") for n, one in enumerate(values)])
+    add(w, table, [(*row, "PT" if n % 100 == 7 else "US") for n, row in enumerate(values)])
     return table
 
 
@@ -83,22 +83,22 @@ CHOICES = [
 
 @pytest.mark.parametrize(("text", "wanted"), CHOICES)
 def test_the_way_with_the_fewest_entries_is_chosen(w: Warehouse, days: Table, text: str, wanted: str) -> None:
-    found = looked_up(w, days, text)
-    assert way(found) == wanted
+    lookup = looked_up(w, days, text)
+    assert way(lookup) == wanted
     types = {column.name: column.type for column in COLUMNS}
     tree = parse_filter(text)
-    rows = [one.values for one in w.catalog.snapshot().partitions(days)]
+    rows = [partition.values for partition in w.catalog.snapshot().partitions(days)]
     right = [row for row in rows if truth(tree, types, dict(zip(types, row, strict=True))) is True]
-    assert [one.values for one in found.partitions()] == right
-    assert found.count() == len(right)
-    assert [one.values for one in found.partitions(3, key_of(days, "2024-01-03", "2", "US"))] == [
+    assert [partition.values for partition in lookup.partitions()] == right
+    assert lookup.count() == len(right)
+    assert [partition.values for partition in lookup.partitions(3, key_of(days, "2024-01-03", "2", "US"))] == [
         row for row in right if key_of(days, *row) > key_of(days, "2024-01-03", "2", "US")
     ][:3]
 
 
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """How many entries each of the counts has counted."""
+    """Records the number of entries of each count."""
     numbers: list[int] = []
     real = queries.entry_count
 
@@ -116,19 +116,19 @@ def test_choosing_takes_a_few_times_the_cheapest_way(
     w: Warehouse, days: Table, text: str, cheapest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access_paths, "FIRST_COUNT", 2)
-    found = looked_up(w, days, text)
+    lookup = looked_up(w, days, text)
     with counted(monkeypatch) as numbers:
-        assert found.choice.exact
-    several = 3
-    assert sum(numbers) <= several * (
+        assert lookup.choice.exact
+    limit = 3
+    assert sum(numbers) <= limit * (
         access_paths.GROWTH * cheapest * access_paths.GROWTH // (access_paths.GROWTH - 1) + len(numbers)
     )
 
 
 def test_a_whole_key_and_a_range_are_not_counted(w: Warehouse, days: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     with counted(monkeypatch) as numbers:
-        whole = "ds in ('2024-01-03', '2024-01-05') and hr = 3 and c = 'US'"
-        assert looked_up(w, days, whole).count() == 2
+        condition = "ds in ('2024-01-03', '2024-01-05') and hr = 3 and c = 'US'"
+        assert looked_up(w, days, condition).count() == 2
         assert len(w.catalog.snapshot().partitions(days)) == 400
     assert numbers == []
 
@@ -141,14 +141,16 @@ class Visits:
         real = range_query.search
 
         def search(connection: sa.Connection, key: sa.Column[bytes], *rest: Any) -> Any:
-            self.searched += [(key.name, one) for one in rest[-1]]
+            self.searched += [(key.name, place) for place in rest[-1]]
             return real(connection, key, *rest)
 
         monkeypatch.setattr(range_query, "search", search)
 
     def of(self, name: str, places: Sequence[bytes]) -> Counter[bytes]:
-        """How often each of the entries of an index was visited."""
-        return Counter(one for index, searched in self.searched if index == name for one in places if one in searched)
+        """Returns the number of visits of each entry of an index."""
+        return Counter(
+            place for index, searched in self.searched if index == name for place in places if place in searched
+        )
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +173,7 @@ def test_the_best_index_is_found_among_many_rows(shared: Warehouse) -> None:
     numbers = random.Random(11)
     columns = tuple(Column(name, "int") for name in "abcd")
     rows: list[tuple[str | None, ...]] = [
-        tuple(str(one) for one in (a, b, a * b % 5, (a + b) % 11)) for a in range(12) for b in range(12)
+        tuple(str(value) for value in (a, b, a * b % 5, (a + b) % 11)) for a in range(12) for b in range(12)
     ]
     table = shared.create("dense", columns)
     add(shared, table, rows)
@@ -196,10 +198,10 @@ def check_visits(w: Warehouse, table: Table, rows: Sequence[tuple[str | None, ..
     columns = table.partition_columns
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(access_paths, "FIRST_COUNT", 1)
-        found = w.catalog.snapshot().lookup(table, bind_filter(tree, columns))
-        assert found.choice.exact or not found.indexes
+        lookup = w.catalog.snapshot().lookup(table, bind_filter(tree, columns))
+        assert lookup.choice.exact or not lookup.indexes
         visits = Visits(patched)
-        answered = [one.values for one in found.partitions()]
+        answered = [partition.values for partition in lookup.partitions()]
     types = {column.name: column.type for column in columns}
     right = [row for row in rows if truth(tree, types, dict(zip(types, row, strict=True))) is True]
     assert sorted(answered, key=lambda row: key_of(table, *row)) == answered
@@ -213,27 +215,29 @@ def check_visits(w: Warehouse, table: Table, rows: Sequence[tuple[str | None, ..
     ]
     entries, looked = visits.of("place", places), visits.of("key", list(by_key))
     assert set(entries.values()) | set(looked.values()) <= {1}
-    scanned = sum(any(key in scan.keys for scan in found.scans) for key in by_key)
-    indexed = [2 * sum(any(one in place for place in index.entry_ranges) for one in places) for index in found.indexes]
+    scanned = sum(any(key in scan.keys for scan in lookup.scans) for key in by_key)
+    indexed = [
+        2 * sum(any(place in ranges for ranges in index.entry_ranges) for place in places) for index in lookup.indexes
+    ]
     assert entries.total() + looked.total() <= min([scanned, *indexed]), render_filter(tree)
-    return way(found)
+    return way(lookup)
 
 
 def test_entries_are_written_once_and_outlive_their_partition(w: Warehouse, days: Table) -> None:
-    one = ("2024-01-03", "77", "PT")
+    row = ("2024-01-03", "77", "PT")
     before = w.catalog.snapshot()
-    add(w, days, [one])
+    add(w, days, [row])
     there = w.catalog.snapshot()
-    drop(w, days, one)
+    drop(w, days, row)
     gone = w.catalog.snapshot()
-    add(w, days, [one, ("2024-01-04", "77", "PT")])
+    add(w, days, [row, ("2024-01-04", "77", "PT")])
     again = w.catalog.snapshot()
 
     def names(snapshot: Any) -> list[str]:
-        found = snapshot.lookup(days, bind_filter(parse_filter("hr = 77"), COLUMNS))
-        assert way(found) == "hr"
-        assert found.count() == len(list(found.names()))
-        return list(found.names())
+        lookup = snapshot.lookup(days, bind_filter(parse_filter("hr = 77"), COLUMNS))
+        assert way(lookup) == "hr"
+        assert lookup.count() == len(list(lookup.names()))
+        return list(lookup.names())
 
     assert names(before) == names(gone) == []
     assert names(there) == ["ds=2024-01-03/hr=77/c=PT"]
@@ -241,25 +245,25 @@ def test_entries_are_written_once_and_outlive_their_partition(w: Warehouse, days
 
 
 def test_more_keys_than_can_be_gathered_are_scanned(w: Warehouse, days: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, late = looked_up(w, days, "hr = 3"), looked_up(w, days, "hr = 3")
+    early, late = looked_up(w, days, "hr = 3"), looked_up(w, days, "hr = 3")
     assert way(late) == "hr"
     monkeypatch.setattr(access_paths, "MOST_GATHERED", 39)
     monkeypatch.setattr(access_paths, "FIRST_COUNT", 2)
-    assert (way(found), found.choice.exact) == ("key", False)
+    assert (way(early), early.choice.exact) == ("key", False)
     # Counted before, and too many by now.
     monkeypatch.setattr(partition_lookup, "MOST_GATHERED", 39)
-    assert len(list(late.names())) == late.count() == len(list(found.names())) == 40
+    assert len(list(late.names())) == late.count() == len(list(early.names())) == 40
 
 
 def test_an_older_catalog_is_indexed(tmp_path: Path) -> None:
     w = Warehouse(Catalog.open(tmp_path))
-    one, two, plain = w.create("one", COLUMNS), w.create("two", COLUMNS), w.create("plain")
+    first, second, plain = w.create("one", COLUMNS), w.create("two", COLUMNS), w.create("plain")
     values = [(f"d{n % 7}", str(n), None if n % 3 else f"é{n}") for n in range(50)]
-    add(w, one, values)
-    add(w, two, values[:5])
+    add(w, first, values)
+    add(w, second, values[:5])
     w.add(plain, "2024")
-    drop(w, one, *values[::2])
-    add(w, one, values[:1])
+    drop(w, first, *values[::2])
+    add(w, first, values[:1])
     w.catalog.close()
     entries = "SELECT place, key FROM partition_fields ORDER BY place, key"
     with sqlite3.connect(tmp_path / "catalog.db") as connection:
@@ -268,7 +272,7 @@ def test_an_older_catalog_is_indexed(tmp_path: Path) -> None:
         connection.execute("UPDATE schema_version SET version = 5")
     assert len(before) == 2 * 55
     again = Warehouse(Catalog.open(tmp_path))
-    assert again.catalog.snapshot().count_partitions_by_filter(one, "hr < 10") == 6
+    assert again.catalog.snapshot().count_partitions_by_filter(first, "hr < 10") == 6
     again.catalog.close()
     with sqlite3.connect(tmp_path / "catalog.db") as connection:
         assert connection.execute(entries).fetchall() == before
@@ -277,19 +281,19 @@ def test_an_older_catalog_is_indexed(tmp_path: Path) -> None:
 def test_stretches_of_all_sizes_page_by_page(w: Warehouse, days: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = random.Random(5)
     snapshot = w.catalog.snapshot()
-    every = [one.key for one in snapshot.partitions(days)]
+    every = [partition.key for partition in snapshot.partitions(days)]
     for size in (5, 40, 1000):
         monkeypatch.setattr(partition_lookup, "PAGE", size)
         for _ in range(2):
             edges = sorted(numbers.sample(every, 2 * numbers.randint(1, 40)))
             ranges = [KeyRange(*edges[at : at + 2]) for at in range(0, len(edges), 2)]
-            wanted = [key for key in every if any(key in one for one in ranges)]
-            found = snapshot.lookup(days, None, ranges)
-            assert list(found.found_keys()) == [one.key for one in found.partitions()] == wanted
-            assert [one.key for one in snapshot.partitions(days, ranges)] == wanted
-            assert found.count() == len(wanted)
+            wanted = [key for key in every if any(key in range_ for range_ in ranges)]
+            lookup = snapshot.lookup(days, None, ranges)
+            assert list(lookup.found_keys()) == [partition.key for partition in lookup.partitions()] == wanted
+            assert [partition.key for partition in snapshot.partitions(days, ranges)] == wanted
+            assert lookup.count() == len(wanted)
             limit, after = numbers.randint(0, 20), numbers.choice(every)
-            assert list(found.found_keys(limit, after)) == [key for key in wanted if key > after][:limit]
+            assert list(lookup.found_keys(limit, after)) == [key for key in wanted if key > after][:limit]
 
 
 def test_more_stretches_than_a_statement_takes(w: Warehouse) -> None:
@@ -297,8 +301,8 @@ def test_more_stretches_than_a_statement_takes(w: Warehouse) -> None:
     w.into(table, *(f"{n:04}" for n in range(1300)))
     snapshot = w.catalog.snapshot()
     ranges = [KeyRange.of_prefix(key_of(table, f"{n:04}")) for n in range(0, 1300, 2)]
-    found = snapshot.partitions(table, ranges)
-    assert [one.values[0] for one in found] == [f"{n:04}" for n in range(0, 1300, 2)]
+    partitions = snapshot.partitions(table, ranges)
+    assert [partition.values[0] for partition in partitions] == [f"{n:04}" for n in range(0, 1300, 2)]
     assert [file.path for _, file in snapshot.files(table, ranges)] == [
         f"/w/many/2/{n:04}/0" for n in range(0, 1300, 2)
     ]
@@ -316,7 +320,7 @@ def test_stretches_are_ranges_of_an_index(kind: str, tmp_path: Path, request: py
         schema.metadata.create_all(connection)
         some = [{**common, "table_id": n // 10, "key": encoding.prefix(n), "ended": schema.NEVER} for n in range(5000)]
         connection.execute(schema.partitions.insert(), some)
-        connection.execute(schema.partition_fields.insert(), [{"place": one["key"], "key": b""} for one in some])
+        connection.execute(schema.partition_fields.insert(), [{"place": row["key"], "key": b""} for row in some])
         if kind == "postgresql":
             connection.exec_driver_sql("ANALYZE")
         for searched, columns in ((row.key, (row.key, row.location)), (entry.place, (entry.place, entry.key))):

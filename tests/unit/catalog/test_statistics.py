@@ -20,16 +20,16 @@ _FIGURES = {"figures": "some"}
 def _note(w: Warehouse, table: Table, values: Sequence[str], rows: int | None = None) -> int:
     """Notes figures of partitions with the content that they have now."""
     commits = _commits(w.catalog.snapshot(), table)
-    counted = tuple(Counted(key(table, one), commits[key(table, one)], rows, _FIGURES) for one in values)
+    counted = tuple(Counted(key(table, value), commits[key(table, value)], rows, _FIGURES) for value in values)
     return w.commit(lambda tx: [NoteStatistics(table, counted)])
 
 
 def _commits(snapshot: Snapshot, table: Table) -> dict[bytes, int]:
-    return {one.key: one.commit for one in snapshot.contents(table)}
+    return {content.key: content.commit for content in snapshot.contents(table)}
 
 
 def _properties(snapshot: Snapshot, table: Table) -> dict[str | None, Mapping[str, str]]:
-    return {one.values[0]: one.properties for one in snapshot.partitions(table)}
+    return {partition.values[0]: partition.properties for partition in snapshot.partitions(table)}
 
 
 def test_a_partition_has_new_figures_and_the_content_it_had(w: Warehouse) -> None:
@@ -40,9 +40,12 @@ def test_a_partition_has_new_figures_and_the_content_it_had(w: Warehouse) -> Non
     assert paths(before, t) == ["2/a/0", "2/a/1", "3/b/0"]
     _note(w, t, ["a", "b"], 7)
     after = w.catalog.snapshot()
-    assert [(one.rows, one.bytes, one.files) for one in after.partitions(t)] == [(7, 200, 2), (7, 100, 1)]
+    assert [(partition.rows, partition.bytes, partition.files) for partition in after.partitions(t)] == [
+        (7, 200, 2),
+        (7, 100, 1),
+    ]
     assert _properties(after, t) == {"a": _FIGURES, "b": _FIGURES}
-    assert [one.rows for one in before.partitions(t)] == [20, 10]
+    assert [partition.rows for partition in before.partitions(t)] == [20, 10]
     assert _properties(before, t) == {"a": {}, "b": {}}
     assert paths(after, t) == paths(before, t)
     assert _commits(after, t)[key(t, "b")] == written == _commits(before, t)[key(t, "b")]
@@ -88,7 +91,7 @@ def test_writers_that_have_not_seen_it_meet_no_conflict(w: Warehouse, overwrite:
         _note(w, t, ["a", "b"])
         tx.commit([change])
     after = w.catalog.snapshot()
-    assert [one.rows for one in after.partitions(t)] == [10 if overwrite else 20, 10]
+    assert [partition.rows for partition in after.partitions(t)] == [10 if overwrite else 20, 10]
     assert len(paths(after, t)) == (2 if overwrite else 3)
 
 
@@ -98,21 +101,21 @@ def test_what_was_written_since_it_was_counted_is_left_alone(w: Warehouse, then:
     w.into(t, "a", "b")
     commits = _commits(w.catalog.snapshot(), t)
     getattr(w, then)(t, "a")
-    before = {one.key: one for one in w.catalog.snapshot().partitions(t)}
-    counted = tuple(Counted(one, commit, 99, _FIGURES) for one, commit in commits.items())
+    before = {partition.key: partition for partition in w.catalog.snapshot().partitions(t)}
+    counted = tuple(Counted(partition_key, commit, 99, _FIGURES) for partition_key, commit in commits.items())
     w.commit(lambda tx: [NoteStatistics(t, counted)])
-    after = {one.key: one for one in w.catalog.snapshot().partitions(t)}
+    after = {partition.key: partition for partition in w.catalog.snapshot().partitions(t)}
     assert after.get(key(t, "a")) == before.get(key(t, "a"))
     assert (after[key(t, "b")].rows, after[key(t, "b")].properties) == (99, _FIGURES)
 
 
 def _moments(w: Warehouse, table: Table, value: str) -> tuple[float, float, int]:
-    """When a partition was created and changed, and by which write."""
-    found = w.catalog.snapshot().history(table, key(table, value))
-    assert found is not None
-    assert found.created is not None
-    assert found.changed is not None
-    return found.created, found.changed, found.write_id
+    """Returns when a partition was created and changed, and by which write."""
+    history = w.catalog.snapshot().history(table, key(table, value))
+    assert history is not None
+    assert history.created is not None
+    assert history.changed is not None
+    return history.created, history.changed, history.write_id
 
 
 def test_moments_of_partitions_and_objects(w: Warehouse) -> None:
@@ -148,8 +151,8 @@ def test_a_moment_is_that_of_the_commit(w: Warehouse) -> None:
 
 def test_statistics_are_one_property() -> None:
     column = ColumnStatistics("string", 1, 2, None, None, 3, 4)
-    one = Statistics("digest", 5, 1, 10, {"é": column})
-    assert statistics_in({"owner": "me", **one.to_property()}) == one
-    assert without_statistics({"owner": "me", **one.to_property()}) == {"owner": "me"}
+    statistics = Statistics("digest", 5, 1, 10, {"é": column})
+    assert statistics_in({"owner": "me", **statistics.to_property()}) == statistics
+    assert without_statistics({"owner": "me", **statistics.to_property()}) == {"owner": "me"}
     for damaged in ("", "[]", "{}", "null", '{"columns":1}', '{"columns":{"a":{"kind":1}}}'):
         assert statistics_in({"rewriter.statistics": damaged}) is None

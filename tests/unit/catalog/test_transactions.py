@@ -73,18 +73,18 @@ def test_intos_of_one_partition_become_one(w: Warehouse) -> None:
             write(tx, t, "a", "c", files=2),
             write(tx, t, "d", overwrite=True),
         ]
-        made = merged_changes(changes)
-        assert [(c.table.name, [p.values[0] for p in c.partitions], c.overwrite) for c in made] == [
+        merged = merged_changes(changes)
+        assert [(c.table.name, [p.values[0] for p in c.partitions], c.overwrite) for c in merged] == [
             ("t", ["b"], False),
             ("u", ["a"], False),
             ("t", ["c"], False),
             ("t", ["d"], True),
             ("t", ["a"], False),
         ]
-        assert len(made[-1].partitions[0].files) == 3
-        assert (made[-1].sources, made[-1].unproven) == ({u.id: None}, frozenset((t.id,)))
+        assert len(merged[-1].partitions[0].files) == 3
+        assert (merged[-1].sources, merged[-1].unproven) == ({u.id: None}, frozenset((t.id,)))
         assert merged_changes(changes[1:]) == changes[1:]
-        tx.commit(made)
+        tx.commit(merged)
     assert len(w.catalog.snapshot().files(t)) == 7
 
 
@@ -94,8 +94,8 @@ def test_other_meetings_in_a_partition_are_refused(w: Warehouse) -> None:
     def into(*values: str) -> WritePartitions:
         return WritePartitions(t, 1, tuple(PartitionWrite((v,)) for v in values), overwrite=False)
 
-    known = with_written_keys(with_written_keys({}, [into("a", "b")]), [into("b", "c")])
-    dropped = with_written_keys(known, [DropPartitions(t, (key(t, "x"),))])
+    earlier = with_written_keys(with_written_keys({}, [into("a", "b")]), [into("b", "c")])
+    dropped = with_written_keys(earlier, [DropPartitions(t, (key(t, "x"),))])
     for change in (into("x"), DropPartitions(t, (key(t, "x"),)), AddPartitions(t, (PartitionWrite(("c",)),))):
         with pytest.raises(NotSupportedError) as caught:
             with_written_keys(dropped, [change])

@@ -84,7 +84,7 @@ REFUSED_BY_SPARK = [
     ("double", "string", "d", "CAST_INVALID_INPUT"),
 ]
 
-#: What Spark takes by dropping a part of the value; we refuse it.
+#: Values that Spark accepts by dropping a part of them. We refuse them.
 REFUSED_BY_US = [
     ("date", "string", "2020-01-03 10:00:00", "CAST_INVALID_INPUT"),
     ("date", "timestamp", "2020-01-03 10:00:00", "CAST_INVALID_INPUT"),

@@ -22,14 +22,15 @@ from rewriter.cli import main
 from rewriter.errors import Error
 from rewriter.session import Session
 
-SETUP = """CREATE TABLE t (x INT) PARTITIONED BY (p STRING); INSERT INTO t VALUES (1, 'a'), (2, 'b');
+SETUP = """CREATE TABLE t (x INT) PARTITIONED BY (p STRING)
+TBLPROPERTIES ('rewriter.packed' = 'false'); INSERT INTO t VALUES (1, 'a'), (2, 'b');
 CREATE DATABASE d; CREATE TABLE d.u (x INT); INSERT INTO d.u VALUES (5)"""
 
 
-def run(place: Path, text: str, url: str | None = None) -> list[tuple[object, ...]]:
-    """The rows of the last statement."""
+def run(directory: Path, text: str, url: str | None = None) -> list[tuple[object, ...]]:
+    """Returns the rows of the last statement."""
     rows: list[tuple[object, ...]] = []
-    with Session(place, "duckdb", catalog=url) as session:
+    with Session(directory, "duckdb", catalog=url) as session:
         for _, result in session.script(text):
             rows = result.fetch() if result.columns is not None else []
     return rows
@@ -42,14 +43,14 @@ def refused(action: Callable[[], object], condition: str) -> Error:
     return caught.value
 
 
-def tree(place: Path) -> dict[str, bytes]:
-    """The data files of a warehouse."""
-    return {str(file.relative_to(place)): file.read_bytes() for file in place.rglob("*.parquet")}
+def tree(directory: Path) -> dict[str, bytes]:
+    """Returns the data files of a warehouse."""
+    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*.parquet")}
 
 
-def long_ago(place: Path, url: str | None = None) -> None:
-    """All that has happened, happened so long ago that VACUUM takes what it may."""
-    row, catalog = schema.transactions, Catalog.open(place, url)
+def long_ago(directory: Path, url: str | None = None) -> None:
+    """Moves all past events back in time, so that VACUUM may remove their files."""
+    row, catalog = schema.transactions, Catalog.open(directory, url)
     with catalog.database.write() as connection:
         connection.execute(sa.update(row).values(heartbeat_at=row.c.heartbeat_at - 1e6))
     catalog.close()
@@ -62,12 +63,12 @@ def emptied(url: str) -> None:
     engine.dispose()
 
 
-def lost(place: Path, url: str | None, how: str) -> None:
-    """The catalog of a warehouse is gone."""
+def lost(directory: Path, url: str | None, how: str) -> None:
+    """Removes the catalog of a warehouse."""
     if url is not None:
         emptied(url)
         return
-    file = place / "catalog.db"
+    file = directory / "catalog.db"
     for suffix in ("-wal", "-shm"):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
     file.unlink() if how == "deleted" else os.truncate(file, 0)
@@ -123,20 +124,20 @@ def test_a_lost_catalog_is_restored(warehouse: Path, catalog_url: str | None, tm
 
 
 def test_a_catalog_put_back_by_hand_deletes_no_newer_file(tmp_path: Path) -> None:
-    place = tmp_path / "A"
-    run(place, SETUP)
-    shutil.copy(place / "catalog.db", tmp_path / "kept.db")
-    run(place, "INSERT INTO t VALUES (3, 'c')")
-    run(place, "CREATE TABLE n (x INT); INSERT INTO n VALUES (1); INSERT OVERWRITE n VALUES (2)")
-    before = tree(place)
-    shutil.copy(tmp_path / "kept.db", place / "catalog.db")
-    refused(lambda: run(place, "CREATE TABLE n AS SELECT 1 AS x"), "WRITE_DIRECTORY_EXISTS")
-    refused(lambda: run(place, "INSERT INTO t VALUES (4, 'c')"), "WRITE_DIRECTORY_EXISTS")
-    long_ago(place)
-    assert run(place, "VACUUM") == []
-    assert tree(place) == before
-    run(place, "INSERT INTO t VALUES (4, 'c')")
-    assert run(place, "SELECT SUM(x) FROM t") == [(7,)]
+    warehouse = tmp_path / "A"
+    run(warehouse, SETUP)
+    shutil.copy(warehouse / "catalog.db", tmp_path / "kept.db")
+    run(warehouse, "INSERT INTO t VALUES (3, 'c')")
+    run(warehouse, "CREATE TABLE n (x INT); INSERT INTO n VALUES (1); INSERT OVERWRITE n VALUES (2)")
+    before = tree(warehouse)
+    shutil.copy(tmp_path / "kept.db", warehouse / "catalog.db")
+    refused(lambda: run(warehouse, "CREATE TABLE n AS SELECT 1 AS x"), "WRITE_DIRECTORY_EXISTS")
+    refused(lambda: run(warehouse, "INSERT INTO t VALUES (4, 'c')"), "WRITE_DIRECTORY_EXISTS")
+    long_ago(warehouse)
+    assert run(warehouse, "VACUUM") == []
+    assert tree(warehouse) == before
+    run(warehouse, "INSERT INTO t VALUES (4, 'c')")
+    assert run(warehouse, "SELECT SUM(x) FROM t") == [(7,)]
 
 
 def test_starting_anew_leaves_the_old_files_alone(warehouse: Path, catalog_url: str | None) -> None:
@@ -287,8 +288,8 @@ def test_a_moved_warehouse_works(warehouse: Path, catalog_url: str | None, tmp_p
     warehouse.rename(new)
     if link:
         warehouse.symlink_to(new)
-    for place in (new, warehouse) if link else (new, new):
-        run(place, "INSERT INTO t VALUES (4, 'c'); INSERT INTO d.u VALUES (1)", catalog_url)
+    for location in (new, warehouse) if link else (new, new):
+        run(location, "INSERT INTO t VALUES (4, 'c'); INSERT INTO d.u VALUES (1)", catalog_url)
     assert run(new, "SELECT SUM(x) FROM t", catalog_url) == [(11,)]
     catalog = Catalog.open(new, catalog_url)
     assert list(findings(catalog.database)) == []
@@ -338,7 +339,7 @@ def test_a_server_cannot_tell_a_copy_on_another_host_from_the_original(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("other", "same"),
+    ("location", "same"),
     [
         (WarehouseLocation("/a", "1", "5", "h"), True),
         (WarehouseLocation("/mounted/elsewhere", "1", "5", "container"), True),
@@ -349,8 +350,8 @@ def test_a_server_cannot_tell_a_copy_on_another_host_from_the_original(tmp_path:
         (WarehouseLocation("/b", "1", "9", "h"), False),
     ],
 )
-def test_what_is_the_same_directory(other: WarehouseLocation, same: bool) -> None:
-    assert WarehouseLocation("/a", "1", "5", "h").is_same(other) == same
+def test_what_is_the_same_directory(location: WarehouseLocation, same: bool) -> None:
+    assert WarehouseLocation("/a", "1", "5", "h").is_same(location) == same
 
 
 def test_a_copy_by_hard_links_is_not_written(tmp_path: Path) -> None:
@@ -369,11 +370,11 @@ def test_a_copy_by_hard_links_is_not_written(tmp_path: Path) -> None:
 # --- earlier releases ----------------------------------------------------------------------------------------------
 
 
-def as_before(place: Path, url: str | None = None, *, root: Path | None = None) -> None:
-    """The catalog as an earlier release had it: absolute paths, below ``root``, and no identity."""
-    root = root or place
-    (place / IDENTITY_FILE).unlink()
-    with connected(place, url) as connection:
+def as_before(directory: Path, url: str | None = None, *, root: Path | None = None) -> None:
+    """Makes the catalog that of an earlier release: absolute paths below ``root``, and no identity."""
+    root = root or directory
+    (directory / IDENTITY_FILE).unlink()
+    with connected(directory, url) as connection:
         for table in ("warehouse", "foreign_writes"):
             connection.execute(sa.text(f"DROP TABLE {table}"))
         connection.execute(sa.text("UPDATE schema_version SET version = 10"))
@@ -389,8 +390,8 @@ def as_before(place: Path, url: str | None = None, *, root: Path | None = None) 
 
 
 @contextlib.contextmanager
-def connected(place: Path, url: str | None) -> Iterator[sa.Connection]:
-    engine = sa.create_engine(url or f"sqlite:///{place / 'catalog.db'}")
+def connected(directory: Path, url: str | None) -> Iterator[sa.Connection]:
+    engine = sa.create_engine(url or f"sqlite:///{directory / 'catalog.db'}")
     try:
         with engine.begin() as connection:
             yield connection
@@ -398,8 +399,8 @@ def connected(place: Path, url: str | None) -> Iterator[sa.Connection]:
         engine.dispose()
 
 
-def stored_paths(place: Path, url: str | None = None) -> set[str]:
-    with connected(place, url) as connection:
+def stored_paths(directory: Path, url: str | None = None) -> set[str]:
+    with connected(directory, url) as connection:
         texts = connection.execute(sa.text("SELECT definition FROM objects WHERE kind = 'table'")).scalars()
         locations = {json.loads(text)["location"] for text in texts}
         return locations | set(connection.execute(sa.text("SELECT path FROM files")).scalars())
@@ -407,38 +408,38 @@ def stored_paths(place: Path, url: str | None = None) -> set[str]:
 
 @pytest.mark.parametrize("moved", ["no", "by another name", "before it was upgraded"])
 def test_paths_of_an_earlier_release_become_relative(tmp_path: Path, catalog_url: str | None, moved: str) -> None:
-    place = tmp_path / "A"
-    run(place, SETUP + "; CREATE TABLE empty (x INT)", catalog_url)
+    warehouse = tmp_path / "A"
+    run(warehouse, SETUP + "; CREATE TABLE empty (x INT)", catalog_url)
     run(
-        place,
+        warehouse,
         f"CREATE TABLE o (x INT) LOCATION '{tmp_path}/outside'; CREATE TABLE i (x INT) LOCATION 'files'",
         catalog_url,
     )
     run(
-        place,
+        warehouse,
         f"CREATE DATABASE far LOCATION '{tmp_path}/far'; CREATE TABLE far.t (x INT); INSERT INTO far.t VALUES (1)",
         catalog_url,
     )
-    run(place, "ALTER TABLE d.u RENAME TO d.renamed", catalog_url)
-    root = tmp_path / "link" if moved == "by another name" else tmp_path / "old.db" if moved != "no" else place
+    run(warehouse, "ALTER TABLE d.u RENAME TO d.renamed", catalog_url)
+    root = tmp_path / "link" if moved == "by another name" else tmp_path / "old.db" if moved != "no" else warehouse
     if moved == "by another name":
-        root.symlink_to(place)
-    as_before(place, catalog_url, root=root)
-    assert any(path.startswith(f"{root}/") for path in stored_paths(place, catalog_url))
-    assert run(place, "SELECT SUM(x) FROM t", catalog_url) == [(3,)]
-    assert {path for path in stored_paths(place, catalog_url) if path.startswith("/")} == {
+        root.symlink_to(warehouse)
+    as_before(warehouse, catalog_url, root=root)
+    assert any(path.startswith(f"{root}/") for path in stored_paths(warehouse, catalog_url))
+    assert run(warehouse, "SELECT SUM(x) FROM t", catalog_url) == [(3,)]
+    assert {path for path in stored_paths(warehouse, catalog_url) if path.startswith("/")} == {
         str(tmp_path / "outside"),
-        *(path for path in stored_paths(place, catalog_url) if path.startswith(f"{tmp_path}/far/t-")),
+        *(path for path in stored_paths(warehouse, catalog_url) if path.startswith(f"{tmp_path}/far/t-")),
     }
-    assert (place / IDENTITY_FILE).exists()
+    assert (warehouse / IDENTITY_FILE).exists()
     run(
-        place,
+        warehouse,
         "INSERT INTO d.renamed VALUES (1); INSERT INTO empty VALUES (1); INSERT INTO far.t VALUES (1)",
         catalog_url,
     )
-    assert run(place, "SELECT SUM(x) FROM d.renamed", catalog_url) == [(6,)]
-    assert run(place, "SELECT SUM(x) FROM far.t", catalog_url) == [(2,)]
-    catalog = Catalog.open(place, catalog_url)
+    assert run(warehouse, "SELECT SUM(x) FROM d.renamed", catalog_url) == [(6,)]
+    assert run(warehouse, "SELECT SUM(x) FROM far.t", catalog_url) == [(2,)]
+    catalog = Catalog.open(warehouse, catalog_url)
     assert list(findings(catalog.database)) == []
     catalog.close()
 
@@ -447,10 +448,10 @@ def test_paths_of_an_earlier_release_become_relative(tmp_path: Path, catalog_url
 def test_a_kill_while_paths_are_made_relative(
     tmp_path: Path, catalog_url: str | None, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    place, change = tmp_path / "A", migrations.make_relative
-    run(place, SETUP, catalog_url)
-    as_before(place, catalog_url)
-    before = stored_paths(place, catalog_url)
+    warehouse, change = tmp_path / "A", migrations.make_relative
+    run(warehouse, SETUP, catalog_url)
+    as_before(warehouse, catalog_url)
+    before = stored_paths(warehouse, catalog_url)
 
     def kill(*arguments: object) -> None:
         if where == "after":
@@ -460,10 +461,10 @@ def test_a_kill_while_paths_are_made_relative(
     with monkeypatch.context() as patched:
         patched.setattr(migrations, "make_relative", kill)
         with pytest.raises(Killed):
-            run(place, "SHOW TABLES", catalog_url)
-    assert stored_paths(place, catalog_url) == before
-    assert run(place, "SELECT SUM(x) FROM t", catalog_url) == [(3,)]
-    assert not any(path.startswith("/") for path in stored_paths(place, catalog_url))
+            run(warehouse, "SHOW TABLES", catalog_url)
+    assert stored_paths(warehouse, catalog_url) == before
+    assert run(warehouse, "SELECT SUM(x) FROM t", catalog_url) == [(3,)]
+    assert not any(path.startswith("/") for path in stored_paths(warehouse, catalog_url))
 
 
 # --- killed in the middle ------------------------------------------------------------------------------------------
@@ -478,24 +479,24 @@ class Killed(BaseException):
 def test_a_kill_while_the_identity_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: str, where: str
 ) -> None:
-    place, write = tmp_path / "A", warehouse_identity._write_identity
-    action: Callable[[], object] = lambda: run(place, SETUP)  # noqa: E731
+    warehouse, write = tmp_path / "A", warehouse_identity._write_identity
+    action: Callable[[], object] = lambda: run(warehouse, SETUP)  # noqa: E731
     if begun != "new":
-        run(place, SETUP)
+        run(warehouse, SETUP)
     if begun == "earlier release":
-        as_before(place)
-        action = lambda: run(place, "SHOW TABLES")  # noqa: E731
+        as_before(warehouse)
+        action = lambda: run(warehouse, "SHOW TABLES")  # noqa: E731
     elif begun == "restored":
-        lines = list(dump(Catalog.open(place).database, place))
-        lost(place, None, "deleted")
-        action = lambda: Catalog.restore(place, None, lines)  # noqa: E731
+        lines = list(dump(Catalog.open(warehouse).database, warehouse))
+        lost(warehouse, None, "deleted")
+        action = lambda: Catalog.restore(warehouse, None, lines)  # noqa: E731
     elif begun == "copied":
-        shutil.copytree(place, tmp_path / "B")
-        place = tmp_path / "B"
-        action = lambda: Catalog.adopt(place)  # noqa: E731
+        shutil.copytree(warehouse, tmp_path / "B")
+        warehouse = tmp_path / "B"
+        action = lambda: Catalog.adopt(warehouse)  # noqa: E731
     elif begun == "anew":
-        lost(place, None, "deleted")
-        action = lambda: Catalog.create_new(place)  # noqa: E731
+        lost(warehouse, None, "deleted")
+        action = lambda: Catalog.create_new(warehouse)  # noqa: E731
 
     def kill(*arguments: object) -> None:
         if where == "after the file":
@@ -507,13 +508,13 @@ def test_a_kill_while_the_identity_is_given(
         with pytest.raises(Killed):
             action()
     if begun == "copied" and where == "before the file":
-        Catalog.adopt(place)
+        Catalog.adopt(warehouse)
     if begun in ("new", "anew"):
-        run(place, SETUP)
-    assert run(place, "SELECT SUM(x) FROM t") == [(3,)]
-    run(place, "INSERT INTO t VALUES (9, 'z')")
-    with Session(place, "duckdb") as session, session.catalog.database.read() as connection:
+        run(warehouse, SETUP)
+    assert run(warehouse, "SELECT SUM(x) FROM t") == [(3,)]
+    run(warehouse, "INSERT INTO t VALUES (9, 'z')")
+    with Session(warehouse, "duckdb") as session, session.catalog.database.read() as connection:
         identity, following = connection.execute(
             sa.select(schema.warehouse.c.identity, schema.warehouse.c.next_identity)
         ).one()
-    assert (json.loads((place / IDENTITY_FILE).read_text())["identity"], following) == (identity, None)
+    assert (json.loads((warehouse / IDENTITY_FILE).read_text())["identity"], following) == (identity, None)

@@ -40,7 +40,7 @@ ANY = (Completeness("country", None),)
 
 @pytest.fixture
 def w(tmp_path: Path) -> Warehouse:
-    """On SQLite: what the rules ask of a database the random history asks of both."""
+    """Creates a warehouse on SQLite. The random history tests the rules on both databases."""
     return Warehouse(Catalog.open(tmp_path))
 
 
@@ -70,7 +70,7 @@ def change(
 
 
 def put(w: Warehouse, table: Table, dt: str, *countries: str, sources: Iterable[Table] = (), files: int = 1) -> int:
-    """INSERT OVERWRITE of some countries of one period."""
+    """Commits INSERT OVERWRITE of some countries of one period."""
     with w.catalog.begin() as tx:
         values = [(dt, country) for country in countries]
         return tx.commit([change(tx, table, *values, overwrite=True, files=files)], [t.id for t in sources])
@@ -90,7 +90,7 @@ def drop(w: Warehouse, table: Table, dt: str, *countries: str) -> int:
 
 
 def status(w: Warehouse, table: str, period: P = P.DAILY) -> tuple[list[str], list[str]]:
-    """What is fresh and what is outdated."""
+    """Returns the fresh and the outdated partitions."""
     return w.fresh(table, period), w.outdated(table, period)
 
 
@@ -101,7 +101,7 @@ def hours(w: Warehouse) -> Table:
 
 @pytest.fixture
 def days(w: Warehouse, hours: Table) -> Table:
-    """A fact of hours and days, both by country; with a table of months that are not."""
+    """Creates a fact of hours and days, both by country, with a table of months that are not."""
     table, _ = w.create("days", PARTED), w.create("months")
     make_fact(w, parted("hours", P.HOURLY), parted("days", P.DAILY), storage_table("months", [P.MONTHLY]))
     return table
@@ -207,7 +207,7 @@ def test_several_columns_need_every_combination_of_listed_values(w: Warehouse) -
     complete = (*BOTH, Completeness("version", ("1", "2")), Completeness("source", None))
     make_fact(w, parted("hours", P.HOURLY, complete))
     combinations = [("us", "1", "x"), ("us", "2", None), ("eu", "1", "x"), ("us", "3", "x"), ("eu", "1", "y")]
-    w.commit(lambda tx: [change(tx, table, *((HOUR, *one) for one in combinations))])
+    w.commit(lambda tx: [change(tx, table, *((HOUR, *combination) for combination in combinations))])
     assert w.fresh("hours", P.HOURLY) == []
     w.commit(lambda tx: [change(tx, table, (HOUR, "eu", "2", "z"))])
     assert w.fresh("hours", P.HOURLY) == [HOUR]
@@ -254,10 +254,10 @@ def test_time_in_several_columns_before_the_country(w: Warehouse) -> None:
 
 
 def test_the_two_halves_of_a_period_may_come_from_two_writers_at_once(w: Warehouse, hours: Table, days: Table) -> None:
-    with w.catalog.begin() as one, w.catalog.begin() as other:
-        changes = change(one, hours, (HOUR, "us")), change(other, hours, (HOUR, "eu"))
-        one.commit([changes[0]])
-        other.commit([changes[1]])
+    with w.catalog.begin() as first, w.catalog.begin() as second:
+        changes = change(first, hours, (HOUR, "us")), change(second, hours, (HOUR, "eu"))
+        first.commit([changes[0]])
+        second.commit([changes[1]])
     assert w.fresh("hours", P.HOURLY) == [HOUR]
 
 
@@ -395,7 +395,7 @@ def test_rollups_by_country_over_a_base_that_is_not(w: Warehouse) -> None:
 
 @pytest.fixture
 def quarters(w: Warehouse) -> tuple[Table, Table]:
-    """A base of months by country and quarters that are not: three months make one whole."""
+    """Creates a base of months by country and quarters that are not: three months make one complete."""
     base, quarters = w.create("base", PARTED), w.create("quarters")
     make_fact(w, parted("base", P.MONTHLY), storage_table("quarters", [P.QUARTERLY]))
     for month in ("2013-01", "2013-02"):
@@ -491,7 +491,7 @@ def test_a_part_from_before_the_fact_makes_the_period_unproven(w: Warehouse, hou
 
 
 def test_what_was_dropped_before_the_fact_is_missing(w: Warehouse, hours: Table) -> None:
-    """A rollup may hold it still; so the rest of the hour must not answer beside it."""
+    """A rollup may still include it, so the rest of the hour must not be read beside it."""
     table = w.create("days", PARTED)
     into(w, hours, HOUR, "us", "eu", "jp")
     drop(w, hours, HOUR, "jp")
@@ -562,7 +562,7 @@ def months_of(when: Hashable) -> list[str]:
     return [month for month in MODEL_MONTHS if quarter(month) == when]
 
 
-#: How the rollups of quarters lie over months, which are whole with ``us`` and ``eu``.
+#: The relation of quarters to months, which are complete with ``us`` and ``eu``.
 SHAPES = {
     "both": Shape(months_of, ("us", "eu"), is_whole={"us", "eu"}.issubset, seen=lambda country: country),
     "any": Shape(months_of, ("us", "eu"), seen=lambda country: country),
@@ -587,7 +587,7 @@ class Random:
         )
         self.base = Base()
         self.parts = {name: Partitions() for name in SHAPES}
-        #: How often a rollup was found in each state.
+        #: The number of rollups in each state.
         self.seen: Counter[str] = Counter()
 
     def some(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -656,17 +656,17 @@ class Random:
     def compare(self) -> None:
         base, line = self.base, self.w.line
         dropped = {dt for dt, _ in base.dropped}
-        whole = {dt for dt in MODEL_MONTHS if {(dt, "us"), (dt, "eu")} <= base.live.keys()}
+        complete = {dt for dt in MODEL_MONTHS if {(dt, "us"), (dt, "eu")} <= base.live.keys()}
         # What is left of a month of which a country was dropped does not say what was there.
-        assert set(line("base", P.MONTHLY)) == whole - dropped
+        assert set(line("base", P.MONTHLY)) == complete - dropped
         assert set(line("base", P.MONTHLY, "retired")) == dropped
         kinds = {FRESH: "timeline", "outdated": "outdated", "unproven": "unproven", "incomplete": "incomplete"}
         for name, parts in self.parts.items():
             lines = {state: line(name, P.QUARTERLY, kind) for state, kind in kinds.items()}
             for when in MODEL_QUARTERS:
-                found = [state for state in kinds if when in lines[state]]
-                assert found == [s for s in [SHAPES[name].state(base, parts, when)] if s != ABSENT], (name, when)
-                self.seen.update(found)
+                states = [state for state in kinds if when in lines[state]]
+                assert states == [s for s in [SHAPES[name].state(base, parts, when)] if s != ABSENT], (name, when)
+                self.seen.update(states)
         with self.w.catalog.begin() as tx:
             tx.commit([RefreshTimelines(tx.snapshot.fact("f"))])
             assert tx.differences == ()

@@ -49,7 +49,7 @@ def test_equivalent_means_the_same_is_valid(a: ValidWriteIdList, b: ValidWriteId
 
 
 def test_the_seeds_examples() -> None:
-    """Of [13:7,8,12]: 12 committed in [12:7,8], which is no hit (a slip of the seed); 8 committed in [12:7]."""
+    """For [13:7,8,12]: 12 committed in [12:7,8], which is no hit (an error of the seed); 8 committed in [12:7]."""
     query = ValidWriteIdList("t", 13, frozenset({7, 8, 12, 13}))
     assert equivalent(query, ValidWriteIdList("t", 11, frozenset({7, 8})))
     assert not equivalent(query, ValidWriteIdList("t", 12, frozenset({7, 8})))

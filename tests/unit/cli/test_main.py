@@ -232,7 +232,7 @@ def run(*arguments: str) -> subprocess.Popen[str]:
 
 
 def test_rewrite_loads_nothing_heavy(warehouse: str) -> None:
-    """What it costs is a figure of ``benchmarks``: under half a second of CPU."""
+    """Its cost is a figure of ``benchmarks``: under half a second of CPU."""
     heavy = ("pyspark", "duckdb", "pyarrow", "pandas", "rich", "lark")
     code = (
         "import sys; from rewriter.cli.main import main; code = main(sys.argv[1:]);"
@@ -397,14 +397,14 @@ class TestGoldenFiles:
             capsys.readouterr()
 
     def test_in_an_existing_warehouse(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        place = tmp_path / "w"
-        sql = ["sql", "-w", str(place), "--engine", "duckdb", "-e"]
+        warehouse = tmp_path / "w"
+        sql = ["sql", "-w", str(warehouse), "--engine", "duckdb", "-e"]
         assert main.main([*sql, "CREATE TABLE t (x INT); INSERT INTO t VALUES (1)"]) == 0
         file = tmp_path / "a.test"
         file.write_text("sql\nSELECT * FROM t\n----\nx\n-\n1\n\nsql\nINSERT INTO t VALUES (2)\n----\nOK, 1 rows\n")
-        assert main.main(["golden", "-w", str(place), str(file)]) == 0
+        assert main.main(["golden", "-w", str(warehouse), str(file)]) == 0
         assert main.main(["golden", str(file)]) == 1
-        assert main.main(["golden", "-w", str(place), str(file)]) == 1
+        assert main.main(["golden", "-w", str(warehouse), str(file)]) == 1
         capsys.readouterr()
         assert main.main([*sql, "SELECT COUNT(*) AS n FROM t", "--format", "csv"]) == 0
         assert capsys.readouterr().out == "n\n3\n"

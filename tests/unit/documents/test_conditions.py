@@ -35,7 +35,7 @@ class Raised:
     condition: str
     sqlstate: str | None
     paired: bool
-    place: str
+    source: str
 
     @property
     def main(self) -> str:
@@ -49,13 +49,13 @@ def spark() -> dict[str, Any]:
     assert spec.origin is not None
     (jar,) = Path(spec.origin).parent.glob("jars/spark-common-utils_*.jar")
     with zipfile.ZipFile(jar) as archive:
-        found: dict[str, Any] = json.loads(archive.read("error/error-conditions.json"))
-    return found
+        conditions: dict[str, Any] = json.loads(archive.read("error/error-conditions.json"))
+    return conditions
 
 
 @cache
 def raised() -> tuple[Raised, ...]:
-    found = [
+    occurrences = [
         Raised(kind.condition, kind.sqlstate, True, f"errors.{kind.__name__}")
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.Error)
@@ -63,45 +63,49 @@ def raised() -> tuple[Raised, ...]:
     for path in sorted(SOURCE.rglob("*.py")):
         module = path.relative_to(SOURCE.parent)
         for condition, sqlstate, paired, line in _conditions(ast.parse(path.read_text(encoding="utf-8"))):
-            found.append(Raised(condition, sqlstate, paired, f"{module}:{line}"))
-    return tuple(found)
+            occurrences.append(Raised(condition, sqlstate, paired, f"{module}:{line}"))
+    return tuple(occurrences)
 
 
 def test_conditions_of_spark_carry_its_sqlstate() -> None:
     wrong = [
-        f"{one.place}: {one.condition} {one.sqlstate}, Spark {spark()[one.main]['sqlState']}"
-        for one in raised()
-        if one.paired and one.main in spark() and one.sqlstate != spark()[one.main]["sqlState"]
+        f"{error.source}: {error.condition} {error.sqlstate}, Spark {spark()[error.main]['sqlState']}"
+        for error in raised()
+        if error.paired and error.main in spark() and error.sqlstate != spark()[error.main]["sqlState"]
     ]
     assert wrong == []
 
 
 def test_conditions_of_spark_are_spelled_as_there() -> None:
-    wrong = [f"{one.place}: {one.condition}" for one in raised() if one.main in spark() and not _known(one.condition)]
+    wrong = [
+        f"{error.source}: {error.condition}"
+        for error in raised()
+        if error.main in spark() and not _known(error.condition)
+    ]
     assert wrong == []
 
 
 def test_one_condition_has_one_sqlstate() -> None:
     states: dict[str, set[str]] = {}
-    for one in raised():
-        if one.sqlstate is not None:
-            states.setdefault(one.main, set()).add(one.sqlstate)
-    assert {name: found for name, found in states.items() if len(found) > 1} == {}
+    for error in raised():
+        if error.sqlstate is not None:
+            states.setdefault(error.main, set()).add(error.sqlstate)
+    assert {name: codes for name, codes in states.items() if len(codes) > 1} == {}
 
 
 def test_the_page_lists_all_conditions_of_spark() -> None:
-    used = {one.main: str(spark()[one.main]["sqlState"]) for one in raised() if one.main in spark()}
+    used = {error.main: str(spark()[error.main]["sqlState"]) for error in raised() if error.main in spark()}
     _check_table("spark-conditions", used)
 
 
 def test_the_page_lists_all_conditions_of_ours() -> None:
-    ours = {one.main: "" for one in raised() if one.main not in spark()}
-    ours |= {one.main: one.sqlstate for one in raised() if one.sqlstate and one.main not in spark()}
-    _check_table("our-conditions", ours)
+    own = {error.main: "" for error in raised() if error.main not in spark()}
+    own |= {error.main: error.sqlstate for error in raised() if error.sqlstate and error.main not in spark()}
+    _check_table("our-conditions", own)
 
 
 def _check_table(marker: str, wanted: dict[str, str]) -> None:
-    """The table between two comments of the page has a row for each condition, and says when it is met."""
+    """Checks that the table between two comments of the page has a row for each condition, with an explanation."""
     text = PAGE.read_text(encoding="utf-8")
     part = text.partition(f"<!-- {marker} -->")[2].partition(f"<!-- end of {marker} -->")[0]
     rows = re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9A-Z]*) *\| *(.*?) *\|$", part, flags=re.MULTILINE)
@@ -119,23 +123,23 @@ def _known(condition: str) -> bool:
     if not sub:
         return main in spark()
     pattern = ".*".join(map(re.escape, sub.split("{}")))
-    return any(re.fullmatch(pattern, one) for one in subs)
+    return any(re.fullmatch(pattern, subcondition) for subcondition in subs)
 
 
 def _conditions(tree: ast.Module) -> Iterator[tuple[str, str | None, bool, int]]:
-    """The conditions that a module names: each with its SQLSTATE, whether it should have one, and its line."""
+    """Returns the conditions that a module names: each with its SQLSTATE, whether it should have one, and its line."""
     constants = _module_constants(tree)
     fields = {
         node.name: index
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
-        for index, field in enumerate(one for one in node.body if isinstance(one, ast.AnnAssign))
+        for index, field in enumerate(statement for statement in node.body if isinstance(statement, ast.AnnAssign))
         if isinstance(field.target, ast.Name) and field.target.id == "condition"
     }
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Call):
-            given = {one.arg: one.value for one in node.keywords}
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
             names = _texts(given.get("condition"), constants)
             states: tuple[str | None, ...] = _texts(given.get("sqlstate"), constants) or (None,)
             if len(states) in (1, len(names)):
@@ -156,8 +160,8 @@ def _conditions(tree: ast.Module) -> Iterator[tuple[str, str | None, bool, int]]
 
 
 def _module_constants(tree: ast.Module) -> dict[str, str]:
-    """The texts that a module gives names."""
-    found = {}
+    """Returns the texts that a module assigns to names."""
+    texts = {}
     for node in tree.body:
         if isinstance(node, ast.Assign):
             target, value = node.targets[0], node.value
@@ -165,21 +169,21 @@ def _module_constants(tree: ast.Module) -> dict[str, str]:
             pairs = zip(target.elts, value.elts, strict=True) if both else [(target, value)]
             for name, text in pairs:
                 if isinstance(name, ast.Name) and isinstance(text, ast.Constant) and isinstance(text.value, str):
-                    found[name.id] = text.value
-    return found
+                    texts[name.id] = text.value
+    return texts
 
 
 def _row(node: ast.AST) -> list[str | None]:
-    """The texts that stand in a row in a call, a tuple or a dict, ``None`` for what is none."""
+    """Returns the consecutive elements of a call, a tuple or a dict as texts, ``None`` for all others."""
     if isinstance(node, ast.Dict):
         parts = [part for pair in zip(node.keys, node.values, strict=True) for part in pair]
     else:
         parts = list(ast.iter_child_nodes(node))
-    return [one.value if isinstance(one, ast.Constant) and isinstance(one.value, str) else None for one in parts]
+    return [part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else None for part in parts]
 
 
 def _texts(node: ast.expr | None, constants: dict[str, str]) -> tuple[str, ...]:
-    """What an expression may say, ``{}`` for a part that is not known; none where nothing is."""
+    """Returns the possible texts of an expression, with ``{}`` for an unknown part; none if all is unknown."""
     if isinstance(node, ast.Constant):
         return (node.value,) if isinstance(node.value, str) else ()
     if isinstance(node, ast.Name):
@@ -187,7 +191,7 @@ def _texts(node: ast.expr | None, constants: dict[str, str]) -> tuple[str, ...]:
     if isinstance(node, ast.IfExp):
         return (*_texts(node.body, constants), *_texts(node.orelse, constants))
     if isinstance(node, ast.BoolOp):
-        return tuple(text for one in node.values for text in _texts(one, constants))
+        return tuple(text for value in node.values for text in _texts(value, constants))
     if isinstance(node, ast.FormattedValue):
         return _texts(node.value, constants) or ("{}",)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

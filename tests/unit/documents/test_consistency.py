@@ -16,16 +16,20 @@ def _quoted() -> set[str]:
 
 
 def test_named_files_of_tests_exist() -> None:
-    named = {one.split("::")[0] for one in _quoted() if re.search(r"\.(py|flow)(::|$)", one)}
+    named = {quotation.split("::")[0] for quotation in _quoted() if re.search(r"\.(py|flow)(::|$)", quotation)}
     assert len(named) > 20
-    known = {str(path.relative_to(ROOT)) for path in FILES} | {path.name for path in FILES}
-    assert {one for one in named if one not in known and "*" not in one and not (ROOT / one).exists()} == set()
+    present = {str(path.relative_to(ROOT)) for path in FILES} | {path.name for path in FILES}
+    assert {name for name in named if name not in present and "*" not in name and not (ROOT / name).exists()} == set()
 
 
 def test_named_tests_exist() -> None:
-    found = {name for one in _quoted() for name in re.findall(r"(?:^|::)(test_\w+|Test[A-Z]\w+)(?:\[.*\])?$", one)}
-    assert len(found) > 30
-    assert {name for name in found if not re.search(rf"(def|class) {name}\b", CODE)} == set()
+    names = {
+        name
+        for quotation in _quoted()
+        for name in re.findall(r"(?:^|::)(test_\w+|Test[A-Z]\w+)(?:\[.*\])?$", quotation)
+    }
+    assert len(names) > 30
+    assert {name for name in names if not re.search(rf"(def|class) {name}\b", CODE)} == set()
 
 
 def test_named_planted_bugs_exist() -> None:

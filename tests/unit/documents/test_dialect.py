@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 ENTRY = DOCS / "dialect.md"
 SECTIONS = sorted((DOCS / "dialect").glob("*.md"))
 PAGES = [ENTRY, *SECTIONS]
-#: What is shown elsewhere in the documents.
+#: Statements that the documents show elsewhere.
 OTHERS = [DOCS / "semantics.md"]
 
 
@@ -64,23 +64,23 @@ def test_titles_of_sections_differ() -> None:
 
 
 def _blocks(page: Path) -> list[tuple[str, str]]:
-    """The blocks of a page: the opening fence, and the text between the fences."""
-    found: list[tuple[str, str]] = []
+    """Returns the blocks of a page: the opening fence, and the text between the fences."""
+    examples: list[tuple[str, str]] = []
     fence, lines = None, []
     for line in page.read_text(encoding="utf-8").splitlines():
         if fence is None and line.startswith(CLOSE):
             fence, lines = line, []
         elif line == CLOSE and fence is not None:
-            found.append((fence, "\n".join(lines)))
+            examples.append((fence, "\n".join(lines)))
             fence = None
         else:
             lines.append(line)
-    return found
+    return examples
 
 
 def _statements(page: Path) -> list[str]:
-    """The statements of a page's examples that can be read."""
-    found = []
+    """Returns the statements of a page's examples that can be parsed."""
+    rows = []
     for block in (text for fence, text in _blocks(page) if fence == OPEN):
         command, _, rest = block.partition("\n")
         text = rest.partition("\n----")[0]
@@ -96,5 +96,5 @@ def _statements(page: Path) -> list[str]:
                 parse(part)
             except Error:
                 continue
-            found.append(part)
-    return found
+            rows.append(part)
+    return rows

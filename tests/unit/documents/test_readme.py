@@ -1,4 +1,4 @@
-"""What README shows is run: its Python example, and the names of its commands."""
+"""The examples of README are run: its Python example, and the names of its commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_python_example_answers_what_it_says(
 
 def test_every_command_that_readme_names_exists(capsys: pytest.CaptureFixture[str]) -> None:
     named = set(re.findall(r"^rewriter (\w+)|&& rewriter (\w+)|`rewriter (\w+)", README, re.MULTILINE))
-    commands = {name for found in named for name in found if name}
+    commands = {name for match in named for name in match if name}
     assert {"demo", "sql", "rewrite", "golden"} <= commands
     for command in commands:
         with pytest.raises(SystemExit) as caught:

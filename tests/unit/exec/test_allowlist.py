@@ -20,15 +20,15 @@ _PAGE = Path(rewriter.__file__).parent.parent / "docs" / "duckdb.md"
 
 @pytest.fixture(scope="module")
 def proven() -> frozenset[Entry]:
-    """The entries that the differential tests use."""
+    """Returns the entries that the differential tests use."""
     queries = [
         *(f"SELECT {expression} FROM t" for expression in (*PLAIN, *UNNAMED)),
         *(f"SELECT {expression} FROM e" for expression in (*EDGES, *CASTS)),
         *ANSWERED,
         *APPROXIMATE,
     ]
-    found = declared()
-    return frozenset().union(*(translate(query(sql, found)).entries for sql in queries))
+    allowed = declared()
+    return frozenset().union(*(translate(query(sql, allowed)).entries for sql in queries))
 
 
 def test_every_entry_is_proven(proven: frozenset[Entry]) -> None:

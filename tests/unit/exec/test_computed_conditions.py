@@ -94,9 +94,9 @@ def test_values_of_every_type(kind: str, values: list[str | None], condition: st
 def test_few_failures_among_many_rows_are_found() -> None:
     bad = set(random.Random(2).sample(range(20_000), 3))
     rows = [("x" if number in bad else str(number),) for number in range(20_000)]
-    found = satisfying("CAST(dt AS INT) % 2 = 0", "t", DAYS[:1], rows, {})
-    assert {number for number, truth in enumerate(found) if truth is None} == bad
-    assert all(truth is (number % 2 == 0) for number, truth in enumerate(found) if number not in bad)
+    satisfied = satisfying("CAST(dt AS INT) % 2 = 0", "t", DAYS[:1], rows, {})
+    assert {number for number, truth in enumerate(satisfied) if truth is None} == bad
+    assert all(truth is (number % 2 == 0) for number, truth in enumerate(satisfied) if number not in bad)
 
 
 def test_many_failures_cost_no_more_than_the_trials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +109,6 @@ def test_many_failures_cost_no_more_than_the_trials(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(evaluate_predicate._Trials, "_run", counted)
     rows = [("x" if number % 3 else "7",) for number in range(3000)]
-    found = satisfying("CAST(dt AS INT) = 7", "t", DAYS[:1], rows, {})
+    satisfied = satisfying("CAST(dt AS INT) = 7", "t", DAYS[:1], rows, {})
     assert len(runs) == evaluate_predicate.MOST_TRIALS
-    assert set(found) <= {True, None}
+    assert set(satisfied) <= {True, None}

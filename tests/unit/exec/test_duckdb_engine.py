@@ -1,4 +1,4 @@
-"""What only DuckDB must be tested for: files are skipped, errors do not leak, Ctrl-C leaves it usable."""
+"""Tests of DuckDB only: files are skipped, errors do not leak, Ctrl-C leaves it usable."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_java_home_comes_first(tmp_path: Path) -> None:
-    home, other = fake_java(tmp_path / "home"), fake_java(tmp_path / "other")
-    assert find_java_home({"JAVA_HOME": str(home), "PATH": str(other / "bin")}) == home
+    home, second = fake_java(tmp_path / "home"), fake_java(tmp_path / "other")
+    assert find_java_home({"JAVA_HOME": str(home), "PATH": str(second / "bin")}) == home
 
 
 def test_then_the_path_through_links(tmp_path: Path) -> None:

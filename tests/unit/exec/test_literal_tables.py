@@ -61,11 +61,11 @@ def engine() -> DuckDBEngine:
     return DuckDBEngine()
 
 
-@pytest.mark.parametrize("what", COLUMNS)
+@pytest.mark.parametrize("case", COLUMNS)
 def test_a_table_is_what_the_general_translation_returns(
-    what: str, engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch
+    case: str, engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cells, is_table = COLUMNS[what]
+    cells, is_table = COLUMNS[case]
     sql = rows(cells)
     as_table = outcome(engine, sql)
     try:

@@ -23,7 +23,7 @@ def test_each_macro_brings_those_that_it_calls(name: str) -> None:
         (definition,) = database.execute(
             "SELECT macro_definition FROM duckdb_functions() WHERE function_name = ?", [name]
         ).fetchall()
-        called = {other for other in macros() if f"{other}(" in str(definition[0])} - {name}
+        called = {called_name for called_name in macros() if f"{called_name}(" in str(definition[0])} - {name}
         assert called | {name} <= _defined(database)
 
 

@@ -9,7 +9,7 @@ from rewriter.exec.translate.patterns import java_regex, like_pattern, time_patt
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found"),
+    ("pattern", "text", "matches"),
     [
         (r"^[0-9]{4}-[0-9]{2}$", "2015-01", True),
         (r"^[0-9]{4}-[0-9]{2}$", "2015-01-02", False),
@@ -27,10 +27,10 @@ from rewriter.exec.translate.patterns import java_regex, like_pattern, time_patt
         (r"x$|^y", "yz", True),
     ],
 )
-def test_regular_expressions(pattern: str, text: str, found: bool) -> None:
+def test_regular_expressions(pattern: str, text: str, matches: bool) -> None:
     regex = java_regex(pattern)
     assert regex is not None
-    assert library.execute("SELECT regexp_matches(?, ?)", [text, regex]).fetchone() == (found,)
+    assert library.execute("SELECT regexp_matches(?, ?)", [text, regex]).fetchone() == (matches,)
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_what_may_differ_is_left_out(pattern: str) -> None:
     ],
 )
 def test_time_formats(pattern: str, strftime: str, regex: str) -> None:
-    found = time_pattern(pattern)
-    assert found is not None
-    assert (found.strftime, found.regex) == (strftime, regex)
+    pattern_found = time_pattern(pattern)
+    assert pattern_found is not None
+    assert (pattern_found.strftime, pattern_found.regex) == (strftime, regex)
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def relation(files: Sequence[tuple[str, PartitionValues]], columns: Sequence[Col
     ],
 )
 def test_spelled(path: str, values: PartitionValues) -> None:
-    found = scan(relation([(path, values)]))
-    assert [group.files[0].path for group in found.by_path] == [path]
-    assert not found.by_value
+    scanned = scan(relation([(path, values)]))
+    assert [group.files[0].path for group in scanned.by_path] == [path]
+    assert not scanned.by_value
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_spelled(path: str, values: PartitionValues) -> None:
     ],
 )
 def test_not_spelled(path: str, values: PartitionValues) -> None:
-    found = scan(relation([(path, values)]))
-    assert not found.by_path
-    assert [file.path for file in found.by_value] == [path]
+    scanned = scan(relation([(path, values)]))
+    assert not scanned.by_path
+    assert [file.path for file in scanned.by_value] == [path]
 
 
 def test_groups_are_directories_of_one_shape() -> None:
@@ -62,9 +62,9 @@ def test_groups_are_directories_of_one_shape() -> None:
 
 def test_many_groups_are_not_read_one_by_one() -> None:
     files = [(f"/{n}/dt=1/hr={n}/f", ("1", str(n))) for n in range(100)]
-    found = scan(relation(files))
-    assert len(found.by_path) == 8
-    assert len(found.by_value) == 92
+    scanned = scan(relation(files))
+    assert len(scanned.by_path) == 8
+    assert len(scanned.by_value) == 92
 
 
 @pytest.mark.parametrize(

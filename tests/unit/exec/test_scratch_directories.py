@@ -18,17 +18,17 @@ from rewriter.exec.scratch_directories import PREFIX, ScratchDirectory, remove_d
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The system's temporary directory, for this process and its children."""
-    place = tmp_path / "temporary"
-    place.mkdir()
-    monkeypatch.setenv("TMPDIR", str(place))
+    """Sets the system's temporary directory for this process and its children."""
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    monkeypatch.setenv("TMPDIR", str(directory))
     monkeypatch.setattr("tempfile.tempdir", None)
-    yield place
+    yield directory
     monkeypatch.undo()
 
 
 def started(code: str) -> subprocess.Popen[str]:
-    """A process that has run the code, says so, and waits."""
+    """Starts a process that has run the code, reports it, and waits."""
     text = textwrap.dedent(code) + "\nprint('ready', flush=True)\nimport time; time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

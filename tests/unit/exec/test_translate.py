@@ -98,15 +98,15 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sql", "place"), REFUSED, ids=[sql for sql, _ in REFUSED])
-def test_refused(sql: str, place: str | None) -> None:
+@pytest.mark.parametrize(("sql", "excerpt"), REFUSED, ids=[sql for sql, _ in REFUSED])
+def test_refused(sql: str, excerpt: str | None) -> None:
     with pytest.raises((NotSupportedError, EngineError, ParseError)) as caught:
         run(sql)
     error = caught.value
     assert error.condition in ("DUCKDB_UNSUPPORTED", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "PARSE_SYNTAX_ERROR")
-    if place is not None:
+    if excerpt is not None:
         assert error.position is not None
-        assert sql[error.position.start : error.position.end].startswith(place.rstrip("()"))
+        assert sql[error.position.start : error.position.end].startswith(excerpt.rstrip("()"))
 
 
 def test_a_refusal_names_the_construct_and_the_way_out() -> None:
@@ -129,13 +129,13 @@ def test_having_with_a_name_of_two_meanings_is_refused() -> None:
 
 
 def test_only_used_parameters_are_passed() -> None:
-    found = run("SELECT a FROM t WHERE a = :p AND s = :q", p=1, q="x", r=2)
-    assert found.parameters == {"p": 1, "q": "x"}
+    translated = run("SELECT a FROM t WHERE a = :p AND s = :q", p=1, q="x", r=2)
+    assert translated.parameters == {"p": 1, "q": "x"}
 
 
 def test_a_string_parameter_is_compared_with_a_timestamp_as_one() -> None:
-    found = run("SELECT a FROM t WHERE ts >= :p", p="2013-01-02")
-    assert "TIMESTAMP '2013-01-02 00:00:00'" in found.sql
+    translated = run("SELECT a FROM t WHERE ts >= :p", p="2013-01-02")
+    assert "TIMESTAMP '2013-01-02 00:00:00'" in translated.sql
 
 
 def test_an_unbound_parameter() -> None:
@@ -166,14 +166,14 @@ def test_strings_are_spelled_as_spark_reads_them(sql: str, value: str) -> None:
 
 
 def test_strings_keep_their_value_where_trees_are_copied() -> None:
-    found = run(r"SELECT s AS k, max(dt) AS best FROM t GROUP BY s HAVING best <> 'it''s' AND k <> 'a\\b'")
-    assert "'it''s'" in found.sql
-    assert r"'a\b'" in found.sql
+    translated = run(r"SELECT s AS k, max(dt) AS best FROM t GROUP BY s HAVING best <> 'it''s' AND k <> 'a\\b'")
+    assert "'it''s'" in translated.sql
+    assert r"'a\b'" in translated.sql
 
 
 def test_names_are_resolved_as_spark_does() -> None:
-    found = run("SELECT A, t.S AS s2, `dt` FROM t")
-    assert [name for name, _ in found.columns] == ["A", "s2", "dt"]
+    translated = run("SELECT A, t.S AS s2, `dt` FROM t")
+    assert [name for name, _ in translated.columns] == ["A", "s2", "dt"]
     with pytest.raises(Error) as caught:
         run("SELECT a FROM t JOIN t u ON t.a = u.a")
     assert caught.value.condition == "AMBIGUOUS_REFERENCE"
@@ -181,15 +181,17 @@ def test_names_are_resolved_as_spark_does() -> None:
 
 def test_a_relation_may_be_called_like_an_alias_of_ours() -> None:
     relation = Relation("s1", "parquet", (Column("a", "int"),), (), ())
-    found = translate(EngineQuery("WITH x AS (SELECT a FROM s1) SELECT x.a FROM x JOIN s1 ON x.a = s1.a", (relation,)))
-    assert found.sql.count('"s1" AS ') == 2
-    assert "s1 AS (" not in found.sql
+    translated = translate(
+        EngineQuery("WITH x AS (SELECT a FROM s1) SELECT x.a FROM x JOIN s1 ON x.a = s1.a", (relation,))
+    )
+    assert translated.sql.count('"s1" AS ') == 2
+    assert "s1 AS (" not in translated.sql
 
 
 def test_a_union_of_a_thousand_arms_is_no_deep_tree() -> None:
     arm = "SELECT a, dt FROM t WHERE dt = '2013'"
-    found = run(" UNION ALL ".join([arm] * 1000))
-    assert found.sql.count("UNION ALL") == 999
+    translated = run(" UNION ALL ".join([arm] * 1000))
+    assert translated.sql.count("UNION ALL") == 999
 
 
 def test_a_long_chain_of_conditions() -> None:

@@ -17,7 +17,7 @@ from rewriter.grammar.unparse import render
 
 def kinds_below(kind: type[Statement]) -> set[type[Statement]]:
     below = kind.__subclasses__()
-    return {leaf for one in below for leaf in kinds_below(one)} if below else {kind}
+    return {leaf for child in below for leaf in kinds_below(child)} if below else {kind}
 
 
 def grammar() -> Lark:

@@ -29,9 +29,9 @@ def test_the_tables_of_the_installed_lark_are_read() -> None:
 
 @pytest.mark.parametrize("parser", [SimpleNamespace(), SimpleNamespace(parse_table=SimpleNamespace())])
 def test_another_form_is_named(parser: SimpleNamespace) -> None:
-    other = cast(Any, SimpleNamespace(parser=SimpleNamespace(parser=SimpleNamespace(parser=parser))))
+    fake = cast(Any, SimpleNamespace(parser=SimpleNamespace(parser=SimpleNamespace(parser=parser))))
     with pytest.raises(InternalError, match=lark.__version__) as caught:
-        tables_of(other)
+        tables_of(fake)
     assert caught.value.condition == "LARK_VERSION"
 
 
@@ -59,14 +59,14 @@ D: "d"
     "text", ["ab", "ab,b,b", "abcd", "abc(d)", "abc((d))c", "abcddc", "abpb", "ab,bcdcpbcpb", "abcddcpbpbpbc"]
 )
 def test_builders_get_what_they_would_get_of_lark(text: str) -> None:
-    made = grammar(RULES)
-    spellings = {terminal.pattern.value: terminal.name for terminal in made.terminals}
+    compiled = grammar(RULES)
+    spellings = {terminal.pattern.value: terminal.name for terminal in compiled.terminals}
 
     def builder(rule: str) -> Any:
         return lambda *parts: (rule, *parts)
 
     names = ("whole", "list_of_b", "d", "c_or_d", "both")
-    parse = Parse(Tables.of(tables_of(made), {name: builder(name) for name in names}), "start")
+    parse = Parse(Tables.of(tables_of(compiled), {name: builder(name) for name in names}), "start")
     for at, letter in enumerate(text):
         assert parse.feed(Terminal(spellings[letter], Token(TokenKind.WORD, letter, at, at + 1)))
     assert parse.feed(Terminal(END, Token(TokenKind.WORD, "", len(text), len(text))))
@@ -78,7 +78,7 @@ def test_builders_get_what_they_would_get_of_lark(text: str) -> None:
             return value.token.text
         return tuple(map(plain, value)) if isinstance(value, tuple) else None if value is None else str(value)
 
-    assert plain(parse.result) == plain(made.parse(text))
+    assert plain(parse.result) == plain(compiled.parse(text))
 
 
 def test_a_list_grows_in_place() -> None:

@@ -51,8 +51,8 @@ def test_tokens(text: str, expected: list[str]) -> None:
 
 
 def test_kinds() -> None:
-    found = tokens("a `b` 'c' \"d\" r'e' 1.5 <= ? :f")
-    assert [token.kind.name for token in found] == [
+    lexed = tokens("a `b` 'c' \"d\" r'e' 1.5 <= ? :f")
+    assert [token.kind.name for token in lexed] == [
         *("WORD", "IDENTIFIER", "STRING", "STRING", "STRING", "NUMBER", "OPERATOR", "PARAMETER", "PARAMETER")
     ]
 

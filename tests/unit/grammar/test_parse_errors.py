@@ -11,7 +11,7 @@ from rewriter.grammar.parser import parse
 
 
 def caught(marked: str) -> tuple[Error, Span]:
-    """The error of the statement, and the stretch that was marked in it."""
+    """Returns the error of the statement, and the excerpt that it marks."""
     start, end = marked.index("«"), marked.index("»") - 1
     with pytest.raises(Error) as info:
         parse(marked.replace("«", "").replace("»", ""))

@@ -43,7 +43,7 @@ PIECES = [
 
 
 def mutated(sql: str, random_: random.Random) -> str:
-    """The text with up to three tokens or characters dropped, doubled, swapped, cut off or replaced."""
+    """Returns the text with up to three tokens or characters dropped, doubled, swapped, cut off or replaced."""
     for _ in range(random_.randint(1, 3)):
         try:
             pieces = [token.text for token in tokens(sql)]
@@ -59,8 +59,8 @@ def mutated(sql: str, random_: random.Random) -> str:
         elif kind == 2:
             pieces[at] = random_.choice(PIECES)
         elif kind == 3:
-            other = random_.randrange(len(pieces))
-            pieces[at], pieces[other] = pieces[other], pieces[at]
+            second = random_.randrange(len(pieces))
+            pieces[at], pieces[second] = pieces[second], pieces[at]
         elif kind == 4:
             del pieces[at:]
         else:

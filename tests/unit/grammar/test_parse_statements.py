@@ -779,12 +779,12 @@ def test_statement(sql: str, statement: Statement) -> None:
 @pytest.mark.parametrize(("sql", "statement"), STATEMENTS, ids=[sql[:60] for sql, _ in STATEMENTS])
 def test_keywords_have_no_case_and_blanks_and_comments_may_stand_anywhere(sql: str, statement: Statement) -> None:
     loose = "\r\n-- é 'comment;\r\n /* 中 /* nested */ */" + sql.rstrip("; ") + " -- end;\r\n;"
-    found = parse(loose)
-    if isinstance(found, Select) and isinstance(statement, Select):
+    parsed = parse(loose)
+    if isinstance(parsed, Select) and isinstance(statement, Select):
         # Tools tag queries by comments around them: these go along.
-        assert found.query.text == loose.rstrip("\r\n;").strip() + ";"
+        assert parsed.query.text == loose.rstrip("\r\n;").strip() + ";"
     else:
-        assert found == statement
+        assert parsed == statement
 
 
 @pytest.mark.parametrize(

@@ -19,29 +19,29 @@ def names(value: Any) -> Iterator[Name]:
     if isinstance(value, Name):
         yield value
     elif isinstance(value, tuple):
-        for one in value:
-            yield from names(one)
+        for part in value:
+            yield from names(part)
     elif is_dataclass(value):
-        for one in fields(value):
-            yield from names(getattr(value, one.name))
+        for part in fields(value):
+            yield from names(getattr(value, part.name))
 
 
 @pytest.mark.parametrize("text", [text for text, _ in STATEMENTS])
 def test_every_name_gets_its_database(text: str) -> None:
     statement = parse(text)
-    made = qualified(statement, "db", lambda name: name == "temporary")
-    pairs = list(zip(names(statement), names(made), strict=True))
+    result = qualified(statement, "db", lambda name: name == "temporary")
+    pairs = list(zip(names(statement), names(result), strict=True))
     if getattr(statement, "temporary", False):
         assert pairs.pop(0)[1] == statement.table
     for before, after in pairs:
         assert after.parts == (before.parts if len(before.parts) > 1 else ("db", *before.parts))
         assert after.span == before.span
-    assert made.span == statement.span
-    assert (made == statement) == all(len(before.parts) > 1 for before, _ in pairs)
+    assert result.span == statement.span
+    assert (result == statement) == all(len(before.parts) > 1 for before, _ in pairs)
 
 
 @pytest.mark.parametrize(
-    ("text", "made"),
+    ("text", "expected"),
     [
         ("INSERT INTO t SELECT * FROM u", "INSERT INTO TABLE db.t SELECT * FROM u"),
         ("ALTER TABLE t RENAME TO u", "ALTER TABLE db.t RENAME TO u"),
@@ -57,5 +57,5 @@ def test_every_name_gets_its_database(text: str) -> None:
         ),
     ],
 )
-def test_what_is_a_name(text: str, made: str) -> None:
-    assert render(qualified(parse(text), "db", lambda name: name == "temporary")) == made
+def test_what_is_a_name(text: str, expected: str) -> None:
+    assert render(qualified(parse(text), "db", lambda name: name == "temporary")) == expected

@@ -119,7 +119,7 @@ types = some.recursive(
 
 
 def unique(key: str):  # type: ignore[no-untyped-def]
-    """For ``unique_by``: names are compared without case."""
+    """Returns a key for ``unique_by``: names are compared without case."""
     return lambda item: getattr(item, key).lower()
 
 
@@ -180,7 +180,7 @@ filters = some.recursive(
 
 
 def one_value_each(condition: f.Filter) -> str:
-    """For ``unique_by``: a spec of DROP gives a column one value at most."""
+    """Returns a key for ``unique_by``: a spec of DROP gives a column at most one value."""
     equal = isinstance(condition, f.Comparison) and condition.op == "="
     return condition.column.lower() if equal else repr(condition)
 
@@ -317,7 +317,7 @@ statements = some.one_of(
         AnalyzeTable,
         table=qualified,
         partition=optional(dynamic),
-        columns=tuples(names.map(lambda one: ColumnName((one,))), lambda one: one.last.lower(), least=0),
+        columns=tuples(names.map(lambda name: ColumnName((name,))), lambda name: name.last.lower(), least=0),
     ),
     some.builds(AnalyzeTables, database=optional(databases), noscan=flags),
     inserts,

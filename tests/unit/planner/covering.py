@@ -1,7 +1,7 @@
-"""What the tests of covers share: short ways to write candidates, random problems, and exhaustive searches.
+"""Helpers of the tests of covers: short ways to write candidates, random problems, and exhaustive searches.
 
-Both searches take partitions as mere intervals. ``all_sets`` tries every set of disjoint ones; ``shortest`` is a
-shortest path through all of their bounds, for problems that are too large for that.
+Both searches treat partitions as intervals. ``all_sets`` tries every set of disjoint ones. ``shortest`` is a shortest
+path through all of their bounds, for larger problems.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ def between(start: str, end: str) -> TimeRange:
 
 
 def ordinals(period: UpdatePeriod, start: str, end: str) -> OrdinalRange:
-    """The periods that start in ``[start, end)``."""
+    """Returns the periods that start in ``[start, end)``."""
     first, stop = (period.ceil(parse_instant(bound)) for bound in (start, end))
     return OrdinalRange(period.ordinal(first), period.ordinal(stop))
 
@@ -47,7 +47,7 @@ def has(
     cost: int = 1,
     valid: RangeSet | None = None,
 ) -> Candidate:
-    """A candidate that has the periods of the spans, except those that start at ``without``."""
+    """Returns a candidate that has the periods of the spans, except those that start at ``without``."""
     timeline = RangesPartitionTimeline(ordinals(period, *span) for span in spans)
     for absent in without:
         assert timeline.drop(period.ordinal(parse_instant(absent)))
@@ -55,18 +55,18 @@ def has(
     return Candidate(fact, storage, table or period.name.lower(), period, held, weight, cost)
 
 
-def shape(made: Cover) -> dict[str, int]:
-    """Partitions per table."""
-    return {part.table: part.partitions for part in made.parts}
+def shape(covered: Cover) -> dict[str, int]:
+    """Returns the number of partitions per table."""
+    return {part.table: part.partitions for part in covered.parts}
 
 
-def segments(made: Cover, table: str) -> str:
-    """The time that a table covers, as text."""
+def segments(covered: Cover, table: str) -> str:
+    """Returns the time that a table covers, as text."""
     return str(
         RangeSet.of(
             *(
                 TimeRange(part.period.start(r.start), part.period.start(r.end))
-                for part in made.parts
+                for part in covered.parts
                 if part.table == table
                 for r in part.ranges
             )
@@ -77,16 +77,16 @@ def segments(made: Cover, table: str) -> str:
 # --- searches -----------------------------------------------------------------------------------------------------
 
 
-def usable(one: TimeRange, candidates: Sequence[Candidate]) -> list[Slot]:
-    """Every partition that lies wholly in the range, in order of time."""
-    found = []
+def usable(stretch: TimeRange, candidates: Sequence[Candidate]) -> list[Slot]:
+    """Returns every partition that lies completely in the range, in order of time."""
+    slots = []
     for c in candidates:
         for r in c.timeline.ranges():
             for o in range(r.start, r.end):
                 start, end = c.period.start(o), c.period.end(o)
-                if one.start <= start and end <= one.end:
-                    found.append((start, end, c))
-    return sorted(found, key=lambda slot: slot[:2])
+                if stretch.start <= start and end <= stretch.end:
+                    slots.append((start, end, c))
+    return sorted(slots, key=lambda slot: slot[:2])
 
 
 def name(slot: Slot) -> tuple[int, str, str, str, int]:
@@ -95,7 +95,7 @@ def name(slot: Slot) -> tuple[int, str, str, str, int]:
 
 
 def names(order: Order) -> Iterator[object]:
-    """The names in an order, one after another: nested as they are, Python compares only some hundred."""
+    """Returns the names in order, one after another. As they are nested, Python compares only some hundred."""
     rest = order[4]
     while rest:
         first, rest = rest  # type: ignore[assignment, misc]
@@ -103,14 +103,14 @@ def names(order: Order) -> Iterator[object]:
 
 
 def with_slot(slot: Slot, rest: Order) -> Order:
-    """A cover of what follows, and the slot before it."""
+    """Returns a cover of the following time with the slot before it."""
     missing, cost, partitions, weight, following = rest
     candidate = slot[2]
     return missing, cost + candidate.cost, partitions + 1, weight + candidate.weight, (name(slot), following)
 
 
 def shortest(target: RangeSet, candidates: Sequence[Candidate]) -> Order:
-    """The least of all disjoint covers: from each bound any partition that starts there, or on to the next bound."""
+    """Returns the least of all disjoint covers: from each bound any partition that starts there, or the next bound."""
     total: Order = (0, 0, 0, 0, ())
     for r in reversed(target.ranges):
         slots = usable(r, candidates)
@@ -129,7 +129,7 @@ def shortest(target: RangeSet, candidates: Sequence[Candidate]) -> Order:
 
 
 def all_sets(target: RangeSet, candidates: Sequence[Candidate]) -> Order:
-    """The least of all disjoint covers, each of them looked at."""
+    """Returns the least of all disjoint covers. It tries each of them."""
     slots = [slot for r in target for slot in usable(r, candidates)]
     lacking = sum(r.end - r.start for r in target)
 
@@ -146,7 +146,7 @@ def all_sets(target: RangeSet, candidates: Sequence[Candidate]) -> Order:
 
 
 def ordered(lacking: int, slots: Sequence[Slot]) -> Order:
-    """The place of a set of slots, given in order of time."""
+    """Returns the rank of a set of slots, given in order of time."""
     order: Order = (lacking - sum(end - start for start, end, _ in slots), 0, 0, 0, ())
     for slot in reversed(slots):
         order = with_slot(slot, order)
@@ -156,10 +156,10 @@ def ordered(lacking: int, slots: Sequence[Slot]) -> Order:
 # --- checking -----------------------------------------------------------------------------------------------------
 
 
-def used_slots(made: Cover, candidates: Sequence[Candidate]) -> list[Slot]:
-    """The partitions of a cover; every one of them must exist in the candidate it names."""
+def used_slots(covered: Cover, candidates: Sequence[Candidate]) -> list[Slot]:
+    """Returns the partitions of a cover. Each must exist in the candidate that it names."""
     used = []
-    for part in made.parts:
+    for part in covered.parts:
         [candidate] = [c for c in candidates if (c.table, c.period) == (part.table, part.period)]
         assert (part.fact, part.storage) == (candidate.fact, candidate.storage)
         assert all(left.end < right.start for left, right in pairwise(part.ranges))
@@ -174,21 +174,21 @@ Search = Callable[[RangeSet, Sequence[Candidate]], Order]
 
 
 def assert_optimal(solve: Solver, target: RangeSet, candidates: Sequence[Candidate], search: Search = shortest) -> None:
-    """The cover is a partition of the target into what it takes and what is missing, and the first in the order."""
-    made = solve(target, candidates)
-    used = used_slots(made, candidates)
+    """Asserts that the cover divides the target into used and missing parts, and is the first in the order."""
+    solved = solve(target, candidates)
+    used = used_slots(solved, candidates)
     assert all(left[1] <= right[0] for left, right in pairwise(used))
     covered = RangeSet.of(*(TimeRange(start, end) for start, end, _ in used))
-    assert not covered & made.missing
-    assert covered | made.missing == target
-    found = ordered(sum(r.end - r.start for r in target), used)
+    assert not covered & solved.missing
+    assert covered | solved.missing == target
+    total = ordered(sum(r.end - r.start for r in target), used)
     best = search(target, candidates)
-    assert made.badness == found[:4] == best[:4]
-    assert list(names(found)) == list(names(best))
+    assert solved.badness == total[:4] == best[:4]
+    assert list(names(total)) == list(names(best))
     order = [
         (-int(c.period), c.cost, c.weight, c.fact, c.storage, c.table) for c in {id(s[2]): s[2] for s in used}.values()
     ]
-    named = [(-int(part.period), part.fact, part.storage, part.table) for part in made.parts]
+    named = [(-int(part.period), part.fact, part.storage, part.table) for part in solved.parts]
     assert named == [(key[0], *key[3:]) for key in sorted(order)]
 
 
@@ -222,7 +222,9 @@ HOURS = {MINUTELY: 1 / 60, HOURLY: 1, DAILY: 24, WEEKLY: 168, MONTHLY: 730, QUAR
 def random_problem(
     random: Random, scales: Sequence[tuple[str, str, tuple[UpdatePeriod, ...], int]] = SCALES
 ) -> tuple[RangeSet, list[Candidate]]:
-    """A target of a few ranges, and two to seven candidates, each all or nothing with a few segments changed."""
+    """Returns a target of a few ranges, and two to seven candidates. Each has all or no periods, with a few segments
+    changed.
+    """
     start, end, periods, longest = random.choice(scales)
     window = between(start, end)
     grid = random.choice([min(periods), min(random.choice(periods), MONTHLY)])
@@ -256,8 +258,8 @@ def random_problem(
 
 
 def tied_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
-    """Days, weeks and months that are nearly all there, at one cost: five weeks are often as many as a month and four
-    days, so that names decide.
+    """Returns nearly complete days, weeks and months at one cost. Five weeks often have as many partitions as a month
+    and four days, so that names decide.
     """
     low, high = ordinals(WEEKLY, "2015-02-16", "2015-09-14").start, ordinals(WEEKLY, "2015-02-16", "2015-09-14").end
     start, end = sorted(random.sample(range(low, high + 1), 2))
@@ -274,8 +276,8 @@ def tied_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
 
 
 def long_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
-    """Several years of years, weeks, days and perhaps quarters, months and hours, nearly all there, in some calendar:
-    what lacks lies around starts of years, where a week may serve that a year cannot do without.
+    """Returns several years of years, weeks, days and perhaps quarters, months and hours, nearly complete, in some
+    calendar. The holes lie around starts of years, where a week may serve a part of a missing year.
     """
     calendar = calendar_of(random.choice(["UTC", "UTC", "America/New_York", "Pacific/Apia"]))
     first = random.randint(2003, 2009)
@@ -287,8 +289,8 @@ def long_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
     costs = random.choice([flat, small, close, uneven, uneven])
     trouble = random.randint(first, last)
     candidates = []
-    others = [YEARLY, QUARTERLY, MONTHLY, MONTHLY, WEEKLY, DAILY]
-    kinds = [YEARLY, WEEKLY, DAILY, *random.sample(others, random.choice([0, 0, 1, 2, 3]))]
+    periods = [YEARLY, QUARTERLY, MONTHLY, MONTHLY, WEEKLY, DAILY]
+    kinds = [YEARLY, WEEKLY, DAILY, *random.sample(periods, random.choice([0, 0, 1, 2, 3]))]
     for number, kind in enumerate(kinds):
         period = calendar.of(kind)
         bounds = [period.ordinal(cut) for cut in cuts]
@@ -307,9 +309,9 @@ def long_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
     if random.random() < 0.5:
         # A run of years ends, and no table has the first days of the next year: a week over its start may serve.
         day_after = day.ordinal(year.start(trouble - 1970)) + random.randint(0, 5)
-        for one in candidates:
-            if one.period in (day, year):
-                one.timeline.drop(day_after if one.period is day else trouble - 1970)
+        for candidate in candidates:
+            if candidate.period in (day, year):
+                candidate.timeline.drop(day_after if candidate.period is day else trouble - 1970)
     if random.random() < 0.3:
         at = HOURLY.ordinal(year.start(random.randint(first, last) - 1970))
         timeline = RangesPartitionTimeline([OrdinalRange(at - random.randint(0, 90), at + random.randint(1, 90))])
@@ -326,7 +328,9 @@ def small(random: Random, period: UpdatePeriod) -> int:
 
 
 def uneven(random: Random, period: UpdatePeriod) -> int:
-    """A day is a week's share or far more, and a year much more than its quarters, or little less than its weeks."""
+    """Returns uneven costs: a day is a week's share or far more, and a year much more than its quarters, or little less
+    than its weeks.
+    """
     of_kind = {DAILY: (1, 40), WEEKLY: (1, 7), MONTHLY: (4, 31), QUARTERLY: (1, 12), YEARLY: (5, 45)}
     return random.choice(of_kind.get(period, (1, 1)))
 
@@ -336,7 +340,7 @@ def close(random: Random, period: UpdatePeriod) -> int:
 
 
 def random_validity(random: Random, window: TimeRange) -> RangeSet:
-    """One or two ranges that start and end somewhere, often beyond the window."""
+    """Returns one or two ranges that start and end anywhere, often beyond the window."""
     length = window.end - window.start
     bounds = sorted(window.start + random.randint(-length // 2, length * 3 // 2) for _ in range(4))
     if random.random() < 0.5:

@@ -76,7 +76,7 @@ class FakeReader:
         incomplete: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]] | None = None,
     ) -> None:
         self._facts, self._cube = tuple(facts), cube
-        self._tables = {one.name: one for one in tables}
+        self._tables = {table.name: table for table in tables}
         self._covered, self._stale = dict(covered), dict(stale or {})
         self._unproven, self._incomplete = dict(unproven or {}), dict(incomplete or {})
         self._null_tables = null_tables
@@ -86,9 +86,9 @@ class FakeReader:
         return None
 
     def find(self, name: str) -> Table | Cube | Fact | None:
-        known: dict[str, Table | Cube | Fact] = {**self._tables, self._cube.name: self._cube}
-        known |= {fact.name: fact for fact in self._facts}
-        return known.get(name.lower())
+        objects: dict[str, Table | Cube | Fact] = {**self._tables, self._cube.name: self._cube}
+        objects |= {fact.name: fact for fact in self._facts}
+        return objects.get(name.lower())
 
     def find_view(self, name: str) -> View | None:
         return None
@@ -161,7 +161,7 @@ QUARTER = [("2013-01-01", "2013-04-01")]
 
 
 def reader(**changes: object) -> FakeReader:
-    """Hours, days and months of the first quarter of 2013, all there, unless ``changes`` say otherwise."""
+    """Returns a reader of hours, days and months of the first quarter of 2013. All exist except for ``changes``."""
     settings: dict[str, object] = {
         "facts": (FACT,),
         "tables": (table(10, "hourly", "dt"), table(11, "daily", "ds"), table(12, "monthly", "month"), AIRLINES),
@@ -173,11 +173,11 @@ def reader(**changes: object) -> FakeReader:
 def plan(
     sql: str, catalog: FakeReader | None = None, parameters: Mapping[str, object] | None = None, **settings: object
 ) -> Plan:
-    """The plan of ``sql`` with ``now`` at 2013-03-01T06:30."""
+    """Returns the plan of ``sql`` with ``now`` at 2013-03-01T06:30."""
     chosen = Settings(now=parse_instant("2013-03-01T06:30"), **settings)  # type: ignore[arg-type]
     return plan_query(Query(sql, Span(0, len(sql))), catalog or reader(), chosen, parameters or {})
 
 
-def cover_of(made: Plan, index: int = 0) -> dict[str, int]:
-    """Partitions per table of one reference's cover."""
-    return {part.table: part.partitions for part in made.coverage.references[index].parts}
+def cover_of(planned: Plan, index: int = 0) -> dict[str, int]:
+    """Returns the number of partitions per table of one reference's cover."""
+    return {part.table: part.partitions for part in planned.coverage.references[index].parts}

@@ -59,8 +59,8 @@ def test_what_is_provable_uses_rollups(sql: str) -> None:
 
 
 def test_datediff_in_days_needs_days() -> None:
-    made = plan(f"SELECT datediff(departed, DATE'2013-01-01') x, SUM(distance) {FLIGHTS} GROUP BY 1")
-    assert cover_of(made) == {"daily": 30, "hourly": 24}
+    planned = plan(f"SELECT datediff(departed, DATE'2013-01-01') x, SUM(distance) {FLIGHTS} GROUP BY 1")
+    assert cover_of(planned) == {"daily": 30, "hourly": 24}
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_a_comment_that_two_lexers_read_differently_leaves_other_queries_as_type
     ],
 )
 def test_an_edited_item_is_named_as_a_whole(item: str, edited: str) -> None:
-    made = plan(f"SELECT {item}, carrier {FLIGHTS} GROUP BY carrier")
-    assert made.sql.startswith(f"SELECT {edited}, carrier FROM (")
+    planned = plan(f"SELECT {item}, carrier {FLIGHTS} GROUP BY carrier")
+    assert planned.sql.startswith(f"SELECT {edited}, carrier FROM (")
 
 
 def test_a_count_in_order_by_is_not_taken_for_the_output_of_the_same_name() -> None:
@@ -142,37 +142,37 @@ def test_a_count_in_order_by_is_not_taken_for_the_output_of_the_same_name() -> N
 
 
 def test_names_with_the_database_lose_it_everywhere_and_once() -> None:
-    made = plan(
+    planned = plan(
         "SELECT default.flights.carrier, AVG(default.flights.delay), COUNT(default.flights.origin) "
         "FROM default.flights WHERE time_range_in(default.flights.departed, '2013-02', '2013-03') AND EXISTS "
         f"(SELECT default.flights.carrier FROM default.flights WHERE {RANGE}) GROUP BY default.flights.carrier"
     )
-    assert "default" not in made.sql
-    assert "(flights.departed >= TIMESTAMP '2013-02-01 00:00:00' AND" in made.sql
-    made = plan("SELECT default.airlines.name, other.airlines.name FROM default.airlines")
-    assert made.sql == "SELECT airlines.name, other.airlines.name FROM airlines AS airlines"
+    assert "default" not in planned.sql
+    assert "(flights.departed >= TIMESTAMP '2013-02-01 00:00:00' AND" in planned.sql
+    planned = plan("SELECT default.airlines.name, other.airlines.name FROM default.airlines")
+    assert planned.sql == "SELECT airlines.name, other.airlines.name FROM airlines AS airlines"
 
 
 def test_a_replaced_call_takes_its_comments_and_the_current_time_with_it() -> None:
-    made = plan("SELECT SUM(distance) FROM flights WHERE time_range_in(departed -- x\n, '2013-02', '2013-03')")
-    assert "(departed >= TIMESTAMP '2013-02-01 00:00:00' AND departed < TIMESTAMP '2013-03-01 00:00:00')" in made.sql
-    made = plan(
+    planned = plan("SELECT SUM(distance) FROM flights WHERE time_range_in(departed -- x\n, '2013-02', '2013-03')")
+    assert "(departed >= TIMESTAMP '2013-02-01 00:00:00' AND departed < TIMESTAMP '2013-03-01 00:00:00')" in planned.sql
+    planned = plan(
         "SELECT SUM(distance) FROM flights WHERE "
         "time_range_in(departed, date_trunc('day', now()) - INTERVAL 1 DAY, current_date)"
     )
-    assert cover_of(made) == {"daily": 1}
+    assert cover_of(planned) == {"daily": 1}
 
 
 def test_the_current_time_is_pinned_under_all_its_names_but_not_as_a_name() -> None:
-    made = plan("SELECT SUM(distance) AS current_date FROM flights WHERE departed >= curdate() - INTERVAL 1 DAY")
-    assert made.sql.startswith("SELECT SUM(distance) AS current_date FROM")
-    assert made.sql.endswith("departed >= DATE '2013-03-01' - INTERVAL 1 DAY")
+    planned = plan("SELECT SUM(distance) AS current_date FROM flights WHERE departed >= curdate() - INTERVAL 1 DAY")
+    assert planned.sql.startswith("SELECT SUM(distance) AS current_date FROM")
+    assert planned.sql.endswith("departed >= DATE '2013-03-01' - INTERVAL 1 DAY")
 
 
 def test_a_column_that_having_or_order_by_may_mean_is_there_to_be_found() -> None:
     # Which one Spark takes, the cube's or the output's, depends on what is there.
-    made = plan(f"SELECT carrier AS origin, COUNT(*) {FLIGHTS} GROUP BY carrier HAVING origin > 'B'")
-    assert "SELECT origin, carrier, flights" in made.sql
+    planned = plan(f"SELECT carrier AS origin, COUNT(*) {FLIGHTS} GROUP BY carrier HAVING origin > 'B'")
+    assert "SELECT origin, carrier, flights" in planned.sql
 
 
 def test_renamed_pivoted_and_sampled_tables_are_not_pruned() -> None:
@@ -226,8 +226,8 @@ def _mutated(text: str, chance: random.Random) -> str:
             text = text[:start] + chance.choice(_WORDS) + text[end:]
         elif kind == 3:
             words = text.split(" ")
-            one, other = chance.randrange(len(words)), chance.randrange(len(words))
-            words[one], words[other] = words[other], words[one]
+            first, second = chance.randrange(len(words)), chance.randrange(len(words))
+            words[first], words[second] = words[second], words[first]
             text = " ".join(words)
         else:
             text = text[:end] + text[start:end] + text[end:]
@@ -246,12 +246,12 @@ def test_any_text_gives_a_plan_or_an_error_of_ours_with_a_place() -> None:
     for seed in range(3000):
         chance = random.Random(seed)
         sql = _mutated(chance.choice(_SEEDS), chance)
-        made = _planned(sql)
-        if isinstance(made, Plan):
-            assert explain_cover(made)
+        outcome = _planned(sql)
+        if isinstance(outcome, Plan):
+            assert explain_cover(outcome)
             planned += 1
             continue
-        assert not isinstance(made, InternalError), (sql, made)
-        assert made.position is not None, sql
-        assert 0 <= made.position.start <= made.position.end <= len(sql) + 1, sql
+        assert not isinstance(outcome, InternalError), (sql, outcome)
+        assert outcome.position is not None, sql
+        assert 0 <= outcome.position.start <= outcome.position.end <= len(sql) + 1, sql
     assert planned > 300

@@ -9,7 +9,7 @@ from rewriter.planner.scope.disambiguate import disambiguated
 from rewriter.planner.text.query_text import QueryText
 
 
-def apart(text: str, current: str = "default") -> str:
+def told_apart(text: str, current: str = "default") -> str:
     return disambiguated(QueryText(text), current).text
 
 
@@ -34,7 +34,7 @@ def test_left_alone(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "made"),
+    ("text", "expected"),
     [
         ("SELECT a.t.x, b.t.x FROM a.t JOIN b.t ON a.t.i = b.t.i",
          "SELECT `a.t`.x, `b.t`.x FROM a.t AS `a.t` JOIN b.t AS `b.t` ON `a.t`.i = `b.t`.i"),
@@ -53,14 +53,14 @@ def test_left_alone(text: str) -> None:
          "SELECT `a.t`.x, u.y FROM a.t AS `a.t` JOIN b.t AS `b.t` JOIN b.u"),
     ],
 )  # fmt: skip
-def test_told_apart(text: str, made: str) -> None:
-    assert apart(text) == made
+def test_told_apart(text: str, expected: str) -> None:
+    assert told_apart(text) == expected
 
 
 def test_the_current_database_counts() -> None:
     text = "SELECT a.t.x FROM t JOIN default.t"
-    assert apart(text, "a") == "SELECT `a.t`.x FROM t AS `a.t` JOIN default.t AS `default.t`"
-    assert apart("SELECT x FROM t JOIN default.t") == "SELECT x FROM t JOIN default.t"
+    assert told_apart(text, "a") == "SELECT `a.t`.x FROM t AS `a.t` JOIN default.t AS `default.t`"
+    assert told_apart("SELECT x FROM t JOIN default.t") == "SELECT x FROM t JOIN default.t"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_current_database_counts() -> None:
 )
 def test_refused_where_it_is_not_certain(text: str) -> None:
     with pytest.raises(NotSupportedError, match="have the name t here") as info:
-        apart(text)
+        told_apart(text)
     assert info.value.condition == "AMBIGUOUS_REFERENCE"
     assert info.value.position is not None
     assert text[info.value.position.start : info.value.position.end] == "t"

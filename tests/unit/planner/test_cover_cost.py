@@ -24,25 +24,25 @@ SIZES = {("hourly", P.HOURLY): 10, ("daily", P.DAILY): 100, ("monthly", P.MONTHL
 
 class TestPlanning:
     def test_a_month_that_is_larger_than_its_days_is_left(self) -> None:
-        made = plan(JANUARY, reader(sizes=SIZES), cost_in_bytes=True)
-        assert cover_of(made) == {"daily": 31}
-        assert "  cost: about 3,100 bytes" in explain_cover(made).splitlines()
+        planned = plan(JANUARY, reader(sizes=SIZES), cost_in_bytes=True)
+        assert cover_of(planned) == {"daily": 31}
+        assert "  cost: about 3,100 bytes" in explain_cover(planned).splitlines()
 
     def test_at_equal_cost_the_fewest_partitions(self) -> None:
         sizes = {**SIZES, ("monthly", P.MONTHLY): 3_100}
         assert cover_of(plan(JANUARY, reader(sizes=sizes), cost_in_bytes=True)) == {"monthly": 1}
 
     def test_partitions_are_counted_by_default(self) -> None:
-        made = plan(JANUARY, reader(sizes=SIZES))
-        assert cover_of(made) == {"monthly": 1}
-        assert "cost:" not in explain_cover(made)
+        planned = plan(JANUARY, reader(sizes=SIZES))
+        assert cover_of(planned) == {"monthly": 1}
+        assert "cost:" not in explain_cover(planned)
 
     def test_what_one_candidate_does_not_know_makes_all_count_partitions(self) -> None:
         sizes = {pair: size for pair, size in SIZES.items() if pair[0] != "hourly"}
-        made = plan(JANUARY, reader(sizes=sizes), cost_in_bytes=True)
-        assert cover_of(made) == {"monthly": 1}
+        planned = plan(JANUARY, reader(sizes=sizes), cost_in_bytes=True)
+        assert cover_of(planned) == {"monthly": 1}
         expected = "  cost: partitions, because the bytes of hourly HOURLY are unknown"
-        assert expected in explain_cover(made).splitlines()
+        assert expected in explain_cover(planned).splitlines()
 
     def test_a_candidate_that_may_not_serve_need_not_know(self) -> None:
         sizes = {pair: size for pair, size in SIZES.items() if pair[0] != "monthly"}
@@ -52,13 +52,13 @@ class TestPlanning:
     def test_missing_time_weighs_more_than_bytes(self) -> None:
         covered = {("hourly", P.HOURLY): [], ("daily", P.DAILY): [("2013-01-01", "2013-01-31")]}
         covered |= {("monthly", P.MONTHLY): [("2013-01-01", "2013-02-01")]}
-        made = plan(JANUARY, reader(sizes=SIZES, covered=covered), cost_in_bytes=True)
-        assert cover_of(made) == {"monthly": 1}
+        planned = plan(JANUARY, reader(sizes=SIZES, covered=covered), cost_in_bytes=True)
+        assert cover_of(planned) == {"monthly": 1}
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    """A month whose partition holds a row per flight, over days that hold one row each; and some in one table."""
+    """Creates a month whose partition has a row per flight, over days with one row each; some are in one table."""
     with Session(tmp_path / "warehouse", "duckdb") as opened:
         for statement in (
             "CREATE CUBE flights (plane STRING, flights BIGINT MEASURE COUNT, departed TIMESTAMP TIME)",

@@ -74,10 +74,10 @@ def test_no_cover_of_many_years_is_better_in_very_many_problems(seed: int) -> No
 
 
 def tiny_problem(random: Random) -> tuple[RangeSet, list[Candidate]]:
-    """One with at most twelve partitions that could serve."""
+    """Returns a problem with at most twelve usable partitions."""
     while True:
         target, candidates = random_problem(random, TINY)
-        if sum(len(usable(one, candidates)) for one in target) <= 12:
+        if sum(len(usable(stretch, candidates)) for stretch in target) <= 12:
             return target, candidates
 
 
@@ -131,7 +131,7 @@ def largest_first(segment: Segment, calendar: Chain, weeks: Chain, days: Chain) 
 
 
 def weeks_first(segment: Segment, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
-    """Months only where no week is."""
+    """Uses months only where there is no week."""
     filled = weeks.fill([segment])
     rest = Chain.of([priced for part in (calendar, days) for level in part.levels for priced in level.candidates], 1)
     left = rest.fill(filled.gaps)
@@ -139,35 +139,35 @@ def weeks_first(segment: Segment, calendar: Chain, weeks: Chain, days: Chain) ->
 
 
 def never_contested(priced: PricedCandidate, runs: list[OrdinalRange], finer: Chain) -> list[CandidateRuns]:
-    """The coarser partition whatever it costs."""
+    """Uses the coarser partition whatever it costs."""
     return [(priced, runs)]
 
 
 def always_lost(priced: PricedCandidate, runs: list[OrdinalRange], finer: Chain) -> list[CandidateRuns]:
-    """Finer partitions wherever they could be cheaper, even with holes."""
+    """Uses finer partitions wherever they could be cheaper, even with holes."""
     begin = priced.period.start
     return finer.fill([(begin(run.start), begin(run.end)) for run in runs]).partitions
 
 
-def later(one: PricedCandidate | None, other: PricedCandidate | None) -> bool:
-    """Names the wrong way round."""
-    return other is not None and (one is None or other.rank < one.rank)
+def later(first: PricedCandidate | None, second: PricedCandidate | None) -> bool:
+    """Compares names in reverse order."""
+    return second is not None and (first is None or second.rank < first.rank)
 
 
 def backwards(candidate: Candidate) -> tuple[int, ...]:
-    """Names in the wrong order."""
+    """Sorts names in reverse order."""
     return tuple(-ord(letter) for letter in f"{candidate.fact} {candidate.storage} {candidate.table}")
 
 
 def check(random: Random, times: int) -> None:
-    """As the tests above do, with few problems."""
+    """Runs the checks of the tests above with few problems."""
     for _ in range(times):
         assert_optimal(cover, *random_problem(random))
         assert_optimal(cover, *tied_problem(random))
 
 
 def check_years(random: Random, times: int) -> None:
-    """As the test of many years does."""
+    """Runs the check of the test of many years."""
     for _ in range(times):
         assert_optimal(cover, *long_problem(random))
 
@@ -175,8 +175,8 @@ def check_years(random: Random, times: int) -> None:
 def all_in_one_unit(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list[PricedCandidate], int]:
     """Prices in which cost, partitions and weight mix."""
     priced_candidates, missing = PRICE(target, ranked)
-    mixed = [one.cost + 1 + candidate.weight for one, candidate in zip(priced_candidates, ranked, strict=True)]
-    return [replace(one, price=price) for one, price in zip(priced_candidates, mixed, strict=True)], missing
+    mixed = [priced.cost + 1 + candidate.weight for priced, candidate in zip(priced_candidates, ranked, strict=True)]
+    return [replace(priced, price=price) for priced, price in zip(priced_candidates, mixed, strict=True)], missing
 
 
 PRICE = cover_module._price

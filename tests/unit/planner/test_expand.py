@@ -47,7 +47,7 @@ class Reader(FakeReader):
     def __init__(self, views: Mapping[str, str | Sequence[str]]) -> None:
         tables = (table(10, "hourly", "dt"), table(11, "daily", "ds"), table(12, "monthly", "month"), AIRLINES, U)
         super().__init__((FACT,), tables, {})
-        self._views = {name: _view(number, name, what) for number, (name, what) in enumerate(views.items(), 100)}
+        self._views = {name: _view(number, name, text) for number, (name, text) in enumerate(views.items(), 100)}
 
     def find_view(self, name: str) -> View | None:
         return self._views.get(name.lower())
@@ -56,8 +56,8 @@ class Reader(FakeReader):
         return tuple(self._views.values())
 
 
-def _view(number: int, name: str, what: str | Sequence[str]) -> View:
-    query, *columns = (what,) if isinstance(what, str) else what
+def _view(number: int, name: str, text: str | Sequence[str]) -> View:
+    query, *columns = (text,) if isinstance(text, str) else text
     return View(number, name, query, tuple((column, None) for column in columns))
 
 
@@ -66,7 +66,7 @@ def expanded(sql: str, views: Mapping[str, str | Sequence[str]] = VIEWS, created
 
 
 def failure(sql: str, views: Mapping[str, str | Sequence[str]] = VIEWS) -> Error:
-    """The error of expanding, or of looking up the names of what came out."""
+    """Returns the error of the expansion, or of the look-up of the resulting names."""
     text = QueryText(sql)
     try:
         text = expand(text, Reader(views))
@@ -77,7 +77,7 @@ def failure(sql: str, views: Mapping[str, str | Sequence[str]] = VIEWS) -> Error
 
 
 def marked(text: str) -> tuple[str, Span]:
-    """The text without « and », and the stretch between them."""
+    """Returns the text without « and », and the excerpt between them."""
     start, end = text.index("«"), text.index("»") - 1
     return text.replace("«", "").replace("»", ""), Span(start, end)
 
@@ -188,8 +188,8 @@ def test_a_cte_of_a_body_stays_inside() -> None:
 )
 def test_words_of_the_query_keep_their_places(text: str) -> None:
     sql, span = marked(text)
-    made = expand(QueryText(sql, 1000), Reader(VIEWS))
-    places = [made.place(token.span) for token in made.tokens if token.text in ("k1", "'k1'")]
+    expansion = expand(QueryText(sql, 1000), Reader(VIEWS))
+    places = [expansion.place(token.span) for token in expansion.tokens if token.text in ("k1", "'k1'")]
     assert places
     assert set(places) == {span.shifted(1000)}
 
@@ -204,13 +204,13 @@ def test_words_of_the_query_keep_their_places(text: str) -> None:
 )
 def test_the_words_of_a_body_have_the_place_of_the_view_s_name(text: str) -> None:
     sql, span = marked(text)
-    made = expand(QueryText(sql, 10), Reader(VIEWS))
-    words = [made.place(token.span) for token in made.tokens if token.text in ("origin", "departed")]
+    expansion = expand(QueryText(sql, 10), Reader(VIEWS))
+    words = [expansion.place(token.span) for token in expansion.tokens if token.text in ("origin", "departed")]
     assert words == [span.shifted(10)] * 2
-    start = made.text.index("SELECT origin")
-    assert made.place(Span(start, made.text.index("FROM default.flights"))) == span.shifted(10)
-    cube = next(source for block in resolve(made, Reader(VIEWS)).blocks for source in block.cubes)
-    assert made.place(cube.span) == span.shifted(10)
+    start = expansion.text.index("SELECT origin")
+    assert expansion.place(Span(start, expansion.text.index("FROM default.flights"))) == span.shifted(10)
+    cube = next(source for block in resolve(expansion, Reader(VIEWS)).blocks for source in block.cubes)
+    assert expansion.place(cube.span) == span.shifted(10)
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,7 @@ def test_a_copy_has_the_place_of_its_definition() -> None:
         assert places == [Span(sql.index(word), sql.index(word) + len(word)).shifted(5)] * 2
     start = sql.index("flights")
     cubes = [source for block in resolve(text, Reader(VIEWS)).blocks for source in block.cubes]
-    assert [text.place(one.span) for one in cubes] == [Span(start, start + 7).shifted(5)] * 2
+    assert [text.place(cube.span) for cube in cubes] == [Span(start, start + 7).shifted(5)] * 2
     condition = text.text.index("flights > 1")
     assert text.place(Span(condition, condition + 11)) == Span(sql.index("flights >"), sql.index(")")).shifted(5)
 
@@ -440,7 +440,7 @@ def test_a_copy_of_a_cte_over_a_view_has_the_place_of_the_view_s_name() -> None:
     sql, span = marked("WITH é AS (SELECT departed FROM «over_cube»)\r\nSELECT * FROM é x, é AS y")
     text = expand(QueryText(sql, 5), Reader(VIEWS))
     inside = [token.span for token in text.tokens if token.text == "flights"]
-    assert [text.place(one) for one in inside] == [span.shifted(5)] * 4
+    assert [text.place(inner) for inner in inside] == [span.shifted(5)] * 4
     error = in_view(NotSupportedError("No.", position=text.place(inside[-1])), text)
     assert error.message == "In the view over_cube: No."
 
@@ -448,8 +448,8 @@ def test_a_copy_of_a_cte_over_a_view_has_the_place_of_the_view_s_name() -> None:
 @pytest.mark.parametrize("name", ["a-b", "x`y", "select", "é 中"])
 def test_names_of_views_are_quoted_where_they_must_be(name: str) -> None:
     quoted = "`" + name.replace("`", "``") + "`"
-    made = expanded(f"SELECT {quoted}.a FROM {quoted}", {name: "SELECT a FROM u"})
-    assert made == f"SELECT {quoted}.a FROM (SELECT a FROM default.u) AS {quoted}"
+    expansion = expanded(f"SELECT {quoted}.a FROM {quoted}", {name: "SELECT a FROM u"})
+    assert expansion == f"SELECT {quoted}.a FROM (SELECT a FROM default.u) AS {quoted}"
 
 
 def test_a_place_of_nothing_in_a_derived_text() -> None:
@@ -516,7 +516,7 @@ _WORDS = (
 def _mutated(sql: str, chance: random.Random) -> str:
     words = [token.text for token in tokens(sql)]
     for _ in range(chance.randint(1, 4)):
-        at, other = chance.randrange(len(words)), chance.randrange(len(words))
+        at, second = chance.randrange(len(words)), chance.randrange(len(words))
         kind = chance.randrange(4)
         if kind == 0:
             words[at : at + 1] = []
@@ -525,7 +525,7 @@ def _mutated(sql: str, chance: random.Random) -> str:
         elif kind == 2:
             words[at] = chance.choice(_WORDS)
         else:
-            words[at], words[other] = words[other], words[at]
+            words[at], words[second] = words[second], words[at]
     return " ".join(words)
 
 
@@ -548,13 +548,13 @@ def test_any_text_is_expanded_or_gives_an_error_of_ours_with_a_place() -> None:
         except ParseError:
             continue  # no text of the lexer's
         read += 1
-        made = _expanded_or_error(text, reader)
-        if isinstance(made, Error):
-            assert not isinstance(made, InternalError), (seed, sql)
-            assert made.position is not None, (seed, sql)
-            assert 0 <= made.position.start < made.position.end <= len(sql) + 1, (seed, sql)
+        expansion = _expanded_or_error(text, reader)
+        if isinstance(expansion, Error):
+            assert not isinstance(expansion, InternalError), (seed, sql)
+            assert expansion.position is not None, (seed, sql)
+            assert 0 <= expansion.position.start < expansion.position.end <= len(sql) + 1, (seed, sql)
             continue
-        for token in made.tokens:
-            place = made.place(token.span)
-            assert 0 <= place.start < place.end <= len(sql), (seed, sql)
+        for token in expansion.tokens:
+            original = expansion.place(token.span)
+            assert 0 <= original.start < original.end <= len(sql), (seed, sql)
     assert read > 200

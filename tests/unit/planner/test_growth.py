@@ -25,14 +25,14 @@ MOST = 2.6
 
 
 def growth(text: Callable[[int], str], length: int) -> float:
-    """By how much the work of planning grows where a text gets twice as long."""
+    """Returns the factor by which the work of planning grows if a text gets twice as long."""
     few, many = text(length), text(2 * length)
     plan(few, partial_data=True)  # what is cached is not counted
     return executed_lines(lambda: plan(many, partial_data=True)) / executed_lines(lambda: plan(few, partial_data=True))
 
 
 def chained(first: str, step: str, last: str, length: int) -> str:
-    """A chain of CTEs: ``{0}`` in ``step`` and ``last`` is the one before."""
+    """Returns a chain of CTEs: ``{0}`` in ``step`` and ``last`` is the previous one."""
     ctes = [f"c0 AS ({first})", *(f"c{n} AS ({step.format(f'c{n - 1}')})" for n in range(1, length))]
     return f"WITH {', '.join(ctes)} {last.format(f'c{length - 1}')}"
 
@@ -107,10 +107,10 @@ def test_terms_of_or(term: str, length: int) -> None:
 @pytest.mark.parametrize("word", ["AND", "OR"])
 def test_thousands_of_terms_do_not_nest(word: str) -> None:
     terms = f" {word} ".join(f"carrier <> 'c{n}'" for n in range(3000))
-    made = plan(
+    planned = plan(
         f"SELECT SUM(distance) FROM flights WHERE departed < '2013-02-03' AND departed >= '2013-02-01' AND ({terms})"
     )
-    assert made.coverage.references
+    assert planned.coverage.references
 
 
 def listed(separator: str, item: str, length: int) -> str:

@@ -34,7 +34,9 @@ def outcome(kind: type, sql: str) -> object:
     except Exception as error:
         return type(error), str(error)
     return [
-        [(type(one), one.meta, one.comments, _plain(one)) for one in walk(tree)] for tree in trees if tree is not None
+        [(type(node), node.meta, node.comments, _plain(node)) for node in walk(tree)]
+        for tree in trees
+        if tree is not None
     ]
 
 

@@ -18,10 +18,10 @@ from .fakes import reader
     "text", ["VALUES (1)", "VALUES (1, 'a'), (-2, NULL)", 'VALUES ("carrier", true)', "VALUES ('now()', 1.5e3, 2L)"]
 )
 def test_the_plan_is_that_of_the_passes(text: str, derive: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def made() -> Plan:
+    def planned() -> Plan:
         return plan_query(Query(text, Span(7, 7 + len(text))), reader(), Settings(now=0, derive=derive), {"p": 1})
 
-    short = made()
+    short = planned()
     monkeypatch.setattr(planning, "is_literal_rows", lambda *_: False)
-    assert made() == short
+    assert planned() == short
     assert short.sql == text

@@ -15,12 +15,12 @@ BEST = {"monthly": 1, "daily": 2, "hourly": 24}
 
 
 def test_the_main_query_is_one_month_two_days_and_24_hours() -> None:
-    made = plan(
+    planned = plan(
         "SELECT carrier, SUM(distance) AS d FROM flights "
         "WHERE time_range_in(departed, '2013-01-29T06', '2013-03-01T06') GROUP BY carrier"
     )
-    assert cover_of(made) == BEST
-    assert made.sql == (
+    assert cover_of(planned) == BEST
+    assert planned.sql == (
         "SELECT carrier, SUM(distance) AS d FROM ("
         "SELECT carrier, distance, to_timestamp(month, 'yyyy-MM') AS departed FROM monthly WHERE month = '2013-02'"
         " UNION ALL SELECT carrier, distance, to_timestamp(ds, 'yyyy-MM-dd') AS departed FROM daily"
@@ -105,9 +105,9 @@ def test_additive_aggregates_use_rollups(select: str, rest: str) -> None:
     ],
 )
 def test_what_is_not_additive_reads_the_base_period(select: str, reason: str) -> None:
-    made = plan(f"SELECT {select} FROM flights WHERE {RANGE}")
-    assert cover_of(made) == {"hourly": 744}
-    assert any(reason in str(text) for text in made.coverage.references[0].reasons)
+    planned = plan(f"SELECT {select} FROM flights WHERE {RANGE}")
+    assert cover_of(planned) == {"hourly": 744}
+    assert any(reason in str(text) for text in planned.coverage.references[0].reasons)
 
 
 def test_a_measure_in_where_group_by_or_join_condition_reads_the_base_period() -> None:
@@ -150,16 +150,16 @@ def test_periods_must_nest_in_every_unit_asked_for(unit: str, tables: dict[str, 
 
 
 def test_time_that_is_no_range_is_raw_use() -> None:
-    made = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE} AND (departed < '2013-02-01' OR carrier = 'UA')")
-    assert cover_of(made) == {"hourly": 744}
-    assert any("time is used directly" in str(text) for text in made.coverage.references[0].reasons)
+    planned = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE} AND (departed < '2013-02-01' OR carrier = 'UA')")
+    assert cover_of(planned) == {"hourly": 744}
+    assert any("time is used directly" in str(text) for text in planned.coverage.references[0].reasons)
 
 
 def test_a_missing_day_falls_back_to_its_hours_and_nothing_else_changes() -> None:
     days = [("2013-01-01", "2013-01-30"), ("2013-01-31", "2013-04-01")]
     covered = {("hourly", P.HOURLY): QUARTER, ("daily", P.DAILY): days, ("monthly", P.MONTHLY): QUARTER}
-    made = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE}", reader(covered=covered))
-    assert cover_of(made) == {"monthly": 1, "daily": 1, "hourly": 48}
+    planned = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE}", reader(covered=covered))
+    assert cover_of(planned) == {"monthly": 1, "daily": 1, "hourly": 48}
 
 
 def test_a_missing_hour_is_named_exactly_in_strict_mode_and_a_warning_in_partial_mode() -> None:
@@ -172,9 +172,9 @@ def test_a_missing_hour_is_named_exactly_in_strict_mode_and_a_warning_in_partial
     assert caught.value.position is not None
     assert caught.value.position.start == sql.index("flights")
     assert any("flights_all.daily DAILY" in cause for cause in caught.value.causes)
-    made = plan(sql, reader(covered=covered), partial_data=True)
-    assert cover_of(made) == {"monthly": 1, "daily": 2, "hourly": 23}
-    assert made.warnings == ("partial data: flights lacks [2013-01-29T07, 2013-01-29T08)",)
+    planned = plan(sql, reader(covered=covered), partial_data=True)
+    assert cover_of(planned) == {"monthly": 1, "daily": 2, "hourly": 23}
+    assert planned.warnings == ("partial data: flights lacks [2013-01-29T07, 2013-01-29T08)",)
 
 
 def test_outdated_is_told_from_missing() -> None:
@@ -189,8 +189,8 @@ def test_outdated_is_told_from_missing() -> None:
 
 def test_an_open_range_means_the_extent_of_all_partitions() -> None:
     assert cover_of(plan("SELECT SUM(distance) FROM flights")) == {"monthly": 3}
-    made = plan("SELECT SUM(distance) FROM flights WHERE departed >= '2013-03-31 22:00'")
-    assert cover_of(made) == {"hourly": 2}
+    planned = plan("SELECT SUM(distance) FROM flights WHERE departed >= '2013-03-31 22:00'")
+    assert cover_of(planned) == {"hourly": 2}
     covered = {("hourly", P.HOURLY): [("2013-03-01", "2013-04-01")], ("monthly", P.MONTHLY): QUARTER}
     with pytest.raises(MissingDataError) as caught:
         plan("SELECT SUM(distance), departed FROM flights GROUP BY departed", reader(covered=covered))
@@ -199,15 +199,15 @@ def test_an_open_range_means_the_extent_of_all_partitions() -> None:
 
 def test_a_null_time_partition_is_read_unless_a_range_excludes_it() -> None:
     catalog = reader(null_tables=["hourly"])
-    made = plan("SELECT SUM(distance) FROM flights", catalog)
-    assert "dt IS NULL" in made.sql
+    planned = plan("SELECT SUM(distance) FROM flights", catalog)
+    assert "dt IS NULL" in planned.sql
     assert "IS NULL" not in plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE}", catalog).sql
 
 
 def test_an_empty_range_is_an_empty_relation() -> None:
-    made = plan("SELECT COUNT(*) FROM flights WHERE departed > '2013-02-01' AND departed < '2013-01-01'")
-    assert cover_of(made) == {}
-    assert "CAST(NULL AS BIGINT) AS flights" in made.sql
+    planned = plan("SELECT COUNT(*) FROM flights WHERE departed > '2013-02-01' AND departed < '2013-01-01'")
+    assert cover_of(planned) == {}
+    assert "CAST(NULL AS BIGINT) AS flights" in planned.sql
 
 
 def test_text_that_the_plan_does_not_touch_stays_as_typed() -> None:
@@ -215,10 +215,10 @@ def test_text_that_the_plan_does_not_touch_stays_as_typed() -> None:
         "select /* é中😀 it's */ carrier,\r\n  'it''s' AS x, -- a ; comment\r\n\tSUM(  distance )\r\n"
         f"FROM   flights   f\r\nWHERE {RANGE} AND carrier <> 'a\\'b' GROUP  BY carrier"
     )
-    made = plan(sql)
+    planned = plan(sql)
     before, after = sql.split("flights", 1)
-    assert made.sql.startswith(before)
-    assert made.sql.endswith(after)
+    assert planned.sql.startswith(before)
+    assert planned.sql.endswith(after)
 
 
 def test_unaliased_counts_keep_spark_s_names() -> None:
@@ -228,20 +228,20 @@ def test_unaliased_counts_keep_spark_s_names() -> None:
 
 
 def test_now_is_one_instant_in_the_cover_and_in_the_text() -> None:
-    made = plan(
+    planned = plan(
         "SELECT SUM(distance) FROM flights WHERE departed >= current_date - INTERVAL 1 DAY AND departed < now()"
     )
-    assert cover_of(made) == {"daily": 1, "hourly": 7}
-    assert "DATE '2013-03-01' - INTERVAL 1 DAY AND departed < TIMESTAMP '2013-03-01 06:30:00'" in made.sql
+    assert cover_of(planned) == {"daily": 1, "hourly": 7}
+    assert "DATE '2013-03-01' - INTERVAL 1 DAY AND departed < TIMESTAMP '2013-03-01 06:30:00'" in planned.sql
 
 
 def test_parameters_take_part_in_ranges_and_stay_parameters() -> None:
-    made = plan(
+    planned = plan(
         "SELECT SUM(distance) FROM flights WHERE departed >= :a AND departed < :b AND carrier = :c",
         parameters={"a": "2013-01-29 06:00", "b": "2013-03-01 06:00", "c": "UA"},
     )
-    assert cover_of(made) == BEST
-    assert made.sql.endswith("departed >= :a AND departed < :b AND carrier = :c")
+    assert cover_of(planned) == BEST
+    assert planned.sql.endswith("departed >= :a AND departed < :b AND carrier = :c")
 
 
 def test_an_end_inside_the_base_period_warns_but_not_its_last_second() -> None:
@@ -290,40 +290,42 @@ def test_what_is_not_understood_is_refused_at_its_place(sql: str, error: type[Er
 
 def test_a_query_without_a_cube_keeps_its_text() -> None:
     sql = "SELECT a.name, 'it''s', percentile_cont(0.5) WITHIN GROUP (ORDER BY 1) FROM default.airlines a -- end"
-    made = plan(sql)
-    assert made.sql == sql.replace("default.airlines", "airlines")
+    planned = plan(sql)
+    assert planned.sql == sql.replace("default.airlines", "airlines")
     assert plan("SELECT airlines.name FROM airlines").sql == "SELECT airlines.name FROM airlines AS airlines"
 
 
 def test_a_query_that_cannot_be_read_runs_as_typed_where_it_names_no_cube() -> None:
     sql = "SELECT v:a.b, window(t, '1 day') FROM airlines WHERE airlines.name = 'x'"
-    made = plan(sql)
-    assert [use.table.name for use in made.uses] == ["airlines"]
-    assert made.sql == sql.replace("FROM airlines", "FROM airlines AS airlines")
+    planned = plan(sql)
+    assert [use.table.name for use in planned.uses] == ["airlines"]
+    assert planned.sql == sql.replace("FROM airlines", "FROM airlines AS airlines")
 
 
 def test_a_cte_hides_a_table_of_the_same_name() -> None:
-    made = plan("WITH flights AS (SELECT 1 AS x) SELECT x FROM flights")
-    assert made.uses == ()
+    planned = plan("WITH flights AS (SELECT 1 AS x) SELECT x FROM flights")
+    assert planned.uses == ()
 
 
 def test_blocks_are_planned_each_in_its_own_scope() -> None:
-    made = plan(
+    planned = plan(
         "SELECT a.name, s.d FROM airlines a JOIN (SELECT carrier, SUM(distance) d FROM flights WHERE "
         f"{RANGE} GROUP BY carrier) s USING (carrier) WHERE a.carrier IN "
         "(SELECT f.carrier FROM flights f WHERE f.departed = '2013-01-01 05:00') UNION ALL "
         "SELECT 'all', SUM(distance) FROM flights_all WHERE to_date(departed) = '2013-02-03'"
     )
-    covers = [cover_of(made, i) for i in range(len(made.coverage.references))]
+    covers = [cover_of(planned, i) for i in range(len(planned.coverage.references))]
     assert sorted(covers, key=str) == sorted([BEST, {"hourly": 1}, {"daily": 1}], key=str)
 
 
 def test_joins_with_plain_tables_stay_additive() -> None:
-    made = plan(f"SELECT a.name, COUNT(*) FROM flights f JOIN airlines a USING (carrier) WHERE {RANGE} GROUP BY a.name")
-    assert cover_of(made) == BEST
-    assert "COALESCE(SUM(f.flights), 0)" in made.sql
-    made = plan(f"SELECT SUM(distance) FROM flights f LEFT JOIN airlines a ON f.carrier = a.carrier WHERE {RANGE}")
-    assert cover_of(made) == BEST
+    planned = plan(
+        f"SELECT a.name, COUNT(*) FROM flights f JOIN airlines a USING (carrier) WHERE {RANGE} GROUP BY a.name"
+    )
+    assert cover_of(planned) == BEST
+    assert "COALESCE(SUM(f.flights), 0)" in planned.sql
+    planned = plan(f"SELECT SUM(distance) FROM flights f LEFT JOIN airlines a ON f.carrier = a.carrier WHERE {RANGE}")
+    assert cover_of(planned) == BEST
 
 
 def test_periods_that_share_a_table_are_told_apart() -> None:
@@ -331,13 +333,13 @@ def test_periods_that_share_a_table_are_told_apart() -> None:
     fact = Fact(2, "flights_all", "flights", (Storage("default", (storage_table("cold", layouts),)),))
     covered = {("cold", period): QUARTER for period in (P.HOURLY, P.DAILY, P.MONTHLY)}
     catalog = reader(facts=(fact,), tables=(table(10, "cold", "dt"),), covered=covered)
-    made = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE}", catalog)
-    assert "dt = '2013-02' AND dt RLIKE '^[0-9]{4}-[0-9]{2}$'" in made.sql
-    (use,) = made.uses
+    planned = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE}", catalog)
+    assert "dt = '2013-02' AND dt RLIKE '^[0-9]{4}-[0-9]{2}$'" in planned.sql
+    (use,) = planned.uses
     chosen = ["2013-02", "2013-01-30", "2013-01-29-06", "2013-03-01-05"]
-    others = ["2013-01", "2013-02-01", "2013-Q1", "2013", "2013-01-29", "2013-01-30-04", "2013-03-01-06", None, "x"]
+    partitions = ["2013-01", "2013-02-01", "2013-Q1", "2013", "2013-01-29", "2013-01-30-04", "2013-03-01-06", None, "x"]
     assert [use.keeps((value,)) for value in chosen] == [True] * len(chosen)
-    assert [use.keeps((value,)) for value in others] == [False] * len(others)
+    assert [use.keeps((value,)) for value in partitions] == [False] * len(partitions)
 
 
 def test_a_fact_that_lacks_a_column_is_no_candidate() -> None:
@@ -345,16 +347,18 @@ def test_a_fact_that_lacks_a_column_is_no_candidate() -> None:
                  columns=("carrier", "flights"))  # fmt: skip
     covered = {("hourly", P.HOURLY): QUARTER, ("yearly", P.MONTHLY): QUARTER}
     catalog = reader(facts=(FACT, light), tables=(*reader().tables(), table(13, "yearly", "m")), covered=covered)
-    made = plan("SELECT SUM(distance) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01'", catalog)
-    assert cover_of(made) == {"hourly": 672}
-    assert any(cause.kind.name == "COLUMN_MISSING" for cause in made.coverage.references[0].causes)
-    made = plan("SELECT COUNT(*) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01'", catalog)
-    assert cover_of(made) == {"yearly": 1}
+    planned = plan(
+        "SELECT SUM(distance) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01'", catalog
+    )
+    assert cover_of(planned) == {"hourly": 672}
+    assert any(cause.kind.name == "COLUMN_MISSING" for cause in planned.coverage.references[0].causes)
+    planned = plan("SELECT COUNT(*) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01'", catalog)
+    assert cover_of(planned) == {"yearly": 1}
 
 
 def test_the_setting_of_periods_narrows_the_choice() -> None:
-    made = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE}", periods=frozenset({UpdatePeriod.HOURLY}))
-    assert cover_of(made) == {"hourly": 744}
+    planned = plan(f"SELECT SUM(distance) FROM flights WHERE {RANGE}", periods=frozenset({UpdatePeriod.HOURLY}))
+    assert cover_of(planned) == {"hourly": 744}
 
 
 def test_layouts_of_several_columns_and_quarters() -> None:
@@ -367,17 +371,17 @@ def test_layouts_of_several_columns_and_quarters() -> None:
         ("hourly", P.HOURLY): [("2013-01-01", "2014-01-01")],
         ("quarterly", P.QUARTERLY): [("2013-04-01", "2013-10-01")],
     }
-    made = plan(
+    planned = plan(
         "SELECT SUM(distance) FROM flights WHERE departed >= '2013-03-31 22:00' AND departed < '2013-10-02 03:00'",
         reader(facts=(fact,), tables=tables, covered=covered),
     )
-    assert cover_of(made) == {"quarterly": 2, "hourly": 29}
+    assert cover_of(planned) == {"quarterly": 2, "hourly": 29}
     assert (
         "make_timestamp(CAST(substring(q, 1, 4) AS INT), CAST(substring(q, 7, 1) AS INT) * 3 - 2, 1, 0, 0, 0)"
-        in made.sql
+        in planned.sql
     )
-    assert "to_timestamp(concat(ds, ' ', hr), 'yyyy-MM-dd HH')" in made.sql
-    assert "(ds > '2013-10-01' OR (ds = '2013-10-01' AND hr >= '00'))" in made.sql
+    assert "to_timestamp(concat(ds, ' ', hr), 'yyyy-MM-dd HH')" in planned.sql
+    assert "(ds > '2013-10-01' OR (ds = '2013-10-01' AND hr >= '00'))" in planned.sql
 
 
 def test_a_fact_that_begins_coarser_never_makes_an_answer_less_exact() -> None:
@@ -393,9 +397,9 @@ def test_a_fact_that_begins_coarser_never_makes_an_answer_less_exact() -> None:
     assert cover(f"hour(departed), SUM(distance) FROM flights WHERE {two_hours} GROUP BY 1") == {"hourly": 2}
     assert cover(f"SUM(distance) FROM flights WHERE {two_hours.replace('11 02', '13 02')}") == {"daily": 2, "hourly": 2}
     assert cover(f"distance FROM flights WHERE {two_hours}") == {"hourly": 2}
-    made = plan(f"SELECT distance FROM flights WHERE {two_hours}", catalog)
+    planned = plan(f"SELECT distance FROM flights WHERE {two_hours}", catalog)
     assert "coarse: begins with DAILY, another fact with HOURLY [PERIOD_TOO_COARSE]" in map(
-        str, made.coverage.references[0].causes
+        str, planned.coverage.references[0].causes
     )
 
 
@@ -410,8 +414,8 @@ def test_an_open_end_means_the_extent_of_all_facts(select: str) -> None:
         tables=(table(10, "hourly", "ds"), table(11, "daily", "ds")),
         covered={("hourly", P.DAILY): QUARTER, ("daily", P.DAILY): [("2013-01-01", "2013-01-02")]},
     )
-    made = plan(f"SELECT {select} FROM flights WHERE departed >= '2013-01-01'", catalog)
-    assert sum(cover_of(made).values()) == 90
+    planned = plan(f"SELECT {select} FROM flights WHERE departed >= '2013-01-01'", catalog)
+    assert sum(cover_of(planned).values()) == 90
 
 
 def test_a_fact_without_the_rows_that_have_no_time_lacks_something() -> None:

@@ -39,7 +39,7 @@ def check(connection: duckdb.DuckDBPyConnection, seed: int, batches: int, size: 
         instants = {rng.randrange(START, END) for _ in range(60)}
         for truth in truths:
             assert truth is not None
-            edges = {edge for one in (*truth.true, *truth.false) for edge in (one.start, one.end)}
+            edges = {edge for stretch in (*truth.true, *truth.false) for edge in (stretch.start, stretch.end)}
             instants |= {edge + d for edge in edges for d in (-1, 0, 1) if MIN_INSTANT < edge < MAX_INSTANT}
         ordered = sorted(instants)
         values = ", ".join(["(NULL)", *(f"({i})" for i in ordered)])

@@ -34,25 +34,29 @@ CATALOG = FakeReader((), (HOURS, OTHER), {})
 
 
 def kept(where: str, source: str = "hours h", **parameters: object) -> list[int] | None:
-    """The places in ``VALUES`` of what is read of ``hours`` without computing anything; ``None`` where that is all."""
-    made = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
-    (use,) = (use for use in made.uses if use.table == HOURS)
+    """Returns the positions in ``VALUES`` of the partitions of ``hours`` that are read without computed conditions, or
+    ``None`` if all are read.
+    """
+    planned = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
+    (use,) = (use for use in planned.uses if use.table == HOURS)
     assert use.ranges == (None if use.wanted is None else ())
     wanted = None if use.wanted is None else substituted(use.wanted, {})
     if wanted is None:
         return None
     types = [column.type for column in HOURS.partition_columns]
     rows = [[encoding.encode_value(*pair) for pair in zip(types, row, strict=True)] for row in VALUES]
-    found = [place for place, fields in enumerate(rows) if wanted.holds(fields)]
-    assert use.wanted is None or found == [place for place, fields in enumerate(rows) if use.wanted.holds(fields)]
-    return found
+    kept = [row for row, fields in enumerate(rows) if wanted.holds(fields)]
+    assert use.wanted is None or kept == [row for row, fields in enumerate(rows) if use.wanted.holds(fields)]
+    return kept
 
 
 def to_compute(where: str, source: str = "hours h", **parameters: object) -> list[tuple[str, tuple[int, ...]]]:
-    """The conditions that are computed before files of ``hours`` are looked up, and the columns that they are about."""
-    made = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
-    uses = (use for reading in made.readings for use in reading.uses if use.table == HOURS)
-    return [(one.text, one.indexes) for use in uses if use.wanted for one, _ in conditions(use.wanted)]
+    """Returns the conditions that are computed before files of ``hours`` are looked up, and their columns."""
+    planned = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
+    uses = (use for reading in planned.readings for use in reading.uses if use.table == HOURS)
+    return [
+        (condition.text, condition.indexes) for use in uses if use.wanted for condition, _ in conditions(use.wanted)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -169,8 +173,8 @@ def test_a_side_that_may_be_absent_is_computed_with_what_nulls_are() -> None:
         ("other o LEFT JOIN hours h ON o.k = h.k", True),
         ("other o JOIN hours h ON o.k = h.k", False),
     ]:
-        made = plan(f"SELECT 1 FROM {source} WHERE upper(nation) = 'US' AND hr = 1", CATALOG)
-        (use,) = (use for use in made.uses if use.table == HOURS)
+        planned = plan(f"SELECT 1 FROM {source} WHERE upper(nation) = 'US' AND hr = 1", CATALOG)
+        (use,) = (use for use in planned.uses if use.table == HOURS)
         assert use.wanted is not None
         assert [answer for _, answer in conditions(use.wanted)] == [of_nulls]
     assert to_compute("true", "other o LEFT JOIN hours h ON o.k = h.k AND upper(nation) = 'US'") != []
@@ -237,18 +241,18 @@ def test_joins_and_names(source: str, where: str, wanted: list[int] | None) -> N
 )
 def test_parameters_are_read_as_their_values(where: str, value: object, wanted: list[int] | None) -> None:
     try:
-        found = kept(where, x=value)
+        indexes = kept(where, x=value)
     except Error:
         assert wanted is None
     else:
-        assert found == wanted
+        assert indexes == wanted
 
 
 def test_two_references_read_what_either_can_need() -> None:
     assert kept("h.hr = 0 AND g.nation = 'eu'", "hours h JOIN hours g ON h.k = g.k") == [0, 1, 2]
     assert kept("h.hr = 0", "hours h JOIN hours g ON h.k = g.k") is None
-    made = plan("SELECT 1 FROM hours WHERE hr = 0 UNION ALL SELECT 1 FROM hours WHERE late IS NULL", CATALOG)
-    assert [use.ranges for use in made.uses] == [()]
+    planned = plan("SELECT 1 FROM hours WHERE hr = 0 UNION ALL SELECT 1 FROM hours WHERE late IS NULL", CATALOG)
+    assert [use.ranges for use in planned.uses] == [()]
 
 
 @pytest.mark.parametrize(
@@ -281,8 +285,8 @@ def test_a_cover_and_a_reference_to_its_table_are_both_read() -> None:
     assert use.ranges
     assert use.selections
     assert use.wanted is not None
-    (whole,) = plan(f"SELECT ({cube}), (SELECT MAX(distance) FROM daily)", reader()).uses
-    assert (whole.ranges, whole.wanted) == (None, None)
+    (cube_use,) = plan(f"SELECT ({cube}), (SELECT MAX(distance) FROM daily)", reader()).uses
+    assert (cube_use.ranges, cube_use.wanted) == (None, None)
 
 
 def test_a_chain_of_a_thousand_is_read() -> None:

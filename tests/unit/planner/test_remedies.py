@@ -73,13 +73,13 @@ def test_unproven_rollups_of_a_base_that_was_dropped_need_a_word(session: Sessio
 def test_incomplete_rollups_are_marked_complete(session: Session) -> None:
     day = "SELECT SUM(n), '2013-01-02' FROM hours WHERE dt >= '2013-01-02' AND dt < '2013-01-03'"
     run(session, f"INSERT INTO hours VALUES (1, '2013-01-02-05'); INSERT INTO days {day}")
-    other = DAY.replace("01-02'", "01-03'").replace("01-01'", "01-02'")
+    next_day = DAY.replace("01-02'", "01-03'").replace("01-01'", "01-02'")
     with pytest.raises(MissingDataError) as caught:
-        session.execute(other)
+        session.execute(next_day)
     told = str(caught.value.hint)
     assert "ALTER FACT f MARK COMPLETE FROM '2013-01-02' TO '2013-01-03'" in told
     run(session, "ALTER FACT f MARK COMPLETE FROM '2013-01-02' TO '2013-01-03'")
-    assert run(session, other) == [(1,)]
+    assert run(session, next_day) == [(1,)]
 
 
 def test_outdated_rollups_of_a_base_that_is_not_there_are_on_no_word(session: Session) -> None:

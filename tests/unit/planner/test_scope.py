@@ -22,13 +22,13 @@ def within(alias: str = "") -> str:
     return f"{name} >= '2013-01-29 06:00' AND {name} < '2013-03-01 06:00'"
 
 
-def covers(made: Plan) -> list[dict[str, int]]:
-    """Partitions per table of each reference's cover."""
-    return [{part.table: part.partitions for part in one.parts} for one in made.coverage.references]
+def covers(planned: Plan) -> list[dict[str, int]]:
+    """Returns the number of partitions per table of each reference's cover."""
+    return [{part.table: part.partitions for part in reference.parts} for reference in planned.coverage.references]
 
 
-def kinds(made: Plan, reference: int = 0) -> set[ReasonKind]:
-    return {reason.kind for reason in made.coverage.references[reference].reasons}
+def kinds(planned: Plan, reference: int = 0) -> set[ReasonKind]:
+    return {reason.kind for reason in planned.coverage.references[reference].reasons}
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_subqueries_that_project_and_filter_are_inlined(sql: str, cover: dict[st
 
 
 def test_a_range_outside_finds_the_cube_two_levels_inside_and_the_text_keeps_its_shape() -> None:
-    made = plan(
+    planned = plan(
         "SELECT c, COUNT(*) AS n FROM ( -- outer\n  SELECT k AS c, t FROM (SELECT carrier AS k, departed AS t FROM flights) "
         "i ) o WHERE time_range_in(o.t, '2013-02', '2013-03') GROUP BY c"
     )
-    assert made.sql == (
+    assert planned.sql == (
         "SELECT c, COALESCE(SUM(rw_flights), 0) AS n FROM ( -- outer\n  SELECT i.rw_flights AS rw_flights, k AS c, t "
         "FROM (SELECT flights.flights AS rw_flights, carrier AS k, departed AS t FROM (SELECT carrier, flights, "
         "to_timestamp(month, 'yyyy-MM') AS departed FROM monthly WHERE month = '2013-02') AS flights) "
@@ -107,11 +107,11 @@ def test_each_join_restricts_the_side_that_it_may(join: str, cover: dict[str, in
 
 
 def test_a_cube_that_may_be_absent_counts_one() -> None:
-    made = plan(
+    planned = plan(
         "SELECT a.name, COUNT(*) AS n, COUNT(f.carrier) AS m FROM airlines a LEFT JOIN flights f "
         "ON f.carrier = a.carrier AND f.departed >= '2013-02-01' AND f.departed < '2013-03-01' GROUP BY a.name"
     )
-    assert made.sql == (
+    assert planned.sql == (
         "SELECT a.name, COALESCE(SUM(COALESCE(f.rw_events, 1)), 0) AS n, "
         "COALESCE(SUM(CASE WHEN (f.carrier) IS NOT NULL THEN COALESCE(f.rw_events, 1) END), 0) AS m FROM airlines a "
         "LEFT JOIN (SELECT carrier, to_timestamp(month, 'yyyy-MM') AS departed, COALESCE(flights, 0) AS rw_events "
@@ -121,11 +121,11 @@ def test_a_cube_that_may_be_absent_counts_one() -> None:
 
 
 def test_a_constant_of_a_subquery_that_may_be_absent_is_no_count_of_rows() -> None:
-    made = plan(
+    planned = plan(
         "SELECT COUNT(f.one) AS n FROM airlines a LEFT JOIN (SELECT carrier, 1 AS one FROM flights "
         "WHERE time_range_in(departed, '2013-02', '2013-03')) f ON a.carrier = f.carrier"
     )
-    assert "SUM(CASE WHEN (f.one) IS NOT NULL THEN COALESCE(f.rw_events, 1) END)" in made.sql
+    assert "SUM(CASE WHEN (f.one) IS NOT NULL THEN COALESCE(f.rw_events, 1) END)" in planned.sql
 
 
 @pytest.mark.parametrize(
@@ -140,31 +140,31 @@ def test_a_constant_of_a_subquery_that_may_be_absent_is_no_count_of_rows() -> No
     ],
 )
 def test_a_constant_of_a_relation_that_may_be_absent_is_not_folded(condition: str) -> None:
-    made = plan(
+    planned = plan(
         "SELECT SUM(a.distance) FROM flights a LEFT JOIN (SELECT carrier, TRUE AS seen, 1 AS one, "
         "departed >= '2013-03-01' AS late FROM flights WHERE departed < '2013-02-01') y ON a.carrier = y.carrier "
         f"WHERE {within('a')} AND {condition}"
     )
-    assert covers(made) == [BEST, {"hourly": 744}]
+    assert covers(planned) == [BEST, {"hourly": 744}]
 
 
 def test_a_counting_measure_is_not_taken_for_an_output_column_of_its_name() -> None:
-    made = plan("SELECT MAX(worst) AS flights, carrier FROM flights GROUP BY carrier ORDER BY COUNT(*)")
-    assert made.sql.startswith(
+    planned = plan("SELECT MAX(worst) AS flights, carrier FROM flights GROUP BY carrier ORDER BY COUNT(*)")
+    assert planned.sql.startswith(
         "SELECT MAX(worst) AS flights, carrier FROM (SELECT carrier, worst, flights AS rw_flights FROM "
     )
-    assert made.sql.endswith("ORDER BY COALESCE(SUM(rw_flights), 0)")
+    assert planned.sql.endswith("ORDER BY COALESCE(SUM(rw_flights), 0)")
 
 
 def test_count_if_counts_events() -> None:
-    made = plan("SELECT count_if(carrier = 'UA') AS n FROM flights")
-    assert made.sql.startswith("SELECT COALESCE(SUM(CASE WHEN (carrier = 'UA') THEN flights END), 0) AS n FROM (")
-    assert covers(made) == [ALL]
+    planned = plan("SELECT count_if(carrier = 'UA') AS n FROM flights")
+    assert planned.sql.startswith("SELECT COALESCE(SUM(CASE WHEN (carrier = 'UA') THEN flights END), 0) AS n FROM (")
+    assert covers(planned) == [ALL]
 
 
 def test_a_select_list_of_constants_is_extended() -> None:
-    made = plan("SELECT COUNT(*) AS n FROM (SELECT NULL FROM flights) x")
-    assert "(SELECT flights.flights AS rw_flights, NULL FROM (" in made.sql
+    planned = plan("SELECT COUNT(*) AS n FROM (SELECT NULL FROM flights) x")
+    assert "(SELECT flights.flights AS rw_flights, NULL FROM (" in planned.sql
 
 
 @pytest.mark.parametrize(
@@ -179,23 +179,23 @@ def test_a_name_in_using_may_be_the_other_relations(sql: str) -> None:
 
 
 def test_a_cte_that_is_named_twice_is_planned_twice() -> None:
-    made = plan(
+    planned = plan(
         "WITH c AS (SELECT carrier, departed AS t FROM flights) SELECT COUNT(*) AS n FROM c WHERE t < '2013-02-01' "
         "UNION ALL SELECT COUNT(carrier) FROM c WHERE t >= '2013-03-01'"
     )
-    assert covers(made) == [{"monthly": 1}, {"monthly": 1}]
-    assert "WITH" not in made.sql
+    assert covers(planned) == [{"monthly": 1}, {"monthly": 1}]
+    assert "WITH" not in planned.sql
 
 
 def test_what_takes_a_names_place_does_not_grow_together_with_the_next_word() -> None:
-    made = plan("SELECT SUM(distance) FROM`flights`LEFT JOIN`airlines`a ON flights.carrier = a.carrier")
-    assert ") AS flights LEFT JOIN airlines a ON" in made.sql
+    planned = plan("SELECT SUM(distance) FROM`flights`LEFT JOIN`airlines`a ON flights.carrier = a.carrier")
+    assert ") AS flights LEFT JOIN airlines a ON" in planned.sql
     assert plan("SELECT a.name FROM`airlines`a").sql == "SELECT a.name FROM airlines a"
 
 
 def test_a_counting_measure_behind_another_column_of_its_name_is_found() -> None:
-    made = plan("SELECT COUNT(*) AS n FROM (SELECT 1 AS flights, * FROM flights) x")
-    assert made.sql.startswith(
+    planned = plan("SELECT COUNT(*) AS n FROM (SELECT 1 AS flights, * FROM flights) x")
+    assert planned.sql.startswith(
         "SELECT COALESCE(SUM(rw_flights), 0) AS n FROM (SELECT flights.flights AS rw_flights, 1 AS flights, * FROM ("
     )
 
@@ -205,10 +205,10 @@ def test_a_constant_that_is_not_true_reads_nothing() -> None:
 
 
 def test_time_range_in_outside_of_the_range_is_a_unit_of_its_edges() -> None:
-    made = plan("SELECT SUM(CASE WHEN time_range_in(departed, '2013-02', '2013-03') THEN distance END) FROM flights")
-    assert covers(made) == [ALL]
-    made = plan("SELECT SUM(distance) FILTER (WHERE NOT time_range_in(departed, '2013-02', '2013-02')) FROM flights")
-    assert "NOT (departed < departed)" in made.sql
+    planned = plan("SELECT SUM(CASE WHEN time_range_in(departed, '2013-02', '2013-03') THEN distance END) FROM flights")
+    assert covers(planned) == [ALL]
+    planned = plan("SELECT SUM(distance) FILTER (WHERE NOT time_range_in(departed, '2013-02', '2013-02')) FROM flights")
+    assert "NOT (departed < departed)" in planned.sql
 
 
 @pytest.mark.parametrize("where", ["1 = 1", "departed >= '2013-01-01' OR TRUE", "departed IS NULL"])
@@ -230,9 +230,9 @@ def test_rows_without_a_time_are_read_unless_a_predicate_excludes_them(where: st
     ],
 )  # fmt: skip
 def test_what_only_exists_is_read_from_rollups_and_other_counts_are_left_alone(sql: str) -> None:
-    made = plan(sql)
-    assert covers(made) == [BEST]
-    assert "COALESCE" not in made.sql
+    planned = plan(sql)
+    assert covers(planned) == [BEST]
+    assert "COALESCE" not in planned.sql
 
 
 @pytest.mark.parametrize(
@@ -251,17 +251,17 @@ def test_what_only_exists_is_read_from_rollups_and_other_counts_are_left_alone(s
 def test_a_correlated_subquery_is_a_function_of_what_it_reads(
     sql: str, cover: dict[str, int], kind: ReasonKind | None
 ) -> None:
-    made = plan(f"SELECT f.carrier, SUM(f.distance) FROM flights f WHERE {within('f')} AND {sql} GROUP BY f.carrier")
-    assert covers(made) == [cover]
-    assert (kind in kinds(made)) if kind else not kinds(made)
+    planned = plan(f"SELECT f.carrier, SUM(f.distance) FROM flights f WHERE {within('f')} AND {sql} GROUP BY f.carrier")
+    assert covers(planned) == [cover]
+    assert (kind in kinds(planned)) if kind else not kinds(planned)
 
 
 def test_a_time_unit_in_a_correlated_subquery_must_nest() -> None:
-    made = plan(
+    planned = plan(
         "SELECT SUM(f.distance) FROM flights f WHERE f.departed >= '2013-02-01' AND f.departed < '2013-03-01' "
         "AND EXISTS (SELECT 1 FROM airlines a WHERE a.name = dayofweek(f.departed))"
     )
-    assert covers(made) == [{"daily": 28}]
+    assert covers(planned) == [{"daily": 28}]
 
 
 @pytest.mark.parametrize(
@@ -278,18 +278,18 @@ def test_a_time_unit_in_a_correlated_subquery_must_nest() -> None:
 def test_of_two_cubes_only_the_one_whose_measures_are_aggregated_may_use_rollups(
     select: str, first: dict[str, int], second: dict[str, int]
 ) -> None:
-    made = plan(
+    planned = plan(
         f"SELECT {select} FROM flights f JOIN flights g ON f.carrier = g.carrier WHERE {within('f')} AND {within('g')}"
     )
-    assert covers(made) == [first, second]
+    assert covers(planned) == [first, second]
 
 
 def test_each_reference_has_its_own_range() -> None:
-    made = plan(
+    planned = plan(
         "SELECT (SELECT SUM(distance) FROM flights WHERE departed < '2013-02-01') FROM flights "
         "WHERE departed >= '2013-03-01' GROUP BY 1 UNION ALL SELECT SUM(distance) FROM flights"
     )
-    assert sorted(map(str, covers(made))) == sorted(map(str, [{"monthly": 1}, {"monthly": 1}, ALL]))
+    assert sorted(map(str, covers(planned))) == sorted(map(str, [{"monthly": 1}, {"monthly": 1}, ALL]))
 
 
 @pytest.mark.parametrize(
@@ -302,8 +302,8 @@ def test_each_reference_has_its_own_range() -> None:
     ],
 )
 def test_windows_over_groups_are_free_and_over_rows_read_the_base(select: str, cover: dict[str, int]) -> None:
-    made = plan("SELECT " + select.format(f"(SELECT * FROM flights WHERE {within()})"))
-    assert covers(made) == [cover]
+    planned = plan("SELECT " + select.format(f"(SELECT * FROM flights WHERE {within()})"))
+    assert covers(planned) == [cover]
 
 
 @pytest.mark.parametrize(
@@ -324,18 +324,18 @@ def test_lateral_views_multiply_rows_by_functions_of_dimensions(sql: str, cover:
     ("size", "cover"), [("1 day", {"daily": 28}), ("1 hour", {"hourly": 672}), ("90 minutes", {"hourly": 672})]
 )
 def test_windows_of_time_need_periods_that_nest_in_them(size: str, cover: dict[str, int]) -> None:
-    made = plan(
+    planned = plan(
         "SELECT window.start, SUM(distance) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01' "
         f"GROUP BY window(departed, '{size}')"
     )
-    assert covers(made) == [cover]
+    assert covers(planned) == [cover]
 
 
 def test_count_and_avg_as_windows_over_rows_count_events() -> None:
-    made = plan(
+    planned = plan(
         f"SELECT COUNT(*) OVER (PARTITION BY carrier) AS n, AVG(delay) OVER w AS a FROM flights WHERE {within()} WINDOW w AS ()"
     )
-    assert made.sql.startswith(
+    assert planned.sql.startswith(
         "SELECT COALESCE(SUM(flights) OVER (PARTITION BY carrier), 0) AS n, "
         "(SUM(delay) OVER w / NULLIF(SUM(departures) OVER w, 0)) AS a FROM ("
     )  # fmt: skip

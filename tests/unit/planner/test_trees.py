@@ -23,9 +23,9 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_they_are_those_of_sqlglot(text: str) -> None:
     tree = sqlglot.parse_one(text, dialect="spark")
-    ours, theirs = walk(tree), list(tree.walk())
-    assert list(map(id, ours)) == list(map(id, theirs))
-    for node in theirs:
+    walked, expected = walk(tree), list(tree.walk())
+    assert list(map(id, walked)) == list(map(id, expected))
+    for node in expected:
         assert list(map(id, children(node))) == list(map(id, node.iter_expressions()))
     for kind in (exp.Column, exp.Query, exp.Func):
         assert list(map(id, find_all(tree, kind))) == list(map(id, tree.find_all(kind)))
@@ -55,10 +55,10 @@ def test_a_class_does_not_decide_for_nodes_that_depend_on_what_is_around_them() 
 
 
 def depth(tree: exp.Expr) -> int:
-    level, found = [tree], 0
+    level, count = [tree], 0
     while level:
-        level, found = [child for node in level for child in children(node)], found + 1
-    return found
+        level, count = [child for node in level for child in children(node)], count + 1
+    return count
 
 
 @pytest.mark.parametrize("word", ["AND", "OR"])

@@ -19,7 +19,7 @@ from rewriter.session import Session
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Three days of Tokyo, which are 1, 2 and 4, and the present on 11 March at five in the morning there."""
+    """Creates three days of Tokyo with 1, 2 and 4, and a present of 11 March at five in the morning there."""
     with Session(tmp_path_factory.mktemp("zones") / "warehouse", "duckdb") as opened:
         for statement in (
             "CREATE CUBE f (o STRING, n BIGINT MEASURE SUM, c BIGINT MEASURE COUNT, t TIMESTAMP TIME) "
@@ -192,7 +192,7 @@ def test_definitions_without_a_zone_are_of_utc() -> None:
 
 
 def test_a_month_that_began_under_another_offset(tmp_path: Path) -> None:
-    """What a subquery cut lies before the range of its rows, where the zone's clocks showed another time."""
+    """A subquery cuts time that lies before the range of its rows, where the zone's clocks had another offset."""
     with Session(tmp_path / "warehouse", "duckdb") as opened:
         for statement in (
             "CREATE CUBE z (n BIGINT MEASURE SUM, t TIMESTAMP TIME) TIME ZONE 'America/New_York'",

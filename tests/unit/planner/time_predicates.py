@@ -54,7 +54,7 @@ SPARK_TEXTS = [
 ]  # fmt: skip
 PARAMETER_TEXT = "2013-02-05 06:07:08"
 
-#: What bounds the time, so that months and days within it can be counted.
+#: Predicates that bound the time, so that months and days within it can be counted.
 BOUNDED = (
     "year(t) = 2013", "year(t) IN (2012, 2013)", "t BETWEEN '2012-02-27 05:00' AND '2013-03-02'",
     "(t >= '2013-01-29 06:00' AND t < '2013-03-02')", "CAST(t AS DATE) = DATE '2013-01-31'",
@@ -64,7 +64,7 @@ BOUNDED = (
 
 
 def predicate(rng: random.Random, depth: int, words: Words) -> str:
-    """A random predicate."""
+    """Returns a random predicate."""
     if depth and rng.random() < 0.6:
         kind = rng.choice(["AND", "OR", "AND", "OR", "NOT", "IS"])
         inner = predicate(rng, depth - 1, words)
@@ -101,7 +101,7 @@ def predicate(rng: random.Random, depth: int, words: Words) -> str:
 
 
 def _field(rng: random.Random) -> str:
-    """What months, quarters or days of the month are compared with, at times beside a NULL."""
+    """Returns the values that months, quarters or days of the month are compared with, sometimes with a NULL."""
     if rng.random() < 0.2:
         return f"{rng.choice(['', 'NOT '])}({_field(rng)} {rng.choice(['AND', 'OR'])} {_field(rng)})"
     name = rng.choice(["month(t)", "quarter(t)", "day(t)", "dayofmonth(t)", "extract(MONTH FROM t)"])
@@ -116,7 +116,7 @@ def _field(rng: random.Random) -> str:
 
 
 def chain(rng: random.Random) -> str:
-    """Random time-valued functions around t, one in another, for Spark."""
+    """Returns random nested time-valued functions around t, for Spark."""
     text = "t"
     for _ in range(rng.randrange(1, 5)):
         unit = rng.choice(["year", "quarter", "month", "week", "day", "hour", "minute"])
@@ -140,17 +140,17 @@ def _operands(rng: random.Random, spark: bool) -> list[tuple[str, list[str]]]:
     shift = rng.choice(SHIFTS)
     times = [*TIMES, *SPARK_TIMES] if spark else TIMES
     lenient = SPARK_TEXTS if spark else []
-    found = [
+    predicates = [
         ("t", [*times, *lenient, *TEXTS]), (f"date_trunc('{unit}', t)", [*times, *lenient]), (f"t {shift}", times),
         ("CAST(t AS DATE)", [*DATES, *DATE_TEXTS]), ("year(t)", YEARS), ("extract(year FROM t)", YEARS),
         (f"year(t {shift})", YEARS), (f"CAST(t {shift} AS DATE)", [*DATES, *DATE_TEXTS]),
         (f"date_trunc('{unit}', t {shift})", times), ("date_trunc('month', date_trunc('day', t))", times),
     ]  # fmt: skip
     if not spark:
-        return found
+        return predicates
     dates = [*times, *DATES, *TEXTS, *SPARK_TEXTS]
     return [
-        *found,
+        *predicates,
         ("to_date(t)", dates), ("date_add(t, 3)", [*times, *DATE_TEXTS]), ("to_date(t) + 7", times),
         ("date_sub(to_date(t), 40)", [*times, *DATE_TEXTS]), ("t::date - 1", times),
         ("CAST(t AS DATE) + INTERVAL 24 HOUR", [*times, *DATE_TEXTS, *TEXTS]),

@@ -28,11 +28,11 @@ def test_a_session_keeps_nothing_until_it_is_told_to(tmp_path: Path) -> None:
         session.execute("DESCRIBE t")
         session.execute("DESCRIBE t")
         assert threading.active_count() == threads + 1
-        found = metrics(session)
-        assert found["capacity_bytes"] == MIB
-        assert found["hits"] > 0
+        counters = metrics(session)
+        assert counters["capacity_bytes"] == MIB
+        assert counters["hits"] > 0
         session.execute("SET rewriter.partial_data = true")
-        assert metrics(session)["hits"] == found["hits"], "other settings leave the cache as it is"
+        assert metrics(session)["hits"] == counters["hits"], "other settings leave the cache as it is"
         session.execute("RESET")
         assert set(metrics(session).values()) == {0}
         with pytest.raises(DataError):

@@ -29,23 +29,23 @@ class Two:
         self.one, self.other = (stack.enter_context(Session(warehouse, "duckdb", catalog=url)) for _ in range(2))
 
     def rows(self, sql: str) -> Rows:
-        """What the other session reads."""
+        """Returns the rows that the other session reads."""
         return rows(self.other, sql)
 
     def files(self) -> set[str]:
-        """Data files and directories of writes."""
-        found = (path for path in self.warehouse.rglob("*") if path.suffix == ".parquet" or "=" in path.name)
-        return {str(path.relative_to(self.warehouse)) for path in found}
+        """Returns data files and directories of writes."""
+        paths = (path for path in self.warehouse.rglob("*") if path.suffix == ".parquet" or "=" in path.name)
+        return {str(path.relative_to(self.warehouse)) for path in paths}
 
 
 @pytest.fixture
 def two(tmp_path: Path, catalog_url: str | None) -> Iterator[Two]:
     with ExitStack() as stack:
-        made = Two(tmp_path, catalog_url, stack)
-        run(made.one, "CREATE TABLE t (x INT) PARTITIONED BY (p STRING)", "CREATE TABLE u (x INT)")
-        run(made.one, "INSERT INTO t VALUES (1, 'a'), (2, 'b')", "INSERT INTO u VALUES (10)")
-        assert made.rows(U) == [(10,)]  # From now on both have the warehouse open.
-        yield made
+        sessions = Two(tmp_path, catalog_url, stack)
+        run(sessions.one, "CREATE TABLE t (x INT) PARTITIONED BY (p STRING)", "CREATE TABLE u (x INT)")
+        run(sessions.one, "INSERT INTO t VALUES (1, 'a'), (2, 'b')", "INSERT INTO u VALUES (10)")
+        assert sessions.rows(U) == [(10,)]  # From now on both have the warehouse open.
+        yield sessions
 
 
 def run(session: Session, *statements: str) -> None:
@@ -258,15 +258,15 @@ class TestOneSnapshot:
 
     @on_sqlite
     def test_what_the_transaction_has_changed_of_a_fact_is_in_no_answer_about_it(self, two: Two) -> None:
-        """A rollup that the own change of the base has outdated would be taken for fresh."""
+        """A rollup that the transaction's own change of the base has outdated would be taken for fresh."""
         fact(two.one)
         total = "SELECT SUM(n) FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-02')"
         assert "days" in two.one.plan(total).sql
         run(two.one, "START TRANSACTION", total, "INSERT OVERWRITE hours PARTITION (dt = '2013-01-01-05') VALUES (100)")
         # What was fresh in the day's own table at the start is not, beside an hour that is new.
         described = "DESCRIBE EXTENDED days PARTITION (dt = '2013-01-01')"
-        whole = ("SHOW TIMELINES OF f", "SHOW TIMELINES OF f PERIOD DAILY", "SHOW COVERAGE OF f", "SHOW LATEST OF f")
-        for read in (total, described, *whole, "CHECK FACT f"):
+        listings = ("SHOW TIMELINES OF f", "SHOW TIMELINES OF f PERIOD DAILY", "SHOW COVERAGE OF f", "SHOW LATEST OF f")
+        for read in (total, described, *listings, "CHECK FACT f"):
             assert error(two.one, read).condition == "CHANGED_IN_TRANSACTION", read
         run(two.one, "COMMIT")
         assert rows(two.one, total) == [(123,)]
@@ -283,7 +283,7 @@ class TestOneSnapshot:
 
 
 def fact(session: Session) -> None:
-    """Hours of one day, each with 1, and the day over them."""
+    """Creates hours of one day, each with 1, and the day over them."""
     hours = ", ".join(f"(1, '2013-01-01-{hour:02d}')" for hour in range(24))
     run(
         session,
@@ -441,7 +441,7 @@ class TestConflicts:
         assert rows(two.other, U) == [(10,)]
 
     def test_snapshots_prevent_no_write_skew(self, two: Two) -> None:
-        """What docs/consistency says is not promised: who reads what the other writes, and writes something else."""
+        """docs/consistency.md does not promise this: each reads what the other writes, and writes something else."""
         run(two.one, "START TRANSACTION", "INSERT OVERWRITE t PARTITION (p = 'a') SELECT x FROM t WHERE p = 'b'")
         run(two.other, "START TRANSACTION", "INSERT OVERWRITE t PARTITION (p = 'b') SELECT x FROM t WHERE p = 'a'")
         run(two.one, "COMMIT")
@@ -615,14 +615,14 @@ class TestTheEnd:
 def test_of_a_connection(tmp_path: Path) -> None:
     """PEP 249: ``commit`` and ``rollback`` end what START TRANSACTION began; ``close`` rolls back."""
     count = "SELECT COUNT(*) FROM t"
-    with dbapi.connect(tmp_path, engine="duckdb") as other:
+    with dbapi.connect(tmp_path, engine="duckdb") as second:
         connection = dbapi.connect(tmp_path, engine="duckdb")
         connection.execute("CREATE TABLE t (x INT)")
         for end, expected in ((connection.commit, 2), (connection.rollback, 2), (connection.close, 2)):
             connection.execute("START TRANSACTION")
             connection.cursor().executemany("INSERT INTO t VALUES (?)", [(1,), (2,)])
             end()
-            assert other.execute(count).fetchall() == [(expected,)]
+            assert second.execute(count).fetchall() == [(expected,)]
             if end == connection.commit:
                 connection.commit()
                 with pytest.raises(dbapi.NotSupportedError):
@@ -637,10 +637,10 @@ def test_rollback_removes_only_what_the_transaction_wrote(two: Two, tmp_path: Pa
         "CREATE TABLE made AS SELECT 1 AS x",
         "CREATE TABLE empty AS SELECT 1 AS x WHERE false",
     )
-    (made,) = tmp_path.glob("made-*")
-    (made / "theirs").write_text("rows")
+    (directory,) = tmp_path.glob("made-*")
+    (directory / "theirs").write_text("rows")
     run(two.one, "ROLLBACK")
-    assert [path.name for path in made.iterdir()] == ["theirs"]
+    assert [path.name for path in directory.iterdir()] == ["theirs"]
     assert list(tmp_path.glob("empty-*")) == []
 
 

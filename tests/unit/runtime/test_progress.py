@@ -26,7 +26,7 @@ INSERT = f"INSERT INTO t VALUES {ROWS}"
 
 
 def run(warehouse: Path, *statements: str) -> list[Progress]:
-    """The reports of the statements."""
+    """Returns the reports of the statements."""
     told: list[Progress] = []
     with rewriter.connect(warehouse, engine="duckdb", progress=told.append) as connection:
         for statement in statements:
@@ -35,8 +35,8 @@ def run(warehouse: Path, *statements: str) -> list[Progress]:
 
 
 def phases(told: list[Progress]) -> list[str]:
-    """The phases in order, without consecutive repetitions."""
-    return [one.phase for at, one in enumerate(told) if at == 0 or told[at - 1].phase != one.phase]
+    """Returns the phases in order, without consecutive repetitions."""
+    return [report.phase for at, report in enumerate(told) if at == 0 or told[at - 1].phase != report.phase]
 
 
 @pytest.mark.parametrize("where", ["", "LOCATION '{place}'"])
@@ -63,7 +63,7 @@ def test_files_are_counted_while_they_are_written(tmp_path: Path, monkeypatch: p
     pq.write_table(pa.table({"x": numbers, "day": pa.array([n % 40 for n in range(1_000_000)])}), tmp_path / "source")
     long = f"INSERT INTO t SELECT x, day FROM parquet.`{tmp_path}/source`"
     told = run(tmp_path / "w", "CREATE TABLE t (x BIGINT) PARTITIONED BY (day BIGINT)", long)
-    seen = [one for one in told if one.phase == "writing"]
+    seen = [report for report in told if report.phase == "writing"]
     assert len(seen) > 1
     assert seen[-1].done > 0
     assert seen[-1].bytes > 0
@@ -72,14 +72,16 @@ def test_files_are_counted_while_they_are_written(tmp_path: Path, monkeypatch: p
 
 def test_msck_lists_checks_and_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSE_SECONDS", 0.0)
-    place = tmp_path / "there"
+    directory = tmp_path / "there"
     for day in range(100):
-        (place / f"day={day}").mkdir(parents=True)
-    create = f"CREATE EXTERNAL TABLE t (x BIGINT) PARTITIONED BY (day INT) LOCATION '{place}'"
+        (directory / f"day={day}").mkdir(parents=True)
+    create = f"CREATE EXTERNAL TABLE t (x BIGINT) PARTITIONED BY (day INT) LOCATION '{directory}'"
     told = run(tmp_path / "w", create, "MSCK REPAIR TABLE t")
     assert phases(told) == ["listing", "checking", "committing"]
     assert told[-1] == Progress("committing", 0, 100, "partitions")
-    assert [one for one in told if one.phase == "checking"][-1] == Progress("checking", 100, 100, "directories")
+    assert [report for report in told if report.phase == "checking"][-1] == Progress(
+        "checking", 100, 100, "directories"
+    )
     assert phases(run(tmp_path / "w", "MSCK REPAIR TABLE t SYNC PARTITIONS")) == ["checking", "listing", "checking"]
 
 
@@ -140,18 +142,18 @@ def command(warehouse: Path) -> list[str]:
 
 
 def test_a_terminal_shows_one_line_and_then_none(tmp_path: Path) -> None:
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen(command(tmp_path), stdout=subprocess.PIPE, stderr=theirs)
-    os.close(theirs)
+    master, terminal = pty.openpty()
+    child = subprocess.Popen(command(tmp_path), stdout=subprocess.PIPE, stderr=terminal)
+    os.close(terminal)
     shown = b""
     while True:
         try:
-            shown += (more := os.read(ours, 1000))
+            shown += (more := os.read(master, 1000))
         except OSError:  # Linux says so where the other end is closed
             break
         if not more:
             break
-    os.close(ours)
+    os.close(master)
     out = child.communicate()[0]
     assert child.returncode == 0
     assert b"day=0" in out
@@ -164,16 +166,16 @@ def test_a_terminal_shows_one_line_and_then_none(tmp_path: Path) -> None:
 
 
 def test_a_line_is_no_wider_than_its_terminal() -> None:
-    ours, theirs = pty.openpty()
+    master, terminal = pty.openpty()
     try:
         for columns, shown in ((20, b"Committing 12,345,6"), (0, b"Committing 12,345,678 partitions \xe2\x80\xa6")):
-            fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-            with open(theirs, "w", encoding="utf-8", closefd=False) as stream:
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            with open(terminal, "w", encoding="utf-8", closefd=False) as stream:
                 ProgressLine(stream)(Progress("committing", 0, 12_345_678, "partitions"))
-            assert os.read(ours, 1000) == b"\r\x1b[2K" + shown
+            assert os.read(master, 1000) == b"\r\x1b[2K" + shown
     finally:
-        os.close(theirs)
-        os.close(ours)
+        os.close(terminal)
+        os.close(master)
 
 
 def test_what_is_no_terminal_stays_clean(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ SETUP = (
 
 
 def statement(rng: Random) -> str:
-    """A statement that changes something, or fails."""
+    """Returns a statement that changes something, or fails."""
     hour, day, n = rng.choice(HOURS), rng.choice(DAYS), rng.randrange(100)
     daily = f"SELECT SUM(n) FROM hours WHERE dt LIKE '{day}%'"
     return rng.choice(
@@ -99,21 +99,21 @@ def test_a_transaction_leaves_what_its_statements_leave_one_by_one(
             ran: list[str] = []
             session.execute("START TRANSACTION")
             before = [answer(session, query) for query in QUERIES]
-            for one in (statement(rng) for _ in range(rng.randint(2, 6))):
-                failure = attempt(session, one)
+            for drawn in (statement(rng) for _ in range(rng.randint(2, 6))):
+                failure = attempt(session, drawn)
                 if failure is not None:
                     if failure != "CHANGED_IN_TRANSACTION":
-                        assert attempt(model, one) == failure, f"seed {seed}: {one} after {ran}"
+                        assert attempt(model, drawn) == failure, f"seed {seed}: {drawn} after {ran}"
                     continue
-                model.execute(one)
-                ran.append(one)
+                model.execute(drawn)
+                ran.append(drawn)
             is_kept = rng.random() < 0.8
             session.execute("COMMIT" if is_kept else "ROLLBACK")
             taken += len(ran) > 1
             if not is_kept:
                 assert [answer(session, query) for query in QUERIES] == before, f"seed {seed}: {ran}"
-                for one in ran:
-                    session.execute(one)
+                for drawn in ran:
+                    session.execute(drawn)
             for query in QUERIES:
                 assert answer(session, query) == answer(model, query), f"seed {seed}: {query} after {ran}"
             check_answers(session, model, f"seed {seed}: after {ran}")
@@ -121,10 +121,10 @@ def test_a_transaction_leaves_what_its_statements_leave_one_by_one(
 
 
 def check_answers(session: Session, model: Session, note: str) -> None:
-    """The cube returns the model's result, and a rebuild of its timelines changes nothing."""
-    found, expected = answer(session, COVERED), answer(model, COVERED)
+    """Checks that the cube returns the model's result, and that a rebuild of its timelines changes nothing."""
+    rows, expected = answer(session, COVERED), answer(model, COVERED)
     # If the base was dropped, only a fresh rollup is used.
-    assert found in (expected, "MISSING_PARTITIONS"), note
+    assert rows in (expected, "MISSING_PARTITIONS"), note
     lines = answer(session, "SHOW TIMELINES OF f")
     assert session.execute("REFRESH TIMELINES OF f").fetch() == [], note
     assert answer(session, "SHOW TIMELINES OF f") == lines, note

@@ -141,25 +141,27 @@ def test_it_is_described_as_it_was_typed(session: Session) -> None:
         assert rows(session, "SHOW COLUMNS IN t") == [("a",), ("p",)]
         shown = {str(row[0]): row[1] for row in rows(session, "DESCRIBE EXTENDED t")}
         assert (shown["Table"], shown["Type"], "Database" in shown) == ("t", "TEMPORARY", False)
-        found = json.loads(str(rows(session, "DESCRIBE EXTENDED t PARTITION (p = 'x') AS JSON")[0][0]))
-        assert (found["table_name"], found["namespace"], found["type"]) == ("t", [], "TEMPORARY")
+        described = json.loads(str(rows(session, "DESCRIBE EXTENDED t PARTITION (p = 'x') AS JSON")[0][0]))
+        assert (described["table_name"], described["namespace"], described["type"]) == ("t", [], "TEMPORARY")
         (row,) = rows(session, "SHOW TABLE EXTENDED LIKE 't' PARTITION (p = 'x')")
         assert row[:3] == ("", "t", True)
         assert ("", "t", True) in [row[:3] for row in rows(session, "SHOW TABLE EXTENDED LIKE '*'")]
         assert rows(session, "SHOW TBLPROPERTIES t ('k')") == [("k", "Table t does not have property: k")]
-        ((made,),) = rows(session, "SHOW CREATE TABLE t")
-        assert str(made).startswith("CREATE TEMPORARY TABLE t (")
+        ((created,),) = rows(session, "SHOW CREATE TABLE t")
+        assert str(created).startswith("CREATE TEMPORARY TABLE t (")
     session.execute("DROP TABLE t")
-    session.execute(str(made))
+    session.execute(str(created))
     assert rows(session, "SHOW PARTITIONS t") == []
 
 
 def test_explain_names_it_as_it_was_typed(session: Session) -> None:
     session.execute("CREATE TEMPORARY TABLE t (a INT) PARTITIONED BY (p STRING)")
     session.execute("INSERT INTO t VALUES (1, 'x')")
-    other = "@" + "0" * 32
-    lines = [rows(session, f"EXPLAIN {what} SELECT a, '{other}' FROM t WHERE p = 'x'") for what in ("REWRITE", "SCAN")]
-    assert lines[0] == [(f"SELECT a, '{other}' FROM `t` AS t WHERE p = 'x'",)]
+    session_id = "@" + "0" * 32
+    lines = [
+        rows(session, f"EXPLAIN {kind} SELECT a, '{session_id}' FROM t WHERE p = 'x'") for kind in ("REWRITE", "SCAN")
+    ]
+    assert lines[0] == [(f"SELECT a, '{session_id}' FROM `t` AS t WHERE p = 'x'",)]
     assert str(lines[1][0][0]).startswith("t: 1 of 1 partition")
     for statement in ("SHOW PARTITIONS t", "ALTER TABLE t DROP PARTITION (p = 'x')"):
         assert "@" not in str(rows(session, f"EXPLAIN SCAN {statement}"))

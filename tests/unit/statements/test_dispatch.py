@@ -14,14 +14,14 @@ from rewriter.grammar.statements import Statement
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.dispatch import runner_of, runners
 
-#: What the session does by itself.
+#: Statements that the session executes by itself.
 OF_THE_SESSION = {SetSetting, ResetSetting, StartTransaction, Commit, Rollback, UseDatabase}
 
 
 def kinds_of(kind: type[Statement]) -> set[type[Statement]]:
-    """The kinds below a class that the parser makes."""
+    """Returns the kinds below a class that the parser makes."""
     below = kind.__subclasses__()
-    return {kind} if not below else {leaf for one in below for leaf in kinds_of(one)}
+    return {kind} if not below else {leaf for child in below for leaf in kinds_of(child)}
 
 
 def test_every_kind_of_statement_has_a_runner() -> None:

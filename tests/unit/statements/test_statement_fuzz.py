@@ -128,43 +128,43 @@ _INSERTED = [
 
 
 def statements(*names: str) -> list[str]:
-    """The statements of golden files, of all of them without names."""
-    found: dict[str, None] = {}
+    """Returns the statements of golden files, or of all of them if no names are given."""
+    examples: dict[str, None] = {}
     for path in (GOLDEN / f"{name}.test" for name in names) if names else sorted(GOLDEN.glob("*.test")):
         cases, _ = read_cases(path.read_text(encoding="utf-8"))
         for case in cases:
             try:
                 spans = split_statements(case.text)
             except Error:
-                found[case.text] = None
+                examples[case.text] = None
                 continue
-            found |= dict.fromkeys(case.text[span.start : span.end] for span in spans)
-    return list(found)
+            examples |= dict.fromkeys(case.text[span.start : span.end] for span in spans)
+    return list(examples)
 
 
-def words(known: list[str]) -> dict[TokenKind, list[str]]:
-    """What the statements hold, by kind of token, each as often as it stands there."""
-    found: dict[TokenKind, list[str]] = {}
-    for sql in known:
+def words(examples: list[str]) -> dict[TokenKind, list[str]]:
+    """Returns the words of the statements by kind of token, each as often as it occurs."""
+    by_kind: dict[TokenKind, list[str]] = {}
+    for sql in examples:
         with suppress(Error):
             for token in tokens(sql):
-                found.setdefault(token.kind, []).append(token.text)
-    return found
+                by_kind.setdefault(token.kind, []).append(token.text)
+    return by_kind
 
 
 def exchanged(sql: str, random_: random.Random, pool: dict[TokenKind, list[str]]) -> str:
-    """The statement with a name, a value or an operator that another statement has: it parses, mostly."""
+    """Returns the statement with a name, a value or an operator of another statement. Usually it parses."""
     try:
-        found = tokens(sql)
+        lexed = tokens(sql)
     except Error:
         return sql
-    for token in random_.sample(found, min(len(found), random_.randint(1, 2))):
+    for token in random_.sample(lexed, min(len(lexed), random_.randint(1, 2))):
         sql = sql.replace(token.text, random_.choice(pool[token.kind]), random_.choice([1, -1]))
     return sql
 
 
 def mutated(sql: str, random_: random.Random) -> str:
-    """The statement with one to four mistakes: of tokens, of clauses, of characters, of depth."""
+    """Returns the statement with one to four mistakes: of tokens, of clauses, of characters, of depth."""
     for _ in range(random_.randint(1, 4)):
         try:
             pieces = [token.text for token in tokens(sql)]
@@ -181,8 +181,8 @@ def mutated(sql: str, random_: random.Random) -> str:
         elif kind == 2:
             pieces[at] = random_.choice(_INSERTED)
         elif kind == 3:
-            other = random_.randrange(len(pieces))
-            pieces[at], pieces[other] = pieces[other], pieces[at]
+            second = random_.randrange(len(pieces))
+            pieces[at], pieces[second] = pieces[second], pieces[at]
         elif kind == 4:
             pieces[at:at] = pieces[at:end]  # a clause twice
         elif kind == 5:
@@ -227,9 +227,9 @@ def parse_problem(sql: str) -> str | None:
             statement = parse(sql)
             again = parse(render_statement(statement))
     except Error as error:
-        place = error.position
-        if isinstance(error, InternalError) or place is None or not 0 <= place.start <= place.end <= len(sql):
-            return f"{error} at {place}"
+        position = error.position
+        if isinstance(error, InternalError) or position is None or not 0 <= position.start <= position.end <= len(sql):
+            return f"{error} at {position}"
         return None if error.hint and render(error, sql) else f"no hint: {error}"
     except _TooLong:
         return "takes too long to parse"
@@ -250,9 +250,9 @@ def run_problem(sql: str, session: Session) -> str | None:
     except InternalError as error:
         return str(error)
     except Error as error:
-        place = error.position
-        if place is not None and not 0 <= place.start <= place.end <= len(sql):
-            return f"{error} at {place}"
+        position = error.position
+        if position is not None and not 0 <= position.start <= position.end <= len(sql):
+            return f"{error} at {position}"
         return None if render(error, sql) else "no text"
     except _TooLong:
         return "takes too long"
@@ -265,8 +265,8 @@ _OUTSIDE = re.compile(r"LOCATION|(parquet|csv|json|orc)\s*\.", re.IGNORECASE)
 
 
 def fuzz(session: Session, rounds: int, seconds: float, seed: int = SEED) -> list[str]:
-    """The problems of so many mutated statements; as far as the time reaches they are run, too."""
-    random_, every, scene, found = random.Random(seed), statements(), statements(*SCENE), []
+    """Returns the problems of so many mutated statements. Within the given time they are run, too."""
+    random_, every, scene, problems = random.Random(seed), statements(), statements(*SCENE), []
     pool = words(every)
     for sql in scene:
         if not _OUTSIDE.search(sql) and not sql.upper().startswith("DROP TABLE"):
@@ -279,8 +279,8 @@ def fuzz(session: Session, rounds: int, seconds: float, seed: int = SEED) -> lis
         if problem is None and not _OUTSIDE.search(sql) and time.monotonic() < until:
             problem = run_problem(sql, session)
         if problem is not None:
-            found.append(f"seed {seed}, round {number}: {problem}\n{sql!r}")
-    return found
+            problems.append(f"seed {seed}, round {number}: {problem}\n{sql!r}")
+    return problems
 
 
 @pytest.fixture
@@ -340,7 +340,7 @@ _HOSTILE: tuple[object, ...] = (
 
 
 def hostile(definition: object, random_: random.Random) -> object:
-    """A definition with one of its values exchanged for another one, or without one of its members."""
+    """Returns a definition with one of its values exchanged for another one, or without one of its members."""
     places: list[tuple[dict[str, object] | list[object], str | int]] = []
 
     def visit(node: object) -> None:
@@ -359,8 +359,8 @@ def hostile(definition: object, random_: random.Random) -> object:
 
 
 def fuzz_stored(warehouse: Path, duckdb: DuckDBEngine, rounds: int, seconds: float, seed: int = SEED) -> list[str]:
-    """The problems of statements over so many catalogs with a changed definition, as far as the time reaches."""
-    random_, found = random.Random(seed), []
+    """Returns the problems of statements over so many catalogs with a changed definition, within the given time."""
+    random_, problems = random.Random(seed), []
     with Session(warehouse, duckdb) as session:
         for _, result in session.script(_STORED):
             result.close()
@@ -368,7 +368,7 @@ def fuzz_stored(warehouse: Path, duckdb: DuckDBEngine, rounds: int, seconds: flo
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode = DELETE")
         objects = database.execute("SELECT row_id, definition FROM objects").fetchall()
-    whole, until = path.read_bytes(), time.monotonic() + seconds
+    content, until = path.read_bytes(), time.monotonic() + seconds
     for number in range(rounds):
         if time.monotonic() > until:
             break
@@ -376,7 +376,7 @@ def fuzz_stored(warehouse: Path, duckdb: DuckDBEngine, rounds: int, seconds: flo
         text = json.dumps(hostile(json.loads(definition), random_))
         if random_.random() < 0.05:
             text = text[: random_.randrange(len(text))]
-        path.write_bytes(whole)
+        path.write_bytes(content)
         with closing(sqlite3.connect(path)) as database:
             database.execute("UPDATE objects SET definition = ? WHERE row_id = ?", (text, row))
             database.commit()
@@ -387,10 +387,10 @@ def fuzz_stored(warehouse: Path, duckdb: DuckDBEngine, rounds: int, seconds: flo
                     sql = part[span.start : span.end]
                     problem = run_problem(sql, session)
                     if problem is not None:
-                        found.append(f"seed {seed}, round {number}: {problem[:300]}\n{sql!r} after {text[:400]}")
+                        problems.append(f"seed {seed}, round {number}: {problem[:300]}\n{sql!r} after {text[:400]}")
         for suffix in ("-wal", "-shm"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
-    return found
+    return problems
 
 
 def test_hostile_definitions_answer_or_fail_as_they_should(

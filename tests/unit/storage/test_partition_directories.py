@@ -17,9 +17,9 @@ from rewriter.storage.partition_directories import in_parallel
 def test_what_is_quick_is_done_by_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partition_directories, "_PATIENCE", 60)  # The machine may pause.
     told: list[int] = []
-    found = in_parallel(lambda number: (number, threading.get_ident()), range(1000), told.append)
-    assert [number for number, _ in found] == list(range(1000))
-    assert {thread for _, thread in found} == {threading.get_ident()}
+    results = in_parallel(lambda number: (number, threading.get_ident()), range(1000), told.append)
+    assert [number for number, _ in results] == list(range(1000))
+    assert {thread for _, thread in results} == {threading.get_ident()}
     assert sum(told) == 1000
 
 
@@ -30,9 +30,9 @@ def test_threads_share_what_is_slow() -> None:
         time.sleep(0.002)
         return number, threading.get_ident()
 
-    found = in_parallel(slow, range(300), told.append)
-    assert [number for number, _ in found] == list(range(300))
-    assert len({thread for _, thread in found}) > 4
+    results = in_parallel(slow, range(300), told.append)
+    assert [number for number, _ in results] == list(range(300))
+    assert len({thread for _, thread in results}) > 4
     assert sum(told) == 300
 
 

@@ -16,9 +16,9 @@ KINDS = pytest.mark.parametrize("kind", [OrdinalRange, TimeRange])
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000])
 def test_they_are_those_made_one_by_one(kind: Any, count: int) -> None:
     starts, ends = [7 * at for at in range(count)], [7 * at + 1 + at % 6 for at in range(count)]
-    made = ranges_of(kind, starts, ends)
-    assert made == tuple(kind(start, end) for start, end in zip(starts, ends, strict=True))
-    assert [hash(one) for one in made] == [hash(kind(one.start, one.end)) for one in made]
+    ranges = ranges_of(kind, starts, ends)
+    assert ranges == tuple(kind(start, end) for start, end in zip(starts, ends, strict=True))
+    assert [hash(range_) for range_ in ranges] == [hash(kind(range_.start, range_.end)) for range_ in ranges]
 
 
 @KINDS
@@ -36,14 +36,14 @@ def test_none_is_empty(kind: Any, count: int) -> None:
 
 
 def test_they_do_not_change() -> None:
-    for one in (*ranges_of(OrdinalRange, [1] * 9, [2] * 9), *ranges_of(TimeRange, [1] * 9, [2] * 9)):
+    for range_ in (*ranges_of(OrdinalRange, [1] * 9, [2] * 9), *ranges_of(TimeRange, [1] * 9, [2] * 9)):
         with pytest.raises(FrozenInstanceError):
-            one.start = 0  # type: ignore[misc]
+            range_.start = 0  # type: ignore[misc]
 
 
 def test_bounds_in_any_order_are_merged_where_they_touch_or_overlap() -> None:
-    apart = [(10 * at, 10 * at + 9) for at in range(20)]
-    assert RangeSet.of_bounds(reversed(apart)).ranges == tuple(TimeRange(*bounds) for bounds in apart)
-    touching = [*apart, (9, 10), (105, 125)]
+    separate = [(10 * at, 10 * at + 9) for at in range(20)]
+    assert RangeSet.of_bounds(reversed(separate)).ranges == tuple(TimeRange(*bounds) for bounds in separate)
+    touching = [*separate, (9, 10), (105, 125)]
     assert RangeSet.of_bounds(touching) == RangeSet.of(*(TimeRange(*bounds) for bounds in touching))
     assert len(RangeSet.of_bounds(touching)) == 17

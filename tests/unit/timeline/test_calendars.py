@@ -30,16 +30,16 @@ def micros(at: datetime) -> int:
 
 
 def first_instants(zone: str, year: int) -> dict[date, datetime]:
-    """The first instant of each date of a year that the zone has, sought quarter by quarter of an hour."""
+    """Returns the first instant of each date of a year in the zone, searched among all quarters of an hour."""
     tz = ZoneInfo(zone)
     at = datetime(year, 1, 1, tzinfo=UTC) - timedelta(hours=36)
-    found: dict[date, datetime] = {}
+    transitions: dict[date, datetime] = {}
     while at.year <= year or at.day < 3:
         local = at.astimezone(tz).date()
-        if local not in found:
-            found[local] = at
+        if local not in transitions:
+            transitions[local] = at
         at += QUARTER
-    return {day: start for day, start in found.items() if day.year == year}
+    return {day: start for day, start in transitions.items() if day.year == year}
 
 
 def day_number(day: date) -> int:
@@ -104,10 +104,10 @@ def test_transitions_are_all_changes_of_the_offset(zone: str) -> None:
         if (at + QUARTER).astimezone(tz).utcoffset() != at.astimezone(tz).utcoffset():
             expected.append(at + QUARTER)
         at += QUARTER
-    found = list(calendar.transitions(micros(start), micros(end)))
-    assert [one.instant for one in found] == [micros(one) for one in expected]
-    for one in found:
-        assert calendar.offset(one.instant - 1) == one.before != one.after == calendar.offset(one.instant)
+    changes = list(calendar.transitions(micros(start), micros(end)))
+    assert [change.instant for change in changes] == [micros(change) for change in expected]
+    for change in changes:
+        assert calendar.offset(change.instant - 1) == change.before != change.after == calendar.offset(change.instant)
 
 
 def test_new_york_loses_and_doubles_no_hour() -> None:
@@ -141,8 +141,8 @@ def test_what_nests_in_the_days_of_a_zone() -> None:
 
 def test_since_when_days_are_made_of_whole_hours() -> None:
     def since(zone: str, kind: UpdatePeriod) -> str | None:
-        found = calendar_of(zone).since(kind)
-        return None if found is None else Calendar("UTC").text(found)
+        since = calendar_of(zone).since(kind)
+        return None if since is None else Calendar("UTC").text(since)
 
     assert since("America/New_York", P.HOURLY) == since("America/New_York", P.MINUTELY) == "1883-11-18T17"
     assert since("Africa/Monrovia", P.MINUTELY) == "1972-01-07T00:44:30"

@@ -17,7 +17,7 @@ from rewriter.timeline.time_bounds import parse_instant
 
 
 def layout(period: P, text: str) -> TimeLayout:
-    """``ds date; hr int HH``: columns with their types and, where they have one, patterns."""
+    """Returns the layout ``ds date; hr int HH``: columns with their types and, if they have one, patterns."""
     pairs, types = [], {}
     for declared in text.split("; "):
         column, type, *pattern = declared.split(" ", 2)
@@ -63,65 +63,65 @@ UNORDERED = [
     layout(P.WEEKLY, "wk string ww.YYYY"),
     layout(P.QUARTERLY, "q int qyyyy"),
 ]
-NAMES = {id(one): f"{one.period.name}-" + "-".join(f"{p.type}-{p.pattern}" for p in one.parts)
-         for one in [*ORDERED, *UNORDERED]}  # fmt: skip
+NAMES = {id(layout): f"{layout.period.name}-" + "-".join(f"{p.type}-{p.pattern}" for p in layout.parts)
+         for layout in [*ORDERED, *UNORDERED]}  # fmt: skip
 
 
-def columns(one: TimeLayout) -> list[Column]:
-    return [Column(part.column, part.type) for part in one.parts]
+def columns(layout: TimeLayout) -> list[Column]:
+    return [Column(part.column, part.type) for part in layout.parts]
 
 
 def ordinals(period: P) -> range:
-    """Two leap years and what is around them; of minutes the days around a new year."""
+    """Returns two leap years and the time around them; for minutes the days around a new year."""
     first, last = ("2015-12-30", "2016-01-03") if period is P.MINUTELY else ("2011-06-01", "2017-02-01")
     if period is P.HOURLY:
         first, last = "2015-11-01", "2016-03-10"
     return range(period.ordinal(parse_instant(first)), period.ordinal(parse_instant(last)))
 
 
-@pytest.mark.parametrize("one", [*ORDERED, *UNORDERED], ids=lambda one: NAMES[id(one)])
-def test_every_period_has_one_canonical_value_and_is_read_back(one: TimeLayout) -> None:
+@pytest.mark.parametrize("layout", [*ORDERED, *UNORDERED], ids=lambda layout: NAMES[id(layout)])
+def test_every_period_has_one_canonical_value_and_is_read_back(layout: TimeLayout) -> None:
     seen = set()
-    for ordinal in ordinals(one.period):
-        values = one.values(ordinal)
-        require_canonical(columns(one), values)
-        assert one.ordinal(values) == ordinal
+    for ordinal in ordinals(layout.period):
+        values = layout.values(ordinal)
+        require_canonical(columns(layout), values)
+        assert layout.ordinal(values) == ordinal
         seen.add(values)
-    assert len(seen) == len(ordinals(one.period))
-    assert TimeLayout.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert len(seen) == len(ordinals(layout.period))
+    assert TimeLayout.from_json(json.loads(json.dumps(layout.to_json()))) == layout
 
 
-@pytest.mark.parametrize("one", [*ORDERED, *UNORDERED], ids=lambda one: NAMES[id(one)])
-def test_the_order_of_keys_is_that_of_time_where_the_layout_says_so_and_only_there(one: TimeLayout) -> None:
-    types = [column.type for column in columns(one)]
-    keys = [encode(1, types, one.values(ordinal)) for ordinal in ordinals(one.period)]
-    assert (keys == sorted(keys)) == one.text_ordered == (one in ORDERED)
+@pytest.mark.parametrize("layout", [*ORDERED, *UNORDERED], ids=lambda layout: NAMES[id(layout)])
+def test_the_order_of_keys_is_that_of_time_where_the_layout_says_so_and_only_there(layout: TimeLayout) -> None:
+    types = [column.type for column in columns(layout)]
+    keys = [encode(1, types, layout.values(ordinal)) for ordinal in ordinals(layout.period)]
+    assert (keys == sorted(keys)) == layout.text_ordered == (layout in ORDERED)
 
 
-@pytest.mark.parametrize("one", [*ORDERED, *UNORDERED], ids=lambda one: NAMES[id(one)])
-def test_what_is_read_is_what_is_written(one: TimeLayout) -> None:
-    rng = random.Random(NAMES[id(one)])
-    known = [one.values(ordinal) for ordinal in ordinals(one.period)]
+@pytest.mark.parametrize("layout", [*ORDERED, *UNORDERED], ids=lambda layout: NAMES[id(layout)])
+def test_what_is_read_is_what_is_written(layout: TimeLayout) -> None:
+    rng = random.Random(NAMES[id(layout)])
+    written = [layout.values(ordinal) for ordinal in ordinals(layout.period)]
     refused = []
     for _ in range(4000):
-        values = list(rng.choice(known))
-        place = rng.randrange(len(values))
-        at = rng.randrange(len(values[place]) + 1)
+        values = list(rng.choice(written))
+        position = rng.randrange(len(values))
+        at = rng.randrange(len(values[position]) + 1)
         new = rng.choice(["", *"0123456789", "00", "-", " ", "+", "٣"])
-        values[place] = values[place][:at] + new + values[place][at + rng.randrange(2) :]
+        values[position] = values[position][:at] + new + values[position][at + rng.randrange(2) :]
         try:
-            ordinal = one.ordinal(values)
+            ordinal = layout.ordinal(values)
         except DataError as error:
             refused.append(error)
         else:
-            assert one.values(ordinal) == tuple(values)
+            assert layout.values(ordinal) == tuple(values)
     assert len(refused) > 400
     assert {error.condition for error in refused} == {"INVALID_TIME_PARTITION"}
-    assert all(error.object in one.columns and error.hint for error in refused)
+    assert all(error.object in layout.columns and error.hint for error in refused)
 
 
 @pytest.mark.parametrize(
-    ("one", "values", "said"),
+    ("layout", "values", "said"),
     [
         (layout(P.MONTHLY, "ds date"), ["2015-02-02"], "ds = '2015-02-02' is not a MONTHLY partition of the type DATE"),
         (layout(P.WEEKLY, "ds date"), ["2015-02-03"], "no WEEKLY period starts then"),
@@ -137,9 +137,9 @@ def test_what_is_read_is_what_is_written(one: TimeLayout) -> None:
         (layout(P.DAILY, "dt string dd-MM-yyyy"), ["29-02-2015"], "day 29 is not in 1–28"),
     ],
 )  # fmt: skip
-def test_values_that_name_no_period(one: TimeLayout, values: list[str | None], said: str) -> None:
+def test_values_that_name_no_period(layout: TimeLayout, values: list[str | None], said: str) -> None:
     with pytest.raises(DataError, match=said) as caught:
-        one.ordinal(values)
+        layout.ordinal(values)
     assert "looks like '" in str(caught.value.hint)
 
 
@@ -176,7 +176,7 @@ def test_layouts_that_are_refused(period: P, text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "periods", "apart"),
+    ("type", "periods", "distinct"),
     [
         ("string", list(P), True),
         ("date", [P.DAILY, P.MONTHLY], False),
@@ -185,11 +185,11 @@ def test_layouts_that_are_refused(period: P, text: str, said: str) -> None:
         ("int", [P.WEEKLY, P.MONTHLY], False),
     ],
 )
-def test_periods_are_told_apart_by_their_values(type: str, periods: list[P], apart: bool) -> None:
+def test_periods_are_told_apart_by_their_values(type: str, periods: list[P], distinct: bool) -> None:
     layouts = [layout(period, f"dt {type}") for period in periods]
-    values = [one.values(ordinal) for one in layouts for ordinal in ordinals(one.period)[:3000]]
-    starts_alike = {one.values(one.period.ordinal(parse_instant("2015-01-01"))) for one in layouts}
-    if apart:
+    values = [layout.values(ordinal) for layout in layouts for ordinal in ordinals(layout.period)[:3000]]
+    starts_alike = {layout.values(layout.period.ordinal(parse_instant("2015-01-01"))) for layout in layouts}
+    if distinct:
         check_distinguishable(layouts)
         assert len(set(values)) == len(values)
         assert len(starts_alike) == len(layouts)

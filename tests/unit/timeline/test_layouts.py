@@ -43,11 +43,11 @@ def test_default_layouts(period: UpdatePeriod, value: str) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: f"{layout.period.name}-{len(layout.parts)}")
-@given(instant=instants, other=instants)
+@given(instant=instants, another=instants)
 def test_values_are_read_back_match_the_regex_and_are_ordered_as_time(
-    layout: TimeLayout, instant: int, other: int
+    layout: TimeLayout, instant: int, another: int
 ) -> None:
-    ordinal, later = sorted(map(layout.period.ordinal, (instant, other)))
+    ordinal, later = sorted(map(layout.period.ordinal, (instant, another)))
     values = layout.values(ordinal)
     assert layout.ordinal(values) == ordinal
     assert len(values) == len(layout.columns)
@@ -143,7 +143,7 @@ def test_periods_outside_the_years_have_no_values(layout: TimeLayout, instant: i
 def test_the_regex_tells_default_layouts_apart() -> None:
     for layout in DEFAULTS:
         value = layout.values(layout.period.ordinal(parse_instant("2015-01-29")))[0]
-        assert [other.period for other in DEFAULTS if re.search(other.regex(0), value)] == [layout.period]
+        assert [candidate.period for candidate in DEFAULTS if re.search(candidate.regex(0), value)] == [layout.period]
     assert DEFAULTS[UpdatePeriod.MONTHLY - 1].regex(0) == "^[0-9]{4}-[0-9]{2}$"
 
 

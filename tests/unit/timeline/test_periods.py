@@ -24,7 +24,7 @@ def micros(*fields: int) -> int:
 
 
 def expected_start(period: UpdatePeriod, moment: datetime) -> datetime:
-    """The start of the period that contains the moment, by ``datetime`` alone."""
+    """Returns the start of the period that contains the moment, by ``datetime`` alone."""
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     return {
         UpdatePeriod.MINUTELY: moment.replace(second=0, microsecond=0),

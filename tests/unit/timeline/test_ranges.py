@@ -23,25 +23,25 @@ def assert_normal(ranges: RangeSet) -> None:
 
 @given(lists)
 def test_a_set_holds_the_instants_of_its_ranges(ranges: list[TimeRange]) -> None:
-    made = RangeSet.of(*ranges)
-    assert_normal(made)
-    assert instants(made) == instants(ranges) == {i for i in SPACE if made.contains(i)}
-    assert bool(made) == bool(ranges)
-    assert len(made) == len(made.ranges)
-    assert not made.contains(-1)
-    assert not made.contains(24)
+    normalized = RangeSet.of(*ranges)
+    assert_normal(normalized)
+    assert instants(normalized) == instants(ranges) == {i for i in SPACE if normalized.contains(i)}
+    assert bool(normalized) == bool(ranges)
+    assert len(normalized) == len(normalized.ranges)
+    assert not normalized.contains(-1)
+    assert not normalized.contains(24)
 
 
 @given(lists, lists)
 def test_the_algebra_is_that_of_sets(left: list[TimeRange], right: list[TimeRange]) -> None:
     a, b = RangeSet.of(*left), RangeSet.of(*right)
-    for made, expected in (
+    for normalized, expected in (
         (a | b, instants(left) | instants(right)),
         (a & b, instants(left) & instants(right)),
         (a - b, instants(left) - instants(right)),
     ):
-        assert_normal(made)
-        assert instants(made) == expected
+        assert_normal(normalized)
+        assert instants(normalized) == expected
 
 
 @given(lists, lists)

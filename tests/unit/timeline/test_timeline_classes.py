@@ -137,7 +137,7 @@ def test_a_name_is_never_imported(name: str, tmp_path: Path, monkeypatch: pytest
 
 @pytest.fixture
 def registering(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is forgotten after it."""
+    """Restores the registered classes after a test."""
     monkeypatch.setattr(registry, "_registered", {})
     registry._installed_class.cache_clear()
 
@@ -146,9 +146,9 @@ def registering(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_registered_class_is_found_and_guarded() -> None:
     rewriter.register_timeline(" sparse ", Subclass)
     assert timeline_class("sparse") is Subclass
-    made = registry.make_timeline([OrdinalRange(1, 3)], "sparse")
-    assert isinstance(made, GuardedTimeline)
-    assert made.ranges() == (OrdinalRange(1, 3),)
+    timeline = registry.make_timeline([OrdinalRange(1, 3)], "sparse")
+    assert isinstance(timeline, GuardedTimeline)
+    assert timeline.ranges() == (OrdinalRange(1, 3),)
     rewriter.register_timeline("sparse", Listed)
     assert timeline_class("sparse") is Listed
 
@@ -167,7 +167,7 @@ def test_a_name_of_ours_cannot_be_registered(name: str) -> None:
 
 
 def installed(folder: Path, code: str, points: str) -> None:
-    """A module, and the metadata of a package that registers classes of it."""
+    """Creates a module, and the metadata of a package that registers classes of it."""
     (folder / "a_package_of_timelines.py").write_text(code, encoding="utf-8")
     about = folder / "a_package_of_timelines-1.0.dist-info"
     about.mkdir()
@@ -191,9 +191,9 @@ def test_an_installed_package_registers_by_an_entry_point(tmp_path: Path, monkey
     points = "installed = a_package_of_timelines:Installed\nold.place.Class = a_package_of_timelines:Installed"
     installed(tmp_path, GOOD, points)
     monkeypatch.syspath_prepend(tmp_path)
-    found = timeline_class("installed")
-    assert (found.__module__, found.__name__) == ("a_package_of_timelines", "Installed")
-    assert timeline_class("old.place:Class") is found
+    found_class = timeline_class("installed")
+    assert (found_class.__module__, found_class.__name__) == ("a_package_of_timelines", "Installed")
+    assert timeline_class("old.place:Class") is found_class
     # What this process says itself comes first.
     rewriter.register_timeline("installed", Subclass)
     assert timeline_class("installed") is Subclass
@@ -224,10 +224,10 @@ def test_an_entry_point_that_is_no_timeline_is_an_error(
 @pytest.mark.usefixtures("registering")
 def test_two_packages_with_one_name_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(tmp_path, GOOD, "installed = a_package_of_timelines:Installed")
-    other = tmp_path / "another_package-1.0.dist-info"
-    other.mkdir()
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: another-package\nVersion: 1.0\n")
-    (other / "entry_points.txt").write_text("[rewriter.timelines]\ninstalled = elsewhere:Class\n")
+    second = tmp_path / "another_package-1.0.dist-info"
+    second.mkdir()
+    (second / "METADATA").write_text("Metadata-Version: 2.1\nName: another-package\nVersion: 1.0\n")
+    (second / "entry_points.txt").write_text("[rewriter.timelines]\ninstalled = elsewhere:Class\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(AnalysisError, match=r"several packages register it: a_package.*, elsewhere:Class"):
         timeline_class("installed")

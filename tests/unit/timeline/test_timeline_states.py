@@ -1,4 +1,4 @@
-"""What each kind of timeline keeps: its invariants, its size under hostile patterns, its form as properties."""
+"""The state of each kind of timeline: its invariants, its size for hostile patterns, its form as properties."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ KINDS: tuple[type[PartitionTimeline], ...] = (
 
 
 def broken(kind: type[PartitionTimeline], properties: dict[str, str]) -> None:
-    """The properties are refused, and nothing changes."""
+    """Checks that the properties are refused, and nothing changes."""
     timeline = kind([OrdinalRange(3, 5)])
     assert timeline.init_from_properties(properties) is False
     assert timeline.ranges() == (OrdinalRange(3, 5),)
@@ -93,9 +93,9 @@ def test_a_year_of_minutes_with_a_thousand_holes_is_small() -> None:
 
 def test_properties_of_one_kind_are_none_of_another() -> None:
     for kind in KINDS:
-        for other in KINDS:
-            if kind is not other:
-                broken(other, kind([OrdinalRange(1, 3)]).to_properties())
+        for state in KINDS:
+            if kind is not state:
+                broken(state, kind([OrdinalRange(1, 3)]).to_properties())
 
 
 class TestRanges:

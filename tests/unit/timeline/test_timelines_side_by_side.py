@@ -41,7 +41,7 @@ class SideBySide(RuleBasedStateMachine):
         self.timelines: list[PartitionTimeline] = []
 
     @initialize(given=st.lists(windows, max_size=4))
-    def made(self, given: list[OrdinalRange]) -> None:
+    def start(self, given: list[OrdinalRange]) -> None:
         self.model = members(given)
         self.timelines = [kind(given) for kind in KINDS]
 
@@ -54,29 +54,29 @@ class SideBySide(RuleBasedStateMachine):
         self.model ^= changed
 
     @rule(ordinal=ordinals, name=st.sampled_from(["add", "drop"]))
-    def one(self, ordinal: int, name: str) -> None:
+    def change_one(self, ordinal: int, name: str) -> None:
         self.change(name, ordinal, {ordinal})
 
     @rule(window=windows, name=st.sampled_from(["add_range", "drop_range"]))
-    def a_range(self, window: OrdinalRange, name: str) -> None:
+    def change_range(self, window: OrdinalRange, name: str) -> None:
         self.change(name, window, members([window]))
 
     @rule(batch=batches, name=st.sampled_from(["add_all", "drop_all"]))
-    def a_batch(self, batch: list[int], name: str) -> None:
+    def change_batch(self, batch: list[int], name: str) -> None:
         self.change(name, batch, set(batch))
 
     @precondition(lambda self: self.model)
     @rule(data=st.data())
-    def an_end(self, data: st.DataObject) -> None:
+    def drop_end(self, data: st.DataObject) -> None:
         ordinal = data.draw(st.sampled_from([min(self.model), max(self.model)]))
         self.change("drop", ordinal, {ordinal})
 
     @rule()
     def stored_and_read(self) -> None:
         read = [kind([OrdinalRange(1, 3)]) for kind in KINDS]
-        for timeline, other in zip(self.timelines, read, strict=True):
-            assert other.init_from_properties(timeline.to_properties())
-            assert other == timeline
+        for timeline, copy in zip(self.timelines, read, strict=True):
+            assert copy.init_from_properties(timeline.to_properties())
+            assert copy == timeline
         self.timelines = read
 
     @rule(window=windows)

@@ -33,9 +33,9 @@ REFRESH FACT all_sales
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    with Session(tmp_path, "duckdb") as made:
-        run(made, SETUP)
-        yield made
+    with Session(tmp_path, "duckdb") as opened:
+        run(opened, SETUP)
+        yield opened
 
 
 def run(session: Session, text: str) -> list[tuple[object, ...]]:

@@ -27,10 +27,10 @@ FILL = "INSERT OVERWRITE days SELECT SUM(n), substr(dt, 1, 10) FROM hours GROUP 
 
 @pytest.fixture
 def session(tmp_path: Path, catalog_url: str | None) -> Iterator[Session]:
-    with Session(tmp_path, "duckdb", catalog=catalog_url) as made:
-        run(made, SETUP)
-        yield made
-        assert run(made, "REFRESH TIMELINES OF f") == []
+    with Session(tmp_path, "duckdb", catalog=catalog_url) as opened:
+        run(opened, SETUP)
+        yield opened
+        assert run(opened, "REFRESH TIMELINES OF f") == []
 
 
 def run(session: Session, text: str) -> list[tuple[object, ...]]:
@@ -44,12 +44,14 @@ def covered(session: Session, first: str = "2013-01-01", end: str = "2013-01-02"
 
 
 def assert_only_the_first_day_agrees(session: Session) -> None:
-    """The two days of ``days`` are unproven; CHECK FACT … ACCEPT accepts the first, and finds the second to differ."""
+    """Asserts that the two days of ``days`` are unproven, that CHECK FACT … ACCEPT accepts the first, and that the
+    second differs.
+    """
     days = {row[0]: row for row in run(session, "SHOW TIMELINES OF f")}["days"]
     assert days[10:] == (0, 2, 0, "it existed before the fact")
     assert covered(session, "2013-01-01", "2013-01-03") == ["hours"]
-    found = {(row[2], row[3]) for row in run(session, "CHECK FACT f ACCEPT") if row[8] == "accepted"}
-    assert found == {("2013-01-01", "2013-01-02")}
+    accepted = {(row[2], row[3]) for row in run(session, "CHECK FACT f ACCEPT") if row[8] == "accepted"}
+    assert accepted == {("2013-01-01", "2013-01-02")}
     assert covered(session) == ["days"]
     assert covered(session, "2013-01-02", "2013-01-03") == ["hours"]
 
@@ -144,7 +146,7 @@ def test_a_catalog_with_them_is_whole_dumped_and_restored(tmp_path: Path) -> Non
     with Session(tmp_path / "w", "duckdb") as session:
         run(session, f"{SETUP}; {ADD_DAYS}; {FILL}; {ADD_WEEKS}; ALTER FACT f DROP STORAGE weeks; {ADD_WEEKS}")
         before = session.catalog.snapshot().fact("f")
-        assert [one.joined > 0 for one in before.tables] == [False, True, True]
+        assert [stored.joined > 0 for stored in before.tables] == [False, True, True]
         assert list(findings(session.catalog.database)) == []
         lines = list(dump(session.catalog.database, session.catalog.warehouse))
     for file in (tmp_path / "w").glob("catalog.db*"):

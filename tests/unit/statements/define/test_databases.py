@@ -30,7 +30,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 @pytest.fixture
 def either(tmp_path: Path, catalog_url: str | None) -> Iterator[Session]:
-    """A session on each database that can hold the catalog."""
+    """Opens a session on each database that can hold the catalog."""
     with Session(tmp_path, "duckdb", catalog=catalog_url) as opened:
         yield opened
 
@@ -56,20 +56,22 @@ def table(id: int, name: str) -> Table:
 
 
 def test_each_session_has_its_own_current_database(tmp_path: Path) -> None:
-    with Session(tmp_path, "duckdb") as one, Session(tmp_path, "duckdb") as other:
-        run(one, "CREATE DATABASE Sales; USE SALES; CREATE TABLE t (a INT)")
-        assert (one.database, other.database) == ("sales", "default")
-        assert rows(other, "SHOW TABLES") == []
-        assert failure(other, "SELECT * FROM t").condition == "TABLE_OR_VIEW_NOT_FOUND"
-        other.execute("USE sales")
-        other.execute("DROP DATABASE sales CASCADE")
-        assert failure(one, "SELECT * FROM t").condition == "TABLE_OR_VIEW_NOT_FOUND"
-        assert failure(one, "CREATE TABLE t (a INT)").condition == "SCHEMA_NOT_FOUND"
-        assert failure(one, "CREATE CUBE c (n BIGINT MEASURE COUNT, t TIMESTAMP TIME)").condition == "SCHEMA_NOT_FOUND"
-        assert failure(one, "SHOW VIEWS").condition == "SCHEMA_NOT_FOUND"
-        assert one.database == "sales"
-        one.execute("USE default")
-        assert rows(one, "SHOW TABLES") == []
+    with Session(tmp_path, "duckdb") as first, Session(tmp_path, "duckdb") as second:
+        run(first, "CREATE DATABASE Sales; USE SALES; CREATE TABLE t (a INT)")
+        assert (first.database, second.database) == ("sales", "default")
+        assert rows(second, "SHOW TABLES") == []
+        assert failure(second, "SELECT * FROM t").condition == "TABLE_OR_VIEW_NOT_FOUND"
+        second.execute("USE sales")
+        second.execute("DROP DATABASE sales CASCADE")
+        assert failure(first, "SELECT * FROM t").condition == "TABLE_OR_VIEW_NOT_FOUND"
+        assert failure(first, "CREATE TABLE t (a INT)").condition == "SCHEMA_NOT_FOUND"
+        assert (
+            failure(first, "CREATE CUBE c (n BIGINT MEASURE COUNT, t TIMESTAMP TIME)").condition == "SCHEMA_NOT_FOUND"
+        )
+        assert failure(first, "SHOW VIEWS").condition == "SCHEMA_NOT_FOUND"
+        assert first.database == "sales"
+        first.execute("USE default")
+        assert rows(first, "SHOW TABLES") == []
 
 
 def test_a_connection_begins_in_default(tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_catalogs_without_databases_hold_what_they_did(session: Session) -> None
     session.execute("CREATE TABLE spark_catalog.default.T (x INT)")
     session.execute("CREATE VIEW default.v AS SELECT x FROM T")
     snapshot = session.catalog.snapshot()
-    assert [one.name for one in (*snapshot.tables(), *snapshot.views())] == ["T", "v"]
+    assert [relation.name for relation in (*snapshot.tables(), *snapshot.views())] == ["T", "v"]
     assert snapshot.named("t") is snapshot.named("T")
 
 
@@ -137,8 +139,8 @@ def test_an_insert_reads_and_writes_tables_of_one_name(session: Session) -> None
     assert rows(session, "SELECT x, p FROM a.t ORDER BY x") == [(1, "p"), (2, "q")]
     session.execute("INSERT INTO a.t SELECT x, 'r' FROM t")
     assert rows(session, "SHOW PARTITIONS a.t") == [("p=p",), ("p=q",), ("p=r",)]
-    found = session.execute("SELECT x FROM t WHERE b.t.p = 'p'")
-    assert [(scan.table, scan.partitions) for scan in found.stats.scans] == [("b.t", 1)] if found.stats else False
+    result = session.execute("SELECT x FROM t WHERE b.t.p = 'p'")
+    assert [(scan.table, scan.partitions) for scan in result.stats.scans] == [("b.t", 1)] if result.stats else False
 
 
 def test_views_of_two_databases_over_each_other(session: Session) -> None:
@@ -168,7 +170,7 @@ def test_a_rename_meets_the_writers_that_it_overtakes(either: Session) -> None:
     before = catalog.snapshot()
     either.execute("ALTER TABLE t RENAME TO u")
     assert before.table("t").name == "t"
-    assert [one.values for one in before.partitions(before.table("t"))] == [("a",)]
+    assert [partition.values for partition in before.partitions(before.table("t"))] == [("a",)]
     write = AddPartitions(before.table("t"), (PartitionWrite(("b",)),))
     with catalog.begin(before) as transaction, pytest.raises(ConflictError):
         transaction.commit([write])
@@ -211,15 +213,15 @@ def test_a_database_that_goes_while_something_comes(either: Session) -> None:
         with catalog.begin(before) as transaction, pytest.raises(IntegrityError) as info:
             transaction.commit(changes)
         assert (info.value.condition, info.value.sqlstate) == ("SCHEMA_NOT_EMPTY", "2BP01")
-    assert [one.name for one in catalog.snapshot().tables()] == ["d.t"]
+    assert [table.name for table in catalog.snapshot().tables()] == ["d.t"]
     either.execute("DROP DATABASE d CASCADE")
     with catalog.begin(before) as transaction, pytest.raises(Error) as gone:
         transaction.commit([CreateObject(table(901, "d.u"))])
     assert gone.value.condition == "SCHEMA_NOT_FOUND"
     with catalog.begin(before) as transaction, pytest.raises(ConflictError):
         transaction.commit([DropObject(before.database("d"))])
-    assert [one.name for one in before.databases()] == ["d", "default"]
-    assert [one.name for one in catalog.snapshot().databases()] == ["default"]
+    assert [database.name for database in before.databases()] == ["d", "default"]
+    assert [database.name for database in catalog.snapshot().databases()] == ["default"]
 
 
 def test_cascade_is_all_or_none(either: Session) -> None:
@@ -249,8 +251,8 @@ def test_names_that_mean_something_else(session: Session, name: str) -> None:
 
 def test_a_file_is_read_whatever_is_current(session: Session) -> None:
     run(session, "CREATE DATABASE d; CREATE TABLE t (x INT); INSERT INTO t VALUES (5); USE d")
-    place = session.catalog.snapshot().table("t").location
-    assert rows(session, f"SELECT x FROM parquet.`{place}/*`") == [(5,)]
+    location = session.catalog.snapshot().table("t").location
+    assert rows(session, f"SELECT x FROM parquet.`{location}/*`") == [(5,)]
 
 
 def test_a_fact_is_made_of_what_was_checked(session: Session) -> None:
@@ -310,7 +312,7 @@ def test_a_cube_is_found_by_its_full_name(session: Session) -> None:
     ],
 )  # fmt: skip
 def test_what_nobody_can_read_names_tables_all_the_same(session: Session, text: str, reads: str) -> None:
-    """A query that only Spark reads runs as typed, but for its tables: a name means what it means elsewhere."""
+    """A query that only Spark can read runs as typed, except for its tables: a name means what it means elsewhere."""
     run(
         session, "CREATE TABLE t (x INT); CREATE TABLE only (x INT); CREATE DATABASE d; CREATE TABLE d.t (x INT); USE d"
     )
@@ -334,9 +336,9 @@ def test_hints_name_things_as_the_session_would(session: Session) -> None:
             "CREATE FACT f OF CUBE c STORED IN (TABLE t PERIOD DAILY PARTITIONED BY departed AS (dt = 'yyyy-MM-dd'))"
         )
     for text in ("DROP CUBE {}c", "DROP TABLE {}t", "ALTER TABLE {}t RENAME TO u"):
-        for current, other in (("default", "d"), ("d", "default")):
+        for current, target in (("default", "d"), ("d", "default")):
             session.execute(f"USE {current}")
             assert "FACT f" in str(failure(session, text.format("")).hint)
-            assert f"FACT {other}.f" in str(failure(session, text.format(f"{other}.")).hint)
+            assert f"FACT {target}.f" in str(failure(session, text.format(f"{target}.")).hint)
     error = failure(session, "ALTER TABLE default.t DROP PARTITION (dt = 'x')")
     assert str(error.hint).startswith("SHOW PARTITIONS default.t ")

@@ -1,7 +1,7 @@
 """Random queries over tables of one name in several databases: each name means one table, or the query is refused.
 
-Every table holds one number of its own, so an answer tells which tables were read. What is expected is worked out while
-the query is made, by Spark's rules: a CTE goes before a table, a view's names are those of where it was made.
+Every table has one number of its own, so the result shows which tables were read. The expected result is computed with
+the query, by Spark's rules: a CTE goes before a table, and a view's names are those of its definition.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Maker:
         return self.rng.choice(kinds)(depth - 1, current, ctes)
 
     def reference(self, current: str, ctes: dict[str, list[int]]) -> tuple[str, str, list[int]]:
-        """A name behind FROM, what may stand before its columns, and its rows."""
+        """Returns a name after FROM, the possible qualifiers of its columns, and its rows."""
         name, database = self.rng.choice(NAMES), self.rng.choice(DATABASES)
         typed = self.rng.choice((name, f"{database}.{name}", f"{database}.{name}", f"spark_catalog.{database}.{name}"))
         plain = typed == name
@@ -71,20 +71,22 @@ class Maker:
         return f"SELECT x FROM (WITH {name} AS ({inner}) SELECT x FROM ({outer}) AS body) AS whole", answer
 
     def exists(self, _depth: int, current: str, ctes: dict[str, list[int]]) -> Made:
-        """A condition inside on a column of inside, or on one of outside that nothing inside answers to."""
+        """Returns a condition inside on a column of inside, or on one of outside that nothing inside matches."""
         outer, before, rows = self.reference(current, ctes)
-        inner, qualifier, others = self.reference(current, ctes)
-        value = self.rng.choice((*others, *rows, self.rng.choice(list(HELD.values()))))
+        inner, qualifier, columns = self.reference(current, ctes)
+        value = self.rng.choice((*columns, *rows, self.rng.choice(list(HELD.values()))))
         head = f"SELECT {before}x FROM {outer} WHERE EXISTS (SELECT 1 FROM {inner} WHERE"
         if before and self.rng.random() < 0.6 and before not in answering(inner, current, ctes):
-            return f"{head} {before}x = {value})", [row for row in rows if row == value and others]
-        return f"{head} {qualifier}x = {value})", rows if value in others else []
+            return f"{head} {before}x = {value})", [row for row in rows if row == value and columns]
+        return f"{head} {qualifier}x = {value})", rows if value in columns else []
 
     def joined(self, _depth: int, current: str, ctes: dict[str, list[int]]) -> Made:
-        (left, one, a), (right, two, b) = self.reference(current, ctes), self.reference(current, ctes)
-        if not one or not two or one == two:
+        (left, left_name, a), (right, right_name, b) = self.reference(current, ctes), self.reference(current, ctes)
+        if not left_name or not right_name or left_name == right_name:
             return self.plain(0, current, ctes)
-        return f"SELECT {one}x * 100 + {two}x AS x FROM {left} CROSS JOIN {right}", [p * 100 + q for p in a for q in b]
+        return f"SELECT {left_name}x * 100 + {right_name}x AS x FROM {left} CROSS JOIN {right}", [
+            p * 100 + q for p in a for q in b
+        ]
 
     def of_view(self, depth: int, _current: str, ctes: dict[str, list[int]]) -> Made:
         made_in, lies_in = self.rng.choice(DATABASES), self.rng.choice(DATABASES)
@@ -98,7 +100,7 @@ class Maker:
 
 
 def answering(reference: str, current: str, ctes: dict[str, list[int]]) -> tuple[str, ...]:
-    """What may stand before the columns of a reference."""
+    """Returns the qualifiers of the columns of a reference."""
     typed, _, alias = reference.partition(" AS ")
     if alias:
         return (f"{alias}.",)
@@ -127,12 +129,12 @@ def test_every_name_means_one_table(session: Session, seed: int) -> None:
         try:
             text, rows = maker.query(3, current, {})
             session.execute(f"USE {current}")
-            found = sorted(row[0] for row in session.execute(text).rows())
+            listed = sorted(row[0] for row in session.execute(text).rows())
         except Error as error:
             # Two relations of one name, and a column that says no more, are refused, as Spark does.
             if isinstance(error, NotSupportedError) or error.condition == "AMBIGUOUS_REFERENCE":
                 continue
             raise
-        assert found == sorted(rows), f"seed {seed}, in {current}: {text}"
+        assert listed == sorted(rows), f"seed {seed}, in {current}: {text}"
         answered += 1
     assert answered > QUERIES * 0.6, f"only {answered} of {QUERIES} were answered"

@@ -58,12 +58,12 @@ def shown(session: Session, statement: str) -> str:
     return text
 
 
-def unplaced(thing: object, warehouse: str) -> object:
-    """The object without what a new one has of its own: its number, and a managed table's directory."""
-    if isinstance(thing, Table) and thing.location.startswith(warehouse) and not thing.external:
-        thing = replace(thing, location="")
-    assert isinstance(thing, Table | View | Cube | Fact)
-    return replace(thing, id=0)
+def unplaced(created: object, warehouse: str) -> object:
+    """Returns the object without the parts that are new in each object: its number, and a managed table's directory."""
+    if isinstance(created, Table) and created.location.startswith(warehouse) and not created.external:
+        created = replace(created, location="")
+    assert isinstance(created, Table | View | Cube | Fact)
+    return replace(created, id=0)
 
 
 @pytest.mark.parametrize("serde", ["", " AS SERDE"])
@@ -73,14 +73,14 @@ def test_a_table_comes_back(session: Session, statement: str, database: str, ser
     session.execute("CREATE DATABASE IF NOT EXISTS other")
     session.execute(f"USE {database}")
     session.execute(statement)
-    made = session.catalog.snapshot().tables()
+    tables = session.catalog.snapshot().tables()
     text = shown(session, f"SHOW CREATE TABLE t{serde}")
     session.execute("DROP TABLE t")
     session.execute("USE default")
     session.execute(text)
     again = session.catalog.snapshot().tables()
     warehouse = str(session.catalog.warehouse)
-    assert [unplaced(one, warehouse) for one in again] == [unplaced(one, warehouse) for one in made]
+    assert [unplaced(table, warehouse) for table in again] == [unplaced(table, warehouse) for table in tables]
     assert shown(session, f"SHOW CREATE TABLE {database}.t{serde}") == text
 
 
@@ -141,14 +141,14 @@ def test_a_view_comes_back(session: Session, statement: str, current: str) -> No
         session.execute(f"INSERT INTO {database}.t VALUES ({value})")
     session.execute("USE other")
     session.execute(statement)
-    made = session.catalog.snapshot().view("other.v")
+    view = session.catalog.snapshot().view("other.v")
     answer = list(session.execute("SELECT * FROM other.v").rows())
     session.execute(f"USE {current}")
     text = shown(session, "SHOW CREATE VIEW other.v")
     session.execute("DROP VIEW other.v")
     session.execute(text)
     if current == "other":
-        assert unplaced(session.catalog.snapshot().view("other.v"), "") == unplaced(made, "")
+        assert unplaced(session.catalog.snapshot().view("other.v"), "") == unplaced(view, "")
     assert list(session.execute("SELECT * FROM other.v").rows()) == answer
 
 
@@ -170,7 +170,7 @@ def test_what_has_no_statement_is_refused(session: Session) -> None:
 
 def test_lines_hold_the_same_tokens() -> None:
     text = "CREATE TABLE a (b map<int,array<int>>, c string COMMENT 'x (,') PARTITIONED BY (d, e) COMMENT 'USING'"
-    assert [one.text for one in tokens(laid_out(text))] == [one.text for one in tokens(text)]
+    assert [token.text for token in tokens(laid_out(text))] == [token.text for token in tokens(text)]
     assert laid_out(text).splitlines() == [
         "CREATE TABLE a (",
         "  b map<int,array<int>>,",
@@ -193,11 +193,11 @@ def test_what_the_catalog_keeps_in_properties_is_not_shown(session: Session) -> 
         session.execute(f"ANALYZE TABLE {name} COMPUTE STATISTICS FOR ALL COLUMNS")
         session.execute(f"ANALYZE TABLE {name} PARTITION (p) COMPUTE STATISTICS FOR ALL COLUMNS")
         assert shown(session, f"SHOW CREATE TABLE {name}") == before
-        made = session.catalog.snapshot().table(name)
+        table = session.catalog.snapshot().table(name)
         session.execute(f"DROP TABLE {name}")
         session.execute(before)
         again = session.catalog.snapshot().table(name)
-        assert (again.columns, again.format, again.external) == (made.columns, made.format, made.external)
+        assert (again.columns, again.format, again.external) == (table.columns, table.format, table.external)
         assert again.properties == {"k": "v", "rewriter.serdeproperties.serialization.format": "1"}
 
 
@@ -210,13 +210,13 @@ def test_a_temporary_table_comes_back(session: Session, statement: str, serde: s
     session.execute(statement)
     session.execute("CREATE DATABASE other")
     session.execute("USE other")
-    made = [one for one in session.catalog.snapshot(_owner(session)).tables() if one.name != "kept"]
+    tables = [table for table in session.catalog.snapshot(_owner(session)).tables() if table.name != "kept"]
     text = shown(session, f"SHOW CREATE TABLE t{serde}")
     session.execute("DROP TABLE t")
     session.execute(text)
-    again = [one for one in session.catalog.snapshot(_owner(session)).tables() if one.name != "kept"]
+    again = [table for table in session.catalog.snapshot(_owner(session)).tables() if table.name != "kept"]
     warehouse = str(session.catalog.warehouse)
-    assert [unplaced(one, warehouse) for one in again] == [unplaced(one, warehouse) for one in made]
+    assert [unplaced(table, warehouse) for table in again] == [unplaced(table, warehouse) for table in tables]
 
 
 def _owner(session: Session) -> str:

@@ -109,10 +109,10 @@ def test_an_immutable_table_takes_one_insert_into(session: Session) -> None:
     assert rows(session, "SELECT n FROM t") == [(5,), (6,), (8,)]
 
 
-@pytest.mark.parametrize("place", ["", "LOCATION '{}'"])
-def test_partitions_of_an_immutable_table_take_one_each(session: Session, tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize("location", ["", "LOCATION '{}'"])
+def test_partitions_of_an_immutable_table_take_one_each(session: Session, tmp_path: Path, location: str) -> None:
     session.execute(
-        f"CREATE TABLE t (n INT) PARTITIONED BY (p STRING) {place.format(tmp_path / 'there')} "
+        f"CREATE TABLE t (n INT) PARTITIONED BY (p STRING) {location.format(tmp_path / 'there')} "
         "TBLPROPERTIES ('immutable' = 'true')"
     )
     session.execute("ALTER TABLE t ADD PARTITION (p = 'a')")

@@ -29,9 +29,9 @@ def run(session: Session, *statements: str) -> None:
 
 
 def rows_of(session: Session, table: str) -> dict[tuple[str | None, ...], int | None]:
-    """The rows that the catalog records, by the values of a partition."""
+    """Returns the row counts that the catalog records, by the values of a partition."""
     snapshot = session.catalog.snapshot()
-    return {one.values: one.rows for one in snapshot.partitions(snapshot.table(table))}
+    return {partition.values: partition.rows for partition in snapshot.partitions(snapshot.table(table))}
 
 
 def figures(session: Session, described: str) -> dict[str, str]:
@@ -45,10 +45,10 @@ def details(session: Session, described: str) -> dict[str, str]:
 def write_behind(session: Session, table: str, value: str, *files: DataFile) -> None:
     """Writes a partition through the catalog, with whatever is claimed of its files."""
     with session.catalog.begin() as transaction:
-        found = transaction.snapshot.table(table)
-        write_id = transaction.write_id(found)
+        shown = transaction.snapshot.table(table)
+        write_id = transaction.write_id(shown)
         part = PartitionWrite((value,), files)
-        transaction.commit([WritePartitions(found, write_id, (part,), overwrite=True)])
+        transaction.commit([WritePartitions(shown, write_id, (part,), overwrite=True)])
 
 
 @pytest.mark.parametrize("claimed", [None, 99])
@@ -63,7 +63,7 @@ def test_rows_that_are_unknown_or_wrong_are_corrected(session: Session, tmp_path
     assert rows_of(session, "t") == {("x",): 1, ("y",): claimed}
     run(session, "ANALYZE TABLE t COMPUTE STATISTICS")
     assert rows_of(session, "t") == {("x",): 1, ("y",): 3}
-    assert [one.rows for one in before.partitions(before.table("t"))] == [1, claimed]
+    assert [partition.rows for partition in before.partitions(before.table("t"))] == [1, claimed]
     noted = [event for event in session.catalog.events(limit=10**6) if event.kind == "ANALYZE"]
     assert [event.payload["partitions"] for event in noted] == [1]
 
@@ -118,7 +118,8 @@ def test_tables_of_other_databases_are_left_alone(session: Session) -> None:
 
 
 def test_a_file_that_somebody_changed(session: Session) -> None:
-    run(session, "CREATE TABLE t (a INT) PARTITIONED BY (p STRING)", "INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+    table = "CREATE TABLE t (a INT) PARTITIONED BY (p STRING) TBLPROPERTIES ('rewriter.packed' = 'false')"
+    run(session, table, "INSERT INTO t VALUES (1, 'x'), (2, 'y')")
     snapshot = session.catalog.snapshot()
     _, file = snapshot.files(snapshot.table("t"))[1]
     sequence = snapshot.sequence
@@ -183,10 +184,10 @@ def test_files_of_external_tables_make_figures_stale(session: Session, tmp_path:
 def test_two_partitions_of_one_directory_are_counted_each(session: Session, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "x.csv").write_text("a\n1\n2\n")
-    place = f"LOCATION '{tmp_path}/one'"
+    location = f"LOCATION '{tmp_path}/one'"
     run(session, "CREATE EXTERNAL TABLE t (a INT) PARTITIONED BY (p INT) STORED AS csv LOCATION 'files'")
     run(session, "ALTER TABLE t SET TBLPROPERTIES ('rewriter.shared_location' = 'true')")
-    run(session, f"ALTER TABLE t ADD PARTITION (p=1) {place} PARTITION (p=2) {place}")
+    run(session, f"ALTER TABLE t ADD PARTITION (p=1) {location} PARTITION (p=2) {location}")
     run(session, "ANALYZE TABLE t COMPUTE STATISTICS")
     assert details(session, "t")["Statistics"] == "12 bytes, 4 rows"
     run(session, "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS p")

@@ -61,7 +61,7 @@ def test_rows_are_what_they_were(session: Session, seed: int) -> None:
             ", ".join([*(rng.choice(COLUMNS[name][1]) for name in names), *late, rng.choice(KEYS)])
             for _ in range(rng.randint(1, 4))
         ]
-        session.execute(f"INSERT INTO t VALUES {', '.join(f'({one})' for one in values)}")
+        session.execute(f"INSERT INTO t VALUES {', '.join(f'({row})' for row in values)}")
         if number == 1 and rng.random() < 0.6:
             session.execute("ALTER TABLE t ADD COLUMNS (late STRING)")
             late = ["'new'"]
@@ -75,8 +75,8 @@ def test_rows_are_what_they_were(session: Session, seed: int) -> None:
     assert (content(session), rows(session, "DESCRIBE t")) == (before, described)
     snapshot = session.catalog.snapshot()
     table = snapshot.table("t")
-    assert {one.files for one in snapshot.partitions(table)} == {1}
-    assert sum(int(str(one[1])) - int(str(one[2])) for one in told) == files - len(snapshot.files(table))
+    assert {partition.files for partition in snapshot.partitions(table)} == {1}
+    assert sum(int(str(row[1])) - int(str(row[2])) for row in told) == files - len(snapshot.files(table))
     assert rows(session, "ALTER TABLE t COMPACT") == []
     assert list(findings(session.catalog.database)) == []
     # Engines read values in paths: those of a compacted partition are spelled there.
@@ -90,8 +90,8 @@ def test_a_partition_alone_and_a_table_without(session: Session) -> None:
         session.execute(f"INSERT INTO t VALUES ({number}, 'a', 1), ({number}, 'a', 2), ({number}, 'b', 1)")
         session.execute(f"INSERT INTO u VALUES ({number})")
     told = rows(session, "ALTER TABLE t PARTITION (q = 1) COMPACT")
-    assert [one[:3] for one in told] == [("p=a/q=1", 3, 1), ("p=b/q=1", 3, 1)]
-    assert [one[:3] for one in rows(session, "ALTER TABLE u COMPACT")] == [("", 3, 1)]
+    assert [row[:3] for row in told] == [("p=a/q=1", 3, 1), ("p=b/q=1", 3, 1)]
+    assert [row[:3] for row in rows(session, "ALTER TABLE u COMPACT")] == [("", 3, 1)]
     assert content(session, "u") == ["(0,)", "(1,)", "(2,)"]
 
 

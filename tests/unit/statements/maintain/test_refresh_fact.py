@@ -33,9 +33,9 @@ class Watched(DuckDBEngine):
 
 @pytest.fixture
 def engine() -> Iterator[Watched]:
-    found = Watched()
-    yield found
-    found.close()
+    watched = Watched()
+    yield watched
+    watched.close()
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def values(country: str, a: str, n: int, times: list[str]) -> str:
 
 
 def statuses(session: Session, sql: str) -> list[tuple[object, ...]]:
-    """(table, period, was, status, partitions)."""
+    """Returns (table, period, was, status, partitions)."""
     return [(row[0], row[1], row[4], row[5], row[6]) for row in rows(session, sql)]
 
 
@@ -254,8 +254,8 @@ def test_a_copy_of_the_base_is_checked_too(session: Session) -> None:
         "TABLE again PERIODS (HOURLY, DAILY) PARTITIONED BY t AS (dt)",
     )
     run(session, "INSERT INTO again SELECT country, a, n + 1, dt FROM hours WHERE dt = '2013-01-01-07'")
-    found = [(row[0], row[1], row[2], row[5], row[8]) for row in rows(session, "CHECK FACT f")]
-    assert found == [
+    checks = [(row[0], row[1], row[2], row[5], row[8]) for row in rows(session, "CHECK FACT f")]
+    assert checks == [
         ("again", "DAILY", None, None, "nothing compared"),
         ("again", "HOURLY", "2013-01-01T07", "n", "value differs"),
         ("again", "HOURLY", "2013-01-01T07", None, "differs"),
@@ -271,9 +271,9 @@ def test_facts_of_other_base_periods_are_compared_in_the_coarser_one(session: Se
     table(session, "g_days")
     fact(session, "TABLE g_days PERIOD DAILY PARTITIONED BY t AS (dt)", name="g")
     run(session, "INSERT INTO g_days VALUES ('us', 'x', 24, '2013-01-01'), ('us', 'x', 23, '2013-01-02')")
-    for name, other in (("f", "g"), ("g", "f")):
-        found = [row for row in rows(session, f"CHECK FACT {name}") if row[0] == f"fact {other}"]
-        assert [(row[1], row[2], row[4], row[5], row[8]) for row in found] == [
+    for name, second in (("f", "g"), ("g", "f")):
+        checked = [row for row in rows(session, f"CHECK FACT {name}") if row[0] == f"fact {second}"]
+        assert [(row[1], row[2], row[4], row[5], row[8]) for row in checked] == [
             ("DAILY", "2013-01-02", "country='us', a='x'", "n", "value differs"),
             ("DAILY", "2013-01-01", None, None, "differs"),
         ]
@@ -284,8 +284,8 @@ def test_facts_without_a_common_dimension_are_compared_by_time(session: Session)
     run(session, "CREATE TABLE g_days (n BIGINT) PARTITIONED BY (dt STRING)")
     fact(session, "TABLE g_days PERIOD DAILY PARTITIONED BY t AS (dt)", name="g", columns="(n)")
     run(session, "INSERT INTO g_days VALUES (24, '2013-01-01'), (25, '2013-01-02')")
-    found = [row for row in rows(session, "CHECK FACT f") if row[0] == "fact g"]
-    assert [row[4:9] for row in found] == [
+    checked = [row for row in rows(session, "CHECK FACT f") if row[0] == "fact g"]
+    assert [row[4:9] for row in checked] == [
         (None, "n", "24", "25", "value differs"),
         (None, None, None, None, "differs"),
     ]

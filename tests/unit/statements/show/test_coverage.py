@@ -53,8 +53,8 @@ class Narrow(RangesPartitionTimeline):
 
     @property
     def latest(self) -> int | None:
-        found = super().latest
-        return None if found is None else min(found, 32767)
+        latest = super().latest
+        return None if latest is None else min(latest, 32767)
 
 
 class Brittle(RangesPartitionTimeline):

@@ -1,4 +1,4 @@
-"""What SHOW, DESCRIBE and ANALYZE say of tables in several databases, and of temporary ones."""
+"""SHOW, DESCRIBE and ANALYZE for tables in several databases, and for temporary ones."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_show_table_extended_of_one_database(session: Session) -> None:
     assert [row[:3] for row in rows(session, "SHOW TABLE EXTENDED IN sales LIKE '*'")] == in_sales
     session.execute("USE sales")
     assert [row[:3] for row in rows(session, "SHOW TABLE EXTENDED LIKE 'T|v'")] == [
-        one for one in in_sales if one[1] != "u"
+        row for row in in_sales if row[1] != "u"
     ]
     text = rows(session, "SHOW TABLE EXTENDED LIKE 'u'")[0][3]
     assert "Database: sales\nTable: u\n" in str(text)
@@ -93,16 +93,16 @@ def test_described_with_its_database(session: Session) -> None:
     for sql in ["DESCRIBE EXTENDED t", "DESCRIBE EXTENDED t PARTITION (p = 1)"]:
         assert {("Database", "sales", ""), ("Table", "t", "")} <= set(rows(session, sql))
     ((text,),) = rows(session, "DESCRIBE EXTENDED t AS JSON")
-    found = json.loads(str(text))
-    assert (found["table_name"], found["namespace"], found["schema_name"]) == ("t", ["sales"], "sales")
+    described = json.loads(str(text))
+    assert (described["table_name"], described["namespace"], described["schema_name"]) == ("t", ["sales"], "sales")
     assert rows(session, "SHOW TBLPROPERTIES u ('k')") == [("k", "Table sales.u does not have property: k")]
 
 
 def test_a_temporary_table_described_has_no_database(session: Session) -> None:
     session.execute("CREATE TEMPORARY TABLE mine AS SELECT 1 AS a")
-    found = rows(session, "DESCRIBE EXTENDED mine")
-    assert {("Table", "mine", ""), ("Type", "TEMPORARY", "")} <= set(found)
-    assert "Database" not in {row[0] for row in found}
+    extended = rows(session, "DESCRIBE EXTENDED mine")
+    assert {("Table", "mine", ""), ("Type", "TEMPORARY", "")} <= set(extended)
+    assert "Database" not in {row[0] for row in extended}
     ((text,),) = rows(session, "DESCRIBE EXTENDED mine AS JSON")
     described = json.loads(str(text))
     assert (described["table_name"], described["namespace"]) == ("mine", [])

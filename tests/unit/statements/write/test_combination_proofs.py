@@ -16,7 +16,7 @@ MONTH = "date_format(t, 'yyyy-MM')"
 
 @pytest.fixture
 def session(duckdb: DuckDBEngine, tmp_path: Path) -> Iterator[Session]:
-    """A whole January of days of u = 'a' and 'b'."""
+    """Creates a complete January of days of u = 'a' and 'b'."""
     with Session(tmp_path / "warehouse", duckdb) as opened:
         opened.execute("CREATE CUBE c (k STRING, u STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)")
         for name in ("days", "months"):
@@ -32,7 +32,7 @@ def session(duckdb: DuckDBEngine, tmp_path: Path) -> Iterator[Session]:
 
 
 def states(session: Session) -> tuple[int, int]:
-    """How many months are fresh and unproven."""
+    """Returns the number of fresh and of unproven months."""
     snapshot = session.catalog.snapshot()
     (period,) = snapshot.fact("f").storage_table("months").layouts
     return snapshot.timeline("months", period, "t").count, snapshot.unproven("months", period, "t").count

@@ -29,9 +29,9 @@ class Disturbed(DuckDBEngine):
 
 @pytest.fixture
 def engine() -> Iterator[Disturbed]:
-    made = Disturbed()
-    yield made
-    made.close()
+    disturbed = Disturbed()
+    yield disturbed
+    disturbed.close()
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_what_it_made_before_the_fact_is_unproven(session: Session, visits: str,
 
 
 def served(session: Session) -> tuple[list[tuple[object, ...]], set[str]]:
-    """The rows of the day, and the tables that they came from."""
+    """Returns the rows of the day, and the tables that they came from."""
     result = session.execute("SELECT sum(visits) FROM c WHERE time_range_in(at, '2015-01-01', '2015-01-02')")
-    found = [tuple(row) for row in result.rows()]
-    return found, {part.table for reference in result.coverage.references for part in reference.parts}
+    fetched = [tuple(row) for row in result.rows()]
+    return fetched, {part.table for reference in result.coverage.references for part in reference.parts}

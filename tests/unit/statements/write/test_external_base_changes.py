@@ -42,18 +42,18 @@ class Watched(DuckDBEngine):
 
 @pytest.fixture
 def engine() -> Iterator[Watched]:
-    found = Watched()
-    yield found
-    found.close()
+    watched = Watched()
+    yield watched
+    watched.close()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The directory of the external table, with a file of one row, n=1, for each hour of one day."""
-    found = tmp_path / "hours"
+    """Creates the directory of the external table, with a file of one row, n=1, for each hour of one day."""
+    directory = tmp_path / "hours"
     for hour in HOURS:
-        put(found, hour, 1)
-    return found
+        put(directory, hour, 1)
+    return directory
 
 
 @pytest.fixture
@@ -72,11 +72,11 @@ def session(tmp_path: Path, engine: Watched, folder: Path) -> Iterator[Session]:
 
 def put(folder: Path, hour: str, n: int, file: str = "0.parquet") -> None:
     """Writes the file of an hour, in place of the one that is there."""
-    place = folder / f"dt={hour}"
-    place.mkdir(parents=True, exist_ok=True)
-    new = place / f".{file}.new"
+    directory = folder / f"dt={hour}"
+    directory.mkdir(parents=True, exist_ok=True)
+    new = directory / f".{file}.new"
     pq.write_table(pa.table({"a": pa.array(["x"] * 1), "n": pa.array([n], pa.int64())}), new)
-    path = place / file
+    path = directory / file
     before = path.stat().st_mtime_ns if path.exists() else 0
     os.replace(new, path)
     if path.stat().st_mtime_ns <= before:
@@ -93,16 +93,16 @@ def rows(session: Session, sql: str) -> list[tuple[object, ...]]:
 
 
 def states(session: Session) -> list[tuple[object, ...]]:
-    """What the day is: (status, table)."""
-    found = rows(session, "SHOW COVERAGE OF f FROM '2013-01-01' TO '2013-01-02'")
-    return [(row[2], row[3]) for row in found]
+    """Returns the state of the day: (status, table)."""
+    coverage = rows(session, "SHOW COVERAGE OF f FROM '2013-01-01' TO '2013-01-02'")
+    return [(row[2], row[3]) for row in coverage]
 
 
 FRESH, FROM_HOURS, OUTDATED = [("covered", "days")], [("covered", "hours")], [("outdated", "days")]
 
 
 def is_fresh(session: Session) -> bool:
-    """Whether the rollup of the day is used. A rebuild of the timelines says the same."""
+    """Returns True if the rollup of the day is used. A rebuild of the timelines has the same result."""
     before = {row[2:] for row in rows(session, "SHOW COVERAGE OF f FROM '2013-01-01' TO '2013-01-02'")}
     assert rows(session, "REFRESH TIMELINES OF f") == []
     assert before == {row[2:] for row in rows(session, "SHOW COVERAGE OF f FROM '2013-01-01' TO '2013-01-02'")}
@@ -192,9 +192,9 @@ def test_a_filter_of_msck_compares_what_it_keeps(session: Session, folder: Path)
 def test_msck_without_repair_tells_and_writes_nothing(session: Session, folder: Path) -> None:
     run(session, "REFRESH FACT f")
     put(folder, HOURS[5], 15)
-    place = str(folder / f"dt={HOURS[5]}")
+    directory = str(folder / f"dt={HOURS[5]}")
     assert rows(session, "MSCK TABLE hours") == [
-        (f"dt={HOURS[5]}", "changed on disk", place, "rollups over it are outdated")
+        (f"dt={HOURS[5]}", "changed on disk", directory, "rollups over it are outdated")
     ]
     assert is_fresh(session)
     assert [row[1] for row in rows(session, "MSCK REPAIR TABLE hours")] == ["noted"]
@@ -202,12 +202,12 @@ def test_msck_without_repair_tells_and_writes_nothing(session: Session, folder: 
 
 
 def test_force_computes_what_nothing_has_outdated(session: Session, folder: Path) -> None:
-    place = folder / f"dt={HOURS[5]}" / "0.parquet"
+    file = folder / f"dt={HOURS[5]}" / "0.parquet"
     run(session, "REFRESH FACT f")
-    before = place.stat()
+    before = file.stat()
     put(folder, HOURS[5], 2)
-    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert place.stat().st_size == before.st_size
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
     assert rows(session, "REFRESH FACT f") == []  # Size and time are the same, so the change is not detected.
     told = ("days", "DAILY", "2013-01-01", "2013-01-02", "fresh")
     assert rows(session, "REFRESH FACT f FORCE FROM '2013-01-01' TO '2013-01-02' DRY RUN") == [(*told, "to refresh", 1)]
@@ -273,12 +273,12 @@ def test_a_new_partition_before_the_fact_is_made_counts(session: Session, folder
 def test_another_location_outdates(session: Session, folder: Path, tmp_path: Path) -> None:
     run(session, INSERT_DAY)
     put(tmp_path / "other", HOURS[5], 15)
-    place = f"{tmp_path}/other/dt={HOURS[5]}"
+    directory = f"{tmp_path}/other/dt={HOURS[5]}"
     run(session, f"ALTER TABLE hours SET LOCATION '{tmp_path}/later'")  # Partitions stay where they are.
     assert is_fresh(session)
     run(session, f"ALTER TABLE hours PARTITION (dt = '{HOURS[5]}') SET LOCATION '{folder}/dt={HOURS[5]}'")
     assert is_fresh(session)
-    run(session, f"ALTER TABLE hours PARTITION (dt = '{HOURS[5]}') SET LOCATION '{place}'")
+    run(session, f"ALTER TABLE hours PARTITION (dt = '{HOURS[5]}') SET LOCATION '{directory}'")
     assert not is_fresh(session)
     assert rows(session, COUNT) == [(38,)]
     run(session, INSERT_DAY)
@@ -345,8 +345,8 @@ def test_a_part_of_an_external_base_is_no_whole_rollup(tmp_path: Path, folder: P
             " TABLE months PERIOD MONTHLY PARTITIONED BY t AS (m))",
             "INSERT INTO months SELECT k, a, n, '2013-01' FROM base WHERE k = 'us'",
         )
-        found = rows(session, "SHOW COVERAGE OF f FROM '2013-01' TO '2013-02'")
-        assert {row[2:4] for row in found} == {("covered", "base"), ("outdated", "months")}
+        coverage = rows(session, "SHOW COVERAGE OF f FROM '2013-01' TO '2013-02'")
+        assert {row[2:4] for row in coverage} == {("covered", "base"), ("outdated", "months")}
 
 
 def test_in_a_transaction_a_change_leaves_the_rollup_outdated(session: Session, folder: Path) -> None:

@@ -31,7 +31,7 @@ def run(session: Session, *statements: str) -> None:
         session.execute(statement).fetch()
 
 
-#: How many periods of a rollup table are fresh, outdated, unproven and incomplete.
+#: The numbers of fresh, outdated, unproven and incomplete periods of a rollup table.
 States = tuple[object, object, object, object]
 
 FRESH, OUTDATED, UNPROVEN = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)
@@ -48,7 +48,7 @@ def states(session: Session, table: str) -> States:
 
 
 def reason(session: Session, table: str) -> object:
-    """Why periods of a rollup table are unproven or incomplete."""
+    """Returns why periods of a rollup table are unproven or incomplete."""
     return timeline(session, table)["reason"]
 
 

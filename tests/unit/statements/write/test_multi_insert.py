@@ -35,10 +35,10 @@ def error(session: Session, sql: str) -> Error:
 
 
 def left_behind(folder: Path) -> set[str]:
-    """The files and the directories of writes below a folder, but for the catalog's."""
-    found = [path for path in folder.rglob("*") if path.is_file() or "=" in path.name or path.name.startswith(".")]
-    ours = ("catalog.db", "warehouse.json")
-    return {str(path.relative_to(folder)) for path in found if not path.name.startswith(ours)}
+    """Returns the files and the directories of writes below a folder, except for the catalog's."""
+    paths = [path for path in folder.rglob("*") if path.is_file() or "=" in path.name or path.name.startswith(".")]
+    own = ("catalog.db", "warehouse.json")
+    return {str(path.relative_to(folder)) for path in paths if not path.name.startswith(own)}
 
 
 SOURCE = (
@@ -118,8 +118,8 @@ class TestAllOrNothing:
         def once(transaction: Transaction, *arguments: object) -> int:
             if not met:
                 met.append(transaction)
-                with Session(tmp_path / "warehouse", "duckdb") as other:
-                    other.execute("INSERT OVERWRITE b PARTITION (day='d1') VALUES (7, 7)")
+                with Session(tmp_path / "warehouse", "duckdb") as second:
+                    second.execute("INSERT OVERWRITE b PARTITION (day='d1') VALUES (7, 7)")
             return commit(transaction, *arguments)  # type: ignore[arg-type]
 
         monkeypatch.setattr(Transaction, "commit", once)
@@ -275,7 +275,7 @@ class TestCubes:
         run(session, *FACT)
 
     def fresh(self, session: Session) -> list[tuple[object, ...]]:
-        """The days and months that queries may read, from SHOW TIMELINES."""
+        """Returns the days and months that queries may read, from SHOW TIMELINES."""
         shown = named_rows(session.execute("SHOW TIMELINES OF f"))
         return [(row["period"], row["partitions"]) for row in shown if row["period"] != "HOURLY"]
 

@@ -39,7 +39,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 
 def day(session: Session) -> tuple[object, ...]:
-    """How many days are fresh, outdated, unproven and incomplete, and the reason."""
+    """Returns the numbers of fresh, outdated, unproven and incomplete days, and the reason."""
     (told,) = named_rows(session.execute("SHOW TIMELINES OF f PERIOD DAILY"))
     return tuple(told[name] for name in ("partitions", "outdated", "unproven", "incomplete", "reason"))
 

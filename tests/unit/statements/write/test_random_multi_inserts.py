@@ -45,19 +45,19 @@ class One:
         return f"{how} {self.table}{partition} SELECT {', '.join(columns)} {where}"
 
     def partitions(self) -> dict[tuple[int, int], list[int]]:
-        """What it writes, by partition; a static one always."""
-        found: dict[tuple[int, int], list[int]] = {}
+        """Returns the written rows by partition; a static partition is always included."""
+        by_partition: dict[tuple[int, int], list[int]] = {}
         c, d = self.static
         if c is not None and d is not None:
-            found[c, d] = []
+            by_partition[c, d] = []
         for id in IDS:
             if id % self.modulus == self.rest:
                 key = (id % 3 if c is None else c, id % 2 if d is None else d)
-                found.setdefault(key, []).append(id)
-        return found
+                by_partition.setdefault(key, []).append(id)
+        return by_partition
 
     def wipes(self, key: tuple[int, int], static_mode: bool) -> bool:
-        """Whether it removes a partition that it does not write."""
+        """Returns True if it removes a partition that it does not write."""
         c, d = self.static
         if not (self.overwrite and static_mode) or (c is not None and d is not None):
             return False
@@ -65,40 +65,42 @@ class One:
 
 
 def after(state: State, inserts: Sequence[One], static_mode: bool) -> State | None:
-    """The state after the inserts, ``None`` where one of them overwrites what another one writes."""
-    written = [one.partitions() for one in inserts]
-    for one, mine in zip(inserts, written, strict=True):
-        for key in [key for key, ids in mine.items() if not ids and not one.overwrite and (one.table, key) in state]:
+    """Returns the state after the inserts, or ``None`` if one of them overwrites what another one writes."""
+    written = [insert.partitions() for insert in inserts]
+    for insert, mine in zip(inserts, written, strict=True):
+        for key in [
+            key for key, ids in mine.items() if not ids and not insert.overwrite and (insert.table, key) in state
+        ]:
             del mine[key]  # to add nothing to what is there is no write
-    for i, one in enumerate(inserts):
-        for j, other in enumerate(inserts):
-            if i == j or one.table != other.table or not one.overwrite:
+    for i, insert in enumerate(inserts):
+        for j, earlier in enumerate(inserts):
+            if i == j or insert.table != earlier.table or not insert.overwrite:
                 continue
-            if any(key in written[i] or one.wipes(key, static_mode) for key in written[j]):
+            if any(key in written[i] or insert.wipes(key, static_mode) for key in written[j]):
                 return None
-    made = {key: list(ids) for key, ids in state.items()}
-    for one, mine in zip(inserts, written, strict=True):
-        for table, key in list(made):
-            if table == one.table and (one.wipes(key, static_mode) or (one.overwrite and key in mine)):
-                del made[table, key]
-    for one, mine in zip(inserts, written, strict=True):
+    after = {key: list(ids) for key, ids in state.items()}
+    for insert, mine in zip(inserts, written, strict=True):
+        for table, key in list(after):
+            if table == insert.table and (insert.wipes(key, static_mode) or (insert.overwrite and key in mine)):
+                del after[table, key]
+    for insert, mine in zip(inserts, written, strict=True):
         for key, ids in mine.items():
-            made.setdefault((one.table, key), []).extend(ids)
-    return made
+            after.setdefault((insert.table, key), []).extend(ids)
+    return after
 
 
 def content(session: Session) -> State:
-    found: State = {}
+    state: State = {}
     for table in ("a", "b"):
         for (name,) in session.execute(f"SHOW PARTITIONS {table}").fetch():
             c, d = (int(level.split("=")[1]) for level in str(name).split("/"))
-            found[table, (c, d)] = []
+            state[table, (c, d)] = []
         for id, c, d in session.execute(f"SELECT * FROM {table}").fetch():
             assert isinstance(id, int)
             assert isinstance(c, int)
             assert isinstance(d, int)
-            found[table, (c, d)].append(id)
-    return {key: sorted(ids) for key, ids in found.items()}
+            state[table, (c, d)].append(id)
+    return {key: sorted(ids) for key, ids in state.items()}
 
 
 def random_insert(rng: random.Random, static_mode: bool) -> One:
@@ -125,7 +127,7 @@ def test_as_the_model(tmp_path: Path, seed: int) -> None:
             static_mode = rng.random() < 0.3
             session.execute(f"SET rewriter.partition_overwrite_mode = {'static' if static_mode else 'dynamic'}")
             inserts = [random_insert(rng, static_mode) for _ in range(rng.randrange(2, 5))]
-            sql = " ".join((f"FROM {rng.choice(SOURCES)}", *(one.sql for one in inserts)))
+            sql = " ".join((f"FROM {rng.choice(SOURCES)}", *(insert.sql for insert in inserts)))
             expected = after(state, inserts, static_mode)
             told = f"seed {seed}, statement {number}, static {static_mode}: {sql}"
             if expected is None:
@@ -137,7 +139,7 @@ def test_as_the_model(tmp_path: Path, seed: int) -> None:
                 refused += 1
             else:
                 rows = session.execute(sql).rowcount
-                assert rows == sum(len(ids) for one in inserts for ids in one.partitions().values()), told
+                assert rows == sum(len(ids) for insert in inserts for ids in insert.partitions().values()), told
                 state = {key: sorted(ids) for key, ids in expected.items()}
                 kept += 1
             assert content(session) == state, told

@@ -61,7 +61,7 @@ def on_spark(tmp_path_factory: pytest.TempPathFactory, spark: SparkEngine) -> It
 
 
 def standing(session: Session, table: str) -> tuple[dict[str, int], str | None]:
-    """How many partitions of a rollup table are in which state, and the reason that is shown."""
+    """Returns the number of partitions of a rollup table by state, and the reason that is shown."""
     shown = named_rows(session.execute("SHOW TIMELINES OF f"))
     line = next(row for row in shown if row["table"] == table)
     counts = {"fresh": line["partitions"], **{state: line[state] for state in ("outdated", "unproven", "incomplete")}}
