@@ -9,7 +9,7 @@
         │   ├── EngineError            an engine refused or failed
         │   │   └── JavaNotFoundError  no Java serves Spark
         │   ├── ConflictError          two transactions met; retryable (SQLSTATE 40001)
-        │   └── CommitUnknownError     the catalog's database went away during a commit: done, or not
+        │   └── CommitUnknownError     the catalog's database became unavailable during a commit: the outcome is unknown
         ├── IntegrityError             an object exists already, or does not fit the others
         ├── InternalError              a bug of ours
         ├── ProgrammingError           the statement is wrong
@@ -34,13 +34,13 @@ from rewriter.terminal_text import printable, width
 
 
 class Span(NamedTuple):
-    """A half-open stretch ``[start, end)`` of a statement's text, in characters."""
+    """A half-open range ``[start, end)`` of a statement's text, in characters."""
 
     start: int
     end: int
 
     def shifted(self, by: int) -> Span:
-        """Returns the same stretch in a text that has ``by`` more characters in front."""
+        """Returns the same range in a text that has ``by`` more characters in front."""
         return Span(self.start + by, self.end + by)
 
     def line_column(self, text: str) -> tuple[int, int]:
@@ -52,9 +52,9 @@ class Span(NamedTuple):
 class Error(Exception):
     """The root: a message for a person, and the same facts as fields.
 
-    ``position`` is a stretch of the text that was executed, ``object`` the name of the table, column or setting
-    concerned, and ``hint`` what a person can do. ``str(error)`` is the condition and the message, and the hint on a
-    line of its own.
+    ``position`` is a range of the text that was executed, ``object`` the name of the table, column or setting
+    concerned, and ``hint`` what a person can do. ``str(error)`` is the condition and the message, and the hint on
+    a separate line.
     """
 
     condition: str = "REWRITER_ERROR"

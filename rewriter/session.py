@@ -106,13 +106,13 @@ class Session:
             if isinstance(statement, SetSetting | ResetSetting):
                 return self._set(statement)
             runner = runner_of(type(statement))
-            if not (runner and runner.without_warehouse) and not catalog.look_again():
+            if not (runner and runner.without_warehouse) and not catalog.find_warehouse():
                 raise not_found(catalog.warehouse).at(statement.span)
             if isinstance(statement, StartTransaction | Commit | Rollback):
                 return self._bound(statement)
             if self._transaction is not None and runner is not None and not runner.in_transaction:
                 raise not_in_transaction("This statement commits automatically").at(statement.span)
-            catalog.look_again()
+            catalog.find_warehouse()
             context = Context(
                 catalog,
                 self._snapshot(catalog),
@@ -174,7 +174,7 @@ class Session:
 
         bound = bind(text, parameters)
         try:
-            self.catalog.look_again()
+            self.catalog.find_warehouse()
             statement = parse(bound.text)
             if not isinstance(statement, Select):
                 raise ProgrammingError(

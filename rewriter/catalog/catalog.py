@@ -60,9 +60,9 @@ class Catalog:
     def __init__(self, warehouse: Path, url: str | None) -> None:
         self._warehouse = warehouse
         self._url = url
-        #: ``None`` where the warehouse is absent and nothing was asked of it yet.
+        #: ``None`` if the warehouse is absent and was not used yet.
         self._opened: Database | None = None
-        self._nothing: _Nothing | None = None
+        self._absent_warehouse: _AbsentWarehouse | None = None
         self._cached: dict[str, Any] | None = None
         self._follower: Follower | None = None
         self._prewarming: Prewarming | None = None
@@ -82,8 +82,8 @@ class Catalog:
         ``InterfaceError``: INVALID_CATALOG_URL, POSTGRES_DRIVER_NOT_FOUND.
         """
         catalog = cls(_absolute(warehouse), url)
-        if not catalog.look_again() and create:
-            catalog._make()
+        if not catalog.find_warehouse() and create:
+            catalog._create_warehouse()
         return catalog
 
     @staticmethod
@@ -107,7 +107,7 @@ class Catalog:
         errors of ``dump.restore``.
         """
         path = _absolute(warehouse)
-        with closing(_created(path, url)) as database:
+        with closing(_created_database(path, url)) as database:
             return restore(database, path, lines, adopt=adopt)
 
     @classmethod
@@ -118,11 +118,11 @@ class Catalog:
         """
         path = _absolute(warehouse)
         try:
-            check_blank(path, _place(path, url))
+            check_blank(path, _catalog_address(path, url))
         except OperationalError as error:
             if error.condition != "CATALOG_MISSING":
                 raise
-        with closing(_created(path, url)) as database:
+        with closing(_created_database(path, url)) as database:
             with database.read() as connection:
                 check_empty(connection)
             create_new(database, path)
@@ -135,10 +135,10 @@ class Catalog:
         ``adopt.adopt``, CATALOG_MISSING, and WAREHOUSE_LINKED if the catalog's file has another hard link.
         """
         path = _absolute(warehouse)
-        _require(path, url)
+        _check_exists(path, url)
         with closing(_database(path, url, create=False)) as database:
             try:
-                check(database, path, _place(path, url), is_shared=url is not None)
+                check(database, path, _catalog_address(path, url), is_shared=url is not None)
             except OperationalError as error:
                 if error.condition not in ("CATALOG_OF_ANOTHER_WAREHOUSE", "WAREHOUSE_COPIED", "NOT_A_WAREHOUSE"):
                     raise
@@ -161,11 +161,11 @@ class Catalog:
         """Returns True if the last check found no warehouse."""
         return self._opened is None
 
-    def look_again(self) -> bool:
-        """Returns True if the warehouse exists now, and opens it then. Raises the errors of ``open``."""
+    def find_warehouse(self) -> bool:
+        """Opens the warehouse if it exists now, and returns True then. Raises the errors of ``open``."""
         if self._opened is not None:
             return True
-        place = _place(self._warehouse, self._url)
+        address = _catalog_address(self._warehouse, self._url)
         database = None
         if self._url is not None or _is_filled(self._warehouse / FILE_NAME):
             try:
@@ -174,20 +174,20 @@ class Catalog:
                 if error.condition != "CATALOG_MISSING":
                     raise
         if database is None:
-            check_blank(self._warehouse, place)
+            check_blank(self._warehouse, address)
             return False
-        self._use(database)
+        self._open_database(database)
         return True
 
-    def _make(self) -> None:
+    def _create_warehouse(self) -> None:
         """Creates the directory and the catalog."""
-        check_blank(self._warehouse, _place(self._warehouse, self._url))
-        self._use(_created(self._warehouse, self._url))
+        check_blank(self._warehouse, _catalog_address(self._warehouse, self._url))
+        self._open_database(_created_database(self._warehouse, self._url))
 
-    def _use(self, database: Database) -> None:
+    def _open_database(self, database: Database) -> None:
         try:
-            place = _place(self._warehouse, self._url)
-            check(database, self._warehouse, place, is_shared=self._url is not None)
+            address = _catalog_address(self._warehouse, self._url)
+            check(database, self._warehouse, address, is_shared=self._url is not None)
         except BaseException:
             database.close()
             raise
@@ -201,9 +201,9 @@ class Catalog:
     def _database(self) -> Database:
         if self._opened is not None:
             return self._opened
-        if self._nothing is None:
-            self._nothing = _Nothing(self._warehouse)
-        return self._nothing.database
+        if self._absent_warehouse is None:
+            self._absent_warehouse = _AbsentWarehouse(self._warehouse)
+        return self._absent_warehouse.database
 
     @property
     def warehouse(self) -> Path:
@@ -224,8 +224,8 @@ class Catalog:
 
         Creates a warehouse that does not exist.
         """
-        if not self.look_again():
-            self._make()
+        if not self.find_warehouse():
+            self._create_warehouse()
         return Transaction.begin(self._database, snapshot, TRANSACTION_TIMEOUT_SECONDS)
 
     def rename_partition(self, table: str, values: PartitionValues, new_values: PartitionValues) -> None:
@@ -328,7 +328,7 @@ class Catalog:
 
     def _end_cache(self) -> None:
         self._cached = None
-        for database in (self._opened, None if self._nothing is None else self._nothing.database):
+        for database in (self._opened, None if self._absent_warehouse is None else self._absent_warehouse.database):
             if database is not None:
                 database.cache = None
         prewarming, self._prewarming = self._prewarming, None
@@ -341,12 +341,12 @@ class Catalog:
     def close(self) -> None:
         """Closes all connections. Idempotent. Snapshots and transactions of the catalog can no longer read."""
         self._end_cache()
-        for database in (self._opened, self._nothing):
+        for database in (self._opened, self._absent_warehouse):
             if database is not None:
                 database.close()
 
 
-class _Nothing:
+class _AbsentWarehouse:
     """The empty catalog of a warehouse that does not exist. Other processes do not see it."""
 
     def __init__(self, warehouse: Path) -> None:
@@ -362,9 +362,9 @@ def _absolute(warehouse: str | os.PathLike[str]) -> Path:
     return Path(warehouse).expanduser().absolute()
 
 
-def _place(warehouse: Path, url: str | None) -> str:
+def _catalog_address(warehouse: Path, url: str | None) -> str:
     """Returns the catalog's name in messages."""
-    return str(warehouse / FILE_NAME) if url is None else postgresql.place(url)
+    return str(warehouse / FILE_NAME) if url is None else postgresql.address(url)
 
 
 def _is_filled(file: Path) -> bool:
@@ -387,7 +387,7 @@ def _database(warehouse: Path, url: str | None, *, create: bool) -> Database:
     return Database(warehouse / FILE_NAME if url is None else url, warehouse=warehouse, create=create)
 
 
-def _created(warehouse: Path, url: str | None) -> Database:
+def _created_database(warehouse: Path, url: str | None) -> Database:
     """Returns the catalog's database. Creates it and the directory if they do not exist."""
     try:
         warehouse.mkdir(parents=True, exist_ok=True)
@@ -401,10 +401,10 @@ def _created(warehouse: Path, url: str | None) -> Database:
     return _database(warehouse, url, create=True)
 
 
-def _require(warehouse: Path, url: str | None) -> None:
+def _check_exists(warehouse: Path, url: str | None) -> None:
     """Raises an error if there is no catalog: those of ``check_blank``, and WAREHOUSE_NOT_FOUND."""
     if _version(warehouse, url) == 0:
-        check_blank(warehouse, _place(warehouse, url))
+        check_blank(warehouse, _catalog_address(warehouse, url))
         raise not_found(warehouse)
 
 

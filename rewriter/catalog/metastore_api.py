@@ -95,21 +95,21 @@ class CachedCatalog:
     def _newest(self, name: str) -> tuple[Table, ListedReads]:
         """Returns an external table from the cache."""
         cache = self._catalog.cache
-        found = None if cache is None else cache.newest(name.lower())
-        if isinstance(found, Table):
-            ids = None if cache is None else cache.newest_ids(found.id)
+        table = None if cache is None else cache.newest(name.lower())
+        if isinstance(table, Table):
+            ids = None if cache is None else cache.newest_ids(table.id)
         else:
             snapshot = self._catalog.snapshot()
-            found = snapshot.table(name)
-            ids = snapshot.write_ids(found.id)
-        if not found.external or ids is None:
+            table = snapshot.table(name)
+            ids = snapshot.write_ids(table.id)
+        if not table.external or ids is None:
             raise ProgrammingError(
-                f"the table '{found.name}' is managed: its content depends on the write ids that the reader sees",
+                f"the table '{table.name}' is managed: its content depends on the write ids that the reader sees",
                 condition="VALID_WRITE_ID_LIST_REQUIRED",
-                object=found.name,
+                object=table.name,
                 hint="pass the list that valid_write_id_list returns; only external tables can be read without one",
             )
-        return found, self._catalog.reads_under(ids)
+        return table, self._catalog.reads_under(ids)
 
 
 def _missing(name: str) -> Callable[[], Error]:

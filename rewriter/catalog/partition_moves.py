@@ -1,4 +1,5 @@
-"""RENAME and EXCHANGE PARTITION as whole operations: their conditions, the commit, and directories of external tables.
+"""RENAME and EXCHANGE PARTITION as complete operations: their conditions, the commit, and directories of external
+tables.
 
 For a managed table only rows of the catalog change, in one commit. Files stay in the directories of their writes; the
 catalog stores their partition values. For an external table the default directories move (``directory_moves``). A
@@ -46,10 +47,10 @@ def existing(snapshot: Snapshot, table: Table, values: PartitionValues) -> Parti
     """
     if is_discovered(table):
         raise not_registered(table)
-    found = snapshot.partition(table, values)
-    if found is None:
+    partition = snapshot.partition(table, values)
+    if partition is None:
         raise _not_found(table, values)
-    return found
+    return partition
 
 
 def check_absent(snapshot: Snapshot, table: Table, values: PartitionValues) -> None:
@@ -85,9 +86,9 @@ def exchanged(snapshot: Snapshot, target: Table, source: Table, leading: Partiti
         raise _not_found(source, leading)
     moved_values = {partition.values for partition in moved}
     existing = snapshot.partitions(target, [_range(target, leading)])
-    taken = [partition.values for partition in existing if partition.values in moved_values]
-    if taken:
-        raise already_exist(target, taken)
+    existing_values = [partition.values for partition in existing if partition.values in moved_values]
+    if existing_values:
+        raise already_exist(target, existing_values)
     return moved
 
 
@@ -172,11 +173,11 @@ def finish(begin: Begin, table: Table) -> None:
 
     Raises ``OperationalError`` DIRECTORY_MOVE_PENDING if a directory cannot be moved; the notes then stay.
     """
-    noted = directory_moves.pending(table)
-    for moves in noted:
+    pending_moves = directory_moves.pending(table)
+    for moves in pending_moves:
         directory_moves.carry_out(moves)
-    if noted:
-        _forget(begin, [table], noted)
+    if pending_moves:
+        _forget(begin, [table], pending_moves)
 
 
 def _move(
@@ -185,22 +186,22 @@ def _move(
     snapshot: Snapshot,
     source: Table,
     target: Table,
-    found: Sequence[tuple[Partition, PartitionValues]],
+    moved_partitions: Sequence[tuple[Partition, PartitionValues]],
     source_ranges: Sequence[KeyRange],
     target_ranges: Sequence[KeyRange],
 ) -> None:
-    places = [
+    path_pairs = [
         (directory(source, partition), default_directory(target, values))
-        for partition, values in found
+        for partition, values in moved_partitions
         if source.external and not _is_custom(source, partition)
     ]
-    directory_moves.check_unshared(places, _readers(snapshot, (source, target)))
+    directory_moves.check_unshared(path_pairs, _readers(snapshot, (source, target)))
     moved = tuple(
         PartitionMove(partition.key, values, partition.location if _is_custom(source, partition) else None)
-        for partition, values in found
+        for partition, values in moved_partitions
     )
     change = MovePartitions(source, target, moved, tuple(source_ranges), tuple(target_ranges))
-    moves = directory_moves.prepare(places)
+    moves = directory_moves.prepare(path_pairs)
     if moves is None:
         _commit(begin, [change])
         return
@@ -218,7 +219,7 @@ def _unmarked_on_failure(moves: DirectoryMoves) -> Iterator[None]:
     except CommitUnknownError:
         raise
     except Error:
-        # Only an error of ours says surely that nothing was committed; otherwise the markers must stay.
+        # Only one of our errors guarantees that nothing was committed; otherwise the markers must stay.
         directory_moves.unmark(moves)
         raise
 
@@ -228,14 +229,14 @@ def _commit(begin: Begin, changes: Sequence[Change]) -> None:
         transaction.commit(changes)
 
 
-def _forget(begin: Begin, tables: Sequence[Table], noted: Sequence[DirectoryMoves]) -> None:
-    """Deletes notes, then the markers. While a note exists, its marker states the place of the data."""
-    gone = tuple(moves.key for moves in noted)
+def _forget(begin: Begin, tables: Sequence[Table], pending_moves: Sequence[DirectoryMoves]) -> None:
+    """Deletes notes, then the markers. While a note exists, its marker states where the data is."""
+    property_names = tuple(moves.key for moves in pending_moves)
     for table in tables:
         # A table that was dropped in the meantime has no notes.
         with contextlib.suppress(ConflictError):
-            _commit(begin, [AlterTable(table, unset=gone)])
-    for moves in noted:
+            _commit(begin, [AlterTable(table, unset=property_names)])
+    for moves in pending_moves:
         directory_moves.unmark(moves)
 
 
@@ -243,7 +244,7 @@ def _is_custom(table: Table, partition: Partition) -> bool:
     return partition.location not in (None, default_directory(table, partition.values))
 
 
-def _readers(snapshot: Snapshot, own: Sequence[Table]) -> Iterator[tuple[str, str]]:
+def _readers(snapshot: Snapshot, tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
     """Returns the readers of each directory, except those partitions of these tables that are in their default
     directories.
 
@@ -252,23 +253,27 @@ def _readers(snapshot: Snapshot, own: Sequence[Table]) -> Iterator[tuple[str, st
     for table in snapshot.tables():
         if not table.external:
             continue
-        if all(table.id != own_table.id for own_table in own):
+        if all(table.id != moved_table.id for moved_table in tables):
             yield f"the table {table.name}", table.location
         for partition in snapshot.lookup(table, None).partitions():
             if partition.location is not None and _is_custom(table, partition):
                 yield f"{partition_name(table.partition_columns, partition.values)} of {table.name}", partition.location
 
 
-def _differences(kind: str, theirs: Sequence[Column], ours: Sequence[Column], exactly: bool = False) -> Iterator[str]:
-    if len(theirs) != len(ours):
-        yield f"{len(theirs)} {kind}s in the source and {len(ours)} in the target"
+def _differences(
+    kind: str, source_columns: Sequence[Column], target_columns: Sequence[Column], exactly: bool = False
+) -> Iterator[str]:
+    if len(source_columns) != len(target_columns):
+        yield f"{len(source_columns)} {kind}s in the source and {len(target_columns)} in the target"
         return
-    for number, (their, our) in enumerate(zip(theirs, ours, strict=True), start=1):
-        same = their.name == our.name or (not exactly and their.name.lower() == our.name.lower())
-        if not same or their.type != our.type:
+    for number, (source_column, target_column) in enumerate(zip(source_columns, target_columns, strict=True), start=1):
+        has_same_name = source_column.name == target_column.name or (
+            not exactly and source_column.name.lower() == target_column.name.lower()
+        )
+        if not has_same_name or source_column.type != target_column.type:
             yield (
-                f"{kind} {number} is {their.name} {their.type.upper()} in the source and {our.name} "
-                f"{our.type.upper()} in the target"
+                f"{kind} {number} is {source_column.name} {source_column.type.upper()} in the source and "
+                f"{target_column.name} {target_column.type.upper()} in the target"
             )
 
 
@@ -277,6 +282,6 @@ def _range(table: Table, leading: PartitionValues) -> KeyRange:
 
 
 def _not_found(table: Table, values: PartitionValues) -> AnalysisError:
-    named = zip(table.partition_columns, values, strict=False)
-    spec = ", ".join(f"{column.name} = {'NULL' if value is None else value}" for column, value in named)
+    named_values = zip(table.partition_columns, values, strict=False)
+    spec = ", ".join(f"{column.name} = {'NULL' if value is None else value}" for column, value in named_values)
     return partitions_not_found(f"The partition(s) PARTITION ({spec})", table.name)

@@ -74,7 +74,7 @@ def tables_of(lark: Lark) -> dict[str, Any]:
 
 
 def _in_order(table: Any, shift: object) -> list[Any]:
-    """Returns the states in the order in which they are met from the starts on: lark's own order differs between
+    """Returns the states in the order in which they are reached from the starts: lark's order differs between
     processes.
     """
     states = dict.fromkeys(state for _, state in sorted(table.start_states.items()))
@@ -91,17 +91,17 @@ def _shape(rule: Any) -> Shape:
     """Returns what lark's own tree builder would do at the end of a rule."""
     # One mark for each symbol that may be absent there, between those that are present.
     absent = [len(marks) for marks in "".join(str(int(is_absent)) for is_absent in _indices(rule)).split("0")]
-    taken: list[tuple[int, bool, int]] = []
-    nones = 0
-    for place, symbol in enumerate(rule.expansion):
-        nones += absent[place]
+    arguments: list[tuple[int, bool, int]] = []
+    none_count = 0
+    for position, symbol in enumerate(rule.expansion):
+        none_count += absent[position]
         if not (symbol.is_term and symbol.filter_out):
-            taken.append((place, not symbol.is_term and symbol.name.startswith("_"), nones))
-            nones = 0
+            arguments.append((position, not symbol.is_term and symbol.name.startswith("_"), none_count))
+            none_count = 0
     name = str(rule.alias or rule.origin.name)
     passes = bool(rule.options.expand1 and rule.alias is None)
     size = len(rule.expansion)
-    return Shape(size, str(rule.origin.name), name, passes, tuple(taken), nones + absent[size])
+    return Shape(size, str(rule.origin.name), name, passes, tuple(arguments), none_count + absent[size])
 
 
 def _indices(rule: Any) -> tuple[bool, ...]:

@@ -1,6 +1,6 @@
-"""Feeds our tokens to the grammar, and reports the expected terminals where they do not fit.
+"""Feeds our tokens to the grammar, and reports the expected terminals if they do not fit.
 
-A word is a keyword only where the grammar accepts that keyword, and a name otherwise. Where both are possible, the
+A word is a keyword only if the grammar accepts that keyword, and a name otherwise. If both are possible, the
 keyword is tried first, and the name if the next token does not fit (``DESCRIBE fact`` describes a table of that name).
 """
 
@@ -29,9 +29,9 @@ _READABLE = {
     "QUERY": "a query",
     END: "the end of the statement",
 }
-#: Keywords that are no names where the grammar wants them, so that a long filter is read in one go.
+#: Keywords that cannot be names if the grammar accepts them, so that a long filter is parsed without retreat.
 _RESERVED = frozenset({"NOT", "NULL", "TRUE", "FALSE"})
-_SHOWN = 8
+_MAX_SHOWN_WORDS = 8
 
 
 class SyntaxFailure(Exception):
@@ -47,7 +47,7 @@ class SyntaxFailure(Exception):
 def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
     """Parses the tokens of ``text``, at least one, to a statement.
 
-    Linear in the number of tokens. Raises ``SyntaxFailure`` where the grammar does not fit, and the builder's error for
+    Linear in the number of tokens. Raises ``SyntaxFailure`` if the tokens do not fit, and the builder's error for
     tokens that fit the grammar but are invalid.
     """
     statement: Statement = _parse(_without_parameters(tokens) if ":" in text else tokens, text, "start")
@@ -57,7 +57,7 @@ def parse_tokens(tokens: Sequence[Token], text: str) -> Statement:
 def parse_filter_tokens(tokens: Sequence[Token], text: str) -> Filter:
     """Parses all tokens of ``text`` to a partition filter.
 
-    Linear in the number of tokens. Raises ``ParseError``, and ``AnalysisError`` where it nests too deeply.
+    Linear in the number of tokens. Raises ``ParseError``, and ``AnalysisError`` if it nests too deeply.
     """
     if not tokens:
         raise ParseError(
@@ -76,30 +76,30 @@ def parse_filter_tokens(tokens: Sequence[Token], text: str) -> Filter:
 
 
 def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
-    """Builds the value of the rule ``start`` from the tokens; raises ``SyntaxFailure`` where it does not fit."""
+    """Builds the value of the rule ``start`` from the tokens; raises ``SyntaxFailure`` at a token that does not fit."""
     state = Parse(_grammar().tables, start)
-    fed: list[Terminal] = []
-    retreat: tuple[int, Terminal] | None = None
+    terminals: list[Terminal] = []
+    alternative: tuple[int, Terminal] | None = None
     furthest: SyntaxFailure | None = None
     index = 0
     while True:
         options = _options(tokens, index, text, state.choices)
         if len(options) > 1:
-            retreat = (index, options[1])
+            alternative = (index, options[1])
         if options and state.feed(options[0]):
             if options[0].type == END:
                 return state.result
-            fed.append(options[0])
+            terminals.append(options[0])
             index = len(tokens) if options[0].type == "QUERY" else index + 1
             continue
         if furthest is None or index > furthest.index:
-            furthest = SyntaxFailure(tokens, index, _syntax_error(tokens, index, fed, start))
-        if retreat is None:
+            furthest = SyntaxFailure(tokens, index, _syntax_error(tokens, index, terminals, start))
+        if alternative is None:
             raise furthest
-        (index, name), retreat = retreat, None
-        fed = [*fed[:index], name]
+        (index, name), alternative = alternative, None
+        terminals = [*terminals[:index], name]
         state = Parse(_grammar().tables, start)
-        if not all(map(state.feed, fed)):
+        if not all(map(state.feed, terminals)):
             raise furthest
         index += 1
 
@@ -185,9 +185,9 @@ def _without_parameters(tokens: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(split)
 
 
-def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal], start: str) -> ParseError:
-    """Returns the error for a token that does not fit after the terminals ``fed``."""
-    expected = _expected(fed, start)
+def _syntax_error(tokens: Sequence[Token], index: int, terminals: Sequence[Terminal], start: str) -> ParseError:
+    """Returns the error for a token that does not fit after these terminals."""
+    expected = _expected(terminals, start)
     if index == len(tokens):
         near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
     else:
@@ -195,12 +195,12 @@ def _syntax_error(tokens: Sequence[Token], index: int, fed: Sequence[Terminal], 
     return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected))
 
 
-def _expected(fed: Sequence[Terminal], start: str) -> list[str]:
-    """Returns the terminals that the grammar accepts after ``fed``, the likelier first."""
+def _expected(terminals: Sequence[Terminal], start: str) -> list[str]:
+    """Returns the terminals that the grammar accepts after these, the likelier first."""
     grammar = _grammar()
-    fitting = accepted(grammar.tables, start, [terminal.type for terminal in fed])
+    accepted_terminals = accepted(grammar.tables, start, [terminal.type for terminal in terminals])
     words = sorted(grammar.spellings, key=lambda name: not grammar.spellings[name].isalpha())
-    return [name for name in (*_READABLE, *words) if name in fitting]
+    return [name for name in (*_READABLE, *words) if name in accepted_terminals]
 
 
 def _readable(terminal: str) -> str:
@@ -231,5 +231,5 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
                 return f"Did you mean {near[0]}?"
         if "NAME" in expected and token.kind is TokenKind.STRING:
             return "Expected a name: quote names with backquotes, `…`."
-    shown = names[:_SHOWN] if len(names) <= _SHOWN + 1 else [*names[:_SHOWN], "…"]
+    shown = names[:_MAX_SHOWN_WORDS] if len(names) <= _MAX_SHOWN_WORDS + 1 else [*names[:_MAX_SHOWN_WORDS], "…"]
     return f"Expected {', '.join(shown)}."

@@ -26,15 +26,15 @@ def dialect_rules() -> str:
     """Returns the grammar as lark reads it; ``start`` is any statement that the grammar reads, ``filter`` a partition
     filter.
 
-    A quoted word is a keyword in any case, and only where the grammar wants it: elsewhere the same word is a NAME, so
+    A quoted word is a keyword in any case, and only if the grammar accepts it: otherwise the same word is a NAME, so
     that columns may be called date, user or partition. Comments, strings and positions are the lexer's. Loads no lark.
     """
-    own = {f"statement_of_{family}": rules for family, rules in families().items()}
-    parts = [rules.replace("?statement:", f"?{name}:") for name, rules in own.items()]
-    rules = "\n".join([f"?start: {' | '.join(own)}", shared_rules.RULES, *parts, filter_rules.RULES])
-    defined = {*_TOKENS, *_DEFINED.findall(rules)}
-    kept = sorted(set(_TERMINAL.findall(_QUOTED_OR_COMMENT.sub("", rules))) - defined)
-    words = (f'{word}: "{word}"' for word in dict.fromkeys([*kept, *_LIKELY]))
+    rules_by_statement = {f"statement_of_{family}": rules for family, rules in families().items()}
+    parts = [rules.replace("?statement:", f"?{name}:") for name, rules in rules_by_statement.items()]
+    rules = "\n".join([f"?start: {' | '.join(rules_by_statement)}", shared_rules.RULES, *parts, filter_rules.RULES])
+    defined_terminals = {*_TOKENS, *_DEFINED.findall(rules)}
+    terminals = sorted(set(_TERMINAL.findall(_QUOTED_OR_COMMENT.sub("", rules))) - defined_terminals)
+    words = (f'{word}: "{word}"' for word in dict.fromkeys([*terminals, *_LIKELY]))
     return "\n".join([f"%declare {' '.join(_TOKENS)}", rules, *words])
 
 

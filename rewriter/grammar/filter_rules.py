@@ -94,5 +94,5 @@ def is_null(column: tuple[str, Span], word: Terminal | None, null: Terminal) -> 
 
 
 def _maybe(word: Terminal | None, predicate: f.Predicate) -> f.Filter:
-    """Returns the predicate, under NOT where the word stands."""
+    """Returns the predicate, under NOT if that word was typed."""
     return predicate if word is None else f.Not(predicate)

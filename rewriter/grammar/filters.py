@@ -1,7 +1,7 @@
 """Partition filters as trees: the values that ``filter_rules`` builds.
 
 Columns are names as typed; what they mean, and what the literals are in the columns' types, is the catalog's to say.
-AND and OR have any number of operands and never nest in their own kind; NOT never stands before NOT.
+AND and OR have any number of operands and never nest in the same operator; NOT never precedes NOT.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The LALR tables of the dialect, and the automaton that they describe, one terminal at a time.
 
 ``compile_grammar`` makes the tables with lark, and ``stored_grammar`` reads them from a file of the package. Lark's
-interactive parser could run them, too, but takes half as long again, and most of the time for a long filter is spent
+interactive parser could run them, too, but takes 50% longer, and most of the time for a long filter is spent
 there.
 """
 
@@ -29,41 +29,42 @@ class Reduction(NamedTuple):
 class Shape(NamedTuple):
     """A reduction as plain data.
 
-    ``taken`` are the values that the builder ``name`` gets: the place of each among the ``size`` values, whether it is
-    a list to be taken apart, and the number of ``None`` before it, for absent parts in brackets. ``nones`` are those at
-    the end. A rule without a builder gives the list itself. With ``passes``, a single value is passed on as it is.
+    ``arguments`` are the values that the builder ``name`` gets: the position of each among the ``size`` values, whether
+    it is a list to be unpacked, and the number of ``None`` before it, for absent parts in brackets. ``trailing_nones``
+    is the number at the end. A rule without a builder returns the list itself. With ``passes``, a single value is
+    passed on as it is.
     """
 
     size: int
     rule: str
     name: str
     passes: bool
-    taken: tuple[tuple[int, bool, int], ...]
-    nones: int
+    arguments: tuple[tuple[int, bool, int], ...]
+    trailing_nones: int
 
     def reduction(self, builders: Mapping[str, Builder]) -> Reduction:
         """Returns the reduction, with the builder of its rule."""
-        every = tuple((place, False, 0) for place in range(self.size))
-        taken, nones, passes = self.taken, self.nones, self.passes
+        all_positions = tuple((position, False, 0) for position in range(self.size))
+        arguments, trailing_nones, passes = self.arguments, self.trailing_nones, self.passes
         build = builders.get(self.name)
-        if taken == every and not nones and passes and self.size == 1:
+        if arguments == all_positions and not trailing_nones and passes and self.size == 1:
             return Reduction(self.size, self.rule, None)
 
         # A list that grows by one part at a time is extended in place, as its old value is not used again.
-        grows = bool(taken) and taken[0][1] and not taken[0][2]
-        added = taken[1:] if grows else taken
+        extends_list = bool(arguments) and arguments[0][1] and not arguments[0][2]
+        appended = arguments[1:] if extends_list else arguments
 
         def built(values: list[Any]) -> Any:
-            parts: list[Any] = values[taken[0][0]] if grows else []
-            for place, is_list, absent in added:
+            parts: list[Any] = values[arguments[0][0]] if extends_list else []
+            for position, is_list, absent in appended:
                 if absent:
                     parts += [None] * absent
                 if is_list:
-                    parts += values[place]
+                    parts += values[position]
                 else:
-                    parts.append(values[place])
-            if nones:
-                parts += [None] * nones
+                    parts.append(values[position])
+            if trailing_nones:
+                parts += [None] * trailing_nones
             if passes and len(parts) == 1:
                 return parts[0]
             return parts if build is None else build(*parts)
@@ -88,8 +89,15 @@ class Tables:
     def of(cls, stored: Mapping[str, Any], builders: Mapping[str, Builder]) -> Tables:
         """Returns the tables that ``compile_grammar.compiled`` returned. A negative action ``-n`` is the n-th shape."""
         shapes = (
-            Shape(size, rule, name, passes, tuple((place, is_list, absent) for place, is_list, absent in taken), nones)
-            for size, rule, name, passes, taken, nones in stored["shapes"]
+            Shape(
+                size,
+                rule,
+                name,
+                passes,
+                tuple((position, is_list, absent) for position, is_list, absent in arguments),
+                trailing_nones,
+            )
+            for size, rule, name, passes, arguments, trailing_nones in stored["shapes"]
         )
         reductions = [shape.reduction(builders) for shape in shapes]
         actions = [
@@ -130,9 +138,9 @@ class Parse:
             if build is None:
                 states[-1] = gotos[states[-2]][rule]
             else:
-                taken = values[len(values) - size :]
+                arguments = values[len(values) - size :]
                 del values[len(values) - size :], states[len(states) - size :]
-                values.append(build(taken))
+                values.append(build(arguments))
                 states.append(gotos[states[-1]][rule])
             if name == END and states[-1] == self._end:
                 self.result = values[-1]
@@ -140,10 +148,10 @@ class Parse:
         return False
 
 
-def accepted(tables: Tables, start: str, fed: Sequence[str]) -> set[str]:
+def accepted(tables: Tables, start: str, names: Sequence[str]) -> set[str]:
     """Returns the terminals that fit after those of these names, which fit. Builds no values."""
     states = [tables.starts[start]]
-    for name in fed:
+    for name in names:
         _advance(tables, states, name, tables.ends[start])
     return {name for name in tables.actions[states[-1]] if _advance(tables, [*states], name, tables.ends[start])}
 

@@ -27,7 +27,7 @@ class TokenKind(Enum):
     PARAMETER = "parameter"
 
     #: There is one of each, and ``Enum`` would hash its name, anew for each token: that takes 18 % of the time to read
-    #: an IN list of 5,000 dates, 80 ms in place of 66, and as much of short statements.
+    #: an IN list of 5,000 dates, 80 ms instead of 66, and as much of short statements.
     __hash__ = object.__hash__
 
 
@@ -97,7 +97,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     Raises ``ParseError``, with position and hint, for an unterminated string, identifier or comment, for a character
     that begins nothing in SQL, for half of a surrogate pair, which is none, and for a number of thousands of digits.
     """
-    return _remembered(text) if _SHORTEST <= len(text) <= _LONGEST else _lexed(text)
+    return _cached_tokens(text) if _SHORTEST <= len(text) <= _LONGEST else _lexed(text)
 
 
 def _lexed(text: str) -> tuple[Token, ...]:
@@ -125,17 +125,17 @@ def _lexed(text: str) -> tuple[Token, ...]:
                 position = _end_of_comment(text, start)
 
 
-def shifted(found: Sequence[Token], distance: int) -> tuple[Token, ...]:
-    """Returns the tokens at the places that they have in another text, ``distance`` characters further on."""
+def shifted(typed_tokens: Sequence[Token], distance: int) -> tuple[Token, ...]:
+    """Returns the tokens at their positions in another text, which are ``distance`` characters later."""
     if distance == 0:
-        return tuple(found)
-    return tuple([Token(kind, text, start + distance, end + distance) for kind, text, start, end in found])
+        return tuple(typed_tokens)
+    return tuple([Token(kind, text, start + distance, end + distance) for kind, text, start, end in typed_tokens])
 
 
-#: A statement's text is lexed by several readers, one after the other: that of the last two is remembered, but for
-#: texts that cost nothing, or too much memory.
+#: A statement's text is lexed by several readers, one after the other. The tokens of the last two texts are cached,
+#: except those of texts that cost nothing, or too much memory.
 _SHORTEST, _LONGEST = 100, 1_000_000
-_remembered = lru_cache(maxsize=2)(_lexed)
+_cached_tokens = lru_cache(maxsize=2)(_lexed)
 
 
 def split_statements(text: str) -> tuple[Span, ...]:

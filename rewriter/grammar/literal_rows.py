@@ -49,7 +49,7 @@ def literal_columns(text: str, tokens: Sequence[Token]) -> tuple[LiteralColumn, 
     width = _width(outline)
     cells = [token for mark, token in zip(outline, tokens[1:], strict=True) if mark in _CELLS]
     kinds = outline.replace("-" + NUMBER, NEGATIVE).translate(_CELLS_ALONE)
-    return tuple(LiteralColumn(kinds[place::width], cells[place::width]) for place in range(width))
+    return tuple(LiteralColumn(kinds[column::width], cells[column::width]) for column in range(width))
 
 
 def _outline(text: str, tokens: Sequence[Token]) -> str | None:

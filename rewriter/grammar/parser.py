@@ -27,8 +27,8 @@ def parse(text: str) -> Statement:
     """Returns the one statement that ``text`` holds; a ``;`` may follow it. Keywords may be typed in any case.
 
     Spans are offsets into ``text``. A query is kept verbatim, from its first to its last token. Raises
-    ``ParseError`` with position and hint where the text cannot be read, ``NotSupportedError`` with what serves
-    instead where it is understood and refused. Linear in the text; a query costs the lexer and little more,
+    ``ParseError`` with position and hint if the text cannot be read, ``NotSupportedError`` with an
+    alternative if it is understood and refused. Linear in the text; a query costs the lexer and little more,
     the first other statement the loading of the grammar (about 0.02 s).
     """
     with paused():
@@ -105,7 +105,7 @@ def begins_statement(token: Token) -> bool:
 def parse_filter(text: str) -> Filter:
     """Parses all of ``text`` to a filter; spans are offsets into ``text``. Linear in the text.
 
-    Raises ``ParseError`` with position and hint where it cannot be read, ``AnalysisError`` FILTER_TOO_DEEP.
+    Raises ``ParseError`` with position and hint if it cannot be read, ``AnalysisError`` FILTER_TOO_DEEP.
     """
 
     from rewriter.grammar.dialect_parser import parse_filter_tokens

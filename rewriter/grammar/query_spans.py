@@ -1,4 +1,4 @@
-"""Finds where a query begins, and refuses text that only looks like one. Queries are kept in the user's words."""
+"""Finds where a query begins, and refuses text that only looks like one. Queries remain in the user's words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, shifted
 from rewriter.grammar.terms import Query
 
-#: The words that begin a query; parentheses may stand before them.
+#: The words that begin a query; parentheses may precede them.
 QUERY_STARTS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 
 _CHANGES = ("UPDATE", "DELETE", "MERGE")
@@ -25,7 +25,7 @@ def starts_query(tokens: Sequence[Token], index: int) -> bool:
 def read_query(text: str, tokens: Sequence[Token]) -> Query:
     """Returns the query that the tokens of ``text`` spell, verbatim.
 
-    Only the outline is parsed. Raises ``NotSupportedError`` for an INSERT inside, ``ParseError`` where no query begins.
+    Only the outline is parsed. Raises ``NotSupportedError`` for an INSERT inside, ``ParseError`` if no query begins.
     """
     start = next((token for token in tokens if not token.is_operator("(")), None)
     if start is None or not start.is_word(*QUERY_STARTS):

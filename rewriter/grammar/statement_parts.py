@@ -47,7 +47,7 @@ class Clause(NamedTuple):
 
 
 def whole_number(terminal: Terminal) -> int | None:
-    """Returns the number that a NUMBER denotes; ``None`` where it is not whole, or has more than 18 digits."""
+    """Returns the number that a NUMBER denotes; ``None`` if it is not whole, or has more than 18 digits."""
     text = terminal.token.text
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
@@ -57,7 +57,7 @@ def from_to(first: Span, last: Span) -> Span:
     return Span(first.start, last.end)
 
 
-def once(clauses: Iterable[Clause]) -> dict[str, Any]:
+def values_by_kind(clauses: Iterable[Clause]) -> dict[str, Any]:
     """Returns the clauses' values by kind; a second clause of a kind is an error."""
     values: dict[str, Any] = {}
     for clause in clauses:
@@ -75,9 +75,9 @@ def once(clauses: Iterable[Clause]) -> dict[str, Any]:
 
 def refuse_duplicates(keys: Sequence[tuple[str, Span]], fold: Callable[[str], str]) -> None:
     """Raises ``ParseError`` DUPLICATE_KEY at the second of two keys that ``fold`` makes equal."""
-    seen: set[str] = set()
+    folded_keys: set[str] = set()
     for key, span in keys:
-        if fold(key) in seen:
+        if fold(key) in folded_keys:
             raise ParseError(
                 f"Found duplicate keys `{key}`.",
                 condition="DUPLICATE_KEY",
@@ -86,7 +86,7 @@ def refuse_duplicates(keys: Sequence[tuple[str, Span]], fold: Callable[[str], st
                 object=key,
                 hint="Name each only once.",
             )
-        seen.add(fold(key))
+        folded_keys.add(fold(key))
 
 
 def require_values(spec: Iterable[PartitionItem]) -> None:
@@ -104,7 +104,7 @@ def require_values(spec: Iterable[PartitionItem]) -> None:
 
 
 def period_name(name: Terminal) -> str:
-    """Returns the update period's name in upper case; ``AnalysisError`` UNKNOWN_UPDATE_PERIOD where there is none."""
+    """Returns the update period's name in upper case; ``AnalysisError`` UNKNOWN_UPDATE_PERIOD if there is none."""
     try:
         return UpdatePeriod.named(name.name).name
     except AnalysisError as error:

@@ -3,7 +3,7 @@
 A module of ``rewriter.grammar.families`` defines some kinds of statements in the dialect, each part next to
 the others: the rules of lark (``RULES``), the class of the value (a ``Statement``), the function that builds the value
 out of what a rule recognised (``@builds``), and the function that writes it as text again (``@renders``). Statements
-that are not read by the grammar have a function that reads their tokens (``@reads``). Nothing else lists them.
+that are not read by the grammar have a function that reads their tokens (``@reads``). No other table lists them.
 
 The rule ``statement`` of a family is the alternation of its statements. All other names of rules are those of one
 grammar. An upper-case word that no rule defines is a keyword that the builder gets as an argument; a quoted word is a
@@ -47,7 +47,7 @@ from rewriter.grammar.lexer import Token
 class Statement:
     """A statement as a value, which renders to text that parses to an equal one.
 
-    ``span`` is its stretch of the parsed text. Names carry the span of their first mention so that an error about them
+    ``span`` is its range of the parsed text. Names carry the span of their first mention so that an error about them
     can point at it. Spans do not take part in comparison.
     """
 
@@ -106,7 +106,7 @@ def renders(kind: type[Statement]) -> Callable[[_Render], _Render]:
 def reads(*words: str) -> Callable[[_Read], _Read]:
     """Registers the decorated function as the reader of the statements that begin with one of the words.
 
-    It is called with the text and the tokens of one statement, and returns ``None`` where the grammar must read it.
+    It is called with the text and the tokens of one statement, and returns ``None`` if the grammar must read it.
     ``ValueError`` for a second reader.
     """
 
@@ -126,7 +126,7 @@ def _put(registry: dict[Any, Any], key: Any, function: Callable[..., Any], title
 
 @cache
 def families() -> Mapping[str, str]:
-    """Returns the grammar's rules by family, in the order of the families' names; families without rules are left out.
+    """Returns the grammar's rules by family, in the order of the families' names; families without rules are omitted.
 
     The first call imports every family. The families import this module, hence it finds them by name.
     """

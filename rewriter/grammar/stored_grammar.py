@@ -18,7 +18,7 @@ STORED = Path(__file__).with_name("dialect_tables.json")
 
 
 def stored_grammar(rules: str) -> Mapping[str, Any]:
-    """Returns what ``compile_grammar.compiled`` returns of the rules: from the file, if it is of these rules."""
+    """Returns the result of ``compile_grammar.compiled`` for the rules: from the file, if it was written for them."""
     try:
         stored: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -35,7 +35,7 @@ def text() -> str:
 
 
 def _fingerprint(rules: str) -> str:
-    """Returns what tells a grammar from any other one."""
+    """Returns the hash that distinguishes grammars."""
     return hashlib.sha256(rules.encode()).hexdigest()
 
 

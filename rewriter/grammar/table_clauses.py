@@ -61,8 +61,8 @@ def _agreeing(first: Format, second: Format | None) -> Format:
 
 def table_options(clauses: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the fields of a statement that clauses fill: format, location, comment, properties."""
-    named, serde = clauses.get("USING or STORED AS"), clauses.get("ROW FORMAT")
-    format_ = named if serde is None else _agreeing(serde, named)
+    format_clause, serde = clauses.get("USING or STORED AS"), clauses.get("ROW FORMAT")
+    format_ = format_clause if serde is None else _agreeing(serde, format_clause)
     return {
         "format": None if format_ is None else format_.name,
         "format_span": None if format_ is None else format_.span,
@@ -80,7 +80,7 @@ def table_flags(
     if_not_exists: bool | None,
     table: Name,
 ) -> dict[str, Any]:
-    """Returns the words before TABLE and IF NOT EXISTS. Raises ``ParseError`` where two of them exclude each other."""
+    """Returns the words before TABLE and IF NOT EXISTS. Raises ``ParseError`` if two of them exclude each other."""
     if or_replace and if_not_exists:
         raise ParseError(
             "CREATE TABLE with both IF NOT EXISTS and OR REPLACE is not allowed.",
@@ -99,7 +99,7 @@ def table_flags(
 
 
 def refuse_schema(table: Name, columns: Sequence[ColumnDef] | None, partitioned_by: Sequence[ColumnDef]) -> None:
-    """Raises ``ParseError``, as Spark does, where CREATE TABLE … AS declares the columns that the query returns."""
+    """Raises ``ParseError``, as Spark does, if CREATE TABLE … AS declares the columns that the query returns."""
     if columns:
         raise ParseError(
             f"CREATE TABLE {table.last} … AS has a column list, but the query defines the columns.",
@@ -132,18 +132,18 @@ def refused_transform(name: Terminal, arguments: Sequence[Terminal]) -> NotSuppo
         "days": f"PARTITIONED BY (d DATE), and to_date({column}) in the INSERT query.",
         "hours": f"PARTITIONED BY (h STRING), and date_format({column}, 'yyyy-MM-dd-HH') in the INSERT query.",
     }
-    plain = "PARTITIONED BY (c type), and select the value of c in the query: a partition has a single value."
+    column_text = "PARTITIONED BY (c type), and select the value of c in the query: a partition has a single value."
     word = name.token.text.lower()
     return NotSupportedError(
         f"PARTITIONED BY {word}(…) is not supported: a partition has a single value of each column.",
         position=name.span,
         object=word,
-        hint=f"Write {hints.get(word) or hints.get(word + 's') or plain}",
+        hint=f"Write {hints.get(word) or hints.get(word + 's') or column_text}",
     )
 
 
 def table_and_column(name: Name) -> tuple[Name, str]:
-    """Splits ``t.c``. Raises ``ParseError`` where the column stands alone."""
+    """Splits ``t.c``. Raises ``ParseError`` if the column has no table."""
     if len(name.parts) < 2:
         raise ParseError(
             f"COMMENT ON COLUMN {name.last} does not name a table.", position=name.span, hint=f"Write t.{name.last}."

@@ -72,7 +72,7 @@ class PartitionItem:
 
 @dataclass(frozen=True)
 class ColumnDef:
-    """A column of CREATE TABLE, or of CREATE VIEW, where it has no type.
+    """A column of CREATE TABLE, or of CREATE VIEW, which has no types.
 
     ``type`` is Spark's spelling in lower case, without blanks (a struct's fields keep their case); ``None`` refers to
     a declared column.
@@ -86,9 +86,9 @@ class ColumnDef:
 
 @dataclass(frozen=True)
 class Query:
-    """A query in the user's own words: ``text[span]``. The planner reads it with sqlglot.
+    """A query in the user's words: ``text[span]``. The planner reads it with sqlglot.
 
-    ``tokens`` are those of its text, if they are known: they have their places in it, not in the statement.
+    ``tokens`` are those of its text, if it was lexed: their positions are in it, not in the statement.
     """
 
     text: str

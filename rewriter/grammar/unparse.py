@@ -107,7 +107,7 @@ def dropping(kind: str, name: Name, if_exists: bool, purge: bool = False) -> str
 
 
 def render_filter(tree: Filter) -> str:
-    """Text that ``parse_filter`` reads as an equal tree. Names are quoted where they must be, values always."""
+    """Returns text that ``parse_filter`` reads as an equal tree. Names are quoted where they must be, values always."""
     match tree:
         case Or():
             return " OR ".join(map(render_filter, tree.operands))
@@ -129,6 +129,6 @@ def render_filter(tree: Filter) -> str:
             assert_never(tree)
 
 
-def _enclosed(tree: Filter, looser: type | tuple[type, ...]) -> str:
+def _enclosed(tree: Filter, looser_kinds: type | tuple[type, ...]) -> str:
     text = render_filter(tree)
-    return f"({text})" if isinstance(tree, looser) else text
+    return f"({text})" if isinstance(tree, looser_kinds) else text

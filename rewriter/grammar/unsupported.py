@@ -164,15 +164,15 @@ _REFUSALS = (
 
 
 def refusal(tokens: Sequence[Token], index: int) -> NotSupportedError | None:
-    """Returns the refusal of the statement whose token at ``index`` does not fit, if it is a known one."""
-    at = tokens[index].upper if index < len(tokens) else None
+    """Returns the refusal of the statement whose token at ``index`` does not fit; ``None`` if none is listed."""
+    next_word = tokens[index].upper if index < len(tokens) else None
     for head, words, hint, yet in _REFUSALS:
         if len(tokens) < len(head) or not all(token.is_word(word) for token, word in zip(tokens, head, strict=False)):
             continue
-        if words and at not in words:
+        if words and next_word not in words:
             continue
-        between = "" if index == len(head) else "… "
-        title = " ".join(head) + (f" {between}{at}" if words else "")
+        ellipsis = "" if index == len(head) else "… "
+        title = " ".join(head) + (f" {ellipsis}{next_word}" if words else "")
         return NotSupportedError(
             f"{title} is not supported{' yet' if yet else ''}.",
             position=tokens[index].span if words else Span(tokens[0].start, tokens[len(head) - 1].end),

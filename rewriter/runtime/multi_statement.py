@@ -15,7 +15,7 @@ from types import TracebackType
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.freshness import Sources, as_sources
-from rewriter.catalog.commit.merged_changes import WrittenKeys, joined, together
+from rewriter.catalog.commit.merged_changes import WrittenKeys, merged_changes, with_written_keys
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject, WritePartitions
 from rewriter.catalog.model.objects import Table
@@ -69,8 +69,8 @@ class OpenTransaction:
                 return
             created_ids = {change.object.id for change in self._changes if isinstance(change, CreateObject)}
             try:
-                self._transaction.let_go(self._allocated - created_ids)
-                self._transaction.commit(together(self._changes))
+                self._transaction.release_write_ids(self._allocated - created_ids)
+                self._transaction.commit(merged_changes(self._changes))
             except CommitUnknownError:
                 raise
             except Error as error:
@@ -115,7 +115,7 @@ class OpenTransaction:
         for change in changes:
             if isinstance(change, DropObject):
                 before.check_droppable(change.object)
-        keys = joined(self._keys, changes)
+        keys = with_written_keys(self._keys, changes)
         objects = [change for change in self._changes if isinstance(change, CreateObject | DropObject)]
         try:
             self._transaction.rehearse([*objects, *changes])

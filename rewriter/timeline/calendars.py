@@ -2,7 +2,7 @@
 
 An instant plus the zone's offset at it is the *wall time*: microseconds since 1970-01-01T00:00:00 on the zone's clocks.
 ``Calendar.of`` returns an update period in the zone. DAILY and coarser periods begin where the zone's days begin.
-HOURLY and MINUTELY stay those of UTC, so that none is doubled or left out when clocks change. In UTC, ``Calendar.of``
+HOURLY and MINUTELY stay those of UTC, so that none is doubled or skipped when clocks change. In UTC, ``Calendar.of``
 returns the ``UpdatePeriod`` itself. Offsets come from ``zoneinfo``.
 """
 
@@ -125,7 +125,7 @@ class ZonedPeriod(PeriodArithmetic):
     """A period of a zone's calendar, DAILY or coarser, with the methods of ``UpdatePeriod``. ``Calendar.of`` interns
     these objects.
 
-    A date that the zone leaves out (2011-12-30 in Apia) is a day of length zero: it begins where the next day begins.
+    A date that the zone skips (2011-12-30 in Apia) is a day of length zero: it begins where the next day begins.
     """
 
     kind: UpdatePeriod
@@ -145,7 +145,7 @@ class ZonedPeriod(PeriodArithmetic):
         return self.calendar.instant(self.kind.start(ordinal))
 
     def nests_in(self, other: PeriodArithmetic) -> bool:
-        """Tests whether every period of this kind lies within one period of the other kind."""
+        """Tests whether every period of this kind is within one period of the other kind."""
         return isinstance(other, ZonedPeriod) and self.kind.nests_in(other.kind)
 
     def holds(self, finer: UpdatePeriod) -> bool:
@@ -214,12 +214,12 @@ def _transitions(zone: str, year: int) -> tuple[Transition, ...]:
     in a day.
     """
     calendar = calendar_of(zone)
-    begin = (datetime(year, 1, 1, tzinfo=_UTC) - _EPOCH) // _MICRO
+    year_start = (datetime(year, 1, 1, tzinfo=_UTC) - _EPOCH) // _MICRO
     days = 366 if (datetime(year, 12, 31) - datetime(year, 1, 1)).days == 365 else 365
     transitions: list[Transition] = []
-    before = calendar.offset(begin - 1)
+    before = calendar.offset(year_start - 1)
     for day in range(days):
-        low, high = begin + day * DAY - 1, begin + (day + 1) * DAY - 1
+        low, high = year_start + day * DAY - 1, year_start + (day + 1) * DAY - 1
         after = calendar.offset(high)
         if after == before:
             continue
@@ -235,22 +235,22 @@ def _transitions(zone: str, year: int) -> tuple[Transition, ...]:
 def _since(zone: str, finest: UpdatePeriod) -> int | None:
     unit = {UpdatePeriod.MINUTELY: MINUTE, UpdatePeriod.HOURLY: HOUR}.get(finest, 1)
     calendar = calendar_of(zone)
-    since = MIN_INSTANT
+    last_break = MIN_INSTANT
     offset = calendar.offset(MIN_INSTANT)
     for year in range(_FIRST_YEAR, _LAST_YEAR + 1):
         for transition in _transitions(zone, year):
             offset = transition.after
             if transition.before % unit or transition.instant % unit or _breaks_days(transition):
-                since = transition.instant
+                last_break = transition.instant
     # A break in the last years recurs in every later year.
-    lasting = since > calendar.instant(UpdatePeriod.YEARLY.start(_LAST_YEAR - 5 - 1970))
-    return None if offset % unit or lasting else since
+    recurs = last_break > calendar.instant(UpdatePeriod.YEARLY.start(_LAST_YEAR - 5 - 1970))
+    return None if offset % unit or recurs else last_break
 
 
 def _breaks_days(transition: Transition) -> bool:
     """Tests whether clocks go back into a day that was over, or if a gap begins before a midnight and ends after it."""
-    left, entered = transition.instant + transition.before, transition.instant + transition.after
-    if entered < left:
-        return (left - 1) // DAY > entered // DAY
-    midnight = -(-left // DAY) * DAY
-    return left < midnight < entered
+    wall_before, wall_after = transition.instant + transition.before, transition.instant + transition.after
+    if wall_after < wall_before:
+        return (wall_before - 1) // DAY > wall_after // DAY
+    midnight = -(-wall_before // DAY) * DAY
+    return wall_before < midnight < wall_after

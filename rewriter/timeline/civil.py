@@ -32,8 +32,8 @@ def days_from_civil(year: int, month: int, day: int) -> int:
     >>> days_from_civil(1970, 2, 1), days_from_civil(2015, 1, 32) == days_from_civil(2015, 2, 1)
     (31, True)
     """
-    shifted = year - (month <= 2)
-    era, year_of_era = divmod(shifted, 400)
+    year_from_march = year - (month <= 2)
+    era, year_of_era = divmod(year_from_march, 400)
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     day_of_era = year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year
     return era * _DAYS_IN_ERA + day_of_era - _EPOCH_FROM_MARCH_OF_YEAR_0

@@ -14,7 +14,7 @@ STRING, DATE, TIMESTAMP = "string", "date", "timestamp"
 #: The spelling of values of these types, which need no pattern. Every period starts at a whole minute.
 SPELLINGS = {DATE: "yyyy-MM-dd", TIMESTAMP: "yyyy-MM-dd HH:mm':00'"}
 
-#: The number of digits that numbers of these types can always have, whatever the digits are.
+#: The number of digits that numbers of these types can have with any digits.
 _INTEGER_DIGITS = {"tinyint": 2, "smallint": 4, "int": 9, "bigint": 18}
 
 _YEAR_FIELDS = ("yyyy", "YYYY")
@@ -88,8 +88,8 @@ class LayoutPart:
         """Tests whether this part and another part of the same column could have a value in common."""
         if self.type == STRING:
             return time_patterns.regex(self.pattern) == time_patterns.regex(other.pattern)
-        different = time_patterns.width(self.pattern) != time_patterns.width(other.pattern)
-        return not (self.has_all_digits and other.has_all_digits and different)
+        has_other_width = time_patterns.width(self.pattern) != time_patterns.width(other.pattern)
+        return not (self.has_all_digits and other.has_all_digits and has_other_width)
 
     def write(self, numbers: Mapping[str, int]) -> str:
         """Returns the canonical value for the numbers of the fields.

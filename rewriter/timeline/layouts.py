@@ -50,7 +50,7 @@ _FIELDS = {
 }
 
 _YEARS = (MIN_YEAR, MAX_YEAR)
-#: The smallest and largest numbers of the fields that have the same limits whatever the coarser fields are.
+#: The smallest and largest numbers of the fields whose limits do not depend on the coarser fields.
 _LIMITS = {"yyyy": _YEARS, "YYYY": _YEARS, "q": (1, 4), "MM": (1, 12), "HH": (0, 23), "mm": (0, 59)}
 _COARSE_TO_FINE = tuple(time_patterns.WIDTHS)
 
@@ -85,7 +85,7 @@ class TimeLayout:
         """Returns a layout of (column, pattern) pairs; ``types`` holds the types of columns that are no strings.
 
         A single string or number column may omit its pattern and takes the period's default. The parts are put in the
-        order of their fields, coarse to fine, whatever the order of the pairs.
+        order of their fields, coarse to fine, in any order of the pairs.
         """
         parts = []
         for column, pattern in columns:
@@ -213,10 +213,10 @@ class TimeLayout:
         return cls.of(UpdatePeriod.named(name), pairs, types)
 
     def _unreadable(self, part: LayoutPart, value: str | None, reason: str = "") -> DataError:
-        shown = "NULL" if value is None else f"'{value}'"
-        named = f"type {part.type.upper()}" if part.type in SPELLINGS else f"pattern {part.pattern}"
+        value_text = "NULL" if value is None else f"'{value}'"
+        type_or_pattern = f"type {part.type.upper()}" if part.type in SPELLINGS else f"pattern {part.pattern}"
         return DataError(
-            f"{part.column} = {shown} is not a {self.period.name} partition of the {named}"
+            f"{part.column} = {value_text} is not a {self.period.name} partition of the {type_or_pattern}"
             + (f": {reason}" if reason else ""),
             condition="INVALID_TIME_PARTITION",
             object=part.column,
@@ -240,9 +240,10 @@ def check_distinguishable(layouts: Collection[TimeLayout]) -> None:
         if {part.column.lower() for part in layout.parts} == other_parts.keys() and all(
             part.may_equal(other_parts[part.column.lower()]) for part in layout.parts
         ):
-            named = ", ".join(part.declared for part in layout.parts)
+            columns_text = ", ".join(part.declared for part in layout.parts)
             raise AnalysisError(
-                f"{layout.period.name} and {other.period.name} partitions could both have the same value of {named}",
+                f"{layout.period.name} and {other.period.name} partitions could both have the same value of "
+                f"{columns_text}",
                 condition="AMBIGUOUS_TIME_LAYOUT",
                 object=layout.columns[0],
                 hint=f"declare {layout.columns[0]} STRING, whose default patterns distinguish periods, or "

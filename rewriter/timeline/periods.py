@@ -113,7 +113,7 @@ class UpdatePeriod(PeriodArithmetic, IntEnum):
         return days_from_civil(1970 + years, month + 1, 1) * DAY
 
     def nests_in(self, other: PeriodArithmetic) -> bool:
-        """Tests whether every period of this kind lies within one period of the other kind. Each kind nests in itself.
+        """Tests whether every period of this kind is within one period of the other kind. Each kind nests in itself.
 
         Weeks straddle months, quarters and years: WEEKLY nests in WEEKLY only. Hours and minutes nest in the days of a
         zone that consist of them.
@@ -132,4 +132,4 @@ class UpdatePeriod(PeriodArithmetic, IntEnum):
 
 _FIXED = {UpdatePeriod.MINUTELY: MINUTE, UpdatePeriod.HOURLY: HOUR, UpdatePeriod.DAILY: DAY}
 _MONTHS = {UpdatePeriod.MONTHLY: 1, UpdatePeriod.QUARTERLY: 3, UpdatePeriod.YEARLY: 12}
-_MONDAY_SHIFT = 3  # 1969-12-29, the Monday of week 0, lies three days before 1970-01-01
+_MONDAY_SHIFT = 3  # 1969-12-29, the Monday of week 0, is three days before 1970-01-01

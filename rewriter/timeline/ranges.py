@@ -32,7 +32,7 @@ class TimeRange:
 
 
 class RangeSet:
-    """An immutable set of instants, kept as sorted, disjoint ranges of which no two touch.
+    """An immutable set of instants, stored as sorted, disjoint ranges of which no two touch.
 
     Two sets of the same instants are therefore equal and have the same hash. ``&``, ``|`` and ``-`` are linear in the
     number of ranges. Clipping by a set of one range costs a binary search and the ranges returned.
@@ -70,9 +70,9 @@ class RangeSet:
 
     @classmethod
     def _from_normalised(cls, ranges: tuple[TimeRange, ...]) -> RangeSet:
-        made = cls.__new__(cls)
-        made._ranges = ranges
-        return made
+        range_set = cls.__new__(cls)
+        range_set._ranges = ranges
+        return range_set
 
     @property
     def ranges(self) -> tuple[TimeRange, ...]:
@@ -81,8 +81,8 @@ class RangeSet:
 
     def contains(self, instant: int) -> bool:
         """Tests whether the instant is in the set. O(log n)."""
-        at = bisect_right(self._ranges, instant, key=_start) - 1
-        return at >= 0 and instant < self._ranges[at].end
+        position = bisect_right(self._ranges, instant, key=_start) - 1
+        return position >= 0 and instant < self._ranges[position].end
 
     def __or__(self, other: RangeSet) -> RangeSet:
         if not self._ranges or not other._ranges:
@@ -99,11 +99,13 @@ class RangeSet:
     def __sub__(self, other: RangeSet) -> RangeSet:
         return RangeSet._from_normalised(tuple(_differences(self._ranges, other._ranges)))
 
-    def _clipped(self, by: TimeRange) -> RangeSet:
-        low = bisect_right(self._ranges, by.start, key=_end)
-        high = bisect_left(self._ranges, by.end, key=_start)
-        inside = self._ranges[low:high]
-        return RangeSet._from_normalised(tuple(TimeRange(max(r.start, by.start), min(r.end, by.end)) for r in inside))
+    def _clipped(self, window: TimeRange) -> RangeSet:
+        low = bisect_right(self._ranges, window.start, key=_end)
+        high = bisect_left(self._ranges, window.end, key=_start)
+        clipped = self._ranges[low:high]
+        return RangeSet._from_normalised(
+            tuple(TimeRange(max(r.start, window.start), min(r.end, window.end)) for r in clipped)
+        )
 
     def __bool__(self) -> bool:
         return bool(self._ranges)

@@ -1,6 +1,7 @@
 """Sets of ordinals as runs: two parallel sorted lists, ``[starts[i], ends[i])``, of which no two overlap or touch.
 
-Timelines share this arithmetic. A function changes the lists in place only if it says so; none keeps a reference.
+Timelines share this arithmetic. A function changes the lists in place only if it says so; no function retains a
+reference.
 """
 
 from __future__ import annotations
@@ -95,21 +96,21 @@ def remove(starts: list[int], ends: list[int], start: int, end: int) -> int:
     if low == high:
         return 0
     before = size(starts[low:high], ends[low:high])
-    kept = [(starts[low], start), (end, ends[high - 1])]
-    left = [(a, b) for a, b in kept if a < b]
-    starts[low:high] = [a for a, _ in left]
-    ends[low:high] = [b for _, b in left]
-    return before - sum(b - a for a, b in left)
+    remainders = [(starts[low], start), (end, ends[high - 1])]
+    non_empty = [(run_start, run_end) for run_start, run_end in remainders if run_start < run_end]
+    starts[low:high] = [run_start for run_start, _ in non_empty]
+    ends[low:high] = [run_end for _, run_end in non_empty]
+    return before - sum(run_end - run_start for run_start, run_end in non_empty)
 
 
 def united(left: Runs, right: Runs) -> Runs:
-    """Returns the ordinals that either side holds. O(r) of both."""
+    """Returns the ordinals that either side contains. O(r) of both."""
     # Python's sort is fastest on two sorted sequences, one after the other.
     return of_bounds([*zip(*left, strict=True), *zip(*right, strict=True)])
 
 
 def without(left: Runs, right: Runs) -> Runs:
-    """Returns the ordinals that the left side holds and the right side does not. O(r) of both.
+    """Returns the ordinals that the left side contains and the right side does not. O(r) of both.
 
     >>> without(([1], [9]), ([3], [5]))
     ([1, 5], [3, 9])

@@ -82,8 +82,8 @@ def parse_instant(text: str, calendar: Calendar = UTC) -> int:
     second = _number(text, "second", match["second"] or "00", 0, 59)
     fraction = int((match["fraction"] or "").ljust(6, "0"))
     local = days_from_civil(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second * SECOND + fraction
-    named = match["zone"] is not None
-    instant = local - _offset(text, match["zone"]) if named else calendar.instant(local)
+    has_zone = match["zone"] is not None
+    instant = local - _offset(text, match["zone"]) if has_zone else calendar.instant(local)
     return _in_range(text, instant, text)
 
 
@@ -125,7 +125,7 @@ def is_relative(text: str) -> bool:
 
 
 def earlier(length: str, instant: int, calendar: Calendar = UTC) -> int:
-    """Returns the instant that lies a length of time such as '6 hours' or '1 day 12 hours' before another instant.
+    """Returns the instant that is a length of time such as '6 hours' or '1 day 12 hours' before another instant.
 
     The steps are those of a relative bound, taken from left to right: days and longer units are the calendar's.
     Raises ``DataError`` INVALID_LATENESS if the text is not a length, or the result is outside the years 1 to 9999.
@@ -152,8 +152,8 @@ def _stepped(instant: int, count: int, unit: str, calendar: Calendar) -> int:
     if unit in ("minute", "hour"):
         return instant + count * _LENGTHS[unit]
     wall = calendar.wall(instant)
-    moved = _moved(wall, count, unit)
-    return calendar.instant(moved) if moved != wall else instant
+    moved_wall = _moved(wall, count, unit)
+    return calendar.instant(moved_wall) if moved_wall != wall else instant
 
 
 def _moved(instant: int, count: int, unit: str) -> int:

@@ -2,7 +2,7 @@
 
 A timeline holds ordinals (see ``UpdatePeriod``). It has no reference to times or tables, and all look-ups are in
 memory. The kinds differ in their representation and its cost; ``kinds.registry`` looks a kind up by name. For n
-ordinals in r maximal ranges (r <= n), whatever the distances between them, each kind keeps and stores at most:
+ordinals in r maximal ranges (r <= n), at any distances between them, each kind holds and stores at most:
 
 - EndsAndHoles: r - 1 holes, two numbers each; 39 characters of properties for a hole, and 40 in addition
 - Ranges: r ranges, two numbers each; 38 characters for a range

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rewriter.catalog.commit import fact_timelines, freshness, partition_changes
-from rewriter.catalog.commit.completeness import Part, PeriodParts
+from rewriter.catalog.commit.completeness import Part, PeriodPartitions
 from rewriter.catalog.commit.stored_timelines import States
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.objects import Cube
@@ -193,7 +193,7 @@ def outdated_is_fresh(patch: Patch) -> None:
 
 
 def nothing_is_touched(patch: Patch) -> None:
-    patch.setattr(fact_timelines.FactWork, "_touched", lambda *args: [])
+    patch.setattr(fact_timelines.FactTimelineUpdate, "_touched", lambda *args: [])
 
 
 def all_written_is_fresh(patch: Patch) -> None:
@@ -205,13 +205,13 @@ def doubled_is_fresh(patch: Patch) -> None:
 
 
 def retention_outdates(patch: Patch) -> None:
-    dropped = fact_timelines.FactWork.dropped
+    dropped = fact_timelines.FactTimelineUpdate.note_dropped
 
     def planted(self: Any, table: Any, values: Any) -> None:
         dropped(self, table, values)
         self._note_base_change(self.binding(table), self.binding(table).locate(values))
 
-    patch.setattr(fact_timelines.FactWork, "dropped", planted)
+    patch.setattr(fact_timelines.FactTimelineUpdate, "note_dropped", planted)
 
 
 # -- completeness and promises ----------------------------------------------------------------------------------------
@@ -234,29 +234,29 @@ def any_is_not_enough(patch: Patch) -> None:
 
 
 def dropped_parts_are_forgotten(patch: Patch) -> None:
-    base_states = PeriodParts.base_states
+    base_states = PeriodPartitions.base_states
 
-    def planted(self: PeriodParts, binding: TimeBinding, parts: Sequence[Part]) -> States:
+    def planted(self: PeriodPartitions, binding: TimeBinding, parts: Sequence[Part]) -> States:
         return base_states(self, binding, [part for part in parts if not part.dropped])
 
-    patch.setattr(PeriodParts, "base_states", planted)
+    patch.setattr(PeriodPartitions, "base_states", planted)
 
 
 def dropped_parts_of_rollups_are_forgotten(patch: Patch) -> None:
-    rollup_states = PeriodParts.rollup_states
+    rollup_states = PeriodPartitions.rollup_states
 
-    def planted(self: PeriodParts, binding: TimeBinding, slot: Any, parts: Sequence[Part], content: Any) -> States:
+    def planted(self: PeriodPartitions, binding: TimeBinding, slot: Any, parts: Sequence[Part], content: Any) -> States:
         return rollup_states(self, binding, slot, [part for part in parts if not part.dropped], content)
 
-    patch.setattr(PeriodParts, "rollup_states", planted)
+    patch.setattr(PeriodPartitions, "rollup_states", planted)
 
 
 def nothing_is_promised(patch: Patch) -> None:
-    patch.setattr(TimeBinding, "promised", property(lambda self: self.table.external))
+    patch.setattr(TimeBinding, "is_trusted", property(lambda self: self.table.external))
 
 
 def everything_is_promised(patch: Patch) -> None:
-    patch.setattr(TimeBinding, "promised", property(lambda self: True))
+    patch.setattr(TimeBinding, "is_trusted", property(lambda self: True))
 
 
 # -- covering ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from rewriter.catalog.commit.base_presence import BasePresence
-from rewriter.catalog.commit.fact_timelines import FactWork
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.model import proofs
 from rewriter.planner import derivation
 from rewriter.planner.model.plan import DerivedRows
@@ -57,7 +57,7 @@ def what_is_incomplete_is_fresh(patch: Patch) -> None:
 
 
 def what_is_registered_completes_nothing(patch: Patch) -> None:
-    patch.setattr(FactWork, "_completed", lambda *args: [])
+    patch.setattr(FactTimelineUpdate, "_completed", lambda *args: [])
 
 
 def what_differs_is_accepted(patch: Patch) -> None:

@@ -285,7 +285,7 @@ def _drops_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(condition, {fields: truths.get(fields) is True for fields in kept})
 
     truths: dict[computed_predicates.Fields, bool | None] = {}
-    original, read = computed_pruning.answer, computed_pruning._truths
+    original, read = computed_pruning.filter_of_results, computed_pruning._truths
 
     def remembered(*arguments):  # type: ignore[no-untyped-def]
         truths.clear()
@@ -293,7 +293,7 @@ def _drops_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         return truths
 
     monkeypatch.setattr(computed_pruning, "_truths", remembered)
-    monkeypatch.setattr(computed_pruning, "answer", kept_where_true)
+    monkeypatch.setattr(computed_pruning, "filter_of_results", kept_where_true)
 
 
 def _forgets_not(monkeypatch: pytest.MonkeyPatch) -> None:

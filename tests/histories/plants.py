@@ -64,7 +64,7 @@ def incomplete_months_are_fresh() -> None:
 
 def completed_months_stay_incomplete() -> None:
     """Lets days that are added empty complete no month."""
-    _replace(fact_timelines.FactWork, "_completed", lambda *_: [])
+    _replace(fact_timelines.FactTimelineUpdate, "_completed", lambda *_: [])
 
 
 def doubts_are_ignored() -> None:

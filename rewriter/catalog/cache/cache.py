@@ -1,9 +1,10 @@
 """The synchronized cache of one catalog instance (seed 001): results in memory that are never stale.
 
-A result about an object is kept with the list of write ids that it was read under, and returned to readers with an
+A result about an object is cached with the list of write ids that it was read under, and returned to readers with an
 equivalent list: no write of the object was committed in between, so the store would return the same. A reader with
-another list gets the result of the store, which is then kept instead, unless the cache has seen more commits than the
-reader. A result about no single object (that no object has a name; all of a kind) is kept with the number of a commit.
+another list gets the result of the store, which is then cached instead, unless the cache has seen more commits than the
+reader. A result that is not about one object (a name that no object has; all objects of a kind) is cached with a commit
+number.
 
 The notification log, which a follower reads (``log_follower``), contains the lists themselves: a reader whose snapshot
 is not ahead of it needs no call to the database to validate a result.
@@ -26,18 +27,18 @@ from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 
 _T = TypeVar("_T")
 
-#: The id under which results about no single object are kept; no object has this id.
-_NOBODY = 0
-#: For so long, in seconds, the last state of the log is returned to callers without a list. If the log is no longer
-#: read, or cannot be read, they get the result of the store.
-TOLD_LASTS = 30.0
+#: The id for results that are not about one object; no object has this id.
+_NO_OBJECT = 0
+#: The time in seconds for which callers without a list get the last state of the log. If the log is no longer read, or
+#: cannot be read, they then get the result of the store.
+MAX_LOG_AGE_SECONDS = 30.0
 #: A missing result: a result in memory may be ``None``.
 _NOTHING = object()
 
 
 @dataclass(frozen=True)
 class _Dated:
-    """A result about no single object, and the commit at which it was read."""
+    """A result that is not about one object, and the commit at which it was read."""
 
     sequence: int
     value: object
@@ -57,12 +58,12 @@ class CatalogCache:
         #: Objects that commits have changed while results about them were in memory.
         self._changed: set[int] = set()
         #: The time when the log was last read to its end, on the clock of ``time.monotonic``.
-        self._whole_at = -TOLD_LASTS
+        self._log_read_at = -MAX_LOG_AGE_SECONDS
         #: Set if a reader saw a commit that the log, as far as it was read, does not contain.
         self.behind = Event()
 
-    def answer(self, object_id: int, question: Question, ids: ValidWriteIdList, read: Callable[[], _T]) -> _T:
-        """Returns the result in memory under an equivalent list; otherwise keeps and returns the result of ``read``."""
+    def get_or_read(self, object_id: int, question: Question, ids: ValidWriteIdList, read: Callable[[], _T]) -> _T:
+        """Returns the result in memory under an equivalent list; otherwise caches and returns that of ``read``."""
         cached = self._find(object_id, question, ids)
         if cached is not _NOTHING:
             return cast(_T, cached)
@@ -70,7 +71,7 @@ class CatalogCache:
         self.keep(object_id, question, ids, value)
         return value
 
-    def held(self, object_id: int, question: Question, ids: ValidWriteIdList) -> object | None:
+    def get(self, object_id: int, question: Question, ids: ValidWriteIdList) -> object | None:
         """Returns the result in memory under an equivalent list, counted as a hit; ``None`` if there is none."""
         result = self._find(object_id, question, ids, count_miss=False)
         return None if result is _NOTHING else result
@@ -99,15 +100,15 @@ class CatalogCache:
     def keep(
         self, object_id: int, question: Question, ids: ValidWriteIdList, value: object, *, if_room: bool = False
     ) -> bool:
-        """Keeps a result that was read under a list, unless memory holds a newer one. Returns True if it is kept."""
+        """Caches a result that was read under a list, unless a newer one is cached. Returns True if it is cached."""
         size = size_of(question, value)
         with self._lock:
             previous = self._entries.get(object_id, question)
             if previous is not None and previous.ids is not None and previous.ids.count > ids.count:
                 return False
-            # A list may be long, and each caller has parsed its own: all results share one.
-            shared = self._entries.list_of(object_id, ids)
-            entry = Entry(ids, value, size + size_of_ids(ids)) if shared is None else Entry(shared, value, size)
+            # A list may be long, and each caller has parsed a copy: equal lists are stored once.
+            equal_list = self._entries.list_of(object_id, ids)
+            entry = Entry(ids, value, size + size_of_ids(ids)) if equal_list is None else Entry(equal_list, value, size)
             return self._put(object_id, question, entry, if_room)
 
     def named(
@@ -122,7 +123,7 @@ class CatalogCache:
         ``write_ids`` returns the list of an object under the snapshot.
         """
         with self._lock:
-            entry = self._entries.get(_NOBODY, ("name", name))
+            entry = self._entries.get(_NO_OBJECT, ("name", name))
             dated = None if entry is None else cast(_Dated, entry.value)
             if dated is not None and dated.value is None and self._is_current(dated, sequence, of_name(name)):
                 self._counts["hits"] += 1
@@ -135,18 +136,18 @@ class CatalogCache:
                 return cast(Object, definition)
         else:
             self._count(MISSES[Miss.ABSENT if dated is None else Miss.CHANGED])
-        answer = read()
-        if answer is None:
+        object_ = read()
+        if object_ is None:
             self._keep_dated(("name", name), _Dated(sequence, None))
         else:
-            self.keep(answer.id, DEFINITION, write_ids(answer.id), answer)
-            self._keep_dated(("name", name), _Dated(sequence, answer.id))
-        return answer
+            self.keep(object_.id, DEFINITION, write_ids(object_.id), object_)
+            self._keep_dated(("name", name), _Dated(sequence, object_.id))
+        return object_
 
     def of_kind(self, kind: str, sequence: int, read: Callable[[], tuple[Object, ...]]) -> tuple[Object, ...]:
         """Returns all objects of a kind (``json_codec.kind_of``) for a snapshot with the commits up to ``sequence``."""
         with self._lock:
-            entry = self._entries.get(_NOBODY, ("kind", kind))
+            entry = self._entries.get(_NO_OBJECT, ("kind", kind))
             dated = None if entry is None else cast(_Dated, entry.value)
             if dated is not None:
                 objects = cast(tuple[Object, ...], dated.value)
@@ -157,9 +158,9 @@ class CatalogCache:
             else:
                 cause = Miss.ABSENT
             self._counts[MISSES[cause]] += 1
-        answer = read()
-        self._keep_dated(("kind", kind), _Dated(sequence, answer))
-        return answer
+        stored_objects = read()
+        self._keep_dated(("kind", kind), _Dated(sequence, stored_objects))
+        return stored_objects
 
     def _is_current(self, dated: _Dated, sequence: int, made: str, members: Sequence[int] = ()) -> bool:
         uncommitted = self._log.uncommitted
@@ -169,40 +170,42 @@ class CatalogCache:
 
     def _keep_dated(self, question: Question, dated: _Dated) -> None:
         with self._lock:
-            previous = self._entries.get(_NOBODY, question)
+            previous = self._entries.get(_NO_OBJECT, question)
             if previous is None or cast(_Dated, previous.value).sequence <= dated.sequence:
-                self._put(_NOBODY, question, Entry(None, dated, size_of(question, dated)), False)
+                self._put(_NO_OBJECT, question, Entry(None, dated, size_of(question, dated)), False)
 
     def _put(self, object_id: int, question: Question, entry: Entry, if_room: bool) -> bool:
         return self._entries.put(object_id, question, entry, if_room=if_room)
 
     def write_ids(self, object_id: int, sequence: int) -> ValidWriteIdList | None:
-        """Returns the list of an object at a commit; ``None`` if the log lacks it: read it, and ``learn`` it."""
+        """Returns the list of an object at a commit; ``None`` if the log lacks it: then read it and call
+        ``note_write_ids``.
+        """
         with self._lock:
             ids = self._log.write_ids(object_id, sequence)
             if ids is not None:
                 self._counts["lists_known"] += 1
         return ids
 
-    def learn(self, object_id: int, ids: ValidWriteIdList, sequence: int) -> None:
+    def note_write_ids(self, object_id: int, ids: ValidWriteIdList, sequence: int) -> None:
         """Takes over a list that a caller has read from the store."""
         with self._lock:
             self._counts["lists_read"] += 1
-            self._log.learn(object_id, ids, sequence)
+            self._log.note_write_ids(object_id, ids, sequence)
 
-    def seen(self, sequence: int) -> None:
+    def note_seen_commit(self, sequence: int) -> None:
         """Notes that a commit with this number exists."""
         if sequence > self._log.commit >= 0:
             self.behind.set()
 
-    # ---- the newest known state, for callers without a list
+    # ---- the newest state in the log, for callers without a list
 
     def newest(self, name: str) -> Object | None:
         """Returns the object under a name (``json_codec.key_of``) from memory; ``None`` if it is unknown."""
         with self._lock:
-            name_entry = self._entries.get(_NOBODY, ("name", name))
+            name_entry = self._entries.get(_NO_OBJECT, ("name", name))
             object_id = None if name_entry is None else cast(_Dated, name_entry.value).value
-            if not isinstance(object_id, int) or not self._is_told():
+            if not isinstance(object_id, int) or not self._is_log_current():
                 return None
             entry, ids = self._entries.get(object_id, DEFINITION), self._log.newest(object_id)
             if entry is None or ids is None or self._miss(object_id, entry, ids) is not None:
@@ -213,10 +216,10 @@ class CatalogCache:
     def newest_ids(self, object_id: int) -> ValidWriteIdList | None:
         """Returns the newest list of an object in the log, if the log was read recently."""
         with self._lock:
-            return self._log.newest(object_id) if self._is_told() else None
+            return self._log.newest(object_id) if self._is_log_current() else None
 
-    def _is_told(self) -> bool:
-        return self._log.commit >= 0 and time.monotonic() - self._whole_at < TOLD_LASTS
+    def _is_log_current(self) -> bool:
+        return self._log.commit >= 0 and time.monotonic() - self._log_read_at < MAX_LOG_AGE_SECONDS
 
     # ---- the follower's side
 
@@ -227,21 +230,21 @@ class CatalogCache:
 
     @property
     def commit(self) -> int:
-        """The number of the last commit that was read whole; -1 before ``restart``."""
+        """The number of the last commit that was read completely; -1 before ``restart``."""
         return self._log.commit
 
-    def restart(self, position: int, commit: int, *, lost: bool = False) -> None:
+    def restart(self, position: int, commit: int, *, was_lost: bool = False) -> None:
         """Continues the log behind this event. Forgets lists; results stay and are checked by lists read from the
         store.
 
-        ``lost``: it is another log, in which numbers may have another meaning, so nothing stays.
+        ``was_lost``: it is another log, in which numbers may have another meaning, so no result stays.
         """
         with self._lock:
             if self._log.position >= 0:
                 self._counts["gaps"] += 1
             self._log.restart(position, commit)
             self._changed.clear()
-            if lost:
+            if was_lost:
                 self._entries.clear()
 
     def apply(self, entries: Sequence[LogEntry]) -> None:
@@ -257,7 +260,7 @@ class CatalogCache:
         with self._lock:
             self._counts["events_behind"] = behind = max(0, newest - self._log.position)
             if not behind:
-                self._whole_at = time.monotonic()
+                self._log_read_at = time.monotonic()
 
     def take_changed(self) -> tuple[tuple[int, ValidWriteIdList, tuple[Question, ...]], ...]:
         """Returns the objects changed since the last call: newest list, and questions with results in memory."""
@@ -274,7 +277,7 @@ class CatalogCache:
             )
 
     def room(self, *, if_room: bool) -> int:
-        """Returns the maximum bytes of a result; with ``if_room``, without the eviction of others."""
+        """Returns the maximum bytes of a result; with ``if_room``, without the eviction of other results."""
         with self._lock:
             return self._entries.capacity - (self._entries.bytes if if_room else 0)
 

@@ -25,14 +25,14 @@ def partitions_in(ranges: tuple[KeyRange, ...]) -> Question:
     return ("partitions in", ranges)
 
 
-def satisfying(wanted: ScanFilter) -> Question:
+def satisfying(scan_filter: ScanFilter) -> Question:
     """Returns the partitions that satisfy a bound filter."""
-    return ("satisfying", wanted)
+    return ("satisfying", scan_filter)
 
 
-def files_satisfying(wanted: ScanFilter) -> Question:
+def files_satisfying(scan_filter: ScanFilter) -> Question:
     """Returns the files of the partitions that satisfy a bound filter."""
-    return ("files satisfying", wanted)
+    return ("files satisfying", scan_filter)
 
 
 def files_in(ranges: tuple[KeyRange, ...] | None) -> Question:

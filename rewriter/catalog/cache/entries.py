@@ -14,7 +14,7 @@ from rewriter.catalog.model.write_ids import ValidWriteIdList
 
 #: The number of members that are measured of a longer tuple or mapping; the others count as the same.
 _SAMPLE = 64
-#: The bytes of an entry besides its result: the keys, the slots, its place in the order.
+#: The bytes of an entry in addition to its result: the keys, the slots, its position in the order.
 _OVERHEAD = 400
 
 
@@ -34,35 +34,35 @@ class Entries:
         self.capacity = capacity
         self.bytes = 0
         self.evicted = 0
-        self._kept: OrderedDict[tuple[int, Question], Entry] = OrderedDict()
-        self._of: dict[int, set[Question]] = {}
+        self._entries: OrderedDict[tuple[int, Question], Entry] = OrderedDict()
+        self._questions_by_object: dict[int, set[Question]] = {}
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
     def get(self, object_id: int, question: Question) -> Entry | None:
         """Returns the entry, which becomes the most recently used one."""
-        entry = self._kept.get((object_id, question))
+        entry = self._entries.get((object_id, question))
         if entry is not None:
-            self._kept.move_to_end((object_id, question))
+            self._entries.move_to_end((object_id, question))
         return entry
 
     def list_of(self, object_id: int, ids: ValidWriteIdList) -> ValidWriteIdList | None:
-        """Returns the list under which the object's definition is kept, if it is equal to this one."""
-        definition = self._kept.get((object_id, DEFINITION))
+        """Returns the list under which the object's definition is cached, if it is equal to this one."""
+        definition = self._entries.get((object_id, DEFINITION))
         return definition.ids if definition is not None and definition.ids == ids else None
 
     def questions(self, object_id: int) -> tuple[Question, ...]:
-        """Returns the questions about an object whose results are kept."""
-        return tuple(self._of.get(object_id, ()))
+        """Returns the questions about an object whose results are cached."""
+        return tuple(self._questions_by_object.get(object_id, ()))
 
     def put(self, object_id: int, question: Question, entry: Entry, *, if_room: bool = False) -> bool:
-        """Keeps a result in place of an earlier one, and evicts the least recently used ones.
+        """Stores a result instead of an earlier one, and evicts the least recently used ones.
 
-        Returns True if it is kept: not if it is larger than the capacity, or if it would evict others and ``if_room``
+        Returns True if it is stored: not if it is larger than the capacity, or if it would evict others and ``if_room``
         forbids that.
         """
-        previous = self._kept.get((object_id, question))
+        previous = self._entries.get((object_id, question))
         room = self.capacity - self.bytes + (0 if previous is None else previous.size)
         if entry.size > (room if if_room else self.capacity):
             if previous is not None and not if_room:
@@ -70,11 +70,11 @@ class Entries:
             return False
         if previous is not None:
             self._drop(object_id, question)
-        self._kept[object_id, question] = entry
-        self._of.setdefault(object_id, set()).add(question)
+        self._entries[object_id, question] = entry
+        self._questions_by_object.setdefault(object_id, set()).add(question)
         self.bytes += entry.size
         while self.bytes > self.capacity:
-            self._drop(*next(iter(self._kept)))
+            self._drop(*next(iter(self._entries)))
             self.evicted += 1
         return True
 
@@ -85,16 +85,16 @@ class Entries:
 
     def clear(self) -> None:
         """Drops everything."""
-        self._kept.clear()
-        self._of.clear()
+        self._entries.clear()
+        self._questions_by_object.clear()
         self.bytes = 0
 
     def _drop(self, object_id: int, question: Question) -> None:
-        self.bytes -= self._kept.pop((object_id, question)).size
-        questions = self._of[object_id]
+        self.bytes -= self._entries.pop((object_id, question)).size
+        questions = self._questions_by_object[object_id]
         questions.remove(question)
         if not questions:
-            del self._of[object_id]
+            del self._questions_by_object[object_id]
 
 
 def size_of(question: Question, value: object) -> int:

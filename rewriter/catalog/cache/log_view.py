@@ -97,11 +97,11 @@ class LogView:
         return ids
 
     def newest(self, object_id: int) -> ValidWriteIdList | None:
-        """Returns the newest known list of an object."""
+        """Returns the newest list of an object in the log."""
         dated_list = self._lists.get(object_id)
         return None if dated_list is None else self.write_ids(object_id, dated_list[0])
 
-    def learn(self, object_id: int, ids: ValidWriteIdList, sequence: int) -> None:
+    def note_write_ids(self, object_id: int, ids: ValidWriteIdList, sequence: int) -> None:
         """Takes over the list of an object at a commit that a reader has read from the store, if it is newer."""
         dated_list = self._lists.get(object_id)
         if sequence > self.commit:

@@ -37,28 +37,28 @@ def mean_bytes(binding: TimeBinding, partitions: Iterable[Partition]) -> Volumes
     }
 
 
-#: The maximum number of kept results; those of dropped tables are evicted by others.
-MOST_KEPT = 10_000
+#: The maximum number of results; those of dropped tables are evicted by newer ones.
+MAX_RESULTS = 10_000
 
 
 class VolumeCache:
-    """The newest result for each (fact, table), kept while no write to the table has become visible. Thread-safe."""
+    """The newest result for each (fact, table), cached while no write to the table has become visible. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[tuple[int, int], tuple[ValidWriteIdList, Volumes]] = {}
+        self._results: dict[tuple[int, int], tuple[ValidWriteIdList, Volumes]] = {}
 
     def get(self, binding: TimeBinding, ids: ValidWriteIdList) -> Volumes | None:
         """Returns the result that was put under an equal list; ``None`` if there is none."""
         with self._lock:
-            ids_and_volumes = self._kept.get((binding.fact.id, binding.table.id))
+            ids_and_volumes = self._results.get((binding.fact.id, binding.table.id))
         return ids_and_volumes[1] if ids_and_volumes is not None and ids_and_volumes[0] == ids else None
 
     def put(self, binding: TimeBinding, ids: ValidWriteIdList, volumes: Volumes) -> None:
         """Replaces the result of the table. If there are too many, the oldest one is removed."""
         key = binding.fact.id, binding.table.id
         with self._lock:
-            self._kept.pop(key, None)
-            self._kept[key] = ids, volumes
-            while len(self._kept) > MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
+            self._results.pop(key, None)
+            self._results[key] = ids, volumes
+            while len(self._results) > MAX_RESULTS:
+                del self._results[next(iter(self._results))]

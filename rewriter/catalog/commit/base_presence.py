@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from rewriter.catalog.commit.completeness import PeriodParts
+from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.freshness import times_of
 from rewriter.catalog.commit.stored_timelines import States, TimelineChange, stored_lines
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
@@ -22,7 +22,11 @@ class BasePresence:
     """
 
     def __init__(
-        self, connection: sa.Connection, bindings: Sequence[TimeBinding], rebuilt: Collection[int], parts: PeriodParts
+        self,
+        connection: sa.Connection,
+        bindings: Sequence[TimeBinding],
+        rebuilt: Collection[int],
+        parts: PeriodPartitions,
     ) -> None:
         """``rebuilt`` are the ids of the tables whose timelines the commit builds from scratch."""
         self._connection = connection
@@ -57,7 +61,7 @@ class BasePresence:
 
         A ``dependent`` slot is right only if the whole base exists.
         """
-        if dependent and states == {schema.FRESH} and not binding.promised and not self.is_whole(binding, slot):
+        if dependent and states == {schema.FRESH} and not binding.is_trusted and not self.is_whole(binding, slot):
             return frozenset({schema.INCOMPLETE})
         return states
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rewriter.catalog.commit import compact_changes, external_file_changes, location_claims, statistics_changes
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.fact_timelines import FactWorks
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdates
 from rewriter.catalog.commit.move_changes import MoveChanges
 from rewriter.catalog.commit.object_changes import ObjectChanges
 from rewriter.catalog.commit.partition_changes import PartitionChanges
@@ -35,11 +35,11 @@ from rewriter.catalog.model.changes import (
 
 def apply(context: CommitContext, changes: Sequence[Change]) -> None:
     """Makes all changes, in order, and writes the log. If it raises, the caller rolls everything back."""
-    works = FactWorks(context)
+    timeline_updates = FactTimelineUpdates(context)
     objects, partitions, moves = (
-        ObjectChanges(context, works),
-        PartitionChanges(context, works),
-        MoveChanges(context, works),
+        ObjectChanges(context, timeline_updates),
+        PartitionChanges(context, timeline_updates),
+        MoveChanges(context, timeline_updates),
     )
     partitions.check_conflicts(changes)
     for change in changes:
@@ -76,11 +76,11 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
         elif isinstance(change, NoteStatistics):
             statistics_changes.note(context, change)
         elif isinstance(change, NoteFiles):
-            external_file_changes.note(context, works, change)
+            external_file_changes.note(context, timeline_updates, change)
         elif isinstance(change, CompactPartitions):
             compact_changes.compact(context, change)
         else:
             partitions.drop(change)
     location_claims.check(context, changes)
-    works.finish()
+    timeline_updates.finish()
     context.write_log()

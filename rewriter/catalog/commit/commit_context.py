@@ -25,7 +25,7 @@ from rewriter.errors import ConflictError
 _Kind = TypeVar("_Kind", bound=Object)
 
 _INSERT_EVENT, _INSERT_ID = schema.events.insert(), schema.write_ids.insert()
-_EVERYONE = ValidTxnList(schema.NEVER, frozenset())
+_ALL_COMMITTED = ValidTxnList(schema.NEVER, frozenset())
 
 
 class CommitContext:
@@ -139,7 +139,7 @@ class CommitContext:
         # A write id that was taken becomes valid with this commit even if nothing was written under it.
         own_ids = sa.select(write_ids.c.object_id).where(write_ids.c.transaction_id == self.transaction_id)
         lists = {
-            object_id: str(write_id_list(self.connection, object_id, self.sequence, _EVERYONE))
+            object_id: str(write_id_list(self.connection, object_id, self.sequence, _ALL_COMMITTED))
             for object_id in self.connection.execute(own_ids.order_by(write_ids.c.object_id)).scalars().all()
         }
         entries: list[tuple[str, int | None, dict[str, Any]]] = [
@@ -164,7 +164,7 @@ def _names_and_types(table: Table) -> list[tuple[str, str]]:
 def hold_write_id(connection: sa.Connection, transaction_id: int, object_id: int, commit_seq: int | None = None) -> int:
     """Returns the write id that a transaction holds for an object, or takes the next one of the object's sequence."""
     dialect = connection.dialect
-    held_id = fetch_value(connection, _held(dialect), mine=transaction_id, object=object_id)
+    held_id = fetch_value(connection, _held_write_id(dialect), mine=transaction_id, object=object_id)
     if held_id is not None:
         return int(held_id)
     write_id: int = (fetch_value(connection, _newest_id(dialect), object=object_id) or 0) + 1
@@ -199,7 +199,7 @@ def _row_of() -> sa.Select[Any]:
 
 
 @once
-def _held() -> sa.Select[Any]:
+def _held_write_id() -> sa.Select[Any]:
     write_ids = schema.write_ids.c
     return sa.select(write_ids.write_id).where(
         write_ids.transaction_id == _number("mine"), write_ids.object_id == _number("object")

@@ -41,25 +41,25 @@ def compact(context: CommitContext, change: CompactPartitions) -> None:
         raise InternalError(f"the write id {change.write_id} of '{table.name}' is not the transaction's")
     keys = [partition.key for partition in change.partitions]
     stored, files = rows.stored_by_key(connection, keys), _live_files(connection, keys)
-    renewed: list[StoredPartition] = []
+    new_versions: list[StoredPartition] = []
     ended: list[int] = []
     for partition in change.partitions:
         rows_by_path = {file.path: row_id for row_id, file in files.get(partition.key, ())}
         if partition.key not in stored or not rows_by_path.keys() >= set(partition.replaced):
-            raise _came_between(table)
+            raise _conflict(table)
         ended += [rows_by_path[path] for path in partition.replaced]
         remaining = [file for _, file in files[partition.key] if file.path not in partition.replaced]
-        renewed.append(
+        new_versions.append(
             replace(stored[partition.key], live=_counted(stored[partition.key].live, [*remaining, *partition.files]))
         )
     end_rows(connection, schema.files, ended, change.write_id)
     rows.end_partitions(connection, [partition.live for partition in stored.values()], change.write_id)
-    rows.insert_stored(connection, table, renewed, change.write_id)
+    rows.insert_stored(connection, table, new_versions, change.write_id)
     version = Version(change.write_id, context.sequence)
     rows.insert_files(
         connection, {partition.key: partition.files for partition in change.partitions}, version, base=True
     )
-    context.log("COMPACT", table, partitions=len(renewed))
+    context.log("COMPACT", table, partitions=len(new_versions))
 
 
 def _counted(live: LivePartition, files: list[DataFile]) -> LivePartition:
@@ -81,7 +81,7 @@ def _live_files(connection: sa.Connection, keys: list[bytes]) -> dict[bytes, lis
     return files_by_key
 
 
-def _came_between(table: Table) -> ConflictError:
+def _conflict(table: Table) -> ConflictError:
     return ConflictError(
         f"another transaction replaced files of '{table.name}' after COMPACT read them",
         object=table.name,

@@ -1,7 +1,7 @@
 """Periods that consist of several partitions: dt and country, where COMPLETE WITH says when a period is whole; or two
 times, where any value of the second makes a period of the first.
 
-Only the columns of the leading time decide the place of a partition on a timeline. This module reads the partitions
+Only the columns of the leading time decide the position of a partition on a timeline. This module reads the partitions
 behind one period from the rows that a commit can see.
 """
 
@@ -41,10 +41,10 @@ class Part:
     dropped: bool
 
 
-Parts = Mapping[Slot, Sequence[Part]]
+PartsByPeriod = Mapping[Slot, Sequence[Part]]
 
 
-class PeriodParts:
+class PeriodPartitions:
     """Reads and judges the parts of periods, for the tables of one fact."""
 
     def __init__(self, connection: sa.Connection, bindings: Sequence[TimeBinding], proofs: StoredProofs) -> None:
@@ -53,7 +53,7 @@ class PeriodParts:
         self._bases = [binding for binding in bindings if binding.has_base]
         self._proofs = proofs
 
-    def of(self, binding: TimeBinding, slots: Iterable[Slot]) -> Parts:
+    def of(self, binding: TimeBinding, slots: Iterable[Slot]) -> PartsByPeriod:
         """Returns the parts of these periods. Runs one indexed statement for each run of consecutive periods."""
         by_period: dict[Period, set[int]] = {}
         for slot in slots:
@@ -82,9 +82,9 @@ class PeriodParts:
         live = [part for part in parts if not part.dropped]
         if not binding.is_whole({part.combination for part in live}):
             return ABSENT
-        if not binding.promised and any(part.proof.is_unproven for part in live):
+        if not binding.is_trusted and any(part.proof.is_unproven for part in live):
             return frozenset({UNPROVEN})
-        fresh = binding.promised or (
+        fresh = binding.is_trusted or (
             all(content.is_fresh(binding, slot, part.proof.as_of, part.combination) for part in live)
             and not any(part.dropped and part.has_content for part in parts)
             and not self._lacks_a_part(binding, slot, live)
@@ -99,14 +99,14 @@ class PeriodParts:
     def _lacks_a_part(self, binding: TimeBinding, slot: Slot, live: Sequence[Part]) -> bool:
         """Returns True if the base has, or had, content for which the rollup has no partition at all."""
         for base in self._bases:
-            shared = binding.shared(base)
-            if not shared:
+            shared_columns = binding.common_elements(base)
+            if not shared_columns:
                 continue
-            present = {tuple(part.combination[index] for index, _ in shared) for part in live}
+            present_values = {tuple(part.combination[index] for index, _ in shared_columns) for part in live}
             ordinals = overlapped(slot, base.base_period)
             for _, part in self._read(base, base.base_period, OrdinalRange(ordinals.start, ordinals.stop)):
-                if part.has_content and not present.issuperset(
-                    base.seen_from(base.base_period, part.combination, binding, slot.period)
+                if part.has_content and not present_values.issuperset(
+                    base.common_values(base.base_period, part.combination, binding, slot.period)
                 ):
                     return True
         return False

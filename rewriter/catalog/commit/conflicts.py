@@ -32,26 +32,30 @@ class Claims:
     """The keys that the changes of one commit write in one table.
 
     ``ranges`` and ``rows`` are exclusive. ``rows`` are keys for which the commit makes rows, unless it leaves the
-    existing rows as they are. ``shared`` are the keys of INTOs.
+    existing rows as they are. ``shared_keys`` are the keys of INTOs.
     """
 
     ranges: list[KeyRange] = field(default_factory=list)
     rows: list[bytes] = field(default_factory=list)
-    shared: list[bytes] = field(default_factory=list)
+    shared_keys: list[bytes] = field(default_factory=list)
 
 
-def check(connection: sa.Connection, table: Table, claims: Claims, seen: int, own: int) -> None:
-    """Raises ``ConflictError`` if a commit between ``seen`` and ``own`` wrote keys that the claims may not share.
+def check(connection: sa.Connection, table: Table, claims: Claims, snapshot_sequence: int, commit: int) -> None:
+    """Raises ``ConflictError`` if a commit between the snapshot and ``commit`` wrote keys that the claims may not
+    share.
 
     Runs two statements, whose results are as large as the writes of these commits.
     """
-    other_writes = _written_between(connection, table, seen, own)
+    other_writes = _concurrent_writes(connection, table, snapshot_sequence, commit)
     if not other_writes:
         return
-    alone = [*claims.ranges, *map(KeyRange.of_key, claims.rows)]
-    exclusive, all_keys = merged(alone), merged([*alone, *map(KeyRange.of_key, claims.shared)])
+    exclusive_ranges = [*claims.ranges, *map(KeyRange.of_key, claims.rows)]
+    exclusive, all_keys = (
+        merged(exclusive_ranges),
+        merged([*exclusive_ranges, *map(KeyRange.of_key, claims.shared_keys)]),
+    )
     for keys, is_exclusive in other_writes:
-        if _meets(all_keys if is_exclusive else exclusive, keys):
+        if _overlaps_any(all_keys if is_exclusive else exclusive, keys):
             raise ConflictError(
                 f"another transaction wrote the same partitions of '{table.name}' after this one began",
                 object=table.name,
@@ -59,26 +63,28 @@ def check(connection: sa.Connection, table: Table, claims: Claims, seen: int, ow
             )
 
 
-def record(connection: sa.Connection, table: Table, claims: Claims, own: int) -> None:
+def record(connection: sa.Connection, table: Table, claims: Claims, commit: int) -> None:
     """Records the writes that the commit's partition rows do not show, for transactions that have not seen it."""
-    shared = set(claims.shared)
-    written_and_shared = (key for key in claims.rows if key in shared)
+    shared_keys = set(claims.shared_keys)
+    written_and_shared = (key for key in claims.rows if key in shared_keys)
     exclusive = (*claims.ranges, *map(KeyRange.of_key, written_and_shared))
     columns = ("start_key", "end_key", "exclusive", "table_id", "commit_seq")
-    rows = [(keys.start, keys.end, True, table.id, own) for keys in exclusive]
+    rows = [(keys.start, keys.end, True, table.id, commit) for keys in exclusive]
     # The range of one key, as ``KeyRange.of_key`` returns it: an INTO may have many.
-    rows += [(key, key + b"\x00", False, table.id, own) for key in shared]
+    rows += [(key, key + b"\x00", False, table.id, commit) for key in shared_keys]
     insert_rows(connection, _INSERT, columns, rows)
 
 
-def _written_between(connection: sa.Connection, table: Table, seen: int, own: int) -> Sequence[tuple[KeyRange, bool]]:
-    """Returns the keys that the commits between wrote, each with whether it is exclusive. INTO keys may occur twice."""
-    between = {"table": table.id, "seen": seen, "own": own}
-    recorded = fetch(connection, _recorded(connection.dialect), **between)
-    rows = fetch(connection, _made(connection.dialect), **between)
-    shared = {(commit, start) for commit, start, _, exclusive in recorded if not exclusive}
+def _concurrent_writes(
+    connection: sa.Connection, table: Table, snapshot_sequence: int, before: int
+) -> Sequence[tuple[KeyRange, bool]]:
+    """Returns the keys that the commits in between wrote, and whether each is exclusive. INTO keys may occur twice."""
+    parameters = {"table": table.id, "seen": snapshot_sequence, "own": before}
+    recorded = fetch(connection, _recorded(connection.dialect), **parameters)
+    rows = fetch(connection, _written_rows(connection.dialect), **parameters)
+    shared_writes = {(commit, start) for commit, start, _, exclusive in recorded if not exclusive}
     return [(KeyRange(start, end), exclusive) for _, start, end, exclusive in recorded] + [
-        (KeyRange.of_key(key), True) for commit, key in rows if (commit, key) not in shared
+        (KeyRange.of_key(key), True) for commit, key in rows if (commit, key) not in shared_writes
     ]
 
 
@@ -86,21 +92,21 @@ def _written_between(connection: sa.Connection, table: Table, seen: int, own: in
 def _recorded() -> sa.Select[Any]:
     recorded = schema.claimed_ranges.c
     columns = (recorded.commit_seq, recorded.start_key, recorded.end_key, recorded.exclusive)
-    return sa.select(*columns).where(*_between(recorded.table_id, recorded.commit_seq))
+    return sa.select(*columns).where(*_concurrent(recorded.table_id, recorded.commit_seq))
 
 
 @once
-def _made() -> sa.Select[Any]:
+def _written_rows() -> sa.Select[Any]:
     row = schema.partitions.c
-    return sa.select(row.commit_seq, row.key).where(*_between(row.table_id, row.commit_seq))
+    return sa.select(row.commit_seq, row.key).where(*_concurrent(row.table_id, row.commit_seq))
 
 
-def _between(table: sa.Column[int], commit: sa.Column[int]) -> tuple[sa.ColumnElement[bool], ...]:
+def _concurrent(table: sa.Column[int], commit: sa.Column[int]) -> tuple[sa.ColumnElement[bool], ...]:
     parameters = {name: sa.bindparam(name, 0, sa.BigInteger) for name in ("table", "seen", "own")}
     return table == parameters["table"], commit > parameters["seen"], commit < parameters["own"]
 
 
-def _meets(ranges: Sequence[KeyRange], other: KeyRange) -> bool:
+def _overlaps_any(ranges: Sequence[KeyRange], other: KeyRange) -> bool:
     """Returns True if one of the sorted, disjoint ranges overlaps ``other``. O(log n)."""
-    at = bisect_right(ranges, other.start, key=lambda r: r.start)
-    return any(r.overlaps(other) for r in ranges[max(at - 1, 0) : at + 1])
+    position = bisect_right(ranges, other.start, key=lambda key_range: key_range.start)
+    return any(key_range.overlaps(other) for key_range in ranges[max(position - 1, 0) : position + 1])

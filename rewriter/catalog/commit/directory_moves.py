@@ -1,7 +1,7 @@
 """The directories of the partitions of external tables, and their moves with a commit.
 
-A catalog's commit and the rename of a directory cannot be one step, so the commit records both places: the partition
-has its new name, and its data is in the old directory as long as a marker lies there, in the new one after that. The
+A catalog's commit and the rename of a directory cannot be one step, so the commit records both paths: the partition
+has its new name, and its data is in the old directory as long as it contains a marker, in the new one after that. The
 marker, a hidden file, is made before the commit and moves with the directory. The note, a property of the tables, is
 removed by a second commit. So every reader finds the data at any stage of the move, and the next statement that
 changes one of the tables finishes the move.
@@ -33,24 +33,24 @@ class DirectoryMoves:
     """Directories that move with one commit, each from an absolute path to another, and the name of their marker."""
 
     id: str
-    places: tuple[tuple[str, str], ...]
+    path_pairs: tuple[tuple[str, str], ...]
 
     @property
     def key(self) -> str:
-        """The property that notes them."""
+        """The name of the table property that records these moves."""
         return MOVING + self.id
 
     @property
     def text(self) -> str:
         """The value of that property."""
-        return json.dumps(self.places, ensure_ascii=False)
+        return json.dumps(self.path_pairs, ensure_ascii=False)
 
     @cached_property
     def sources(self) -> Mapping[str, str]:
         """The old directory of each new one."""
-        return {goal: source for source, goal in self.places}
+        return {target: source for source, target in self.path_pairs}
 
-    def is_left(self, source: str) -> bool:
+    def is_unmoved(self, source: str) -> bool:
         """Returns True if a directory has not moved yet."""
         return os.path.lexists(os.path.join(source, _MARKER + self.id))
 
@@ -63,119 +63,119 @@ def default_directory(table: Table, values: PartitionValues) -> str:
 def directory(table: Table, partition: Partition) -> str:
     """Returns the current directory of an external table's partition: its location, or the default below the table.
 
-    While a directory moves, returns the old or the new one, whichever holds the data.
+    While a directory moves, returns the one with the data, the old or the new one.
     """
     if partition.location is not None:
         return partition.location
     path = default_directory(table, partition.values)
     for moves in pending(table):
         source = moves.sources.get(path)
-        if source is not None and moves.is_left(source):
+        if source is not None and moves.is_unmoved(source):
             return source
     return path
 
 
 def pending(table: Table) -> tuple[DirectoryMoves, ...]:
-    """Returns the moves that a table notes. Ignores notes of another form."""
-    noted = tuple((key, text) for key, text in table.properties.items() if key.startswith(MOVING))
-    return _read(noted) if noted else ()
+    """Returns the moves that a table's properties record. Ignores properties of another form."""
+    notes = tuple((key, text) for key, text in table.properties.items() if key.startswith(MOVING))
+    return _read(notes) if notes else ()
 
 
-def prepare(places: Sequence[tuple[str, str]]) -> DirectoryMoves | None:
+def prepare(path_pairs: Sequence[tuple[str, str]]) -> DirectoryMoves | None:
     """Marks the existing directories, so that they can move with a commit. Returns ``None`` if none exists.
 
-    After an error, nothing is marked. Raises IntegrityError LOCATION_ALREADY_EXISTS 42710 if a goal is not empty,
+    After an error, nothing is marked. Raises IntegrityError LOCATION_ALREADY_EXISTS 42710 if a target is not empty,
     ``NotSupportedError`` DIRECTORY_NOT_MOVABLE if a rename would not be one step, ``OperationalError`` with the same
     condition if a directory may not be read or written.
     """
-    existing = tuple((source, goal) for source, goal in places if os.path.lexists(source))
+    existing = tuple((source, target) for source, target in path_pairs if os.path.lexists(source))
     moves = DirectoryMoves(uuid.uuid4().hex, existing)
     try:
-        for source, goal in places:
-            _check_goal(source, goal)
-        for source, goal in existing:
-            _check(source, goal)
-        for source, goal in existing:
-            os.makedirs(os.path.dirname(goal), exist_ok=True)
+        for source, target in path_pairs:
+            _check_target(source, target)
+        for source, target in existing:
+            _check(source, target)
+        for source, target in existing:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(os.path.join(source, _MARKER + moves.id), "x"):
                 pass
             _sync(source)
     except OSError as error:
         unmark(moves)
-        raise _failed(source, goal, error) from error
+        raise _failed(source, target, error) from error
     return moves if existing else None
 
 
 def carry_out(moves: DirectoryMoves) -> None:
-    """Renames the directories that have not moved yet. Two processes may do so at once.
+    """Renames the directories that have not moved yet. Two processes may do so concurrently.
 
-    Raises ``OperationalError`` DIRECTORY_MOVE_PENDING; a directory that could not be moved is read at its old place.
+    Raises ``OperationalError`` DIRECTORY_MOVE_PENDING; a directory that could not be moved is read at its old path.
     """
-    for source, goal in moves.places:
+    for source, target in moves.path_pairs:
         try:
-            if moves.is_left(source):
-                os.makedirs(os.path.dirname(goal), exist_ok=True)
-                os.rename(source, goal)
-                for moved in (source, goal):
-                    _sync(os.path.dirname(moved))
+            if moves.is_unmoved(source):
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                os.rename(source, target)
+                for path in (source, target):
+                    _sync(os.path.dirname(path))
         except OSError as error:
-            if not moves.is_left(source):
+            if not moves.is_unmoved(source):
                 continue  # another process has moved it
             raise OperationalError(
-                f"The directory {source} cannot be moved to {goal}: {error.strerror}. Its partition "
+                f"The directory {source} cannot be moved to {target}: {error.strerror}. Its partition "
                 "has the new name, and is still read from the old directory.",
                 condition="DIRECTORY_MOVE_PENDING",
                 object=source,
-                hint=f"Free space at {goal}, or grant permission to write there: the next statement that "
+                hint=f"Free space at {target}, or grant permission to write there: the next statement that "
                 "changes the table moves the directory.",
             ) from error
 
 
 def unmark(moves: DirectoryMoves) -> None:
-    """Removes the markers from both places."""
-    for place in (place for places in moves.places for place in places):
+    """Removes the markers from both directories."""
+    for directory in (directory for path_pairs in moves.path_pairs for directory in path_pairs):
         with contextlib.suppress(OSError):
-            remove_file(os.path.join(place, _MARKER + moves.id), (os.path.dirname(place),))
+            remove_file(os.path.join(directory, _MARKER + moves.id), (os.path.dirname(directory),))
 
 
-def check_unshared(places: Iterable[tuple[str, str]], readers: Iterable[tuple[str, str]]) -> None:
+def check_unshared(path_pairs: Iterable[tuple[str, str]], readers: Iterable[tuple[str, str]]) -> None:
     """Raises ``NotSupportedError`` DIRECTORY_NOT_MOVABLE if a directory that is to move has another reader.
 
     ``readers`` are the readers, each with its directory: external tables, and partitions with a location of their own.
     """
-    moved = [(source, os.path.realpath(source)) for source, _ in places]
-    for user, place in readers if moved else ():
+    moved = [(source, os.path.realpath(source)) for source, _ in path_pairs]
+    for reader, directory in readers if moved else ():
         for source, real in moved:
-            if any(_is_below(place, path) or _is_below(path, place) for path in (source, real)):
-                raise _not_movable(source, f"{user} reads {place}")
+            if any(_is_below(directory, path) or _is_below(path, directory) for path in (source, real)):
+                raise _not_movable(source, f"{reader} reads {directory}")
 
 
-def _check_goal(source: str, goal: str) -> None:
-    """Refuses a goal that is not empty: its files would belong to the partition, even one without a directory."""
-    if any(len(name.encode()) > _LONGEST_NAME for name in goal.split(os.sep)):
-        raise _not_movable(source, f"{goal} is not a valid directory name")
-    if os.path.lexists(goal) and (os.path.islink(goal) or not os.path.isdir(goal) or os.listdir(goal)):
+def _check_target(source: str, target: str) -> None:
+    """Refuses a target that is not empty: its files would belong to the partition, even one without a directory."""
+    if any(len(name.encode()) > _LONGEST_NAME for name in target.split(os.sep)):
+        raise _not_movable(source, f"{target} is not a valid directory name")
+    if os.path.lexists(target) and (os.path.islink(target) or not os.path.isdir(target) or os.listdir(target)):
         raise IntegrityError(
-            f"The directory {goal} already exists and is not empty.",
+            f"The directory {target} already exists and is not empty.",
             condition="LOCATION_ALREADY_EXISTS",
             sqlstate="42710",
-            object=goal,
+            object=target,
             hint="Check its content; register it with ADD PARTITION, or move it away.",
         )
 
 
-def _check(source: str, goal: str) -> None:
+def _check(source: str, target: str) -> None:
     reason: str | None = None
-    above = os.path.dirname(goal)
-    while not os.path.exists(above) and above != os.path.dirname(above):
-        above = os.path.dirname(above)
+    ancestor = os.path.dirname(target)
+    while not os.path.exists(ancestor) and ancestor != os.path.dirname(ancestor):
+        ancestor = os.path.dirname(ancestor)
     if os.path.islink(source) or not os.path.isdir(source):
         reason = "it is not a separate directory"
-    elif _is_below(os.path.realpath(goal), os.path.realpath(source)):
-        reason = f"{goal} would be inside it"
-    elif os.stat(source).st_dev != os.stat(above).st_dev:
-        reason = f"{goal} is on another file system, and a copy is not atomic"
-    elif not all(os.access(path, os.W_OK | os.X_OK) for path in (source, os.path.dirname(source), above)):
+    elif _is_below(os.path.realpath(target), os.path.realpath(source)):
+        reason = f"{target} would be inside it"
+    elif os.stat(source).st_dev != os.stat(ancestor).st_dev:
+        reason = f"{target} is on another file system, and a copy is not atomic"
+    elif not all(os.access(path, os.W_OK | os.X_OK) for path in (source, os.path.dirname(source), ancestor)):
         reason = "this user has no permission to write there"
     if reason is not None:
         raise _not_movable(source, reason)
@@ -190,9 +190,9 @@ def _not_movable(source: str, reason: str) -> NotSupportedError:
     )
 
 
-def _is_below(path: str, above: str) -> bool:
-    """Returns True if an absolute path equals another one or lies in it."""
-    return path == above or path.startswith(above.rstrip(os.sep) + os.sep)
+def _is_below(path: str, ancestor: str) -> bool:
+    """Returns True if an absolute path equals another one or is inside it."""
+    return path == ancestor or path.startswith(ancestor.rstrip(os.sep) + os.sep)
 
 
 def _sync(folder: str) -> None:
@@ -205,9 +205,9 @@ def _sync(folder: str) -> None:
             os.close(descriptor)
 
 
-def _failed(source: str, goal: str, error: OSError) -> Error:
+def _failed(source: str, target: str, error: OSError) -> Error:
     return OperationalError(
-        f"The directory {source} cannot be moved to {goal}: {error.strerror}.",
+        f"The directory {source} cannot be moved to {target}: {error.strerror}.",
         condition="DIRECTORY_NOT_MOVABLE",
         object=source,
         hint="Check that this user can write to both places.",
@@ -215,10 +215,10 @@ def _failed(source: str, goal: str, error: OSError) -> Error:
 
 
 @lru_cache(maxsize=64)
-def _read(noted: tuple[tuple[str, str], ...]) -> tuple[DirectoryMoves, ...]:
+def _read(notes: tuple[tuple[str, str], ...]) -> tuple[DirectoryMoves, ...]:
     moves = []
-    for key, text in noted:
+    for key, text in notes:
         with contextlib.suppress(ValueError, TypeError):
-            places = tuple((os.fspath(source), os.fspath(goal)) for source, goal in json.loads(text))
-            moves.append(DirectoryMoves(key.removeprefix(MOVING), places))
+            path_pairs = tuple((os.fspath(source), os.fspath(target)) for source, target in json.loads(text))
+            moves.append(DirectoryMoves(key.removeprefix(MOVING), path_pairs))
     return tuple(moves)

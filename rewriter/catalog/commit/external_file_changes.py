@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.fact_timelines import FactWorks
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdates
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition
 from rewriter.catalog.model.changes import ListedPartition, NoteFiles
 from rewriter.catalog.model.column_statistics import FILES
@@ -16,17 +16,17 @@ from rewriter.catalog.model.proofs import UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import properties_in
 
 
-def noted(properties: Mapping[str, str]) -> str | None:
+def recorded_digest(properties: Mapping[str, str]) -> str | None:
     """Returns the digest of a partition's files when rollups last used them; ``None`` if unknown."""
     return properties.get(FILES)
 
 
-def is_news(listed: ListedPartition, noted_digest: str | None) -> bool:
-    """Returns True if a listing shows other content than that of the files with the digest ``noted_digest``."""
-    return listed.before is None or listed.before != listed.after or noted_digest not in (None, listed.after)
+def is_news(partition: ListedPartition, recorded: str | None) -> bool:
+    """Returns True if a listing shows other content than that of the files with the digest ``recorded``."""
+    return partition.before is None or partition.before != partition.after or recorded not in (None, partition.after)
 
 
-def with_files(live: LivePartition, digest: str | None) -> LivePartition:
+def with_digest(live: LivePartition, digest: str | None) -> LivePartition:
     """Returns the partition with this digest in its properties instead of the old one; ``None`` removes it."""
     properties: dict[str, str] = properties_in(live.properties, live.key)
     properties.pop(FILES, None)
@@ -35,30 +35,30 @@ def with_files(live: LivePartition, digest: str | None) -> LivePartition:
     return live._replace(properties=json.dumps(properties, ensure_ascii=False) if properties else None)
 
 
-def note(context: CommitContext, works: FactWorks, change: NoteFiles) -> None:
+def note(context: CommitContext, timeline_updates: FactTimelineUpdates, change: NoteFiles) -> None:
     """Makes new versions of the base partitions whose digest differs. Those with changed content get this commit.
 
     Reads the rows of the given partitions. Writes nothing if each has its digest already.
     """
     table = context.live(change.table)
-    work = works.of(table) if table is not None else None
-    if table is None or work is None:
+    timeline_update = timeline_updates.of(table) if table is not None else None
+    if table is None or timeline_update is None:
         return
-    listed = {partition.key: partition for partition in change.partitions}
+    listed_partitions = {partition.key: partition for partition in change.partitions}
     changed: list[StoredPartition] = []
     news = 0
-    stored = rows.stored_by_key(context.connection, list(listed))
+    stored = rows.stored_by_key(context.connection, list(listed_partitions))
     for key, partition in stored.items():
-        slot = work.binding(table).locate(partition.live.values)
-        if not work.is_base(table, slot) or partition.commit_seq == context.sequence:
+        slot = timeline_update.binding(table).locate(partition.live.values)
+        if not timeline_update.is_base(table, slot) or partition.commit_seq == context.sequence:
             continue  # A partition that this commit registers is an event already.
-        digest = noted(properties_in(partition.live.properties, table.name))
-        live = with_files(partition.live, listed[key].after)
-        if is_news(listed[key], digest):
+        digest = recorded_digest(properties_in(partition.live.properties, table.name))
+        live = with_digest(partition.live, listed_partitions[key].after)
+        if is_news(listed_partitions[key], digest):
             news += 1
             changed.append(StoredPartition(live, Proof(UNKNOWN), partition.sources, context.sequence))
-            work.wrote(table, live.values, slot, Proof(UNKNOWN))
-        elif digest != listed[key].after:
+            timeline_update.note_written(table, live.values, slot, Proof(UNKNOWN))
+        elif digest != listed_partitions[key].after:
             changed.append(replace(partition, live=live))
     if changed:
         made = context.write_id(table.id)

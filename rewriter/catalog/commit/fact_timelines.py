@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.base_presence import BasePresence
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.completeness import PeriodParts
+from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources
 from rewriter.catalog.commit.partition_rows import StoredPartition
-from rewriter.catalog.commit.secondary_timelines import OtherTimes
+from rewriter.catalog.commit.secondary_timelines import SecondaryTimelines
 from rewriter.catalog.commit.stored_proofs import StoredProofs
 from rewriter.catalog.commit.stored_timelines import (
     ABSENT,
@@ -50,7 +50,7 @@ _Changes = Mapping[tuple[str, Period], TimelineChange]
 
 
 @dataclass(frozen=True)
-class _Newest:
+class _NewestVersion:
     """The newest row of a partition; ``changed_by`` is the commit that wrote, wiped or dropped it last."""
 
     values: PartitionValues
@@ -62,8 +62,8 @@ class _Newest:
     changed_by: int
 
 
-class FactWork:
-    """Gathers what happens to the partitions of one fact; ``finish`` writes it to the timelines."""
+class FactTimelineUpdate:
+    """Collects the changes of one fact's partitions; ``finish`` writes them to the timelines."""
 
     def __init__(self, context: CommitContext, bindings: Sequence[TimeBinding], made_by: int) -> None:
         """``made_by`` is the number of the commit that created the fact."""
@@ -73,8 +73,8 @@ class FactWork:
         #: The proofs of each reading, by the identity of its sources.
         self._provenances: dict[int, Provenance] = {}
         self._stored_proofs = StoredProofs(made_by, context.trusted, bindings)
-        self._parts = PeriodParts(context.connection, bindings, self._stored_proofs)
-        self._other_times = OtherTimes()
+        self._parts = PeriodPartitions(context.connection, bindings, self._stored_proofs)
+        self._secondary_timelines = SecondaryTimelines()
         #: By table: the new states of slots; the proofs of rollup slots that are judged at the end; and the slots of
         #: several partitions, which are judged at the end from all of these.
         self._states: dict[int, dict[Slot, States]] = {}
@@ -122,68 +122,72 @@ class FactWork:
         binding = self._bindings[table.id]
         return binding.has_base and (slot is None or slot.period == binding.base_period)
 
-    def standing(self, table: Table, stored: StoredPartition) -> Proof:
+    def stored_proof(self, table: Table, stored: StoredPartition) -> Proof:
         """Returns the proof of an existing partition."""
         return self._stored_proofs.of(self._bindings[table.id], stored.proof, stored.sources, stored.commit_seq)
 
-    def still_holds(
+    def proof_still_holds(
         self,
         table: Table,
         values: PartitionValues,
         slot: Slot | None,
-        left: tuple[Table, PartitionValues] | None,
+        origin: tuple[Table, PartitionValues] | None,
         sources: Collection[int],
         commit: int,
     ) -> bool:
-        """Returns True if the proof that a commit gave to content computed from ``sources`` holds at its new place.
+        """Returns True if the proof that a commit gave to content computed from ``sources`` holds in its new partition.
 
-        The new place must have the same time and the same combination as the place in the table that the content
-        ``left``, which must be a table of this fact, too (``None``: the partition was renamed).
+        The new partition must have the same time and the same combination as ``origin``, the former partition. Its
+        table must belong to this fact, too. ``None`` returns False.
         """
-        before = self._bindings.get(left[0].id) if left is not None else None
-        if left is None or before is None:
+        origin_binding = self._bindings.get(origin[0].id) if origin is not None else None
+        if origin is None or origin_binding is None:
             return False
-        if self._stored_proofs.of(before, Proof(REGISTERED), sources, commit).as_of == UNKNOWN:
+        if self._stored_proofs.of(origin_binding, Proof(REGISTERED), sources, commit).as_of == UNKNOWN:
             return False
-        now, was = self._bindings[table.id], before.locate(left[1])
-        if was != slot or now.time_key != before.time_key or now.further != before.further:
+        binding, origin_slot = self._bindings[table.id], origin_binding.locate(origin[1])
+        if (
+            origin_slot != slot
+            or binding.time_key != origin_binding.time_key
+            or binding.combination_names != origin_binding.combination_names
+        ):
             return False
-        return now.combination(values, slot) == before.combination(left[1], was)
+        return binding.combination(values, slot) == origin_binding.combination(origin[1], origin_slot)
 
-    def wrote(self, table: Table, values: PartitionValues, slot: Slot | None, proof: Proof) -> None:
+    def note_written(self, table: Table, values: PartitionValues, slot: Slot | None, proof: Proof) -> None:
         """Notes a partition with new content, or one that was registered (``REGISTERED``)."""
         binding = self._bindings[table.id]
-        self._other_times.written(binding, values)
+        self._secondary_timelines.note_written(binding, values)
         if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
             self._states.get(table.id, {}).pop(slot, None)
             self._proofs.setdefault(table.id, {})[slot] = proof
         else:
-            self._become(table, slot, frozenset({schema.FRESH}))
+            self._set_states(table, slot, frozenset({schema.FRESH}))
         if proof.as_of != REGISTERED:
             self._note_base_change(binding, slot)
         elif slot is not None and slot.period == binding.base_period:
             self._registered.setdefault(binding.time_key, []).append(slot)
 
-    def dropped(self, table: Table, values: PartitionValues) -> None:
+    def note_dropped(self, table: Table, values: PartitionValues) -> None:
         """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""
         slot = self._bindings[table.id].locate(values)
-        self._other_times.dropped(self._bindings[table.id], values)
+        self._secondary_timelines.note_dropped(self._bindings[table.id], values)
         is_base = slot is not None and slot.period == self._bindings[table.id].base_period
-        self._become(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
+        self._set_states(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
 
-    def wiped(self, table: Table, values: PartitionValues) -> None:
-        """Notes a partition removed by an OVERWRITE that had no rows for it: it is known to be empty."""
+    def note_wiped(self, table: Table, values: PartitionValues) -> None:
+        """Notes a partition removed by an OVERWRITE that had no rows for it: it is empty, not absent."""
         slot = self._bindings[table.id].locate(values)
-        self._other_times.dropped(self._bindings[table.id], values)
-        self._become(table, slot, ABSENT)
+        self._secondary_timelines.note_dropped(self._bindings[table.id], values)
+        self._set_states(table, slot, ABSENT)
         self._note_base_change(self._bindings[table.id], slot)
 
     def finish(self) -> None:
         """Judges the written rollups and updates the affected parts of the timelines."""
-        for binding, changes in self._judged(()):
+        for binding, changes in self._judged_changes(()):
             self._change(binding, changes)
 
-    def _judged(self, rebuilt: Collection[int]) -> Iterator[tuple[TimeBinding, _Changes]]:
+    def _judged_changes(self, rebuilt: Collection[int]) -> Iterator[tuple[TimeBinding, _Changes]]:
         """Yields the changes of each table's timelines. ``rebuilt`` are the ids of the tables that are rebuilt."""
         parts = {table_id: self._parts.of(self._bindings[table_id], slots) for table_id, slots in self._parted.items()}
         proofs = [proof for written in self._proofs.values() for proof in written.values()]
@@ -219,14 +223,14 @@ class FactWork:
             for period in binding.rollup_periods:
                 changes[period].touched += self._touched(binding, period)
                 changes[period].completed += self._completed(binding, period, presence)
-            leading = {(binding.time_key, period): change for period, change in changes.items()}
-            other_changes = self._other_times.changes(binding, partial(self._live_values, binding.table))
-            yield binding, {**leading, **other_changes}
+            leading_changes = {(binding.time_key, period): change for period, change in changes.items()}
+            other_changes = self._secondary_timelines.changes(binding, partial(self._live_values, binding.table))
+            yield binding, {**leading_changes, **other_changes}
 
     def _since(self, binding: TimeBinding, slot: Slot, states: States, content: BaseContent) -> States:
         """Returns the state of a rollup slot that an earlier commit judged: any base content since then outdates it."""
         judged_by = self._judged_by.get(binding.table.id, {}).get(slot, self._context.sequence)
-        depends = states in (_FRESH_ONLY, _INCOMPLETE) and not binding.promised
+        depends = states in (_FRESH_ONLY, _INCOMPLETE) and not binding.is_trusted
         if depends and content.newest(binding, slot, None) > judged_by:
             return frozenset({schema.OUTDATED})
         return states
@@ -257,37 +261,37 @@ class FactWork:
             if tables is None or table_id in tables:
                 for row in self._newest_rows(binding.table):
                     self._rebuild(binding, row)
-        for binding, changes in self._judged(self._bindings if tables is None else tables):
+        for binding, changes in self._judged_changes(self._bindings if tables is None else tables):
             if tables is None or binding.table.id in tables:
                 yield binding, changes
 
-    def _rebuild(self, binding: TimeBinding, row: _Newest) -> None:
+    def _rebuild(self, binding: TimeBinding, row: _NewestVersion) -> None:
         """Notes one partition of a rebuild."""
-        table, joined = binding.table, binding.since(self._made_by)
-        since = row.changed_by > joined
+        table, joined_at = binding.table, binding.since(self._made_by)
+        is_newer = row.changed_by > joined_at
         live = row.state is RowState.LIVE
-        if not live and not since:
+        if not live and not is_newer:
             return  # A partition that was dropped or wiped before the fact is ignored.
         slot = binding.locate(row.values)
         if live:
             binding.check_period(row.values, row.properties, slot)
-            self._other_times.written(binding, row.values)
+            self._secondary_timelines.note_written(binding, row.values)
         if slot is None:
             return
         is_rollup = slot.period in binding.rollup_periods
         if binding.parted:
             self._parted.setdefault(table.id, set()).add(slot)
-            judged = self._judged_by.setdefault(table.id, {})
-            judged[slot] = max(judged.get(slot, joined), row.changed_by)
+            judged_by = self._judged_by.setdefault(table.id, {})
+            judged_by[slot] = max(judged_by.get(slot, joined_at), row.changed_by)
         elif row.state is RowState.WIPED:
             return
         elif row.state is RowState.DROPPED:
-            self.dropped(table, row.values)
+            self.note_dropped(table, row.values)
         elif is_rollup:
             proof = self._stored_proofs.of(binding, row.proof, row.sources, row.commit)
             self._proofs.setdefault(table.id, {})[slot] = proof
         else:
-            self._become(table, slot, _FRESH_ONLY)
+            self._set_states(table, slot, _FRESH_ONLY)
 
     def outdated(self) -> dict[int, set[Slot]]:
         """Returns the rollup slots of each table, by id, that ``build`` would call outdated."""
@@ -308,7 +312,7 @@ class FactWork:
         for table_id in self._bindings:
             end_timelines(self._context.connection, table_id, self._context.write_id(table_id))
 
-    def _become(self, table: Table, slot: Slot | None, states: States) -> None:
+    def _set_states(self, table: Table, slot: Slot | None, states: States) -> None:
         """Sets the states of a partition's slot. A slot of several partitions is judged at the end instead."""
         if slot is None:
             return
@@ -355,17 +359,17 @@ class FactWork:
             context.connection, table, _lines(changes), lambda: context.write_id(table.id), context.sequence
         )
 
-    def _newest_rows(self, table: Table) -> Iterator[_Newest]:
+    def _newest_rows(self, table: Table) -> Iterator[_NewestVersion]:
         row, ender, connection = schema.partitions.c, schema.write_ids, self._context.connection
         columns = (
             row.partition_values, row.properties, row.as_of, row.doubt, row.sources, row.made, row.ended, row.commit_seq
         )  # fmt: skip
         newest = newest_rows(connection, columns, [KeyRange.of_prefix(prefix(table.id))])
-        its_end = sa.and_(ender.c.object_id == table.id, ender.c.write_id == newest.c.ended)
-        query = sa.select(newest, ender.c.commit_seq).join_from(newest, ender, its_end, isouter=True)
+        ended_by_write = sa.and_(ender.c.object_id == table.id, ender.c.write_id == newest.c.ended)
+        query = sa.select(newest, ender.c.commit_seq).join_from(newest, ender, ended_by_write, isouter=True)
         for values, properties, as_of, doubt, sources, made, ended, commit, ended_by in connection.execute(query):
             state = state_of(made, ended)
-            yield _Newest(
+            yield _NewestVersion(
                 values_in(values, table.name),
                 properties_in(properties, table.name),
                 Proof(as_of, doubt),
@@ -375,18 +379,18 @@ class FactWork:
                 changed_by=commit if state is RowState.LIVE else ended_by,
             )
 
-    def give_up(self, binding: TimeBinding, slots: Collection[Slot]) -> None:
+    def remove_proofs(self, binding: TimeBinding, slots: Collection[Slot]) -> None:
         """Makes new versions, without a proof, of the live partitions of these slots. Their content is the same."""
         table, connection = binding.table, self._context.connection
         columns = [column.type for column in table.partition_columns]
-        named = [values for values in self._live_values(table) if binding.locate(values) in slots]
-        stored = rows.stored_by_key(connection, [encode(table.id, columns, values) for values in named])
+        values_of_slots = [values for values in self._live_values(table) if binding.locate(values) in slots]
+        stored = rows.stored_by_key(connection, [encode(table.id, columns, values) for values in values_of_slots])
         proven = [partition for partition in stored.values() if partition.proof.as_of != UNKNOWN]
         if proven:
             made = self._context.write_id(table.id)
             rows.end_partitions(connection, [partition.live for partition in proven], made)
-            given_up = [replace(partition, proof=partition.proof._replace(as_of=UNKNOWN)) for partition in proven]
-            rows.insert_stored(connection, table, given_up, made)
+            unproven = [replace(partition, proof=partition.proof._replace(as_of=UNKNOWN)) for partition in proven]
+            rows.insert_stored(connection, table, unproven, made)
 
     def _live_values(self, table: Table) -> Iterator[PartitionValues]:
         row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
@@ -413,61 +417,63 @@ def _lines(changes: _Changes) -> dict[tuple[int, str], Lines]:
     return timelines
 
 
-class FactWorks:
-    """The work of one commit on all facts that it affects, by table."""
+class FactTimelineUpdates:
+    """The timeline updates of one commit, for all facts that it affects."""
 
     def __init__(self, context: CommitContext) -> None:
         self._context = context
         self._facts: list[tuple[Fact, int]] | None = None
-        self._works: dict[int, FactWork] = {}
+        self._timeline_updates: dict[int, FactTimelineUpdate] = {}
 
-    def of(self, table: Table) -> FactWork | None:
-        """Returns the work on the fact that the table belongs to now; ``None`` if it belongs to none."""
+    def of(self, table: Table) -> FactTimelineUpdate | None:
+        """Returns the update of the fact that the table belongs to now; ``None`` if it belongs to none."""
         if self._facts is None:
             self._facts = self._context.live_facts()
         for fact, made_by in self._facts:
             if fact.storage_table(table.name) is not None:
-                if fact.id not in self._works:
-                    self._works[fact.id] = FactWork(self._context, bind(fact, self._context.live_object), made_by)
-                return self._works[fact.id]
+                if fact.id not in self._timeline_updates:
+                    self._timeline_updates[fact.id] = FactTimelineUpdate(
+                        self._context, bind(fact, self._context.live_object), made_by
+                    )
+                return self._timeline_updates[fact.id]
         return None
 
     def start(self, bindings: Sequence[TimeBinding]) -> None:
         """Builds the timelines of a fact that was created."""
         self.finish()
-        FactWork(self._context, bindings, self._context.sequence).build()
+        FactTimelineUpdate(self._context, bindings, self._context.sequence).build()
 
     def rebuild(self, fact: Fact, tables: Collection[int] | None = None) -> list[TimelineDifference]:
         """Rebuilds the timelines of some tables (``None``: all) of a live fact and returns the differences."""
         self.finish()
         made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
-        return FactWork(self._context, bind(fact, self._context.live_object), made_by).build(tables)
+        return FactTimelineUpdate(self._context, bind(fact, self._context.live_object), made_by).build(tables)
 
-    def leave(self, fact: Fact, removed: Sequence[TimeBinding]) -> None:
+    def remove_tables(self, fact: Fact, removed_bindings: Sequence[TimeBinding]) -> None:
         """Removes tables from a live fact.
 
         A rollup that is outdated in a remaining table becomes unproven until it is written again, because a table that
-        is no longer asked may have outdated it.
+        no longer counts may have outdated it.
         """
-        if not removed:
+        if not removed_bindings:
             return
         self.finish()
         made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
         bindings = bind(fact, self._context.live_object)
-        outdated = FactWork(self._context, bindings, made_by).outdated()
+        outdated = FactTimelineUpdate(self._context, bindings, made_by).outdated()
         for binding in bindings:
-            if binding not in removed and outdated.get(binding.table.id):
-                FactWork(self._context, bindings, made_by).give_up(binding, outdated[binding.table.id])
-        FactWork(self._context, removed, made_by).end()
+            if binding not in removed_bindings and outdated.get(binding.table.id):
+                FactTimelineUpdate(self._context, bindings, made_by).remove_proofs(binding, outdated[binding.table.id])
+        FactTimelineUpdate(self._context, removed_bindings, made_by).end()
 
     def end(self, bindings: Sequence[TimeBinding]) -> None:
         """Ends the timelines of a fact that was dropped."""
         self.finish()
-        FactWork(self._context, bindings, self._context.sequence).end()
+        FactTimelineUpdate(self._context, bindings, self._context.sequence).end()
 
     def finish(self) -> None:
         """Brings all timelines up to the changes made so far."""
-        for work in self._works.values():
-            work.finish()
-        self._works.clear()
+        for timeline_update in self._timeline_updates.values():
+            timeline_update.finish()
+        self._timeline_updates.clear()
         self._facts = None

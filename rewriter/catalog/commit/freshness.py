@@ -55,7 +55,7 @@ class BaseContent:
         try:
             slot = binding.locate(values)
         except DataError:
-            return  # A dropped partition from before the fact: no timeline ever held it.
+            return  # A dropped partition from before the fact: it was never in a timeline.
         if slot is None or slot.period == binding.base_period:
             self._events.setdefault(binding.table.id, []).append((slot, binding.combination(values, slot), commit))
             key = binding.time_key
@@ -72,8 +72,8 @@ class BaseContent:
         commits = [commit for key, commit in self._newest_by_time.items() if key != binding.time_key]
         for base in self._bases:
             if base.time_key == binding.time_key:
-                shared = () if combination is None else binding.shared(base)
-                shared_values = tuple((combination or ())[position] for position, _ in shared)
+                common_indexes = () if combination is None else binding.common_elements(base)
+                shared_values = tuple((combination or ())[position] for position, _ in common_indexes)
                 index = self._index(None if combination is None else binding, base, slot.period)
                 commits.append(index.get((slot.ordinal, shared_values), UNKNOWN))
         return max(commits, default=UNKNOWN)
@@ -91,8 +91,8 @@ class BaseContent:
         newest = self._by_period[index_key] = {}
         for slot, combination, commit in self._events.get(base.table.id, ()):
             if slot is not None:
-                seen_values = base.seen_from(slot.period, combination, rollup, period) if rollup else ((),)
-                for values, ordinal in itertools.product(seen_values, overlapped(slot, period)):
+                rollup_values = base.common_values(slot.period, combination, rollup, period) if rollup else ((),)
+                for values, ordinal in itertools.product(rollup_values, overlapped(slot, period)):
                     newest[ordinal, values] = max(commit, newest.get((ordinal, values), UNKNOWN))
         return newest
 
@@ -134,27 +134,29 @@ class Provenance:
     ) -> None:
         """``snapshot`` is what the transaction read, ``fact_commit`` the commit that created the fact."""
         self._snapshot = snapshot
-        self._sources = {b.table.id: sources[b.table.id] for b in bindings if b.table.id in sources}
-        self._used = [b for b in bindings if b.table.id in self._sources]
+        self._sources = {
+            binding.table.id: sources[binding.table.id] for binding in bindings if binding.table.id in sources
+        }
+        self._read_bindings = [binding for binding in bindings if binding.table.id in self._sources]
         self._bindings = bindings
         self._fact_created_after_snapshot = fact_commit > snapshot.sequence
         #: The stale times, computed at the first call.
-        self._stale: RangeSet | None = None
+        self._outdated_times: RangeSet | None = None
         #: The times read from base periods and fresh rollups, and from unproven rollups.
         self._complete = self._unproven = RangeSet.EMPTY
         self._read: set[Period] = set()
         #: Partitions that were not read although others of their period were, each with its combination.
-        self._left: list[tuple[TimeBinding, Slot, Combination]] = []
+        self._unread_parts: list[tuple[TimeBinding, Slot, Combination]] = []
         #: The times of base periods of several partitions, none of which was read, by table.
         self._unread: list[tuple[TimeBinding, RangeSet]] = []
-        self._concerning: dict[tuple[int, Period, Combination], RangeSet] = {}
+        self._unread_times_cache: dict[tuple[int, Period, Combination], RangeSet] = {}
 
     def proof(self, binding: TimeBinding, slot: Slot, combination: Combination) -> Proof:
         """Returns the proof of a partition: ``as_of``, and ``INCOMPLETE`` if part of its time was not read.
 
         The partition is unproven if the query read no table of the fact.
         """
-        if not self._used:
+        if not self._read_bindings:
             return Proof(UNKNOWN, NO_BASE_READ)
         as_of, time = self._as_of(binding, slot, combination), RangeSet.of(TimeRange(slot.start, slot.end))
         if self._unproven & time:
@@ -181,9 +183,12 @@ class Provenance:
             proven = self._all_bases_whole() and binding.base_period.nests_in(slot.period)
             return self._snapshot.sequence if proven else UNKNOWN
         time = RangeSet.of(TimeRange(slot.start, slot.end))
-        if (self._unusable_times() | self._left_unread(binding, slot.period, combination)) & time:
+        if (self._unusable_times() | self._times_of_unread_parts(binding, slot.period, combination)) & time:
             return UNKNOWN
-        if any(self._missed(base, unread & time, binding, slot.period, combination) for base, unread in self._unread):
+        if any(
+            self._misses_content(base, unread & time, binding, slot.period, combination)
+            for base, unread in self._unread
+        ):
             return UNKNOWN
         if not all(period.nests_in(slot.period) for period in self._read):
             return UNKNOWN  # weeks do not add up to months
@@ -195,10 +200,12 @@ class Provenance:
 
     def _all_bases_whole(self) -> bool:
         """Returns True if exactly the base tables were read, all of them whole, and retention dropped nothing."""
-        bases = [b for b in self._bindings if b.has_base]
-        if any(b.table.id not in self._sources for b in bases) or not all(map(self._is_whole_base, self._used)):
+        bases = [binding for binding in self._bindings if binding.has_base]
+        if any(binding.table.id not in self._sources for binding in bases) or not all(
+            map(self._is_whole_base, self._read_bindings)
+        ):
             return False
-        return self._fact_created_after_snapshot or not any(self._retired(b) for b in bases)
+        return self._fact_created_after_snapshot or not any(self._retired(binding) for binding in bases)
 
     def _fresh(self, binding: TimeBinding, period: Period) -> PartitionTimeline:
         return self._snapshot.timeline(binding.table.name, period, binding.time_key)
@@ -210,9 +217,9 @@ class Provenance:
 
     def _unusable_times(self) -> RangeSet:
         """Returns the time of outdated rollups that were read, and of base partitions that were not read at all."""
-        if self._stale is None:
+        if self._outdated_times is None:
             stale, read = RangeSet.EMPTY, RangeSet.EMPTY
-            for binding in self._used:
+            for binding in self._read_bindings:
                 times = self._read_table(binding)
                 stale, read = stale | times.stale, read | times.complete | times.incomplete
                 self._complete, self._unproven = self._complete | times.complete, self._unproven | times.unproven
@@ -220,12 +227,12 @@ class Provenance:
                 if binding.has_base:
                     stale |= self._retired(binding) - read
                     unread = times_of(binding.base_period, self._fresh(binding, binding.base_period)) - read
-                    if binding.parted and binding in self._used:
+                    if binding.parted and binding in self._read_bindings:
                         self._unread.append((binding, unread))
                     else:
                         stale |= unread
-            self._stale = stale
-        return self._stale
+            self._outdated_times = stale
+        return self._outdated_times
 
     def _read_table(self, binding: TimeBinding) -> _ReadTimes:
         """Returns the times that were read of a table."""
@@ -266,9 +273,9 @@ class Provenance:
                 slot = binding.locate(partition.values)
                 has_content = partition.files or binding.table.external
                 if slot is not None and has_content and partition.key not in read.get(slot, (partition.key,)):
-                    self._left.append((binding, slot, binding.combination(partition.values, slot)))
+                    self._unread_parts.append((binding, slot, binding.combination(partition.values, slot)))
 
-    def _missed(
+    def _misses_content(
         self, base: TimeBinding, unread: RangeSet, rollup: TimeBinding, period: Period, combination: Combination
     ) -> bool:
         """Returns True if an unread base partition with content affects a rollup partition."""
@@ -282,30 +289,35 @@ class Provenance:
                 if slot is None or not has_content or not unread.contains(slot.start):
                     continue
                 base_combination = base.combination(partition.values, slot)
-                if slot.period == base.base_period and _concerns(
+                if slot.period == base.base_period and _may_affect(
                     base, slot, base_combination, rollup, period, combination
                 ):
                     return True
         return False
 
-    def _left_unread(self, rollup: TimeBinding, period: Period, combination: Combination) -> RangeSet:
+    def _times_of_unread_parts(self, rollup: TimeBinding, period: Period, combination: Combination) -> RangeSet:
         """Returns the time of the unread partitions that affect rollups of a period with this combination."""
-        memo_key = (rollup.table.id, period, combination)
-        if memo_key not in self._concerning:
-            self._concerning[memo_key] = RangeSet(
+        cache_key = (rollup.table.id, period, combination)
+        if cache_key not in self._unread_times_cache:
+            self._unread_times_cache[cache_key] = RangeSet(
                 TimeRange(slot.start, slot.end)
-                for base, slot, base_combination in self._left
-                if _concerns(base, slot, base_combination, rollup, period, combination)
+                for base, slot, base_combination in self._unread_parts
+                if _may_affect(base, slot, base_combination, rollup, period, combination)
             )
-        return self._concerning[memo_key]
+        return self._unread_times_cache[cache_key]
 
 
-def _concerns(
-    base: TimeBinding, slot: Slot, theirs: Combination, rollup: TimeBinding, period: Period, combination: Combination
+def _may_affect(
+    base: TimeBinding,
+    slot: Slot,
+    base_values: Combination,
+    rollup: TimeBinding,
+    period: Period,
+    combination: Combination,
 ) -> bool:
     """Returns True if a base partition may hold rows of the rollups of a period with this combination."""
-    shared_values = tuple(combination[index] for index, _ in rollup.shared(base))
-    return shared_values in base.seen_from(slot.period, theirs, rollup, period)
+    shared_values = tuple(combination[index] for index, _ in rollup.common_elements(base))
+    return shared_values in base.common_values(slot.period, base_values, rollup, period)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:
@@ -313,6 +325,8 @@ def as_sources(sources: Collection[int] | Sources) -> Sources:
     return sources if isinstance(sources, Mapping) else dict.fromkeys(sources)
 
 
-def times_of(period: Period, line: PartitionTimeline) -> RangeSet:
+def times_of(period: Period, timeline: PartitionTimeline) -> RangeSet:
     """Returns the time of the periods on a timeline."""
-    return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in line.ranges())
+    return RangeSet(
+        TimeRange(period.start(ordinals.start), period.start(ordinals.end)) for ordinals in timeline.ranges()
+    )

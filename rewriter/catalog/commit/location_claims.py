@@ -26,7 +26,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import decoded
 from rewriter.catalog.model.objects import Namespace, Table
-from rewriter.catalog.model.real_paths import Nest, RealPaths
+from rewriter.catalog.model.real_paths import PathIndex, RealPaths
 from rewriter.catalog.model.stored_paths import loaded
 from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.reading import queries
@@ -39,61 +39,64 @@ SHARED = "rewriter.shared_location"
 
 
 @dataclass(frozen=True)
-class _Given:
+class _LocationClaim:
     """A directory given to an object or to one of its partitions (``key``; ``None`` for the object itself).
 
-    ``own`` is False for a partition without a location of its own, which lies in the default directory.
+    ``has_own_location`` is False for a partition in the default directory, below its table.
     """
 
     location: str
     object_id: int
     name: str
-    shared: bool
+    may_share: bool
     key: bytes | None = None
-    own: bool = True
+    has_own_location: bool = True
 
-    def may_meet(self, other: _Given) -> bool:
+    def may_overlap(self, other: _LocationClaim) -> bool:
         if self.object_id != other.object_id:
-            return not (self.shared or other.shared)
-        # Partitions lie below their table; two of them lie apart.
-        return not self.shared and None not in (self.key, other.key) and self.key != other.key
+            return not (self.may_share or other.may_share)
+        # Partitions are below their table. Two partitions have disjoint directories.
+        return not self.may_share and None not in (self.key, other.key) and self.key != other.key
 
 
 def check(context: CommitContext, changes: Sequence[Change]) -> None:
     """Raises ``ConflictError`` if a new location overlaps one given by a concurrent commit.
 
-    The changes have been made. A location overlaps another if it equals, holds or lies in it. A commit is concurrent if
-    it is between the transaction's snapshot and its own number. Runs no statement if there was no such commit or no
-    location is given. Accesses the disk once for each location.
+    The changes have been made. A location overlaps another if it equals, contains or is inside it. A commit is
+    concurrent if it is between the transaction's snapshot and its own number. Runs no statement if there was no such
+    commit or no location is given. Accesses the disk once for each location.
     """
-    if context.snapshot.sequence + 1 >= context.sequence or not any(map(_gives, changes)):
+    if context.snapshot.sequence + 1 >= context.sequence or not any(map(_may_set_location, changes)):
         return
     tables = list(_live_tables(context))
-    before = [*_objects(context, between=True), *_partitions(context, tables, between=True)]
-    if not before:
+    concurrent_claims = [*_objects(context, concurrent=True), *_partitions(context, tables, concurrent=True)]
+    if not concurrent_claims:
         return
-    own_claims = [*_objects(context, between=False), *_partitions(context, tables, between=False)]
-    before, own_claims = _relevant(before, own_claims), _relevant(own_claims, before)
+    own_claims = [*_objects(context, concurrent=False), *_partitions(context, tables, concurrent=False)]
+    concurrent_claims, own_claims = _relevant(concurrent_claims, own_claims), _relevant(own_claims, concurrent_claims)
     real = RealPaths()
-    places = Nest((real.of(claim.location), claim) for claim in before)
+    claims_by_path = PathIndex((real.of(claim.location), claim) for claim in concurrent_claims)
     for claim in own_claims:
-        for prior in places.meeting(real.of(claim.location)):
-            if claim.may_meet(prior):
+        for concurrent_claim in claims_by_path.overlapping(real.of(claim.location)):
+            if claim.may_overlap(concurrent_claim):
                 raise ConflictError(
-                    f"another transaction gave '{prior.name}' the location {prior.location} after this "
-                    f"one began, and {claim.location} shares files with it",
+                    f"another transaction gave '{concurrent_claim.name}' the location {concurrent_claim.location} "
+                    f"after this one began, and {claim.location} shares files with it",
                     object=claim.name,
                     hint="run the statement again",
                 )
 
 
-def _relevant(claims: Sequence[_Given], other_claims: Sequence[_Given]) -> list[_Given]:
-    """Returns those that may meet one of the others. A partition below its table meets only own directories there."""
-    tables = {claim.object_id for claim in other_claims if claim.own and claim.key is not None}
-    return [claim for claim in claims if claim.own or claim.object_id in tables]
+def _relevant(claims: Sequence[_LocationClaim], other_claims: Sequence[_LocationClaim]) -> list[_LocationClaim]:
+    """Returns the claims that may overlap one of the others.
+
+    A partition in its default directory overlaps only partitions of its table that have a location of their own.
+    """
+    tables = {claim.object_id for claim in other_claims if claim.has_own_location and claim.key is not None}
+    return [claim for claim in claims if claim.has_own_location or claim.object_id in tables]
 
 
-def _gives(change: Change) -> bool:
+def _may_set_location(change: Change) -> bool:
     """Returns True if a change may give a directory to an external table, one of its partitions, or a database."""
     match change:
         case CreateObject(object=Table() as table):
@@ -115,42 +118,46 @@ def _live_tables(context: CommitContext) -> Iterator[Table]:
             yield object_
 
 
-def _objects(context: CommitContext, between: bool) -> Iterator[_Given]:
-    """Returns the external tables and databases whose newest version was made by the commits between, or by
+def _objects(context: CommitContext, concurrent: bool) -> Iterator[_LocationClaim]:
+    """Returns the external tables and databases whose newest version was made by a concurrent commit, or by
     this one.
     """
     row = schema.objects.c
     query = sa.select(row.kind, row.object_id, row.name, row.definition).where(
-        row.ended == schema.NEVER, row.kind.in_(("table", "database")), *_made(row.commit_seq, context, between)
+        row.ended == schema.NEVER, row.kind.in_(("table", "database")), *_committed(row.commit_seq, context, concurrent)
     )
     warehouse = warehouse_of(context.connection)
     for values in context.connection.execute(query):
         object_ = decoded(*values, warehouse)
         if isinstance(object_, Namespace) and object_.location is not None:
-            yield _Given(object_.location, object_.id, object_.name, shared=False)
+            yield _LocationClaim(object_.location, object_.id, object_.name, may_share=False)
         elif isinstance(object_, Table) and object_.external:
-            yield _Given(object_.location, object_.id, object_.name, _is_shared(object_))
+            yield _LocationClaim(object_.location, object_.id, object_.name, _is_shared(object_))
 
 
-def _partitions(context: CommitContext, tables: Iterable[Table], between: bool) -> Iterator[_Given]:
+def _partitions(context: CommitContext, tables: Iterable[Table], concurrent: bool) -> Iterator[_LocationClaim]:
     """Returns the partitions of external tables that these commits wrote, including those below their table."""
     row, warehouse = schema.partitions.c, warehouse_of(context.connection)
     for table in tables:
         if not table.partition_columns:
             continue
         query = sa.select(row.key, row.partition_values, row.location).where(
-            row.table_id == table.id, row.ended == schema.NEVER, *_made(row.commit_seq, context, between)
+            row.table_id == table.id, row.ended == schema.NEVER, *_committed(row.commit_seq, context, concurrent)
         )
         for key, values, location in context.connection.execute(query):
-            own = location is not None
+            has_own_location = location is not None
             claimed_location = (
-                loaded(location, warehouse) if own else default_directory(table, values_in(values, table.name))
+                loaded(location, warehouse)
+                if has_own_location
+                else default_directory(table, values_in(values, table.name))
             )
-            yield _Given(claimed_location, table.id, table.name, _is_shared(table), bytes(key), own=own)
+            yield _LocationClaim(
+                claimed_location, table.id, table.name, _is_shared(table), bytes(key), has_own_location=has_own_location
+            )
 
 
-def _made(commit: sa.Column[Any], context: CommitContext, between: bool) -> tuple[sa.ColumnElement[bool], ...]:
-    if not between:
+def _committed(commit: sa.Column[Any], context: CommitContext, concurrent: bool) -> tuple[sa.ColumnElement[bool], ...]:
+    if not concurrent:
         return (commit == context.sequence,)
     return commit > context.snapshot.sequence, commit < context.sequence
 

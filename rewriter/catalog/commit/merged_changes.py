@@ -1,7 +1,7 @@
-"""Changes of one commit that meet in a partition: INTOs are merged, all others are refused.
+"""Changes of one commit to the same partition: INTOs are merged, all others are refused.
 
 A commit applies its changes in order, but a partition has one row of each write id. So the changes of several
-statements either concern different partitions, where their order does not matter, or are INTOs, whose files add up.
+statements either concern different partitions, so that their order does not matter, or are INTOs, whose files add up.
 """
 
 from __future__ import annotations
@@ -37,97 +37,102 @@ class WrittenKeys:
     shared: tuple[KeyRange, ...] = ()
 
 
-def joined(earlier_keys: Mapping[int, WrittenKeys], changes: Iterable[Change]) -> dict[int, WrittenKeys]:
-    """Returns the written keys of each table, by id, including those of further changes.
+def with_written_keys(earlier_keys: Mapping[int, WrittenKeys], changes: Iterable[Change]) -> dict[int, WrittenKeys]:
+    """Returns the written keys of each table, by id, including those of additional changes.
 
-    Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if one of the changes meets an earlier one, unless both are
-    INTOs; ``AnalysisError`` IMMUTABLE_TABLE if both are INTOs of a table that accepts only one.
-    O(keys) in the earlier changes of the tables and in the new ones.
+    Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if one of the changes writes a partition of an earlier one,
+    unless both are INTOs; ``AnalysisError`` IMMUTABLE_TABLE if both are INTOs of a table that accepts only one. O(keys)
+    in the earlier changes of the tables and in the new ones.
     """
     keys_by_table = dict(earlier_keys)
     for change in changes:
         is_into = _is_into(change)
         if isinstance(change, WritePartitions) and is_into and is_immutable(change.table):
-            _refuse_filled(change, keys_by_table.get(change.table.id, WrittenKeys()))
-        for table, ranges in _written(change):
-            before, new_keys = keys_by_table.get(table.id, WrittenKeys()), merged(ranges)
-            if intersection(before.exclusive, new_keys) or (not is_into and intersection(before.shared, new_keys)):
+            _check_not_filled(change, keys_by_table.get(change.table.id, WrittenKeys()))
+        for table, ranges in _written_ranges(change):
+            earlier, new_keys = keys_by_table.get(table.id, WrittenKeys()), merged(ranges)
+            if intersection(earlier.exclusive, new_keys) or (not is_into and intersection(earlier.shared, new_keys)):
                 raise changed(
                     table.name,
                     "two statements of a transaction can write the same partitions only if both are INSERT INTO",
                 )
             keys_by_table[table.id] = (
-                replace(before, shared=merged((*before.shared, *new_keys)))
+                replace(earlier, shared=merged((*earlier.shared, *new_keys)))
                 if is_into
-                else replace(before, exclusive=merged((*before.exclusive, *new_keys)))
+                else replace(earlier, exclusive=merged((*earlier.exclusive, *new_keys)))
             )
     return keys_by_table
 
 
-def together(changes: Sequence[_Kind]) -> list[_Kind | WritePartitions | NoteFiles]:
+def merged_changes(changes: Sequence[_Kind]) -> list[_Kind | WritePartitions | NoteFiles]:
     """Returns the same changes with each partition in one of them: several INTOs of a partition become one write.
 
     No rollup is proven by such a write, as by an INTO onto existing rows. The listed files of external tables come
     last, so that they concern the partitions that remain.
     """
     other_changes = [change for change in changes if not isinstance(change, NoteFiles)]
-    return [*written_once(other_changes), *_noted_once([change for change in changes if isinstance(change, NoteFiles)])]
+    return [
+        *with_merged_inserts(other_changes),
+        *_merged_file_notes([change for change in changes if isinstance(change, NoteFiles)]),
+    ]
 
 
-def _noted_once(changes: Sequence[NoteFiles]) -> Iterator[NoteFiles]:
+def _merged_file_notes(changes: Sequence[NoteFiles]) -> Iterator[NoteFiles]:
     """Yields one change for each table. A partition whose files differ between two statements has changed."""
-    listed: dict[int, dict[bytes, ListedPartition]] = {}
+    partitions: dict[int, dict[bytes, ListedPartition]] = {}
     for change in changes:
-        by_key = listed.setdefault(change.table.id, {})
+        by_key = partitions.setdefault(change.table.id, {})
         for partition in change.partitions:
-            earlier = by_key.get(partition.key)
-            is_unchanged = earlier is None or partition.before == earlier.after
+            first = by_key.get(partition.key)
+            is_unchanged = first is None or partition.before == first.after
             by_key[partition.key] = ListedPartition(
-                partition.key, (earlier or partition).before if is_unchanged else None, partition.after
+                partition.key, (first or partition).before if is_unchanged else None, partition.after
             )
-    for table_id, by_key in listed.items():
+    for table_id, by_key in partitions.items():
         table = next(change.table for change in changes if change.table.id == table_id)
         yield NoteFiles(table, tuple(by_key.values()))
 
 
-def written_once(changes: Sequence[_Kind]) -> list[_Kind | WritePartitions]:
+def with_merged_inserts(changes: Sequence[_Kind]) -> list[_Kind | WritePartitions]:
     """Returns the same changes with several INTOs of a partition as one write."""
-    intos = [change for change in changes if isinstance(change, WritePartitions) and _is_into(change)]
+    inserts = [change for change in changes if isinstance(change, WritePartitions) and _is_into(change)]
     writers: dict[tuple[int, PartitionValues], list[PartitionWrite]] = {}
-    for change in intos:
+    for change in inserts:
         for partition in change.partitions:
             writers.setdefault((change.table.id, partition.values), []).append(partition)
     repeated = {key: writes for key, writes in writers.items() if len(writes) > 1}
     if not repeated:
         return list(changes)
-    for change in intos:
+    for change in inserts:
         for into_partition in change.partitions if is_immutable(change.table) else ():
             if sum(bool(write.files) for write in writers[change.table.id, into_partition.values]) > 1:
                 raise not_empty(change.table, into_partition.values)
-    alone = [_without(change, repeated) if isinstance(change, WritePartitions) else change for change in changes]
+    remaining_changes = [
+        _without(change, repeated) if isinstance(change, WritePartitions) else change for change in changes
+    ]
     merged_writes = []
     for table_id in dict.fromkeys(table_id for table_id, _ in repeated):
-        table_intos = [change for change in intos if change.table.id == table_id]
+        table_inserts = [change for change in inserts if change.table.id == table_id]
         partitions = tuple(
             PartitionWrite(values, tuple(file for partition in writes for file in partition.files))
-            for (of, values), writes in repeated.items()
-            if of == table_id
+            for (id_of_table, values), writes in repeated.items()
+            if id_of_table == table_id
         )
-        sources = {key: None for change in table_intos for key in change.sources or {}}
+        sources = {key: None for change in table_inserts for key in change.sources or {}}
         merged_writes.append(
-            replace(table_intos[0], partitions=partitions, sources=sources, unproven=frozenset((table_id,)))
+            replace(table_inserts[0], partitions=partitions, sources=sources, unproven=frozenset((table_id,)))
         )
     return [
         change
-        for change in (*alone, *merged_writes)
+        for change in (*remaining_changes, *merged_writes)
         if not isinstance(change, WritePartitions) or change.partitions or change.wipes
     ]
 
 
-def _refuse_filled(change: WritePartitions, before: WrittenKeys) -> None:
+def _check_not_filled(change: WritePartitions, written_keys: WrittenKeys) -> None:
     for partition in change.partitions:
         key = (KeyRange.of_key(partition_key(change.table, partition.values)),)
-        if partition.files and intersection(before.shared, key):
+        if partition.files and intersection(written_keys.shared, key):
             raise not_empty(change.table, partition.values)
 
 
@@ -142,7 +147,7 @@ def _is_into(change: Change) -> bool:
     return isinstance(change, WritePartitions) and not change.overwrite
 
 
-def _written(change: Change) -> Iterator[tuple[Table, Sequence[KeyRange]]]:
+def _written_ranges(change: Change) -> Iterator[tuple[Table, Sequence[KeyRange]]]:
     """Yields the keys that a change of partitions writes, by table."""
     if isinstance(change, WritePartitions | AddPartitions):
         keys = (KeyRange.of_key(partition_key(change.table, partition.values)) for partition in change.partitions)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.directory_moves import directory
-from rewriter.catalog.commit.external_file_changes import with_files
-from rewriter.catalog.commit.fact_timelines import FactWork, FactWorks
+from rewriter.catalog.commit.external_file_changes import with_digest
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate, FactTimelineUpdates
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.values import partition_name, require_canonical
@@ -34,9 +34,9 @@ from rewriter.errors import ConflictError, IntegrityError, InternalError, partit
 def moved_ranges(change: Change) -> Iterable[tuple[Table, Sequence[KeyRange]]]:
     """Yields the keys that a change of this module writes, by table: exclusively, all of them recorded as ranges."""
     if isinstance(change, MovePartitions):
-        goals = [partition_key(change.target, move.values) for move in change.moves]
+        keys = [partition_key(change.target, move.values) for move in change.moves]
         yield change.source, _ranges(change.source_ranges, [move.key for move in change.moves])
-        yield change.target, _ranges(change.target_ranges, goals)
+        yield change.target, _ranges(change.target_ranges, keys)
     elif isinstance(change, AcceptPartitions):
         yield change.table, [KeyRange.of_key(key) for key in change.keys]
     elif isinstance(change, TruncatePartitions):
@@ -54,9 +54,9 @@ def partition_key(table: Table, values: PartitionValues) -> bytes:
 class MoveChanges:
     """Applies ``MovePartitions``, ``TruncatePartitions`` and ``AlterPartitions``."""
 
-    def __init__(self, context: CommitContext, works: FactWorks) -> None:
+    def __init__(self, context: CommitContext, timeline_updates: FactTimelineUpdates) -> None:
         self._context = context
-        self._works = works
+        self._timeline_updates = timeline_updates
 
     def move(self, change: MovePartitions) -> None:
         """Moves partitions to other keys. Raises PARTITIONS_NOT_FOUND and PARTITIONS_ALREADY_EXIST, both 428FT."""
@@ -64,19 +64,19 @@ class MoveChanges:
         target = source if change.target.id == source.id else self._unchanged(change.target)
         connection = self._context.connection
         stored = self._stored(source, [move.key for move in change.moves])
-        goals = {partition_key(target, move.values): move for move in change.moves}
-        if len(goals) < len(stored):
+        moves_by_key = {partition_key(target, move.values): move for move in change.moves}
+        if len(moves_by_key) < len(stored):
             raise InternalError(f"two partitions would have one name in '{target.name}'")
-        self._check_free(target, list(goals))
+        self._check_free(target, list(moves_by_key))
         leaving = [partition.live for partition in stored.values()]
         filled = [live.key for live in leaving if live.files]
         files = rows.live_files(connection, filled)
         self._leave(change, leaving)
         rows.end_files(connection, filled, self._version(source).made)
-        self._arrive(change, goals, stored)
-        moved = {move.key: goal for goal, move in goals.items()}
+        self._arrive(change, moves_by_key, stored)
+        new_keys_by_old = {move.key: new_key for new_key, move in moves_by_key.items()}
         for base in (True, False):
-            added = {moved[key]: moved_files for key, moved_files in files[base].items()}
+            added = {new_keys_by_old[key]: moved_files for key, moved_files in files[base].items()}
             rows.insert_files(connection, added, self._version(target), base=base)
         self._log_move(change, stored)
 
@@ -91,10 +91,12 @@ class MoveChanges:
         rows.end_files(connection, [live.key for live in filled], version.made)
         emptied = [(live._replace(rows=0, bytes=0, files=0), Proof(UNKNOWN)) for live in filled]
         rows.insert_partitions(connection, table, emptied, version)
-        work = self._works.of(table)
-        if work is not None:
+        timeline_update = self._timeline_updates.of(table)
+        if timeline_update is not None:
             for live in filled:
-                work.wrote(table, live.values, work.binding(table).locate(live.values), Proof(UNKNOWN))
+                timeline_update.note_written(
+                    table, live.values, timeline_update.binding(table).locate(live.values), Proof(UNKNOWN)
+                )
         self._context.log("TRUNCATE", table, partitions=len(filled))
 
     def accept(self, change: AcceptPartitions) -> None:
@@ -105,14 +107,16 @@ class MoveChanges:
         accepted = [replace(partition, proof=proof, commit_seq=self._context.sequence) for partition in stored.values()]
         rows.end_partitions(self._context.connection, [partition.live for partition in stored.values()], version.made)
         rows.insert_stored(self._context.connection, table, accepted, version.made)
-        work = self._works.of(table)
-        if work is not None:
+        timeline_update = self._timeline_updates.of(table)
+        if timeline_update is not None:
             for partition in accepted:
-                work.wrote(table, partition.live.values, work.binding(table).locate(partition.live.values), proof)
+                timeline_update.note_written(
+                    table, partition.live.values, timeline_update.binding(table).locate(partition.live.values), proof
+                )
         self._context.log("ACCEPT_PARTITION", table, partitions=len(accepted))
 
     def alter(self, change: AlterPartitions) -> None:
-        """Sets another location or further properties.
+        """Sets another location or additional properties.
 
         Timelines and freshness do not change, unless a partition of an external base moves: it has other files.
         """
@@ -122,77 +126,101 @@ class MoveChanges:
             self._version(table),
         )
         rows.end_partitions(self._context.connection, [partition.live for partition in stored.values()], version.made)
-        work = self._works.of(table)
-        altered = [self._altered(table, stored[alteration.key], alteration, work) for alteration in change.alterations]
-        if work is not None:
+        timeline_update = self._timeline_updates.of(table)
+        altered = [
+            self._altered(table, stored[alteration.key], alteration, timeline_update)
+            for alteration in change.alterations
+        ]
+        if timeline_update is not None:
             for partition in altered:
-                _check_period(work, table, partition.live)
+                _check_period(timeline_update, table, partition.live)
         rows.insert_stored(self._context.connection, table, altered, version.made)
         self._context.log("ALTER_PARTITION", table, partitions=len(altered))
 
     def _altered(
-        self, table: Table, was: StoredPartition, change: PartitionAlteration, work: FactWork | None
+        self,
+        table: Table,
+        stored: StoredPartition,
+        change: PartitionAlteration,
+        timeline_update: FactTimelineUpdate | None,
     ) -> StoredPartition:
-        live = was.live
-        now = replace(was, live=_altered(live, change))
-        before = directory(table, Partition(live.key, live.values, live.location))
-        if change.location is None or os.path.normpath(change.location) == os.path.normpath(before):
-            return now
-        slot = work.binding(table).locate(live.values) if work is not None else None
-        is_rollup = work is not None and not work.is_base(table, slot)
+        live = stored.live
+        altered = replace(stored, live=_altered(live, change))
+        directory_before = directory(table, Partition(live.key, live.values, live.location))
+        if change.location is None or os.path.normpath(change.location) == os.path.normpath(directory_before):
+            return altered
+        slot = timeline_update.binding(table).locate(live.values) if timeline_update is not None else None
+        is_rollup = timeline_update is not None and not timeline_update.is_base(table, slot)
         proof = Proof(UNKNOWN, BY_LOCATION if is_rollup else None)
-        if work is not None:
-            work.wrote(table, live.values, slot, proof)
-        return StoredPartition(with_files(now.live, None), proof, was.sources, self._context.sequence)
+        if timeline_update is not None:
+            timeline_update.note_written(table, live.values, slot, proof)
+        return StoredPartition(with_digest(altered.live, None), proof, stored.sources, self._context.sequence)
 
-    def _leave(self, change: MovePartitions, left: Sequence[LivePartition]) -> None:
+    def _leave(self, change: MovePartitions, partitions: Sequence[LivePartition]) -> None:
         """Ends partitions under their old keys: by a wipe if they were renamed, by a drop otherwise."""
         table, version = change.source, self._version(change.source)
-        renamed, work = change.target.id == table.id, self._works.of(table)
-        rows.end_partitions(self._context.connection, left, version.made)
+        renamed, timeline_update = change.target.id == table.id, self._timeline_updates.of(table)
+        rows.end_partitions(self._context.connection, partitions, version.made)
         if renamed:
-            rows.insert_tombstones(self._context.connection, table, left, version)
-        if work is not None:
-            for live in left:
-                (work.wiped if renamed else work.dropped)(table, live.values)
+            rows.insert_tombstones(self._context.connection, table, partitions, version)
+        if timeline_update is not None:
+            for live in partitions:
+                (timeline_update.note_wiped if renamed else timeline_update.note_dropped)(table, live.values)
 
     def _arrive(
-        self, change: MovePartitions, goals: dict[bytes, PartitionMove], stored: dict[bytes, StoredPartition]
+        self, change: MovePartitions, moves_by_key: dict[bytes, PartitionMove], stored: dict[bytes, StoredPartition]
     ) -> None:
         """Inserts the rows of the moved partitions and passes them to their fact."""
         target, connection = change.target, self._context.connection
-        work = self._works.of(target)
-        before = rows.known_before(connection, list(goals)) if work is not None else set()
+        timeline_update = self._timeline_updates.of(target)
+        known_keys = rows.known_before(connection, list(moves_by_key)) if timeline_update is not None else set()
         moved_rows = []
-        for goal, move in goals.items():
-            was = stored[move.key]
-            live = with_files(was.live._replace(key=goal, values=move.values, location=move.location), None)
-            proof = self._proof(change, move, was, existed=goal in before)
-            moved_rows.append(StoredPartition(live, proof, was.sources, self._context.sequence))
-            if work is not None:
-                _check_period(work, target, live)
-                work.wrote(target, move.values, work.binding(target).locate(move.values), proof)
+        for new_key, move in moves_by_key.items():
+            stored_partition = stored[move.key]
+            live = with_digest(
+                stored_partition.live._replace(key=new_key, values=move.values, location=move.location), None
+            )
+            proof = self._proof(change, move, stored_partition, existed=new_key in known_keys)
+            moved_rows.append(StoredPartition(live, proof, stored_partition.sources, self._context.sequence))
+            if timeline_update is not None:
+                _check_period(timeline_update, target, live)
+                timeline_update.note_written(
+                    target, move.values, timeline_update.binding(target).locate(move.values), proof
+                )
         rows.insert_stored(connection, target, moved_rows, self._version(target).made)
 
-    def _proof(self, change: MovePartitions, move: PartitionMove, was: StoredPartition, *, existed: bool) -> Proof:
+    def _proof(
+        self, change: MovePartitions, move: PartitionMove, stored_partition: StoredPartition, *, existed: bool
+    ) -> Proof:
         """Returns the proof of moved content in the fact of its new table.
 
         Base content is new there. Content computed from the tables of that fact keeps its proof at the same time and
         the same combination; under another name, or from elsewhere, it is unproven.
         """
-        work, renamed = self._works.of(change.target), change.source.id == change.target.id
+        timeline_update, renamed = self._timeline_updates.of(change.target), change.source.id == change.target.id
         external = change.target.external
-        if work is None:
+        if timeline_update is None:
             if external:
                 return Proof(UNKNOWN, BEFORE_FACT)
-            return was.proof if was.proof.is_unproven else was.proof._replace(doubt=BEFORE_FACT)
-        slot = work.binding(change.target).locate(move.values)
-        if work.is_base(change.target, slot):
-            is_nothing = was.proof.as_of == REGISTERED and not was.live.files and not existed and not external
+            return (
+                stored_partition.proof
+                if stored_partition.proof.is_unproven
+                else stored_partition.proof._replace(doubt=BEFORE_FACT)
+            )
+        slot = timeline_update.binding(change.target).locate(move.values)
+        if timeline_update.is_base(change.target, slot):
+            is_nothing = (
+                stored_partition.proof.as_of == REGISTERED
+                and not stored_partition.live.files
+                and not existed
+                and not external
+            )
             return Proof(REGISTERED if is_nothing else self._context.snapshot.sequence)
-        origin = None if renamed else (change.source, was.live.values)
-        holds = work.still_holds(change.target, move.values, slot, origin, was.sources, was.commit_seq)
-        return was.proof if holds else Proof(UNKNOWN, BY_RENAME if renamed else BY_EXCHANGE)
+        origin = None if renamed else (change.source, stored_partition.live.values)
+        holds = timeline_update.proof_still_holds(
+            change.target, move.values, slot, origin, stored_partition.sources, stored_partition.commit_seq
+        )
+        return stored_partition.proof if holds else Proof(UNKNOWN, BY_RENAME if renamed else BY_EXCHANGE)
 
     def _unchanged(self, table: Table) -> Table:
         """Returns the table. No other transaction may have altered it: an EXCHANGE has compared the columns."""
@@ -202,19 +230,19 @@ class MoveChanges:
             raise ConflictError(f"another transaction has altered the table '{table.name}'", object=table.name)
         return table
 
-    def _stored(self, table: Table, wanted: Sequence[bytes]) -> dict[bytes, StoredPartition]:
-        if not all(key in KeyRange.of_prefix(encoding.prefix(table.id)) for key in wanted):
+    def _stored(self, table: Table, keys: Sequence[bytes]) -> dict[bytes, StoredPartition]:
+        if not all(key in KeyRange.of_prefix(encoding.prefix(table.id)) for key in keys):
             raise InternalError(f"a key does not belong to the table '{table.name}'")
-        stored = rows.stored_by_key(self._context.connection, wanted)
-        if len(stored) < len(set(wanted)):
-            absent = len(set(wanted)) - len(stored)
-            raise partitions_not_found(f"{absent} of {len(set(wanted))} partitions", table.name)
+        stored = rows.stored_by_key(self._context.connection, keys)
+        if len(stored) < len(set(keys)):
+            absent = len(set(keys)) - len(stored)
+            raise partitions_not_found(f"{absent} of {len(set(keys))} partitions", table.name)
         return stored
 
-    def _check_free(self, target: Table, goals: Sequence[bytes]) -> None:
-        taken = rows.live_by_key(self._context.connection, goals)
-        if taken:
-            raise already_exist(target, [live.values for live in taken.values()])
+    def _check_free(self, target: Table, keys: Sequence[bytes]) -> None:
+        existing = rows.live_by_key(self._context.connection, keys)
+        if existing:
+            raise already_exist(target, [live.values for live in existing.values()])
 
     def _version(self, table: Table) -> Version:
         return Version(self._context.write_id(table.id), self._context.sequence)
@@ -229,9 +257,9 @@ class MoveChanges:
         self._context.log("EXCHANGE_PARTITION", source, partitions=len(stored), target=target.name)
 
 
-def already_exist(table: Table, taken: Sequence[PartitionValues]) -> IntegrityError:
+def already_exist(table: Table, partitions: Sequence[PartitionValues]) -> IntegrityError:
     """Returns the error for names that partitions of a table have already."""
-    names = ", ".join(sorted(_name(table, values) for values in taken))
+    names = ", ".join(sorted(_name(table, values) for values in partitions))
     return IntegrityError(
         f"cannot rename or move to partition(s) {names} of '{table.name}' because they already exist",
         condition="PARTITIONS_ALREADY_EXIST",
@@ -248,16 +276,16 @@ def _altered(live: LivePartition, change: PartitionAlteration) -> LivePartition:
     return live._replace(location=live.location if change.location is None else change.location, properties=properties)
 
 
-def _check_period(work: FactWork, table: Table, live: LivePartition) -> None:
+def _check_period(timeline_update: FactTimelineUpdate, table: Table, live: LivePartition) -> None:
     """Raises ``DataError`` if the name fits no layout, or the partition's declared period differs from its name's."""
-    binding = work.binding(table)
+    binding = timeline_update.binding(table)
     binding.check_period(live.values, properties_in(live.properties, table.name), binding.locate(live.values))
 
 
 def _ranges(ranges: Sequence[KeyRange], named: Iterable[bytes]) -> list[KeyRange]:
-    """Returns the ranges, and the keys that lie in none of them."""
-    alone = (key for key in named if not any(key in key_range for key_range in ranges))
-    return [*ranges, *map(KeyRange.of_key, alone)]
+    """Returns the ranges, and the keys outside them."""
+    separate_keys = (key for key in named if not any(key in key_range for key_range in ranges))
+    return [*ranges, *map(KeyRange.of_key, separate_keys)]
 
 
 def _name(table: Table, values: PartitionValues) -> str:

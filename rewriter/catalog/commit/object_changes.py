@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.fact_timelines import FactWorks
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdates
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.facts import timeline_properties
@@ -39,9 +39,9 @@ class ObjectChanges:
     ``SetLateness``, ``SetTrusted``, ``AlterStorages`` and ``RefreshTimelines``.
     """
 
-    def __init__(self, context: CommitContext, works: FactWorks) -> None:
+    def __init__(self, context: CommitContext, timeline_updates: FactTimelineUpdates) -> None:
         self._context = context
-        self._works = works
+        self._timeline_updates = timeline_updates
 
     def create(self, object_: Object) -> None:
         """Creates an object under a free name. A fact takes over the content of its tables."""
@@ -50,14 +50,14 @@ class ObjectChanges:
         self._insert(object_)
         self._context.log(f"CREATE_{kind_of(object_).upper()}", object_)
         if isinstance(object_, Fact):
-            self._works.start(bindings)
-            self._say_present(bindings)
+            self._timeline_updates.start(bindings)
+            self._mark_timelines_present(bindings)
 
     def _check_free(self, object_: Object) -> None:
         """Raises if the name is taken, or if the database that it names does not exist."""
-        taken = queries.objects(self._context.connection, self._context.sequence, name=key_of(object_))
-        if taken:
-            holder, made_by = taken[0]
+        holders = queries.objects(self._context.connection, self._context.sequence, name=key_of(object_))
+        if holders:
+            holder, made_by = holders[0]
             if self._context.snapshot.sequence < made_by < self._context.sequence:
                 raise ConflictError(
                     f"another transaction has just created the {kind_of(holder)} '{holder.name}'", object=holder.name
@@ -83,10 +83,10 @@ class ObjectChanges:
     def rename(self, change: RenameObject) -> None:
         """Gives a table or view a new name under its id: nothing else of it changes."""
         object_ = self._context.live(change.object)
-        if object_ is None or object_.name != change.object.name or self._had_other_names(object_):
-            done = "dropped" if object_ is None else "renamed"
+        if object_ is None or object_.name != change.object.name or self._was_renamed(object_):
+            action = "dropped" if object_ is None else "renamed"
             raise ConflictError(
-                f"another transaction has {done} the {kind_of(change.object)} '{change.object.name}'",
+                f"another transaction has {action} the {kind_of(change.object)} '{change.object.name}'",
                 object=change.object.name,
             )
         renamed = replace(object_, name=change.name)
@@ -99,7 +99,7 @@ class ObjectChanges:
         self._renew(renamed)
         self._context.log(f"RENAME_{kind_of(object_).upper()}", renamed, before=object_.name)
 
-    def _had_other_names(self, object_: Object) -> bool:
+    def _was_renamed(self, object_: Object) -> bool:
         """Returns True if others have renamed it since the transaction began, even if it has its old name again."""
         row, context = schema.objects.c, self._context
         since_snapshot = sa.select(row.row_id).where(
@@ -168,7 +168,7 @@ class ObjectChanges:
         altered = replace(live, storages=storages)
         self._renew(altered)
         self._context.log("ALTER_FACT", altered)
-        self._works.rebuild(altered, [change.table.id])
+        self._timeline_updates.rebuild(altered, [change.table.id])
 
     def set_lateness(self, change: SetLateness) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
@@ -196,11 +196,11 @@ class ObjectChanges:
         bindings = self._checked_bindings(altered)
         remaining = {binding.table.id for binding in bindings}
         removed = [binding for binding in bind(live, self._context.live_object) if binding.table.id not in remaining]
-        self._works.leave(live, removed)
+        self._timeline_updates.remove_tables(live, removed)
         self._renew(altered)
         self._context.log("ALTER_FACT", altered)
-        self._works.rebuild(altered)
-        self._say_present(bindings)
+        self._timeline_updates.rebuild(altered)
+        self._mark_timelines_present(bindings)
 
     def refresh_timelines(self, fact: Fact) -> None:
         """Rebuilds the timelines of a fact from its partitions."""
@@ -215,20 +215,20 @@ class ObjectChanges:
         return live
 
     def _rebuild(self, fact: Fact, tables: Collection[int] | None = None) -> None:
-        differences = self._works.rebuild(fact, tables)
+        differences = self._timeline_updates.rebuild(fact, tables)
         self._context.differences += differences
         self._context.log("REFRESH_TIMELINES", fact, differences=len(differences))
         bindings = bind(fact, self._context.live_object)
-        self._say_present([binding for binding in bindings if tables is None or binding.table.id in tables])
+        self._mark_timelines_present([binding for binding in bindings if tables is None or binding.table.id in tables])
 
-    def _say_present(self, bindings: Collection[TimeBinding]) -> None:
+    def _mark_timelines_present(self, bindings: Collection[TimeBinding]) -> None:
         """Notes on the tables whose timelines were rebuilt, and that requested it, that timelines are present."""
         for table in (binding.table for binding in bindings):
             if timeline_properties.asks_for_rebuild(table.properties):
                 self._renew(replace(table, properties={**table.properties, timeline_properties.PRESENT: "true"}))
 
     def _renew(self, object_: Object) -> None:
-        """Ends a definition and inserts this one in its place."""
+        """Ends a definition and inserts this one instead."""
         row_id = self._context.live_row(object_)
         if row_id is not None:
             end_rows(self._context.connection, schema.objects, [row_id], self._context.write_id(object_.id))
@@ -264,9 +264,9 @@ class ObjectChanges:
             self._check_same(binding.table.name)
             for fact_in_use, _ in self._context.live_facts():
                 if fact_in_use.id != fact.id and fact_in_use.storage_table(binding.table.name) is not None:
-                    user = self._seen(fact_in_use)
+                    user = self._display_name(fact_in_use)
                     raise IntegrityError(
-                        f"the table '{self._seen(binding.table)}' already belongs to the fact '{user}'",
+                        f"the table '{self._display_name(binding.table)}' already belongs to the fact '{user}'",
                         condition="TABLE_IN_USE",
                         object=binding.table.name,
                         hint=f"DROP FACT {user} first, or use another table",
@@ -295,18 +295,18 @@ class ObjectChanges:
         end_rows(self._context.connection, schema.objects, [row_id], self._context.write_id(object_.id))
         self._context.log(f"DROP_{kind_of(object_).upper()}", object_)
         if isinstance(object_, Fact):
-            self._works.end(bind(object_, self._context.live_object))
+            self._timeline_updates.end(bind(object_, self._context.live_object))
 
-    def _seen(self, object_: Object) -> str:
+    def _display_name(self, object_: Object) -> str:
         """Returns an object's name as seen from the current database of the transaction's owner."""
         return seen_from(self._context.snapshot.current, object_.name)
 
     def _check_unused(self, object_: Object) -> None:
         if isinstance(object_, Namespace):
-            names_left = queries.names_in(self._context.connection, object_.name)
-            if names_left:
+            object_names = queries.names_in(self._context.connection, object_.name)
+            if object_names:
                 raise IntegrityError(
-                    f"the database '{object_.name}' is not empty: {', '.join(names_left)}",
+                    f"the database '{object_.name}' is not empty: {', '.join(object_names)}",
                     condition="SCHEMA_NOT_EMPTY",
                     sqlstate="2BP01",
                     object=object_.name,
@@ -321,9 +321,9 @@ class ObjectChanges:
         else:
             users = []
         if users:
-            names = ", ".join(sorted(map(self._seen, users)))
+            names = ", ".join(sorted(map(self._display_name, users)))
             raise IntegrityError(
-                f"the {kind_of(object_)} '{self._seen(object_)}' is used by the fact {names}",
+                f"the {kind_of(object_)} '{self._display_name(object_)}' is used by the fact {names}",
                 condition="TABLE_IN_USE" if isinstance(object_, Table) else "CUBE_IN_USE",
                 object=object_.name,
                 hint=f"DROP FACT {names} first",

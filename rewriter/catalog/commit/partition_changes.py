@@ -12,7 +12,7 @@ from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.fact_timelines import FactWork, FactWorks
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate, FactTimelineUpdates
 from rewriter.catalog.commit.freshness import Sources
 from rewriter.catalog.commit.move_changes import moved_ranges
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
@@ -32,9 +32,9 @@ from rewriter.errors import ConflictError, IntegrityError, InternalError, partit
 class PartitionChanges:
     """Applies ``WritePartitions``, ``AddPartitions`` and ``DropPartitions``."""
 
-    def __init__(self, context: CommitContext, works: FactWorks) -> None:
+    def __init__(self, context: CommitContext, timeline_updates: FactTimelineUpdates) -> None:
         self._context = context
-        self._works = works
+        self._timeline_updates = timeline_updates
         #: By identity of the change: its partitions by key.
         self._named: dict[int, dict[bytes, PartitionWrite]] = {}
 
@@ -52,9 +52,9 @@ class PartitionChanges:
             for table, ranges in moved_ranges(change):
                 by_table.setdefault(table.id, (table, Claims()))[1].ranges += ranges
         for table, claims in by_table.values():
-            snapshot_sequence, own = self._context.snapshot.sequence, self._context.sequence
-            conflicts.check(self._context.connection, table, claims, snapshot_sequence, own)
-            conflicts.record(self._context.connection, table, claims, own)
+            snapshot_sequence, commit = self._context.snapshot.sequence, self._context.sequence
+            conflicts.check(self._context.connection, table, claims, snapshot_sequence, commit)
+            conflicts.record(self._context.connection, table, claims, commit)
 
     def write(self, change: WritePartitions) -> None:
         """Writes the partitions of an INSERT, and ends those that it wipes."""
@@ -85,8 +85,8 @@ class PartitionChanges:
             rows.end_files(connection, [k for k, partition in live.items() if partition.files], version.made)
             rows.end_files(connection, [partition.key for partition in wiped], version.made)
         # In a period of several partitions, a dropped one counts as wiped from now on, too.
-        work = self._works.of(table)
-        parted = work is not None and work.binding(table).parted
+        timeline_update = self._timeline_updates.of(table)
+        parted = timeline_update is not None and timeline_update.binding(table).parted
         wiped_rows = [*wiped, *(self._in_wipes(change, written, rows.dropped_in_range) if parted else ())]
         rows.insert_tombstones(connection, table, wiped_rows, version)
         self._insert(change, written, live, doubts, version)
@@ -121,28 +121,30 @@ class PartitionChanges:
             )
         added = {key: partition for key, partition in added.items() if key not in live}
         slots = self._locate(table, added)
-        work = self._works.of(table)
-        before = rows.known_before(self._context.connection, list(added)) if work is not None else set()
-        proofs = {key: self._added(work, table, slots.get(key), key in before) for key in added}
+        timeline_update = self._timeline_updates.of(table)
+        known_keys = rows.known_before(self._context.connection, list(added)) if timeline_update is not None else set()
+        proofs = {key: self._added(timeline_update, table, slots.get(key), key in known_keys) for key in added}
         new_rows = [(_new(key, partition, ()), proofs[key]) for key, partition in added.items()]
         rows.insert_partitions(self._context.connection, table, new_rows, version)
-        if work is not None:
+        if timeline_update is not None:
             for key, partition in added.items():
-                work.wrote(table, partition.values, slots[key], proofs[key])
+                timeline_update.note_written(table, partition.values, slots[key], proofs[key])
         self._context.log("ADD_PARTITION", table, partitions=len(added))
 
-    def _added(self, work: FactWork | None, table: Table, slot: Slot | None, existed: bool) -> Proof:
+    def _added(
+        self, timeline_update: FactTimelineUpdate | None, table: Table, slot: Slot | None, existed: bool
+    ) -> Proof:
         """Returns the proof of a registered partition.
 
         A base partition that comes back empty changes the content that earlier rollups included; a new one does not. A
         later fact judges by the row.
         """
-        if work is not None and not work.is_base(table, slot):
+        if timeline_update is not None and not timeline_update.is_base(table, slot):
             return Proof(REGISTERED, BY_ADD_PARTITION)
-        doubt = BEFORE_FACT if work is None else None
+        doubt = BEFORE_FACT if timeline_update is None else None
         if table.external:
             return Proof(UNKNOWN, doubt)  # It comes with files.
-        if work is None:
+        if timeline_update is None:
             return Proof(self._context.snapshot.sequence if existed else REGISTERED, doubt)
         return Proof(self._context.snapshot.sequence if existed else REGISTERED)
 
@@ -157,15 +159,15 @@ class PartitionChanges:
                 table.name,
                 hint="DROP IF EXISTS ignores missing partitions",
             )
-        own = KeyRange.of_prefix(encoding.prefix(table.id))
-        if keys and not (keys[0] in own and keys[-1] in own):
+        table_range = KeyRange.of_prefix(encoding.prefix(table.id))
+        if keys and not (keys[0] in table_range and keys[-1] in table_range):
             raise InternalError(f"a key does not belong to the table '{table.name}'")
         rows.end_partitions(self._context.connection, list(live.values()), version.made)
         rows.end_files(self._context.connection, keys, version.made)
-        work = self._works.of(table)
-        if work is not None:
+        timeline_update = self._timeline_updates.of(table)
+        if timeline_update is not None:
             for partition in live.values():
-                work.dropped(table, partition.values)
+                timeline_update.note_dropped(table, partition.values)
         self._context.log("DROP_PARTITION", table, partitions=len(live))
 
     def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:
@@ -177,7 +179,7 @@ class PartitionChanges:
         if isinstance(change, AddPartitions):
             claims.rows += named
             return
-        (claims.rows if change.overwrite else claims.shared).extend(named)
+        (claims.rows if change.overwrite else claims.shared_keys).extend(named)
         claims.ranges += change.wipes
 
     def _table(self, table: Table) -> Table:
@@ -200,10 +202,10 @@ class PartitionChanges:
         read: Callable[[sa.Connection, KeyRange], list[LivePartition]],
     ) -> list[LivePartition]:
         """Returns the partitions that ``read`` finds in the wiped ranges of a write, except those that it writes."""
-        own = KeyRange.of_prefix(encoding.prefix(change.table.id))
+        table_range = KeyRange.of_prefix(encoding.prefix(change.table.id))
         in_wipes: dict[bytes, LivePartition] = {}
         for wipe in change.wipes:
-            in_wipes |= {partition.key: partition for partition in read(self._context.connection, wipe & own)}
+            in_wipes |= {partition.key: partition for partition in read(self._context.connection, wipe & table_range)}
         return [partition for key, partition in in_wipes.items() if key not in written]
 
     def _insert(
@@ -214,25 +216,29 @@ class PartitionChanges:
         doubts: Mapping[bytes, str | None],
         version: Version,
     ) -> None:
-        table, work, slots = change.table, self._works.of(change.table), self._locate(change.table, written)
+        table, timeline_update, slots = (
+            change.table,
+            self._timeline_updates.of(change.table),
+            self._locate(change.table, written),
+        )
         sources, unproven = self._read_by(change)
         # The table may join a fact later, which then judges the partition by its row.
         outside_facts = Proof(self._context.snapshot.sequence, BEFORE_FACT)
         new_rows: list[tuple[LivePartition, Proof]] = []
         for key, partition in written.items():
             files = () if table.external else partition.files
-            before = live.get(key)
-            appended = before is not None and before.files > 0 and not change.overwrite
+            previous = live.get(key)
+            appended = previous is not None and previous.files > 0 and not change.overwrite
             if appended:
                 # Rows added to an unproven partition make it neither proven nor outdated.
                 proof = Proof(UNKNOWN, doubts.get(key))
-            elif work is not None:
-                proof = work.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
+            elif timeline_update is not None:
+                proof = timeline_update.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
             else:
                 proof = outside_facts
-            new_rows.append((_new(key, partition, files, before, keep_statistics=appended), proof))
-            if work is not None:
-                work.wrote(table, partition.values, slots[key], proof)
+            new_rows.append((_new(key, partition, files, previous, keep_statistics=appended), proof))
+            if timeline_update is not None:
+                timeline_update.note_written(table, partition.values, slots[key], proof)
         rows.insert_partitions(self._context.connection, table, new_rows, version)
         if not table.external:
             added = {key: partition.files for key, partition in written.items()}
@@ -240,35 +246,35 @@ class PartitionChanges:
 
     def _doubts(self, table: Table, live: Mapping[bytes, LivePartition]) -> dict[bytes, str | None]:
         """Returns the reasons why rollup partitions of a fact that hold rows are unproven; nothing for all others."""
-        work = self._works.of(table)
-        if work is None:
+        timeline_update = self._timeline_updates.of(table)
+        if timeline_update is None:
             return {}
-        binding = work.binding(table)
+        binding = timeline_update.binding(table)
         filled = [
             key
             for key, partition in live.items()
-            if partition.files > 0 and not work.is_base(table, binding.locate(partition.values))
+            if partition.files > 0 and not timeline_update.is_base(table, binding.locate(partition.values))
         ]
         stored = rows.stored_by_key(self._context.connection, filled) if filled else {}
-        standing = {key: work.standing(table, partition) for key, partition in stored.items()}
+        standing = {key: timeline_update.stored_proof(table, partition) for key, partition in stored.items()}
         return {key: proof.doubt for key, proof in standing.items() if proof.is_unproven}
 
     def _locate(self, table: Table, written: dict[bytes, PartitionWrite]) -> dict[bytes, Slot | None]:
         """Returns the slots of the partitions in time; ``DataError`` if one fits no layout. Empty outside facts."""
-        work = self._works.of(table)
-        if work is None:
+        timeline_update = self._timeline_updates.of(table)
+        if timeline_update is None:
             return {}
-        binding = work.binding(table)
+        binding = timeline_update.binding(table)
         slots = {key: binding.locate(partition.values) for key, partition in written.items()}
         for key, partition in written.items():
             binding.check_period(partition.values, partition.properties, slots[key])
         return slots
 
     def _note_wiped(self, table: Table, wiped: Sequence[LivePartition]) -> None:
-        work = self._works.of(table)
-        if work is not None:
+        timeline_update = self._timeline_updates.of(table)
+        if timeline_update is not None:
             for partition in wiped:
-                work.wiped(table, partition.values)
+                timeline_update.note_wiped(table, partition.values)
 
 
 def _by_key(
@@ -316,21 +322,21 @@ def _new(
     key: bytes,
     partition: PartitionWrite,
     files: Sequence[DataFile],
-    before: LivePartition | None = None,
+    previous: LivePartition | None = None,
     *,
     keep_statistics: bool = False,
 ) -> LivePartition:
-    """Returns the partition with its added files: on top of its earlier ones, or in place of them."""
-    if not files and before is None and not partition.properties:
+    """Returns the partition with its added files: in addition to its earlier ones, or instead of them."""
+    if not files and previous is None and not partition.properties:
         return LivePartition(key, partition.values, partition.location, 0, 0, 0)
     counts = list(map(_FILE_ROWS, files))
     size, number = sum(map(_FILE_BYTES, files)), len(files)
-    if before is not None and keep_statistics:
-        counts.append(before.rows)
-        size, number = size + before.bytes, number + before.files
+    if previous is not None and keep_statistics:
+        counts.append(previous.rows)
+        size, number = size + previous.bytes, number + previous.files
     row_count = None if None in counts else sum(counts)
-    location = partition.location if before is None or partition.location is not None else before.location
-    properties = before.properties if before is not None else None
+    location = partition.location if previous is None or partition.location is not None else previous.location
+    properties = previous.properties if previous is not None else None
     if partition.properties:
         properties = json.dumps({**properties_in(properties, key), **partition.properties}, ensure_ascii=False)
     return LivePartition(key, partition.values, location, row_count, size, number, properties=properties)

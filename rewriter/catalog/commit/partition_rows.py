@@ -110,22 +110,22 @@ def _filled(keys: Sequence[bytes]) -> tuple[int, dict[str, bytes]]:
     The padding is the empty key, which no partition has.
     """
     size = 1 << (len(keys) - 1).bit_length()
-    return size, {f"key_{at}": key for at, key in enumerate([*keys, *[b""] * (size - len(keys))])}
+    return size, {f"key_{index}": key for index, key in enumerate([*keys, *[b""] * (size - len(keys))])}
 
 
-def _wanted(size: int) -> sa.ColumnElement[bool]:
-    return _ROW.key.in_([sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)])
+def _key_condition(size: int) -> sa.ColumnElement[bool]:
+    return _ROW.key.in_([sa.bindparam(f"key_{index}", b"", sa.LargeBinary) for index in range(size)])
 
 
 @once
 def _live_of(size: int) -> sa.Select[Any]:
-    return sa.select(*_COLUMNS).where(_ROW.ended == schema.NEVER, _wanted(size))
+    return sa.select(*_COLUMNS).where(_ROW.ended == schema.NEVER, _key_condition(size))
 
 
 @once
 def _stored(size: int) -> sa.Select[Any]:
     columns = (*_COLUMNS, _ROW.as_of, _ROW.doubt, _ROW.sources, _ROW.commit_seq)
-    return sa.select(*columns).where(_ROW.ended == schema.NEVER, _wanted(size))
+    return sa.select(*columns).where(_ROW.ended == schema.NEVER, _key_condition(size))
 
 
 def live_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartition]:

@@ -1,7 +1,7 @@
-"""Table properties with a meaning of their own, as in Spark and Hive.
+"""Table properties that this project interprets, as Spark and Hive do.
 
-``comment`` is the table's comment, and not a property beside it. ``immutable`` is Hive's: INSERT INTO fills empty
-partitions and is refused where rows exist; OVERWRITE is not. ``rewriter.packed`` is ours: unless it is false, one file
+``comment`` is the table's comment, and not an additional property. ``immutable`` is Hive's: INSERT INTO fills empty
+partitions and is refused if rows exist; OVERWRITE is not. ``rewriter.packed`` is ours: unless it is false, one file
 may hold several partitions. The owner of a table, and its storage, belong in clauses of statements; as properties they
 are refused, as in Spark. Names are case-sensitive, as there.
 """

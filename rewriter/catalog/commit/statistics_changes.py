@@ -17,27 +17,27 @@ from rewriter.catalog.store import schema
 
 
 def note(context: CommitContext, change: NoteStatistics) -> None:
-    """Makes new versions of the partitions that still have the content that was counted.
+    """Makes new versions of the partitions whose content is still the counted one.
 
     Each keeps the number of the commit that wrote its content, and its proof. For facts, and for writers that do not
     see this commit, nothing changes.
     """
     table = context.live_table(change.table)
-    counted = {partition.key: partition for partition in change.partitions}
+    counted_by_key = {partition.key: partition for partition in change.partitions}
     row = schema.partitions
-    noted = 0
-    for keys in chunks(list(counted)):
+    updated_count = 0
+    for keys in chunks(list(counted_by_key)):
         query = sa.select(row).where(row.c.key.in_(keys), row.c.ended == schema.NEVER)
         versions = [dict(version) for version in context.connection.execute(query).mappings()]
-        unchanged = [version for version in versions if version["commit_seq"] == counted[version["key"]].commit]
+        unchanged = [version for version in versions if version["commit_seq"] == counted_by_key[version["key"]].commit]
         if unchanged:
             made = context.write_id(table.id)
             end_rows(context.connection, row, [version["row_id"] for version in unchanged], made)
             context.connection.execute(
-                row.insert(), [_version(version, counted[version["key"]], made) for version in unchanged]
+                row.insert(), [_version(version, counted_by_key[version["key"]], made) for version in unchanged]
             )
-            noted += len(unchanged)
-    context.log("ANALYZE", table, partitions=noted)
+            updated_count += len(unchanged)
+    context.log("ANALYZE", table, partitions=updated_count)
 
 
 def _version(before: Mapping[str, Any], counted: Counted, made: int) -> dict[str, Any]:

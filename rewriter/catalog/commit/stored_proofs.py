@@ -25,7 +25,7 @@ class StoredProofs:
         """Returns the proof of a partition whose content ``commit`` computed from the tables ``sources``.
 
         Content that is older than the table's membership in the fact is unproven. In facts of earlier releases it keeps
-        their judgment: outdated if it was computed from a rollup, because we no longer know which write invalidated
+        their judgment: outdated if it was computed from a rollup, because it is unknown which write invalidated
         that rollup.
         """
         since = binding.since(self.made_by)

@@ -112,17 +112,25 @@ def change_timeline(
             row.c.start_ordinal <= hull.end,
         )
     ).all()
-    before = {(state, OrdinalRange(start, end)): row_id for row_id, state, start, end in stored}
-    lines: Lines = {state: RangesPartitionTimeline(r for kind, r in before if kind == state) for state in STATES}
+    row_ids_by_range = {(state, OrdinalRange(start, end)): row_id for row_id, state, start, end in stored}
+    lines: Lines = {
+        state: RangesPartitionTimeline(r for kind, r in row_ids_by_range if kind == state) for state in STATES
+    }
     change.apply(lines)
-    after = {(state, ordinals) for state, line in lines.items() for ordinals in line.ranges()}
-    ended_ids = [row_id for key, row_id in before.items() if key not in after]
-    added = sorted(after - before.keys())
-    if not ended_ids and not added:
+    new_ranges = {(state, ordinals) for state, line in lines.items() for ordinals in line.ranges()}
+    ended_ids = [row_id for key, row_id in row_ids_by_range.items() if key not in new_ranges]
+    added_ranges = sorted(new_ranges - row_ids_by_range.keys())
+    if not ended_ids and not added_ranges:
         return
-    made = write_id()
-    end_rows(connection, row, ended_ids, made)
-    _insert(connection, table_id, [(int(period), time_key, s, r.start, r.end) for s, r in added], made, commit_seq)
+    new_write_id = write_id()
+    end_rows(connection, row, ended_ids, new_write_id)
+    _insert(
+        connection,
+        table_id,
+        [(int(period), time_key, s, r.start, r.end) for s, r in added_ranges],
+        new_write_id,
+        commit_seq,
+    )
 
 
 def stored_lines(connection: sa.Connection | None, table_id: int, period: Period, time_key: str) -> Lines:
@@ -144,15 +152,15 @@ def stored_lines(connection: sa.Connection | None, table_id: int, period: Period
 def replace_timelines(
     connection: sa.Connection,
     table: Table,
-    wanted: Mapping[tuple[int, str], Lines],
+    expected: Mapping[tuple[int, str], Lines],
     write_id: Callable[[], int],
     commit_seq: int,
 ) -> list[TimelineDifference]:
-    """Makes ``wanted``, by period and time dimension, all the live timelines of a table. Returns the differences.
+    """Makes ``expected``, by period and time dimension, all the live timelines of a table. Returns the differences.
 
     Correct rows stay; all other rows end. Calls ``write_id`` only if a row changes.
     """
-    comparison = compare_timelines(connection, table, wanted)
+    comparison = compare_timelines(connection, table, expected)
     if comparison.wrong or comparison.missing:
         made = write_id()
         end_rows(connection, schema.timeline_ranges, comparison.wrong, made)
@@ -171,30 +179,30 @@ class Comparison:
     differences: list[TimelineDifference]
 
 
-def compare_timelines(connection: sa.Connection, table: Table, wanted: Mapping[tuple[int, str], Lines]) -> Comparison:
-    """Compares all the live timelines of a table with ``wanted``, by period and time dimension. One statement."""
+def compare_timelines(connection: sa.Connection, table: Table, expected: Mapping[tuple[int, str], Lines]) -> Comparison:
+    """Compares all the live timelines of a table with ``expected``, by period and time dimension. One statement."""
     row = schema.timeline_ranges
     columns = (row.c.row_id, row.c.period, row.c.time_key, row.c.state, row.c.start_ordinal, row.c.end_ordinal)
     stored = connection.execute(sa.select(*columns).where(row.c.table_id == table.id, row.c.ended == schema.NEVER))
     missing = {
         (*key, state, ordinals.start, ordinals.end)
-        for key, lines in wanted.items()
+        for key, lines in expected.items()
         for state, line in lines.items()
         for ordinals in line.ranges()
     }
-    before: dict[tuple[int, str], Lines] = {}
+    stored_lines_by_key: dict[tuple[int, str], Lines] = {}
     wrong: list[int] = []
     for row_id, period, time_key, state, start, end in stored:
         if state in STATES and start < end:
-            before.setdefault((period, time_key), _empty())[state].add_range(OrdinalRange(start, end))
+            stored_lines_by_key.setdefault((period, time_key), _empty())[state].add_range(OrdinalRange(start, end))
         if (period, time_key, state, start, end) in missing:
             missing.remove((period, time_key, state, start, end))
         else:
             wrong.append(row_id)
     differences = [
         TimelineDifference(table.name, *key, ordinals, was, now)
-        for key in sorted({*before, *wanted}, reverse=True)
-        for ordinals, was, now in _differences(before.get(key, _empty()), wanted.get(key, _empty()))
+        for key in sorted({*stored_lines_by_key, *expected}, reverse=True)
+        for ordinals, was, now in _differences(stored_lines_by_key.get(key, _empty()), expected.get(key, _empty()))
     ]
     return Comparison(wrong, missing, differences)
 
@@ -210,7 +218,9 @@ def _differences(before: Lines, after: Lines) -> Iterator[tuple[OrdinalRange, St
         {edge for line in all_lines for ordinals in line.ranges() for edge in (ordinals.start, ordinals.end)}
     )
     for start, end in pairwise(edges):
-        was, now = (frozenset(s for s, line in lines.items() if line.exists(start)) for lines in (before, after))
+        was, now = (
+            frozenset(state for state, line in lines.items() if line.exists(start)) for lines in (before, after)
+        )
         if was != now:
             yield OrdinalRange(start, end), was, now
 
@@ -218,16 +228,16 @@ def _differences(before: Lines, after: Lines) -> Iterator[tuple[OrdinalRange, St
 def _insert(
     connection: sa.Connection,
     table_id: int,
-    new: Sequence[tuple[int, str, int, int, int]],
+    rows: Sequence[tuple[int, str, int, int, int]],
     made: int,
     commit_seq: int,
 ) -> None:
     """Inserts rows, each of (period, time dimension, state, start, end)."""
     names = ("period", "time_key", "state", "start_ordinal", "end_ordinal")
     common = {"table_id": table_id, "made": made, "ended": schema.NEVER, "commit_seq": commit_seq}
-    if new:
+    if rows:
         connection.execute(
-            schema.timeline_ranges.insert(), [{**common, **dict(zip(names, values, strict=True))} for values in new]
+            schema.timeline_ranges.insert(), [{**common, **dict(zip(names, values, strict=True))} for values in rows]
         )
 
 
@@ -243,11 +253,11 @@ def end_rows(connection: sa.Connection, table: sa.Table, row_ids: Sequence[int],
     """Marks rows as ended. One prepared statement, run once for each row."""
     if row_ids:
         statement = _end_row(connection.dialect, table)
-        parameters = statement.given_each("gone", row_ids, by=write_id)
+        parameters = statement.parameter_sets("gone", row_ids, by=write_id)
         connection.exec_driver_sql(statement.text, cast(Any, parameters))
 
 
 @once
 def _end_row(table: sa.Table) -> sa.Update:
-    gone, by = (sa.bindparam(name, 0, sa.BigInteger) for name in ("gone", "by"))
-    return sa.update(table).where(table.c.row_id == gone).values(ended=by)
+    ended_row, write_id = (sa.bindparam(name, 0, sa.BigInteger) for name in ("gone", "by"))
+    return sa.update(table).where(table.c.row_id == ended_row).values(ended=write_id)

@@ -57,7 +57,7 @@ class Transaction:
     """A writer's transaction and what it saw at its start.
 
     A context manager: leaving the block without ``commit`` rolls back. Write ids and object ids that were taken are
-    not used again. Nothing that it does blocks others for longer than a short database transaction.
+    not used again. It blocks other transactions no longer than a short database transaction.
     """
 
     def __init__(self, database: Database, id: int, snapshot: Snapshot) -> None:
@@ -122,12 +122,12 @@ class Transaction:
         if missing:
             with self._database.write() as connection:
                 self._check_open(connection)
-                taken = {table_id: hold_write_id(connection, self._id, table_id) for table_id in sorted(missing)}
-                _note_foreign(connection, [(table, taken[table.id]) for table in tables if table.id in taken])
-            self._write_ids |= taken
+                new_ids = {table_id: hold_write_id(connection, self._id, table_id) for table_id in sorted(missing)}
+                _note_foreign(connection, [(table, new_ids[table.id]) for table in tables if table.id in new_ids])
+            self._write_ids |= new_ids
         return tuple(self._write_ids[table.id] for table in tables)
 
-    def let_go(self, object_ids: Collection[int]) -> None:
+    def release_write_ids(self, object_ids: Collection[int]) -> None:
         """Releases the write ids of objects that are not created after all. A commit would make unused ids valid.
 
         Runs one short write transaction, or none if it holds no such id.
@@ -157,7 +157,7 @@ class Transaction:
     def commit(
         self, changes: Sequence[Change], sources: Collection[int] | Sources = (), unproven: Collection[int] = ()
     ) -> int:
-        """Makes all changes at once, or none, and returns the number of the commit.
+        """Makes all changes in one step, or none, and returns the number of the commit.
 
         ``sources`` are the ids of the tables that the writing query scanned. A mapping adds the key ranges that it
         scanned of each table (``None``: all), which proves more. The sources decide whether rollups are fresh.
@@ -186,7 +186,7 @@ class Transaction:
         self._differences = tuple(context.differences)
         self._ended = True
         if self._database.cache is not None:
-            self._database.cache.seen(context.sequence)
+            self._database.cache.note_seen_commit(context.sequence)
         return context.sequence
 
     def rehearse(self, changes: Sequence[Change]) -> None:
@@ -253,11 +253,11 @@ def abort_dead(connection: sa.Connection, timeout_seconds: float) -> int:
     return changed(connection, _abort_silent(connection.dialect), timeout=timeout_seconds)
 
 
-def _note_foreign(connection: sa.Connection, taken: Sequence[tuple[Table, int]]) -> None:
+def _note_foreign(connection: sa.Connection, table_write_ids: Sequence[tuple[Table, int]]) -> None:
     """Notes the write ids that another catalog has used. Accesses the disk once for each."""
     foreign = [
         {"object_id": table.id, "write_id": write_id}
-        for table, write_id in taken
+        for table, write_id in table_write_ids
         if not table.external and os.path.lexists(os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}"))
     ]
     row = schema.foreign_writes
@@ -276,9 +276,9 @@ def _abort_silent() -> sa.Update:
 
 @once
 def _open() -> sa.Insert:
-    own, snapshot_sequence = (sa.bindparam(name, 0, sa.BigInteger) for name in ("own", "seen"))
+    transaction_id, snapshot_sequence = (sa.bindparam(name, 0, sa.BigInteger) for name in ("own", "seen"))
     values = {
-        "transaction_id": own,
+        "transaction_id": transaction_id,
         "state": "open",
         "snapshot_seq": snapshot_sequence,
         "begun_at": NOW,

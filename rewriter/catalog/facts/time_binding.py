@@ -1,4 +1,4 @@
-"""The place of the partitions of a fact's storage tables in time."""
+"""The periods of the partitions of a fact's storage tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UPDATE_PERIOD = "cube.storagetable.partition.update.period"
 
 @dataclass(frozen=True, order=True)
 class Slot:
-    """A place on a timeline: the period of one update period that a partition's values name."""
+    """A position on a timeline: the period of one update period that a partition's values name."""
 
     period: Period
     ordinal: int
@@ -83,7 +83,7 @@ class TimeBinding:
         return max(made_by, self.storage_table.joined)
 
     @property
-    def promised(self) -> bool:
+    def is_trusted(self) -> bool:
         """True if the owner guarantees its rollups: TRUSTED tables are never outdated or unproven."""
         return self.storage_table.trusted
 
@@ -95,7 +95,7 @@ class TimeBinding:
     @property
     def rollup_periods(self) -> tuple[Period, ...]:
         """The periods of the table whose freshness is tracked, fine to coarse; none if the table is TRUSTED."""
-        return () if self.promised else self.coarser_periods
+        return () if self.is_trusted else self.coarser_periods
 
     @property
     def parted(self) -> bool:
@@ -103,16 +103,16 @@ class TimeBinding:
         return self.storage_table.parted
 
     @cached_property
-    def further(self) -> tuple[str, ...]:
+    def combination_names(self) -> tuple[str, ...]:
         """The names of a combination's elements, in lower case: the columns that name no time, in the table's order,
         and then the other time dimensions.
         """
-        return (*(self._names[index] for index in self._further), *self._other_keys)
+        return (*(self._names[index] for index in self._timeless_indexes), *self._other_keys)
 
     def combination(self, values: PartitionValues, slot: Slot | None) -> Combination:
         """Returns the values that distinguish a partition within its period; ``slot`` is its slot (``locate``)."""
-        plain = tuple(values[index] for index in self._further)
-        return (*plain, *self._other_ordinals(values, slot.period if slot else self.base_period))
+        timeless_values = tuple(values[index] for index in self._timeless_indexes)
+        return (*timeless_values, *self._other_ordinals(values, slot.period if slot else self.base_period))
 
     def other_slots(self, values: PartitionValues) -> Iterator[tuple[str, Slot]]:
         """Yields the slots of a partition in the other time dimensions, each with the dimension's name in lower case.
@@ -127,43 +127,45 @@ class TimeBinding:
                     yield key, Slot(period, ordinal)
 
     def is_whole(self, combinations: Collection[Combination]) -> bool:
-        """Returns True if a period with partitions for these combinations is whole (COMPLETE WITH). O(combinations)."""
+        """Returns True if a period with these combinations is complete (COMPLETE WITH). O(combinations)."""
         listed = {
             completion.column.lower(): set(completion.values)
             for completion in self.storage_table.complete
             if completion.values is not None
         }
-        places = [(index, listed[name]) for index, name in enumerate(self.further) if name in listed]
+        required_values = [(index, listed[name]) for index, name in enumerate(self.combination_names) if name in listed]
         complete = {
-            tuple(combination[index] for index, _ in places)
+            tuple(combination[index] for index, _ in required_values)
             for combination in combinations
-            if all(combination[index] in required for index, required in places)
+            if all(combination[index] in required for index, required in required_values)
         }
-        return bool(combinations) and len(complete) == math.prod(len(required) for _, required in places)
+        return bool(combinations) and len(complete) == math.prod(len(required) for _, required in required_values)
 
-    def shared(self, other: TimeBinding) -> tuple[tuple[int, int], ...]:
-        """Returns the places of the common elements of both tables' combinations, in each of them."""
-        other_indexes = {name: index for index, name in enumerate(other.further)}
-        return tuple((index, other_indexes[name]) for index, name in enumerate(self.further) if name in other_indexes)
+    def common_elements(self, other: TimeBinding) -> tuple[tuple[int, int], ...]:
+        """Returns the indexes of the elements that the combinations of both tables have in common."""
+        other_indexes = {name: index for index, name in enumerate(other.combination_names)}
+        return tuple(
+            (index, other_indexes[name]) for index, name in enumerate(self.combination_names) if name in other_indexes
+        )
 
-    def seen_from(
-        self, own: Period, combination: Combination, rollup: TimeBinding, period: Period
+    def common_values(
+        self, own_period: Period, combination: Combination, rollup: TimeBinding, period: Period
     ) -> Iterator[Combination]:
-        """Yields the common elements of the combination of a partition of period ``own``, as rollups of ``period`` have
-        them.
+        """Yields the common elements of the combination of a partition of ``own_period``, as rollups of ``period``
+        have them.
 
-        For another time, these are the periods that share time with the partition's; a single one if those nest in
-        them.
+        For another time, these are the periods that share time with the partition's; a single one if the
+        partition's period nests in ``period``.
         """
-        choices: list[Sequence[str | int | None]] = []
-        for _, index in rollup.shared(self):
+        alternatives: list[Sequence[str | int | None]] = []
+        for _, index in rollup.common_elements(self):
             value = combination[index]
-            times = overlapped(Slot(own, value), period) if isinstance(value, int) else None
-            choices.append((value,) if times is None else times)
-        return itertools.product(*choices)
+            times = overlapped(Slot(own_period, value), period) if isinstance(value, int) else None
+            alternatives.append((value,) if times is None else times)
+        return itertools.product(*alternatives)
 
     def key_ranges(self, period: Period, ordinals: OrdinalRange) -> tuple[KeyRange, ...]:
-        """Returns key ranges with all partitions of these periods; other partitions may lie there, too."""
+        """Returns key ranges with all partitions of these periods. They may contain other partitions, too."""
         return time_ranges(self.table, self.storage_table.layouts[period], [ordinals])
 
     @cached_property
@@ -175,32 +177,36 @@ class TimeBinding:
         return tuple(other.time.lower() for other in self.storage_table.others)
 
     @cached_property
-    def _further(self) -> tuple[int, ...]:
-        named = [self.storage_table.layouts, *(other.layouts for other in self.storage_table.others)]
-        timed = {column.lower() for layouts in named for layout in layouts.values() for column in layout.columns}
-        return tuple(index for index, name in enumerate(self._names) if name not in timed)
+    def _timeless_indexes(self) -> tuple[int, ...]:
+        layouts_of_times = [self.storage_table.layouts, *(other.layouts for other in self.storage_table.others)]
+        time_columns = {
+            column.lower() for layouts in layouts_of_times for layout in layouts.values() for column in layout.columns
+        }
+        return tuple(index for index, name in enumerate(self._names) if name not in time_columns)
 
     @cached_property
     def _readers(self) -> tuple[tuple[Period, TimeLayout, _Pick], ...]:
         return tuple(
-            (period, layout, self._picking(layout)) for period, layout in sorted(self.storage_table.layouts.items())
+            (period, layout, self._picker(layout)) for period, layout in sorted(self.storage_table.layouts.items())
         )
 
     @cached_property
     def _other_readers(self) -> dict[Period, tuple[tuple[TimeLayout, _Pick], ...]]:
         return {
-            period: tuple((o.layouts[period], self._picking(o.layouts[period])) for o in self.storage_table.others)
+            period: tuple((o.layouts[period], self._picker(o.layouts[period])) for o in self.storage_table.others)
             for period in self.storage_table.layouts
         }
 
-    def _picking(self, layout: TimeLayout) -> _Pick:
-        places = [self._names.index(column.lower()) for column in layout.columns]
-        return lambda values: [values[index] for index in places]
+    def _picker(self, layout: TimeLayout) -> _Pick:
+        indexes = [self._names.index(column.lower()) for column in layout.columns]
+        return lambda values: [values[index] for index in indexes]
 
     def _other_ordinals(self, values: Sequence[str | None], period: Period) -> tuple[int | None, ...]:
         """Returns each other time's ordinal, ``None`` for NULL. ``DataError`` if the values name no such period."""
-        named = [(layout, pick(values)) for layout, pick in self._other_readers[period]]
-        return tuple(layout.ordinal(texts) if any(v is not None for v in texts) else None for layout, texts in named)
+        texts_by_layout = [(layout, pick(values)) for layout, pick in self._other_readers[period]]
+        return tuple(
+            layout.ordinal(texts) if any(v is not None for v in texts) else None for layout, texts in texts_by_layout
+        )
 
     def check_period(self, values: Sequence[str | None], properties: Mapping[str, str], slot: Slot | None) -> None:
         """Raises ``DataError`` INVALID_TIME_PARTITION if a partition's ``UPDATE_PERIOD`` differs from its slot."""
@@ -219,7 +225,7 @@ class TimeBinding:
         """Returns the slot that the partition's values name; ``None`` for the NULL partition of a base table.
 
         Raises ``DataError`` INVALID_TIME_PARTITION if they fit no layout of the table, or more than one. All times of a
-        partition are of one period, or NULL. The slots of the first partitions are remembered: a commit asks for each
+        partition are of one period, or NULL. The slots of the first partitions are cached: a commit needs each
         of them several times.
         """
         key = tuple(values)
@@ -238,10 +244,10 @@ class TimeBinding:
         slots: list[Slot | None] = []
         first_error: DataError | None = None
         for period, layout, pick in self._readers:
-            named = pick(values)
-            timeless = period == self.base_period and all(value is None for value in named)
+            time_values = pick(values)
+            timeless = period == self.base_period and all(value is None for value in time_values)
             try:
-                slot = None if timeless else Slot(period, layout.ordinal(named))
+                slot = None if timeless else Slot(period, layout.ordinal(time_values))
                 if slot is not None:
                     _check_length(slot, self)
                 for ordinal in self._other_ordinals(values, period):
@@ -254,12 +260,16 @@ class TimeBinding:
             return slots[0]
         name = partition_name(self.table.partition_columns, values)
         if first_error is not None and not slots and len(self._readers) == 1:
-            walls = first_error.object is not None and first_error.object.lower() in self.storage_table.wall_columns
+            is_wall_column = (
+                first_error.object is not None and first_error.object.lower() in self.storage_table.wall_columns
+            )
             raise DataError(
                 f"partition {name} of {self.table.name}: {first_error.message}",
                 condition="INVALID_TIME_PARTITION",
                 object=first_error.object,
-                hint=f"{first_error.hint}, midnight on the clocks of {self.fact.zone}" if walls else first_error.hint,
+                hint=f"{first_error.hint}, midnight on the clocks of {self.fact.zone}"
+                if is_wall_column
+                else first_error.hint,
             )
         other_layouts = {period: [layout for layout, _ in readers] for period, readers in self._other_readers.items()}
         layouts = "; ".join(
@@ -269,9 +279,10 @@ class TimeBinding:
             )
             for period, layout, _ in self._readers
         )
-        fits = " and ".join((slot.period if slot else self.base_period).name for slot in slots) or "none"
+        matching_periods = " and ".join((slot.period if slot else self.base_period).name for slot in slots) or "none"
         raise DataError(
-            f"partition {name} of {self.table.name} must match exactly one of its time layouts, but matches {fits}",
+            f"partition {name} of {self.table.name} must match exactly one of its time layouts, "
+            f"but matches {matching_periods}",
             condition="INVALID_TIME_PARTITION",
             object=self.table.name,
             hint=f"the layouts of {self.table.name} are {layouts}",
@@ -352,9 +363,9 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
         other_layouts = [other.layouts[period] for other in storage_table.others]
         for period_layout in (layout, *other_layouts):
             _check_types(table, period_layout)
-        further = names - set(timed) - {column.lower() for other in other_layouts for column in other.columns}
-        if further - complete:
-            column = sorted(further - complete)[0]
+        timeless_columns = names - set(timed) - {column.lower() for other in other_layouts for column in other.columns}
+        if timeless_columns - complete:
+            column = sorted(timeless_columns - complete)[0]
             raise NotSupportedError(
                 f"the {period.name} layout of '{table.name}' does not use the partition column "
                 f"'{column}', so one partition could make an incomplete period look complete",
@@ -362,9 +373,9 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
                 object=table.name,
                 hint=f"declare when a period is complete: COMPLETE WITH {column} IN (…), or COMPLETE WITH ANY {column}",
             )
-        if complete - further:
+        if complete - timeless_columns:
             raise AnalysisError(
-                f"'{sorted(complete - further)[0]}' is not a partition column of '{table.name}' that "
+                f"'{sorted(complete - timeless_columns)[0]}' is not a partition column of '{table.name}' that "
                 "is outside the time layout",
                 condition="INVALID_FACT",
                 object=table.name,

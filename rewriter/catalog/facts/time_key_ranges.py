@@ -26,7 +26,7 @@ def time_values(table: Table, layout: TimeLayout, ordinal: int) -> PartitionValu
 
 
 def time_ranges(table: Table, layout: TimeLayout, ordinals: Sequence[OrdinalRange]) -> tuple[KeyRange, ...]:
-    """Returns key ranges with all partitions of these periods. The caller filters the others that may lie there, too.
+    """Returns key ranges with all partitions of these periods. The caller removes other partitions in these ranges.
 
     One range for each of ``ordinals`` if the keys are in time order; otherwise one for each period, or for all.
     """
@@ -48,8 +48,8 @@ def keys_outside(
 ) -> tuple[KeyRange, ...]:
     """Returns key ranges with all partitions of the periods up to ``last`` and from ``first`` on.
 
-    Without either, the ranges contain all partitions. Others may lie there, too. The whole table if keys are not in
-    time order.
+    Without either, the ranges contain all partitions. They may contain other ones, too. The complete table if keys are
+    not in time order.
     """
     table_range = KeyRange.of_prefix(prefix(table.id))
     leading = [column.name.lower() for column in table.partition_columns[: len(layout.columns)]]
@@ -62,7 +62,7 @@ def keys_outside(
             time_ranges(table, layout, [OrdinalRange(ordinal, ordinal + 1)]) for ordinal in (last, first)
         )
     except DataError:
-        return (table_range,)  # One end lies in a year that the values cannot name.
+        return (table_range,)  # One end is in a year that the values cannot name.
     return (KeyRange(table_range.start, before.end), KeyRange(after.start, table_range.end))
 
 

@@ -35,7 +35,7 @@ Fields = tuple[bytes, ...]
 def conditions(tree: ScanFilter, of_nulls: bool = False) -> Iterator[tuple[Computed, bool]]:
     """Yields each occurrence of a condition in a filter that has to be computed, and whether NULLs matter.
 
-    NULLs matter if the result for NULLs must be known, too.
+    NULLs matter if the filter needs the result for NULLs, too.
     """
     match tree:
         case Computed():
@@ -51,20 +51,20 @@ def conditions(tree: ScanFilter, of_nulls: bool = False) -> Iterator[tuple[Compu
             assert_never(tree)
 
 
-def substituted(tree: ScanFilter, answers: Mapping[Computed, ScanFilter]) -> ScanFilter | None:
-    """Returns the filter with ``answers`` in place of the computed conditions; ``None`` is no filter: everything.
+def substituted(tree: ScanFilter, filters: Mapping[Computed, ScanFilter]) -> ScanFilter | None:
+    """Returns the filter with ``filters`` in place of the computed conditions; ``None`` is no filter: everything.
 
-    A condition without an answer is left out of an AND, and makes an OR unrestricted. So without any answers the result
+    A condition without a filter is omitted from an AND, and makes an OR unrestricted. So without any filters the result
     holds for all partitions for which the filter can be TRUE.
     """
     match tree:
         case Computed():
-            return answers.get(tree)
+            return filters.get(tree)
         case NotOfNulls():
-            part = substituted(tree.part, answers)
+            part = substituted(tree.part, filters)
             return None if part is None or part.holds((NULL,) * tree.columns) else part
         case AllOf() | AnyOf():
-            parts = [substituted(part, answers) for part in tree.parts]
+            parts = [substituted(part, filters) for part in tree.parts]
             parts_left = tuple(part for part in parts if part is not None)
             if not parts_left or (isinstance(tree, AnyOf) and len(parts_left) < len(parts)):
                 return None
@@ -75,33 +75,34 @@ def substituted(tree: ScanFilter, answers: Mapping[Computed, ScanFilter]) -> Sca
             assert_never(tree)
 
 
-def answer(condition: Computed, kept: Mapping[Fields, bool]) -> ScanFilter | None:
-    """Returns the filter that holds for the fields that are ``kept`` and for no others of these; ``None`` if all are.
+def filter_of_results(condition: Computed, results: Mapping[Fields, bool]) -> ScanFilter | None:
+    """Returns the filter that holds for the fields whose result is True, and for no others; ``None`` if all are True.
 
-    For several columns, the ranges of each are those of its values in some kept combination. O(n log n).
+    For several columns, the ranges of each are those of its values in combinations that hold. O(n log n).
     """
-    if all(kept.values()):
+    if all(results.values()):
         return None
     columns: list[tuple[int, FieldIn]] = []
     for number, index in enumerate(condition.indexes):
         values: dict[bytes, bool] = {}
-        for fields, keep in kept.items():
-            values[fields[number]] = values.get(fields[number], False) or keep
+        for fields, holds in results.items():
+            values[fields[number]] = values.get(fields[number], False) or holds
         if not all(values.values()):
             columns.append((number, FieldIn(index, _runs(values))))
     parts: list[ScanFilter] = [column for _, column in columns]
     if any(
-        not keep and all(within(column.ranges, fields[at]) for at, column in columns) for fields, keep in kept.items()
+        not holds and all(within(column.ranges, fields[position]) for position, column in columns)
+        for fields, holds in results.items()
     ):
-        parts.append(FieldsIn(condition.indexes, frozenset(fields for fields, keep in kept.items() if keep)))
+        parts.append(FieldsIn(condition.indexes, frozenset(fields for fields, holds in results.items() if holds)))
     return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
 
-def _runs(values: Mapping[bytes, bool]) -> FieldRanges:
-    """Returns the stretches of neighbouring values that are all kept."""
+def _runs(results: Mapping[bytes, bool]) -> FieldRanges:
+    """Returns the ranges of neighbouring values that all hold."""
     ranges = []
-    for keep, run in groupby(sorted(values), key=values.__getitem__):
-        if keep:
+    for holds, run in groupby(sorted(results), key=results.__getitem__):
+        if holds:
             neighbours = list(run)
             ranges.append(KeyRange(neighbours[0], after(neighbours[-1])))
     return tuple(ranges)

@@ -1,7 +1,7 @@
-"""Stretches of keys and their remaining filters, as text for people: values instead of bytes.
+"""Key ranges and their remaining filters, as text for people: values instead of bytes.
 
-A stretch is shown by the values at its edges: ``[ds='a'/hr=3, ds='b')`` reaches from the keys that begin with the first
-values up to, but without, those that begin with ``ds='b'``. A round bracket excludes the keys that begin with the
+A key range is shown by the values at its edges: ``[ds='a'/hr=3, ds='b')`` reaches from the keys that begin with the
+first values up to, but without, those that begin with ``ds='b'``. A round bracket excludes the keys that begin with the
 values next to it, a square one includes them. ``[ds='a']`` are the keys that begin with this one value.
 """
 
@@ -34,21 +34,21 @@ _QUOTED = ("string", "varchar", "char", "date", "timestamp")
 #: The maximum number of characters of a filter that are shown.
 _LONGEST = 500
 
-#: The values at an edge, and whether it lies behind all keys that begin with them.
+#: The values at an edge, and whether it is behind all keys that begin with them.
 _Edge = tuple[list[tuple[str, str]], bool]
 
 
-def stretch_text(columns: Sequence[Column], head: bytes, stretch: KeyRange) -> str:
-    """Returns a stretch of keys (or of a one-column index) that begin with ``head`` and then these columns' fields."""
-    start, from_behind = _edge(columns, head, stretch.start)
-    end, to_behind = _edge(columns, head, stretch.end)
+def key_range_text(columns: Sequence[Column], head: bytes, key_range: KeyRange) -> str:
+    """Returns a range of keys, or of index entries, which begin with ``head`` and then these columns' fields."""
+    start, from_behind = _edge(columns, head, key_range.start)
+    end, to_behind = _edge(columns, head, key_range.end)
     if not start and from_behind:
         return "nothing"  # Behind all values.
     if not start and not end:
         return "all keys"
-    if start and stretch == KeyRange.of_key(stretch.start):
+    if start and key_range == KeyRange.of_key(key_range.start):
         return f"[{_values(start)}]"
-    if start and not from_behind and _is_point(columns[len(start) - 1], stretch, start == end and to_behind):
+    if start and not from_behind and _is_point(columns[len(start) - 1], key_range, start == end and to_behind):
         return f"[{_values(start)}]"
     low = f"{'(' if from_behind else '['}{_values(start)}" if start else "[start"
     return f"{low}, {_values(end)}{']' if to_behind else ')'}" if end else f"{low}, end)"
@@ -91,7 +91,7 @@ def _edge(columns: Sequence[Column], head: bytes, edge: bytes) -> _Edge:
 
 
 def _field(column: Column, remaining: bytes) -> tuple[str | None, bool, bytes]:
-    """Returns the value of the first field of some bytes, whether they lie behind it, and the remaining bytes.
+    """Returns the value of the first field of some bytes, whether they are behind it, and the remaining bytes.
 
     ``None`` is behind all values. Bytes that are no value, because they are a text's beginning with the last byte
     incremented, are shown as they are.
@@ -101,7 +101,7 @@ def _field(column: Column, remaining: bytes) -> tuple[str | None, bool, bytes]:
         try:
             if column.type.lower() == "boolean" and remaining[1:2] > b"\x02":
                 return None, True, b""
-            return *_place(column, remaining[:width], len(remaining) == width), remaining[width:]
+            return *_value_at(column, remaining[:width], len(remaining) == width), remaining[width:]
         except (ValueError, ArithmeticError):
             return None, True, b""
     end = remaining.find(b"\x00") + 1
@@ -115,16 +115,16 @@ def _field(column: Column, remaining: bytes) -> tuple[str | None, bool, bytes]:
         return f"X'{remaining[1:].hex().upper()}'", False, b""
 
 
-def _place(column: Column, field: bytes, is_last: bool) -> tuple[str, bool]:
-    """Returns a value, or the shorter one that the field lies just behind: 1.5 and not 1.5000000000000002."""
+def _value_at(column: Column, field: bytes, is_last: bool) -> tuple[str, bool]:
+    """Returns a value, or the shorter one that the field is just behind: 1.5 and not 1.5000000000000002."""
     value = _literal(column, field)
     if value == "NaN":  # Of all bit patterns shown as NaN, one is a value.
-        nan = encoding.encode_value(column.type, "NaN")
-        return ("Infinity" if field < nan else value), field != nan
+        nan_field = encoding.encode_value(column.type, "NaN")
+        return ("Infinity" if field < nan_field else value), field != nan_field
     if is_last and partition_type(column.type).name in ("double", "float", "timestamp"):
-        before = _literal(column, (int.from_bytes(field, "big") - 1).to_bytes(len(field), "big"))
-        if len(before) < len(value):
-            return before, True
+        previous = _literal(column, (int.from_bytes(field, "big") - 1).to_bytes(len(field), "big"))
+        if len(previous) < len(value):
+            return previous, True
     return value, False
 
 
@@ -142,7 +142,7 @@ def _literal(column: Column, field: bytes) -> str:
 
 
 def _plan_text(columns: Sequence[Column], plan: ScanPlan) -> str:
-    parts = [_ranges_text(columns[at], ranges) for at, ranges in enumerate(plan.ranges) if ranges is not None]
+    parts = [_ranges_text(columns[index], ranges) for index, ranges in enumerate(plan.ranges) if ranges is not None]
     return _joined("AND", [*parts, *(_tree_text(columns, test) for test in plan.tests)])
 
 
@@ -156,7 +156,7 @@ def _tree_text(columns: Sequence[Column], tree: ScanFilter) -> str:
             return _ranges_text(columns[tree.index], tree.ranges)
         case FieldsIn():
             names = ", ".join(quote_name(columns[index].name) for index in tree.indexes)
-            return f"({names}) is one of {len(tree.found):,} combinations"
+            return f"({names}) is one of {len(tree.combinations):,} combinations"
         case Computed():
             return f"({tree.text})"
         case NotOfNulls():
@@ -204,7 +204,7 @@ def _ranges_text(column: Column, ranges: FieldRanges) -> str:
 
 
 def _is_point(column: Column, key_range: KeyRange, same: bool) -> bool:
-    """Returns True if a range holds exactly what begins with a whole field, and not with a part of a text.
+    """Returns True if a range contains exactly the keys that begin with a complete field, not with a part of a text.
 
     ``same``: the range begins at and ends behind one value, as both zeros of a floating-point number are.
     """

@@ -1,7 +1,7 @@
-"""Fields of partition keys in SQL: the place and the bytes of a field, the same on SQLite and PostgreSQL.
+"""Fields of partition keys in SQL: the position and the bytes of a field, the same on SQLite and PostgreSQL.
 
 A key is the table's prefix and then its fields (``catalog.keys.encoding``). A field of fixed width takes one byte if
-it is NULL; a text ends at its first ``00``. So a place is a number, counted from 1, as long as the fields before it
+it is NULL; a text ends at its first ``00``. So a position is a number, counted from 1, as long as the fields before it
 have a known length, and otherwise an expression over the key. None of these expressions is ever NULL or fails, for
 any bytes in the key. All compare bytes, as both databases do on BLOB and BYTEA.
 """
@@ -24,7 +24,7 @@ _Number = sa.ColumnElement[int]
 
 
 class _Find(FunctionElement[int]):
-    """``_Find(bytes, wanted)``: the first place of the wanted bytes, counted from 1; 0 if they do not occur."""
+    """``_Find(bytes, pattern)``: the first position of the pattern, counted from 1; 0 if it does not occur."""
 
     type = sa.Integer()
     inherit_cache = True
@@ -37,8 +37,8 @@ def _find_sqlite(element: _Find, compiler: Any, **options: Any) -> str:
 
 @compiles(_Find, "postgresql")
 def _find_postgresql(element: _Find, compiler: Any, **options: Any) -> str:
-    text, wanted = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"position({wanted} in {text})"
+    text, pattern = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"position({pattern} in {text})"
 
 
 class _Zero(FunctionElement[bytes]):
@@ -60,7 +60,7 @@ def _zero_postgresql(element: _Zero, compiler: Any, **options: Any) -> str:
 
 @dataclass(frozen=True)
 class _Length:
-    """The contribution of a field of unknown length to a place: a number read from the key, multiplied."""
+    """The contribution of a field of unknown length to a position: a number read from the key, multiplied."""
 
     length: _Number
     times: int = 1
@@ -71,7 +71,7 @@ class _Length:
 
 @dataclass(frozen=True)
 class KeyPosition:
-    """A place in the key: ``offset``, counted from 1, plus the lengths of fields that only the key contains.
+    """A position in the key: ``offset``, counted from 1, plus the lengths of fields that only the key contains.
 
     ``reads`` is the number of reads of the key in the expression, which doubles with each field of unknown length.
     """
@@ -82,21 +82,21 @@ class KeyPosition:
     reads: int = 0
 
     def advanced_by(self, count: int) -> KeyPosition:
-        """Returns the place so many bytes further on."""
+        """Returns the position ``count`` bytes later."""
         return KeyPosition(self.key, self.offset + count, self.lengths, self.reads)
 
     def after_field(self, width: int | None) -> KeyPosition:
-        """Returns the place behind the field that begins here: ``width`` bytes, or one for NULL; ``None`` is a text."""
+        """Returns the position behind the field here: ``width`` bytes, or one for NULL; ``None``: a text."""
         if width is None:
             field, length = 0, _Length(find(self.tail, _Zero()))
         else:
-            # The whole width, minus the bytes that NULL, the only field that begins with 00, does not take.
+            # The full width, minus the bytes that NULL, the only field that begins with 00, does not take.
             field, length = width, _Length(find(self.bytes(1), _Zero()), 1 - width)
         return KeyPosition(self.key, self.offset + field, (*self.lengths, length), 2 * self.reads + 1)
 
     @property
     def number(self) -> _Number:
-        """The place as an expression."""
+        """The position as an expression."""
         position = _number(self.offset)
         for length in self.lengths:
             position = length.added_to(position)
@@ -104,22 +104,22 @@ class KeyPosition:
 
     @property
     def tail(self) -> _Bytes:
-        """The key from this place on."""
+        """The key from this position on."""
         return sa.func.substr(self.key, self.number, type_=sa.LargeBinary())
 
     def bytes(self, count: int) -> _Bytes:
-        """Returns at most so many bytes from this place on."""
+        """Returns at most ``count`` bytes from this position on."""
         return sa.func.substr(self.key, self.number, _number(count), type_=sa.LargeBinary())
 
     @property
     def text_length(self) -> _Number:
-        """The number of bytes of the rest of a text from this place on, including its final ``00``."""
+        """The number of bytes of the rest of a text from this position on, including its final ``00``."""
         return find(self.tail, _Zero())
 
 
-def find(text: _Bytes, wanted: bytes | _Zero) -> _Number:
-    """Returns the first place of the wanted bytes, counted from 1; 0 if they do not occur."""
-    return _Find(text, sa.literal(wanted, sa.LargeBinary()) if isinstance(wanted, bytes) else wanted)
+def find(text: _Bytes, pattern: bytes | _Zero) -> _Number:
+    """Returns the first position of the pattern, counted from 1; 0 if it does not occur."""
+    return _Find(text, sa.literal(pattern, sa.LargeBinary()) if isinstance(pattern, bytes) else pattern)
 
 
 def begins_with(position: KeyPosition, stems: Sequence[bytes]) -> Condition:

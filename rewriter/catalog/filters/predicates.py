@@ -39,7 +39,7 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 @dataclass(frozen=True)
 class FieldIn:
-    """The field at ``index`` lies in one of the ranges."""
+    """The field at ``index`` is in one of the ranges."""
 
     index: int
     ranges: FieldRanges
@@ -69,11 +69,11 @@ class FieldsIn:
     """The fields at ``indexes`` are, together, one of these combinations."""
 
     indexes: tuple[int, ...]
-    found: frozenset[tuple[bytes, ...]]
+    combinations: frozenset[tuple[bytes, ...]]
 
     def holds(self, fields: Sequence[bytes]) -> bool:
         """Returns True if it is TRUE for a key's fields."""
-        return tuple(fields[index] for index in self.indexes) in self.found
+        return tuple(fields[index] for index in self.indexes) in self.combinations
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ ScanFilter = FieldIn | FieldLike | FieldsIn | Computed | NotOfNulls | AllOf | An
 
 def within(ranges: FieldRanges, field: bytes) -> bool:
     """Returns True if one of the ranges contains the field."""
-    at = bisect_right(ranges, field, key=_start) - 1
-    return at >= 0 and field < ranges[at].end
+    index = bisect_right(ranges, field, key=_start) - 1
+    return index >= 0 and field < ranges[index].end
 
 
 def intersection(left: FieldRanges, right: FieldRanges) -> FieldRanges:
@@ -217,11 +217,11 @@ class _Binder:
                     return merged((*_compared("<", low), *_compared(">", high)))
                 return intersection(_compared(">=", low), _compared("<=", high))
             case f.InList():
-                places = [self.comparand(column, value) for value in tree.values]
-                true = merged(key_range for key_range in places if key_range is not None)
+                comparands = [self.comparand(column, value) for value in tree.values]
+                true_ranges = merged(key_range for key_range in comparands if key_range is not None)
                 if negated:
-                    return () if None in places else _complement(true)
-                return true
+                    return () if None in comparands else _complement(true_ranges)
+                return true_ranges
             case _:
                 assert_never(tree)
 
@@ -233,15 +233,15 @@ class _Binder:
         except Error as error:
             error.object = column.name
             raise error.at(tree.pattern.span) from None
-        true: FieldRanges = (_VALUES,)
+        true_ranges: FieldRanges = (_VALUES,)
         if encoding.width_of(column.type) is None:
             # A field of text ends with 00, which occurs nowhere else in it.
             stem = field if pattern.is_plain else field[:-1]
-            true = merged([KeyRange(stem, after(stem))])
+            true_ranges = merged([KeyRange(stem, after(stem))])
             if pattern.is_plain or pattern.is_prefix:
-                return FieldIn(index, _complement(true) if negated else true)
+                return FieldIn(index, _complement(true_ranges) if negated else true_ranges)
         test = FieldLike(index, column.type, pattern, negated)
-        return AllOf((FieldIn(index, (_VALUES,) if negated else true), test))
+        return AllOf((FieldIn(index, (_VALUES,) if negated else true_ranges), test))
 
     def _index(self, tree: f.Predicate) -> int:
         for index, column in enumerate(self.columns):
@@ -259,23 +259,23 @@ class _Binder:
 
 
 def _compared(op: str, operand: KeyRange | None) -> FieldRanges:
-    """Returns the values for which a comparison with a place is TRUE; none for ``None``, which is NULL."""
+    """Returns the values for which a comparison with a comparand is TRUE; none for ``None``, which is NULL."""
     if operand is None:
         return ()
-    less, equal, more = KeyRange(NOT_NULL, operand.start), operand, KeyRange(operand.end, TOP)
-    true = {
+    less, equal, greater = KeyRange(NOT_NULL, operand.start), operand, KeyRange(operand.end, TOP)
+    true_ranges = {
         "=": (equal,),
-        "<>": (less, more),
+        "<>": (less, greater),
         "<": (less,),
         "<=": (less, equal),
-        ">": (more,),
-        ">=": (equal, more),
+        ">": (greater,),
+        ">=": (equal, greater),
     }[op]
-    return merged(key_range & _VALUES for key_range in true)
+    return merged(key_range & _VALUES for key_range in true_ranges)
 
 
 def _complement(ranges: FieldRanges) -> FieldRanges:
-    """Returns the values, except NULL, that lie in none of the ranges of values."""
+    """Returns the values, except NULL, that are in none of the ranges of values."""
     edges = [NOT_NULL, *(edge for key_range in ranges for edge in (key_range.start, key_range.end)), TOP]
     return merged(KeyRange(edges[i], edges[i + 1]) & _VALUES for i in range(0, len(edges), 2))
 

@@ -2,14 +2,14 @@
 
 A filter over fields (``predicates``) is monotone and asks only what is TRUE, so it becomes a condition without NULLs:
 AND, OR, and comparisons of the key's bytes with bound values. Comparisons of bytes are exact, and so is LIKE with at
-most one piece between a plain beginning and a plain end. Everything else, and whatever would make the statement too
-long, stays in Python. The database still tests the other parts of an AND; an OR needs all of its branches.
+most one piece between a plain beginning and a plain end. Everything else, and everything that would make the statement
+too long, stays in Python. The database still tests the other parts of an AND; an OR needs all of its branches.
 
-The place of a field follows from the fields before it. Those whose length the range or the same AND determines (an
-equality, or anything but NULL in a type of fixed width) are counted; only the others are measured in the key.
+The position of a field follows from the fields before it. Fields whose length the range or the same AND determines (an
+equality, or anything but NULL in a type of fixed width) are counted; only the other fields are measured in the key.
 
-Consecutive scans with the same filters share a test. Others are distinguished by their ranges, so that one condition
-serves one statement over all of them.
+Consecutive scans with the same filters share a test. Other scans are distinguished by their ranges, so that one
+condition serves one statement over all of them.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ MAX_SIZE = 500
 MAX_DEPTH = 24
 _DEPTH_OF_A_LENGTH = 5
 
-#: The known ranges of each field, ``None`` for an unknown field.
-_Known = tuple[FieldRanges | None, ...]
+#: The ranges that each field is known to be in; ``None`` for a field without such ranges.
+_KnownRanges = tuple[FieldRanges | None, ...]
 
 _VALUES: FieldRanges = (KeyRange(NOT_NULL, TOP),)
 
@@ -106,21 +106,21 @@ def residual_of(scans: Sequence[Scan], widths: Sequence[int | None], key: sa.Col
     return Residual(sa.or_(*branches), exact)
 
 
-def _settled(scan: Scan, widths: Sequence[int | None]) -> _Known:
+def _implied_fields(scan: Scan, widths: Sequence[int | None]) -> _KnownRanges:
     """Returns what a table's range implies: leading fields that all keys share, and whether the next one is NULL."""
     ranges: list[FieldRanges | None] = [None] * len(widths)
-    at = TABLE_WIDTH
+    position = TABLE_WIDTH
     for column, width in enumerate(widths):
-        first = scan.start[at : at + 1]
+        first = scan.start[position : position + 1]
         if not first:
             break
-        stop = at + 1
+        stop = position + 1
         if first != NULL:
-            stop = at + width if width else scan.start.find(0, at) + 1
-        if at < stop <= len(scan.start) and scan.end <= after(scan.start[:stop]):
-            field = scan.start[at:stop]
+            stop = position + width if width else scan.start.find(0, position) + 1
+        if position < stop <= len(scan.start) and scan.end <= after(scan.start[:stop]):
+            field = scan.start[position:stop]
             ranges[column] = (KeyRange(field, after(field)),)
-            at = stop
+            position = stop
             continue
         if first != NULL:
             ranges[column] = _VALUES
@@ -137,35 +137,35 @@ class _Tests:
 
     def run(self, scans: Sequence[Scan]) -> _Test:
         """Returns the test of consecutive scans with the same filters."""
-        settled = [_settled(scan, self.widths) for scan in scans]
+        implied_fields = [_implied_fields(scan, self.widths) for scan in scans]
         field_ranges = tuple(
             None
             if None in ranges
             else merged(key_range for column_ranges in ranges for key_range in column_ranges or ())
-            for ranges in zip(*settled, strict=True)
+            for ranges in zip(*implied_fields, strict=True)
         )
         if not scans[0].filters:
             return _Test(sa.true(), 0)
         return _any(self.plan(conjunction, field_ranges) for conjunction in scans[0].filters) or _UNTESTED
 
-    def plan(self, plan: ScanPlan, field_ranges: _Known) -> _Test | None:
+    def plan(self, plan: ScanPlan, field_ranges: _KnownRanges) -> _Test | None:
         """Returns the test of one conjunction."""
         fields = (FieldIn(column, ranges) for column, ranges in enumerate(plan.ranges) if ranges is not None)
         return self._all((*fields, *plan.tests), field_ranges)
 
-    def _all(self, parts: Sequence[ScanFilter], field_ranges: _Known) -> _Test | None:
-        """Returns the test of an AND, without known parts and without parts that the database cannot test."""
-        single: dict[int, list[FieldRanges]] = {}
+    def _all(self, parts: Sequence[ScanFilter], field_ranges: _KnownRanges) -> _Test | None:
+        """Returns the test of an AND, without implied parts and without parts that the database cannot test."""
+        ranges_by_column: dict[int, list[FieldRanges]] = {}
         for part in parts:
             if isinstance(part, FieldIn):
-                single.setdefault(part.index, []).append(part.ranges)
-        fields = [FieldIn(column, intersected(ranges)) for column, ranges in single.items()]
-        before = field_ranges
+                ranges_by_column.setdefault(part.index, []).append(part.ranges)
+        fields = [FieldIn(column, intersected(ranges)) for column, ranges in ranges_by_column.items()]
+        known_ranges = field_ranges
         for field in fields:
             field_ranges = _narrowed(field_ranges, field)
         if () in field_ranges:
             return _Test(sa.false(), 0)
-        open_fields = [field for field in fields if field_ranges[field.index] != before[field.index]]
+        open_fields = [field for field in fields if field_ranges[field.index] != known_ranges[field.index]]
         tests: list[_Test] = []
         exact, size = True, 0
         for part in (*open_fields, *(part for part in parts if not isinstance(part, FieldIn))):
@@ -177,7 +177,7 @@ class _Tests:
             exact, size = exact and test.exact, size + test.size
         return _joined(sa.and_(sa.true(), *(test.sql for test in tests)), tests, exact) if tests or exact else None
 
-    def _of(self, tree: ScanFilter, field_ranges: _Known) -> _Test | None:
+    def _of(self, tree: ScanFilter, field_ranges: _KnownRanges) -> _Test | None:
         match tree:
             case FieldIn():
                 return self._in(tree, field_ranges)
@@ -192,23 +192,23 @@ class _Tests:
             case _:
                 assert_never(tree)
 
-    def _in(self, tree: FieldIn, field_ranges: _Known) -> _Test | None:
+    def _in(self, tree: FieldIn, field_ranges: _KnownRanges) -> _Test | None:
         """Returns the test that the field is in its ranges or, if shorter, in their hull and in none of the gaps."""
         key_position, ranges = self._position(tree.index, field_ranges), tree.ranges
         ranges_test = _union(key_position, ranges)
         if any(
             key_range.end != after(key_range.start) for key_range in ranges[1:]
         ):  # Values alone are never shorter by their gaps.
-            hull = _between(key_position, KeyRange(ranges[0].start, ranges[-1].end))
+            hull = _in_range(key_position, KeyRange(ranges[0].start, ranges[-1].end))
             gaps = _union(key_position, [KeyRange(left.end, right.start) for left, right in pairwise(ranges)])
             if hull.size + gaps.size < ranges_test.size:
                 ranges_test = _Test(sa.and_(hull.sql, sa.not_(gaps.sql)), hull.size + gaps.size)
         if ranges_test.size > MAX_SIZE:
-            hull = _between(key_position, KeyRange(ranges[0].start, ranges[-1].end))
+            hull = _in_range(key_position, KeyRange(ranges[0].start, ranges[-1].end))
             ranges_test = _Test(hull.sql, hull.size, False)
         return replace(ranges_test, depth=_depth(key_position))
 
-    def _like(self, tree: FieldLike, field_ranges: _Known) -> _Test | None:
+    def _like(self, tree: FieldLike, field_ranges: _KnownRanges) -> _Test | None:
         """Returns the test of the first, the last, and the only middle piece of a pattern."""
         pieces = ["".join(char or "\0" for char in piece) for piece in tree.pattern.pieces]
         middle = [piece for piece in pieces[1:-1] if piece]
@@ -241,15 +241,15 @@ class _Tests:
         )
 
     def _begins(self, key_position: KeyPosition, stem: bytes, field_ranges: FieldRanges | None) -> list[Condition]:
-        """Returns the test that the field begins with the bytes, unless that is known."""
+        """Returns the test that the field begins with the bytes, unless the ranges imply it."""
         if field_ranges is not None and all(
             stem <= key_range.start and key_range.end <= after(stem) for key_range in field_ranges
         ):
             return []
         return [begins_with(key_position, [stem])]
 
-    def _position(self, index: int, field_ranges: _Known) -> KeyPosition:
-        """Returns the place of a field."""
+    def _position(self, index: int, field_ranges: _KnownRanges) -> KeyPosition:
+        """Returns the position of a field."""
         key_position = KeyPosition(self.key)
         for width, ranges in zip(self.widths[:index], field_ranges, strict=False):
             length = _length(ranges, width)
@@ -275,7 +275,7 @@ def _joined(sql: Condition, tests: Sequence[_Test], exact: bool = True) -> _Test
 
 
 def _union(key_position: KeyPosition, ranges: Sequence[KeyRange]) -> _Test:
-    """Returns the test that the key's bytes from the place on lie in one of the ranges.
+    """Returns the test that the key's bytes from the position on are in one of the ranges.
 
     Then the field does, because no field is the beginning of another. A range of all bytes with one beginning, such as
     one value, needs only this beginning; beginnings of the same length are listed.
@@ -286,7 +286,7 @@ def _union(key_position: KeyPosition, ranges: Sequence[KeyRange]) -> _Test:
         if key_range.end == after(key_range.start):
             stems.setdefault(len(key_range.start), []).append(key_range.start)
         else:
-            tests.append(_between(key_position, key_range))
+            tests.append(_in_range(key_position, key_range))
     tests += (
         _Test(begins_with(key_position, same_length), key_position.reads + 1 + len(same_length))
         for same_length in stems.values()
@@ -295,11 +295,11 @@ def _union(key_position: KeyPosition, ranges: Sequence[KeyRange]) -> _Test:
 
 
 def _depth(key_position: KeyPosition) -> int:
-    """Returns the nesting of a test of the bytes at a place."""
+    """Returns the nesting of a test of the bytes at a position."""
     return 3 + _DEPTH_OF_A_LENGTH * len(key_position.lengths)
 
 
-def _between(key_position: KeyPosition, key_range: KeyRange) -> _Test:
+def _in_range(key_position: KeyPosition, key_range: KeyRange) -> _Test:
     tests = []
     if key_range.start > NULL:
         tests.append(key_position.tail >= key_range.start)
@@ -313,10 +313,10 @@ def _bytes(piece: str) -> bytes:
     return piece.encode(errors="surrogatepass")
 
 
-def _narrowed(field_ranges: _Known, test: FieldIn) -> _Known:
-    before = field_ranges[test.index]
-    now = test.ranges if before is None else intersection(before, test.ranges)
-    return (*field_ranges[: test.index], now, *field_ranges[test.index + 1 :])
+def _narrowed(field_ranges: _KnownRanges, test: FieldIn) -> _KnownRanges:
+    known = field_ranges[test.index]
+    narrowed = test.ranges if known is None else intersection(known, test.ranges)
+    return (*field_ranges[: test.index], narrowed, *field_ranges[test.index + 1 :])
 
 
 def _length(ranges: FieldRanges | None, width: int | None) -> int | None:

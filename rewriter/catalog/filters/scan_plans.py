@@ -1,14 +1,14 @@
-"""From a filter to scans of keys (seed 002): the stretches of a table's keys that contain all matching partitions.
+"""From a filter to scans of keys (seed 002): the key ranges of a table that contain all matching partitions.
 
 A filter becomes a union of conjunctions, each a ``ScanPlan``: ranges for each partition column, and tests that no
-range expresses. Laid out over the key, equalities on leading columns and then ranges of one column are stretches of
+range expresses. Laid out over the key, equalities on leading columns and then ranges of one column are ranges of
 keys, ``[start ScanMarker, end ScanMarker)``; the remaining conditions are the scan's filter. Scans that overlap or
 touch are merged, so no key is visited twice.
 
 Two bounds keep a plan small. An AND of ORs is multiplied out only up to ``MAX_PRODUCT`` conjunctions; beyond that, the
 longer OR is reduced to the ranges that its branches allow column by column, and stays as a test. If there are more than
-``MAX_SCANS`` stretches, neighbours are joined and tested by the filter. So a plan visits surplus keys only between
-joined neighbours, and where a large AND of ORs was reduced to ranges of each column.
+``MAX_SCANS`` ranges, neighbours are joined and tested by the filter. So a plan visits surplus keys only between
+joined neighbours, and if a large AND of ORs was reduced to ranges of each column.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from rewriter.catalog.model.objects import Column
 
 #: The maximum number of conjunctions that an AND of ORs is multiplied out to.
 MAX_PRODUCT = 64
-#: The maximum number of stretches of keys of one plan: as many as one statement reads.
+#: The maximum number of key ranges of one plan: as many as one statement reads.
 MAX_SCANS = 256
 
 _Item = TypeVar("_Item")
 
-#: A place between keys: the first key of a scan, or the first one after it. Exclusive starts and inclusive ends are
+#: A position between keys: the first key of a scan, or the first one after it. Exclusive starts and inclusive ends are
 #: byte successors, so a marker needs no flag and belongs to its own scan.
 ScanMarker = bytes
 
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """One conjunction: ``ranges`` of each partition column (``None``: any field), and further tests."""
+    """One conjunction: ``ranges`` of each partition column (``None``: any field), and additional tests."""
 
     ranges: tuple[FieldRanges | None, ...]
     tests: tuple[ScanFilter, ...] = ()
@@ -64,7 +64,9 @@ class ScanPlan:
 
     def and_(self, other: FilterPlan) -> FilterPlan:
         """Returns the intersection: each conjunction of the other with this one, without contradictions."""
-        return _plan_of(combined for conjunction in other.plans if (combined := _both(self, conjunction)).is_possible)
+        return _plan_of(
+            combined for conjunction in other.plans if (combined := _conjunction(self, conjunction)).is_possible
+        )
 
     def or_(self, other: FilterPlan) -> FilterPlan:
         """Returns the union."""
@@ -147,11 +149,11 @@ class PartitionFilterGenerator:
                 assert_never(tree)
 
     def _all(self, tree: AllOf) -> FilterPlan:
-        single: dict[int, list[FieldRanges]] = {}
+        ranges_by_column: dict[int, list[FieldRanges]] = {}
         for part in tree.parts:
             if isinstance(part, FieldIn):
-                single.setdefault(part.index, []).append(part.ranges)
-        combined: FilterPlan = self._of({column: intersected(ranges) for column, ranges in single.items()})
+                ranges_by_column.setdefault(part.index, []).append(part.ranges)
+        combined: FilterPlan = self._of({column: intersected(ranges) for column, ranges in ranges_by_column.items()})
         if () in combined.plans[0].ranges:
             return MultiScanPlan(())
         exact = True
@@ -166,7 +168,7 @@ class PartitionFilterGenerator:
                 else:
                     combined = self._outline(combined)
             combined = combined.and_(plan)
-        # The whole AND is one test, instead of the tests of its parts.
+        # The complete AND is one test, instead of the tests of its parts.
         return combined if exact else _plan_of(replace(conjunction, tests=(tree,)) for conjunction in combined.plans)
 
     def _outline(self, plan: FilterPlan) -> ScanPlan:
@@ -197,7 +199,7 @@ class PartitionFilterGenerator:
         return ScanPlan(tuple(ranges.get(column) for column in range(self.columns)))
 
 
-def laid_out(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
+def scans_of_plan(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
     """Returns the scans that find the partitions of a plan, in key order and disjoint; at most ``MAX_SCANS``.
 
     ``prefix`` is that of the table's keys. O(n log n) in the filter's literals.
@@ -211,7 +213,7 @@ def laid_out(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tupl
             groups[-1].pieces.append(piece)
         else:
             groups.append(_Group(piece.keys.start, piece.keys.end, [piece]))
-    return tuple(_scan(neighbours) for neighbours in _gathered(groups))
+    return tuple(_scan(neighbours) for neighbours in _groups_of_neighbours(groups))
 
 
 def within_ranges(scans: Iterable[Scan], ranges: Iterable[KeyRange]) -> tuple[Scan, ...]:
@@ -223,15 +225,15 @@ def within_ranges(scans: Iterable[Scan], ranges: Iterable[KeyRange]) -> tuple[Sc
     )
 
 
-def stretches_of(ranges: FieldRanges) -> FieldRanges:
+def joined_ranges(ranges: FieldRanges) -> FieldRanges:
     """Returns at most ``MAX_SCANS`` ranges that contain the given ones: neighbours are joined."""
-    return tuple(KeyRange(neighbours[0].start, neighbours[-1].end) for neighbours in _gathered(ranges))
+    return tuple(KeyRange(neighbours[0].start, neighbours[-1].end) for neighbours in _groups_of_neighbours(ranges))
 
 
 def only_keys(plan: FilterPlan, columns: Sequence[Column]) -> bool:
     """Returns True if every conjunction names single values of every column.
 
-    Then whole keys are looked up and nothing is searched.
+    Then complete keys are looked up and nothing is searched.
     """
     layout = _Layout(tuple(keys.width_of(column.type) for column in columns), b"")
     return all(
@@ -243,7 +245,7 @@ def only_keys(plan: FilterPlan, columns: Sequence[Column]) -> bool:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A stretch of keys that a conjunction needs, and its remaining test there."""
+    """A key range that a conjunction needs, and its remaining test there."""
 
     keys: KeyRange
     plan: ScanPlan
@@ -265,7 +267,7 @@ class _Layout:
     prefix: bytes
 
     def pieces(self, plan: ScanPlan) -> list[_Piece]:
-        """Returns the stretches of a conjunction: equalities of leading columns extend the stems; the next ranges end
+        """Returns the key ranges of a conjunction: equalities of leading columns extend the stems; the next ranges end
         them.
         """
         stems, pieces, column = [self.prefix], [], 0
@@ -276,11 +278,11 @@ class _Layout:
             points = [key_range for key_range in ranges if self.is_value(key_range, column)]
             remaining = plan.beyond(column + 1)
             if len(points) < len(ranges):
-                wide = [key_range for key_range in ranges if not self.is_value(key_range, column)]
+                wider = [key_range for key_range in ranges if not self.is_value(key_range, column)]
                 pieces += [
                     _Piece(KeyRange(s + key_range.start, s + key_range.end), plan, remaining)
                     for s in stems
-                    for key_range in wide
+                    for key_range in wider
                 ]
             stems = [stem + point.start for stem in stems for point in points]
             column += 1
@@ -297,7 +299,7 @@ class _Layout:
         return len(key_range.start) == width if width else key_range.start.endswith(b"\x00")
 
 
-def _gathered(items: Sequence[_Item]) -> list[Sequence[_Item]]:
+def _groups_of_neighbours(items: Sequence[_Item]) -> list[Sequence[_Item]]:
     """Returns the items in order, in at most ``MAX_SCANS`` groups of neighbours."""
     count = min(len(items), MAX_SCANS)
     cuts = [i * len(items) // count for i in range(count + 1)] if count else []
@@ -314,7 +316,7 @@ def _scan(groups: Sequence[_Group]) -> Scan:
     return Scan(groups[0].start, groups[-1].end, tuple(plans.values()))
 
 
-def _both(left: ScanPlan, right: ScanPlan) -> ScanPlan:
+def _conjunction(left: ScanPlan, right: ScanPlan) -> ScanPlan:
     ranges = tuple(
         right_ranges
         if left_ranges is None
@@ -327,7 +329,7 @@ def _both(left: ScanPlan, right: ScanPlan) -> ScanPlan:
 
 
 def intersected(ranges: list[FieldRanges]) -> FieldRanges:
-    """Returns the intersection of all of them, by halves, so that ten thousand ``<>`` have no quadratic cost."""
+    """Returns the intersection of all ranges, by halves, so that ten thousand ``<>`` have no quadratic cost."""
     while len(ranges) > 1:
         pairs = [intersection(*ranges[i : i + 2]) for i in range(0, len(ranges) - 1, 2)]
         ranges = pairs + ranges[len(pairs) * 2 :]

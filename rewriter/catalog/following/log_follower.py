@@ -21,7 +21,7 @@ PAGE = 1000
 #: The first and the longest wait between reads without new events, in seconds. A reader that sees a commit which the
 #: follower has not read yet ends the wait.
 SHORTEST_WAIT, LONGEST_WAIT = 0.02, 2.0
-#: How often old entries of the log are deleted, where they are, in seconds.
+#: The seconds between deletions of old entries of the log, if the follower deletes them.
 PURGED_EVERY = 3600.0
 #: How often metrics are logged at most, in seconds.
 LOGGED_EVERY = 60.0
@@ -37,7 +37,7 @@ class Follower:
         self._database = database
         self._cache = cache
         self._retention = retention
-        self._purged = -PURGED_EVERY
+        self._purged_at = -PURGED_EVERY
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -55,7 +55,8 @@ class Follower:
             self._thread.join()
 
     def step(self, limit: int = PAGE) -> int:
-        """Reads at most ``limit`` further events and returns their number. Three statements under one snapshot.
+        """Reads at most ``limit`` events after the last one and returns their number. Three statements under one
+        snapshot.
 
         The first time, and after a gap in the log, it starts after the newest event. Raises the errors of a database
         read.
@@ -69,7 +70,7 @@ class Follower:
             self._cache.restart(newest, commit)
         elif newest < position:
             LOGGER.warning("the catalog's log ends at event %d, before %d: the cache starts over", newest, position)
-            self._cache.restart(newest, commit, lost=True)
+            self._cache.restart(newest, commit, was_lost=True)
         elif _has_gap(rows, position, newest, limit):
             LOGGER.warning("the catalog's log has lost events after %d: write-id lists are read again", position)
             self._cache.restart(newest, commit)
@@ -102,8 +103,8 @@ class Follower:
         return renewed
 
     def _purge(self) -> None:
-        if self._retention is not None and time.monotonic() - self._purged > PURGED_EVERY:
-            self._purged = time.monotonic()
+        if self._retention is not None and time.monotonic() - self._purged_at > PURGED_EVERY:
+            self._purged_at = time.monotonic()
             purge_events(self._database, self._retention)
 
     def _run(self) -> None:
@@ -134,12 +135,12 @@ def purge_events(database: Database, older_than_seconds: float) -> int:
     """Deletes the log entries of older commits, by the clock of the database, and returns their number. One write
     transaction.
     """
-    row, done = schema.events.c, schema.transactions.c
-    old = sa.select(sa.func.max(done.commit_seq)).where(
-        done.state == "committed", done.heartbeat_at < NOW - older_than_seconds
+    row, deleted_count = schema.events.c, schema.transactions.c
+    is_old = sa.select(sa.func.max(deleted_count.commit_seq)).where(
+        deleted_count.state == "committed", deleted_count.heartbeat_at < NOW - older_than_seconds
     )
     with database.write() as connection:
-        newest = connection.execute(old).scalar() or 0
+        newest = connection.execute(is_old).scalar() or 0
         return connection.execute(sa.delete(schema.events).where(row.commit_seq <= newest)).rowcount
 
 

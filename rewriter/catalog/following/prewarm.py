@@ -31,9 +31,9 @@ LOGGER = logging.getLogger("rewriter.catalog.cache")
 #: How many partitions or objects one statement reads: decoding them takes less than a thread's turn.
 PAGE = 200
 #: How long a list of transactions is used, in seconds. An older one costs one more read, never a wrong result.
-LIST_LASTS = 120.0
+LIST_LIFETIME_SECONDS = 120.0
 
-#: Asked between two pages; TRUE ends the work.
+#: Called between two pages; True ends the work.
 Stop = Callable[[], bool]
 
 
@@ -69,46 +69,48 @@ def _keep(
     if_room: bool,
 ) -> int:
     object_id = object_.id
-    kept = int(cache.keep(object_id, DEFINITION, ids, object_, if_room=if_room))
+    kept_count = int(cache.keep(object_id, DEFINITION, ids, object_, if_room=if_room))
     if not isinstance(object_, Table):
-        return kept
+        return kept_count
     if TIMELINES in questions:
         # Readers get the error of a damaged one.
         with suppress(ValueError):
-            kept += cache.keep(object_id, TIMELINES, ids, read_timelines(database, object_id, ids), if_room=if_room)
+            kept_count += cache.keep(
+                object_id, TIMELINES, ids, read_timelines(database, object_id, ids), if_room=if_room
+            )
     if PARTITIONS in questions:
         partitions = renewed(database, object_, ids, cache.last(object_id, PARTITIONS))
         if partitions is None:
             partitions = _all_partitions(database, object_, ids, stop, cache.room(if_room=if_room))
         if partitions is not None:
-            kept += cache.keep(object_id, PARTITIONS, ids, partitions, if_room=if_room)
-    return kept
+            kept_count += cache.keep(object_id, PARTITIONS, ids, partitions, if_room=if_room)
+    return kept_count
 
 
 def prewarm(database: Database, cache: CatalogCache, stop: Stop = lambda: False) -> int:
     """Reads the definitions, timelines and partitions of all objects into the cache until it is full. Returns the
     number of tables. Results of readers have priority: a prewarm never evicts them.
     """
-    began, done = -LIST_LASTS, 0
+    list_read_at, object_count = -LIST_LIFETIME_SECONDS, 0
     sequence, transactions = 0, ValidTxnList(0, frozenset())
     for object_id in _object_ids(database):
         if stop():
             break
-        if time.monotonic() - began > LIST_LASTS:
+        if time.monotonic() - list_read_at > LIST_LIFETIME_SECONDS:
             with database.read() as connection:
                 version, sequence, transactions = transaction_list(connection)
             database.check_version(*version)
-            began = time.monotonic()
+            list_read_at = time.monotonic()
         with database.read() as connection:
             ids = write_id_list(connection, object_id, sequence, transactions)
             object_ = queries.object_under(connection, object_id, ids)
-        cache.learn(object_id, ids, sequence)
+        cache.note_write_ids(object_id, ids, sequence)
         if object_ is None:
             continue  # Made since the list of transactions was read.
         if _keep(database, cache, object_, ids, (TIMELINES, PARTITIONS), stop, if_room=True):
             cache.name(object_, sequence)
-        done += isinstance(object_, Table)
-    return done
+        object_count += isinstance(object_, Table)
+    return object_count
 
 
 class Prewarming:
@@ -124,7 +126,7 @@ class Prewarming:
         try:
             prewarm(self._database, self._cache, self._stopped.is_set)
         except Error as error:
-            # What was not read ahead is read when it is asked for.
+            # Other results are read when a reader needs them.
             LOGGER.warning("the cache is not filled further: %s", error.message)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -159,15 +161,15 @@ def _all_partitions(
     """
     table_range = KeyRange.of_prefix(prefix(table.id))
     partitions: list[Partition] = []
-    taken = 0
-    while not stop() and taken <= room:
-        began = time.monotonic()
+    size = 0
+    while not stop() and size <= room:
+        page_started_at = time.monotonic()
         start = partitions[-1].key + b"\x00" if partitions else table_range.start
         page = queries.partition_page(database, table, ids, [KeyRange(start, table_range.end)], PAGE)
         partitions += page
-        taken += size_of((), page)
+        size += size_of((), page)
         if len(page) < PAGE:
             return tuple(partitions)
         # Half of the time belongs to the readers.
-        time.sleep(time.monotonic() - began)
+        time.sleep(time.monotonic() - page_started_at)
     return None

@@ -26,7 +26,7 @@ _DECIMAL_WIDTH = 16
 
 NULL = b"\x00"
 NOT_NULL = b"\x01"
-#: Above all fields.
+#: The upper bound of all fields.
 TOP = b"\x02"
 
 #: The number of bytes of the table id that every key begins with.
@@ -90,16 +90,16 @@ def split(widths: Sequence[int | None], key: bytes) -> tuple[bytes, ...]:
     return tuple(fields)
 
 
-def place(table_id: int, column: int, field: bytes = b"") -> bytes:
-    """Returns the place of the keys with this field in the secondary index (``schema.partition_fields``).
+def entry_prefix(table_id: int, column: int, field: bytes = b"") -> bytes:
+    """Returns the prefix of the entries of keys with this field in the secondary index (``schema.partition_fields``).
 
-    ``column`` is counted from 0. Without a field, returns the prefix of all places of the column.
+    ``column`` is counted from 0. Without a field, returns the prefix of all entries of the column.
     """
     return prefix(table_id) + column.to_bytes(2, "big") + field
 
 
 def encode(table_id: int, types: Sequence[str], values: Sequence[str | None]) -> bytes:
-    """Encodes the whole key of a partition: one value for each type."""
+    """Encodes the complete key of a partition: one value for each type."""
     if len(types) != len(values):
         raise InternalError(f"{len(values)} partition values for {len(types)} partition columns")
     return prefix_of(table_id, types, values)

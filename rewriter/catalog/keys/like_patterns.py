@@ -11,7 +11,7 @@ from rewriter.errors import AnalysisError
 
 @dataclass(frozen=True)
 class LikePattern:
-    """The pieces of a pattern between its ``%``, each of them characters (``None`` for any one)."""
+    """The pieces of a pattern between its ``%``, each with its characters (``None``: any character)."""
 
     pieces: tuple[tuple[str | None, ...], ...]
 
@@ -59,7 +59,7 @@ class LikePattern:
         return tuple(map(_regex, self.pieces))
 
     def matches(self, text: str) -> bool:
-        """Returns True if the whole text matches. O(length of the text times that of the pattern) at worst."""
+        """Returns True if the complete text matches. O(length of the text times that of the pattern) at worst."""
         first, *middle = self._regexes
         if not middle:
             return first.fullmatch(text) is not None

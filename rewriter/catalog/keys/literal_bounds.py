@@ -1,7 +1,7 @@
 """Bounds of filter literals: the field bytes (``catalog.keys.encoding``) of the partition values that equal a literal.
 
 A comparand is a range of fields: fields below it are less than the literal, fields at or above its end are greater.
-It is empty if no value of the type equals the literal, which still has its place in the order: ``p < 3.5`` on INT is
+It is empty if no value of the type equals the literal, which still has its position in the order: ``p < 3.5`` on INT is
 ``p <= 3``, ``p = 300`` on TINYINT is never true. Types are compared as in Spark 4.3 in ANSI mode. If Spark would cast
 the column (text against a number), the comparison is refused, because the keys are not in the order of the cast values.
 """
@@ -38,7 +38,7 @@ _KINDS = {
 
 
 def comparison_range(column: Column, literal: Literal) -> KeyRange | None:
-    """Returns the literal's place among the column's fields; ``None`` for NULL, which compares as NULL.
+    """Returns the literal's position among the column's fields; ``None`` for NULL, which compares as NULL.
 
     Raises, at the literal, ``AnalysisError`` DATATYPE_MISMATCH for kinds that do not compare and ``DataError`` for text
     that is no value of the kind.
@@ -51,7 +51,7 @@ def comparison_range(column: Column, literal: Literal) -> KeyRange | None:
             raise _mismatch(column, literal)
         if literal.kind == "string" and literal.text == DEFAULT_PARTITION:
             raise _default_partition(column)
-        return _place(kind, literal)
+        return _literal_range(kind, literal)
     except Error as error:
         error.object = column.name
         raise error.at(literal.span) from None
@@ -66,23 +66,23 @@ def partition_value_range(column: Column, literal: Literal) -> KeyRange | None:
         value = coerce(column, literal.kind, literal.text)
     except Error as error:
         raise error.at(literal.span) from None
-    return None if value is None else _point(encoding.encode_value(column.type, value))
+    return None if value is None else _value_range(encoding.encode_value(column.type, value))
 
 
-def _place(kind: PartitionType, literal: Literal) -> KeyRange:
+def _literal_range(kind: PartitionType, literal: Literal) -> KeyRange:
     if kind.name in ("string", "varchar"):
-        return _point(text_field(literal.text))
+        return _value_range(text_field(literal.text))
     if kind.name == "char":
-        return _padded(kind, literal.text)
+        return _char_range(kind, literal.text)
     if kind.name in INTEGER_WIDTHS:
-        return _integral(_number(kind, literal), 0, INTEGER_WIDTHS[kind.name])
+        return _integer_range(_number(kind, literal), 0, INTEGER_WIDTHS[kind.name])
     if kind.name == "decimal":
-        return _integral(_number(kind, literal), kind.scale, 16)
+        return _integer_range(_number(kind, literal), kind.scale, 16)
     if kind.name in ("double", "float"):
-        return _floating(kind, literal)
+        return _float_range(kind, literal)
     if kind.name in ("date", "timestamp"):
-        return _instant(kind, literal)
-    return _point(encoding.encode_value("boolean", cast_text(kind, literal.text)))
+        return _time_range(kind, literal)
+    return _value_range(encoding.encode_value("boolean", cast_text(kind, literal.text)))
 
 
 def text_field(text: str) -> bytes:
@@ -97,17 +97,17 @@ def text_field(text: str) -> bytes:
     return encoding.encode_value("string", text)
 
 
-def _point(field: bytes) -> KeyRange:
+def _value_range(field: bytes) -> KeyRange:
     return KeyRange(field, after(field))
 
 
-def _padded(kind: PartitionType, text: str) -> KeyRange:
+def _char_range(kind: PartitionType, text: str) -> KeyRange:
     """Compares CHAR as if both sides were padded to the same length."""
-    point = _point(text_field(text[: kind.length].ljust(kind.length)))
-    beyond = text[kind.length :].rstrip(" ")
-    if not beyond:
+    point = _value_range(text_field(text[: kind.length].ljust(kind.length)))
+    rest = text[kind.length :].rstrip(" ")
+    if not rest:
         return point
-    edge = point.end if " " * len(beyond) < beyond else point.start
+    edge = point.end if " " * len(rest) < rest else point.start
     return KeyRange(edge, edge)
 
 
@@ -130,8 +130,8 @@ def _number(kind: PartitionType, literal: Literal) -> Decimal:
     return number
 
 
-def _integral(number: Decimal, scale: int, width: int) -> KeyRange:
-    """Returns the place of a number among whole numbers of ``width`` bytes with ``scale`` decimals."""
+def _integer_range(number: Decimal, scale: int, width: int) -> KeyRange:
+    """Returns the position of a number among whole numbers of ``width`` bytes with ``scale`` decimals."""
     if number.adjusted() > 60:
         return _BELOW_ALL if number < 0 else _ABOVE_ALL
     if number.adjusted() < -60:
@@ -148,10 +148,10 @@ def _integral(number: Decimal, scale: int, width: int) -> KeyRange:
     if first >= bound:
         return _ABOVE_ALL
     field = NOT_NULL + (first + bound).to_bytes(width, "big")
-    return _point(field) if exact else KeyRange(field, field)
+    return _value_range(field) if exact else KeyRange(field, field)
 
 
-def _floating(kind: PartitionType, literal: Literal) -> KeyRange:
+def _float_range(kind: PartitionType, literal: Literal) -> KeyRange:
     """Compares with the nearest double; FLOAT with the nearest float if the literal is a float (``0.1F``)."""
     text = literal_text(literal.kind, literal.text)
     if kind.name == "double" or (literal.text[-1:] in ("f", "F") and literal.kind == "number"):
@@ -176,18 +176,18 @@ def _floats(name: str, text: str) -> KeyRange:
     if float(text.replace("Infinity", "inf")) == 0:
         # Both zeros are the same number.
         return KeyRange(encoding.encode_value(name, "-0.0"), after(encoding.encode_value(name, "0.0")))
-    return _point(field)
+    return _value_range(field)
 
 
-def _instant(kind: PartitionType, literal: Literal) -> KeyRange:
+def _time_range(kind: PartitionType, literal: Literal) -> KeyRange:
     """Compares a date with a timestamp as its midnight."""
     text = literal_text(literal.kind, literal.text)
     if kind.name == "timestamp":
-        return _point(encoding.encode_value("timestamp", cast_text(_TIMESTAMP, text)))
+        return _value_range(encoding.encode_value("timestamp", cast_text(_TIMESTAMP, text)))
     if literal.kind != "timestamp":
-        return _point(encoding.encode_value("date", cast_text(_DATE, text)))
+        return _value_range(encoding.encode_value("date", cast_text(_DATE, text)))
     day, _, time = text.partition(" ")
-    point = _point(encoding.encode_value("date", day))
+    point = _value_range(encoding.encode_value("date", day))
     return point if time == "00:00:00" else KeyRange(point.end, point.end)
 
 

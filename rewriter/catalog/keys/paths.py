@@ -61,7 +61,7 @@ def checked_property(key: str, value: str, table: Table) -> tuple[str, str]:
 
 def refuse_change(key: str, value: str | None, table: Table) -> None:
     """Raises ``AnalysisError`` INVALID_DIRECTORY_PROPERTY if SET or UNSET (``value`` is ``None``) would change one of
-    the two properties: every partition of the table would move at once.
+    the two properties: every partition of the table would move.
     """
     if not is_about_directories(key):
         return

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewriter.catalog.maintenance.file_garbage import StoredTable, tables
-from rewriter.catalog.maintenance.warehouse_identity import announce, read_identity, settle
+from rewriter.catalog.maintenance.warehouse_identity import apply_new_identity, read_identity, record_new_identity
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.stored_paths import stored
@@ -57,21 +57,21 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
     old_identity = read_identity(warehouse)
     with database.write() as connection:
         replace_prefixes(connection, {**databases, **prefixes})
-        announce(connection, warehouse, None if old_identity is None else old_identity.identity)
-    settle(database, warehouse)
+        record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
+    apply_new_identity(database, warehouse)
     return Adoption(tuple(sorted(shown(table_row.table.name) for table_row in live)))
 
 
 def create_new(database: Database, warehouse: Path) -> None:
     """Gives a directory a new identity with an empty catalog.
 
-    The ids of new tables are above all ids in the directory's names, so no later write or VACUUM meets an existing
+    The ids of new tables are above all ids in the directory's names, so no later write or VACUUM uses an existing
     file.
     """
     old_identity = read_identity(warehouse)
     with database.write() as connection:
-        announce(connection, warehouse, None if old_identity is None else old_identity.identity)
-    settle(database, warehouse)
+        record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
+    apply_new_identity(database, warehouse)
 
 
 def _is_outside(table: Table, warehouse: Path) -> bool:
@@ -82,13 +82,13 @@ def _location_inside(table_row: StoredTable) -> str:
     return os.path.join(f"{database_of(table_row.table.name)}.db", os.path.basename(table_row.table.location))
 
 
-def _copy(source: str, goal: Path) -> None:
+def _copy(source: str, target: Path) -> None:
     try:
         if os.path.isdir(source):
-            shutil.copytree(source, goal, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:
         raise OperationalError(
-            f"the directory {source} cannot be copied to {goal}: {getattr(error, 'strerror', None) or error}",
+            f"the directory {source} cannot be copied to {target}: {getattr(error, 'strerror', None) or error}",
             condition="FAILED_WRITE_FILE",
             sqlstate="58030",
             object=source,

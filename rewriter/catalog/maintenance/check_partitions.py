@@ -25,7 +25,7 @@ Problem = tuple[str, str]
 
 
 @dataclass
-class _Amount:
+class _FileTotals:
     """The totals of the live files of a partition; ``rows`` is ``None`` if a file was not counted."""
 
     files: int
@@ -47,8 +47,8 @@ def check_table(connection: sa.Connection, table_row: StoredTable) -> Iterator[P
 def _keys(connection: sa.Connection, table: Table) -> Iterator[Problem]:
     """Checks that keys belong to the table, and that one row of each key is live."""
     row, table_keys = schema.partitions.c, KeyRange.of_prefix(encoding.prefix(table.id))
-    astray = sa.or_(row.key < table_keys.start, row.key >= table_keys.end)
-    query = sa.select(sa.func.count()).select_from(schema.partitions).where(row.table_id == table.id, astray)
+    is_outside = sa.or_(row.key < table_keys.start, row.key >= table_keys.end)
+    query = sa.select(sa.func.count()).select_from(schema.partitions).where(row.table_id == table.id, is_outside)
     if count := connection.execute(query).scalar():
         yield table.name, f"{count} of its partition rows have keys of another table"
     live = sa.select(row.key, row.partition_values).where(row.table_id == table.id, row.ended == schema.NEVER)
@@ -101,30 +101,30 @@ def _file_versions(connection: sa.Connection, table: Table) -> Iterator[Problem]
 
 def _partitions(connection: sa.Connection, table: Table) -> Iterator[Problem]:
     """Checks that statistics match the live files, and that each live file belongs to a live partition."""
-    row, amounts = schema.partitions.c, _amounts(connection, table)
+    row, totals_by_key = schema.partitions.c, _file_totals(connection, table)
     live = sa.select(row.key, row.partition_values, row.files, row.bytes, row.rows)
     for key, values, files, size, rows in connection.execute(
         live.where(row.table_id == table.id, row.ended == schema.NEVER).order_by(row.key)
     ):
-        amount = amounts.pop(key, _Amount(0, 0, 0))
-        if (files, size) != (amount.files, amount.bytes):
+        totals = totals_by_key.pop(key, _FileTotals(0, 0, 0))
+        if (files, size) != (totals.files, totals.bytes):
             yield (
                 _name(table, values),
-                f"it records {files} files of {size} bytes, but has {amount.files} of {amount.bytes}",
+                f"it records {files} files of {size} bytes, but has {totals.files} of {totals.bytes}",
             )
-        elif rows is not None and amount.rows is not None and rows != amount.rows:
-            yield _name(table, values), f"it records {rows} rows, but its files have {amount.rows}"
-    if amounts:
-        count = sum(orphan.files for orphan in amounts.values())
-        yield table.name, f"{count} live files belong to {len(amounts)} partitions that do not exist"
+        elif rows is not None and totals.rows is not None and rows != totals.rows:
+            yield _name(table, values), f"it records {rows} rows, but its files have {totals.rows}"
+    if totals_by_key:
+        count = sum(orphan.files for orphan in totals_by_key.values())
+        yield table.name, f"{count} live files belong to {len(totals_by_key)} partitions that do not exist"
 
 
-def _amounts(connection: sa.Connection, table: Table) -> dict[bytes, _Amount]:
+def _file_totals(connection: sa.Connection, table: Table) -> dict[bytes, _FileTotals]:
     row, table_keys = schema.files.c, KeyRange.of_prefix(encoding.prefix(table.id))
     counted = sa.func.count(row.rows)
     query = sa.select(row.key, sa.func.count(), sa.func.sum(row.bytes), sa.func.sum(row.rows), counted)
     return {
-        key: _Amount(files, int(size), int(rows or 0) if counted_rows == files else None)
+        key: _FileTotals(files, int(size), int(rows or 0) if counted_rows == files else None)
         for key, files, size, rows, counted_rows in connection.execute(
             query.where(row.key >= table_keys.start, row.key < table_keys.end, row.ended == schema.NEVER).group_by(
                 row.key
@@ -167,8 +167,10 @@ def _index(connection: sa.Connection, table: Table) -> Iterator[Problem]:
         schema.partitions.c,
         KeyRange.of_prefix(encoding.prefix(table.id)),
     )
-    placed = sa.select(entry.place, entry.key).where(entry.place >= table_keys.start, entry.place < table_keys.end)
-    unmatched = {(index_entry, key) for index_entry, key in connection.execute(placed)}
+    entries_of_table = sa.select(entry.place, entry.key).where(
+        entry.place >= table_keys.start, entry.place < table_keys.end
+    )
+    unmatched = {(index_entry, key) for index_entry, key in connection.execute(entries_of_table)}
     columns = table.partition_columns
     widths = [encoding.width_of(column.type) for column in columns]
     written = (
@@ -184,7 +186,7 @@ def _index(connection: sa.Connection, table: Table) -> Iterator[Problem]:
             yield table.name, f"the key {key.hex()} does not match the column types"
             continue
         for number in range(1, len(columns)):
-            index_entry = (encoding.place(table.id, number, fields[number]), key)
+            index_entry = (encoding.entry_prefix(table.id, number, fields[number]), key)
             missing += index_entry not in unmatched
             unmatched.discard(index_entry)
     if missing:

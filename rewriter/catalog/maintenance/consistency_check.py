@@ -13,7 +13,7 @@ from types import NoneType
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.fact_timelines import FactWork
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.facts.time_binding import bind
 from rewriter.catalog.keys.encoding import prefix
@@ -69,7 +69,7 @@ def findings(database: Database) -> Iterator[Finding]:
         unreadable = list(_unreadable(connection, names, widths))
         yield from unreadable
         if broken or unreadable:
-            return  # Tables that cannot be read cannot be checked further.
+            return  # The remaining checks need readable tables.
         yield from _objects(connection, snapshot)
         known_tables = file_garbage.tables(connection)
         yield from _keys(connection, {prefix(known_table.table.id) for known_table in known_tables})
@@ -159,14 +159,14 @@ def _transactions(connection: sa.Connection) -> Iterator[str]:
         sa.select(row.transaction_id, row.state, row.commit_seq).where(wrong)
     ):
         yield f"transaction {number} is {state}, and its commit number is {commit}"
-    counted = sa.select(
+    number_counts = sa.select(
         sa.func.count(row.commit_seq), sa.func.count(sa.distinct(row.commit_seq)), sa.func.max(row.commit_seq)
     )
-    numbered, different, newest = connection.execute(counted).one()
-    if numbered != different:
-        yield f"{numbered - different} transactions share a commit number with another one"
-    if different != (newest or 0):
-        yield f"only {different} of the commits up to {newest} have a transaction"
+    number_count, distinct_count, newest = connection.execute(number_counts).one()
+    if number_count != distinct_count:
+        yield f"{number_count - distinct_count} transactions share a commit number with another one"
+    if distinct_count != (newest or 0):
+        yield f"only {distinct_count} of the commits up to {newest} have a transaction"
 
 
 def _log(connection: sa.Connection) -> Iterator[str]:
@@ -177,13 +177,13 @@ def _log(connection: sa.Connection) -> Iterator[str]:
     ).one()
     if count and newest - oldest + 1 != count:
         yield f"the log has {count} events between {oldest} and {newest}: some are missing"
-    stray = (
+    outside = (
         sa.select(row.event_seq, row.commit_seq)
         .join_from(schema.events, schema.transactions, transaction.transaction_id == row.transaction_id, isouter=True)
         .where(transaction.commit_seq.is_distinct_from(row.commit_seq))
         .order_by(row.event_seq)
     )
-    for number, commit in connection.execute(stray):
+    for number, commit in connection.execute(outside):
         yield f"event {number} belongs to commit {commit}, which is not the commit of its transaction"
     closing = sa.select(row.commit_seq).where(row.kind == "COMMIT").order_by(row.commit_seq)
     commits = list(connection.execute(closing).scalars())
@@ -214,8 +214,8 @@ def _write_ids(connection: sa.Connection, names: dict[int, str]) -> Iterator[Fin
     )
     for object_id, last, count in connection.execute(gaps):
         yield Finding(_name(names, object_id), f"it has {count} write ids, but the newest is {last}")
-    of_nothing = sa.select(id_row.object_id).where(id_row.commit_seq.is_not(None)).distinct()
-    for object_id in connection.execute(of_nothing).scalars():
+    object_ids = sa.select(id_row.object_id).where(id_row.commit_seq.is_not(None)).distinct()
+    for object_id in connection.execute(object_ids).scalars():
         if object_id not in names:
             yield Finding(_name(names, object_id), "it has committed write ids, but no object has this id")
 
@@ -325,7 +325,7 @@ def _timelines(
         try:
             bindings = bind(fact, context.live_object)
             bound.update(binding.table.id for binding in bindings)
-            for difference in FactWork(context, bindings, made_by).compare():
+            for difference in FactTimelineUpdate(context, bindings, made_by).compare():
                 yield Finding(difference.table, _difference(difference))
         except Error as error:
             yield Finding(fact.name, f"its timelines cannot be built: {error.message}")

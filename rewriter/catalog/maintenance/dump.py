@@ -15,7 +15,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog.maintenance.warehouse_identity import Identity, announce, read_identity, settle
+from rewriter.catalog.maintenance.warehouse_identity import (
+    Identity,
+    apply_new_identity,
+    read_identity,
+    record_new_identity,
+)
 from rewriter.catalog.model import json_codec
 from rewriter.catalog.reading.history import has_date
 from rewriter.catalog.store import schema
@@ -27,7 +32,7 @@ from rewriter.terminal_text import printable
 #: The ``format`` of the header.
 FORMAT = "rewriter catalog dump 1"
 
-_LEFT_OUT = (schema.schema_version.name, schema.leases.name, schema.warehouse.name)
+_EXCLUDED_TABLES = (schema.schema_version.name, schema.leases.name, schema.warehouse.name)
 _BATCH = 1000
 #: Neither database stores these in a text.
 _NOT_STORED = re.compile("[\0\ud800-\udfff]")
@@ -49,7 +54,7 @@ def dump(database: Database, warehouse: Path) -> Iterator[str]:
             query = sa.select(table).order_by(*table.primary_key.columns)
             with connection.execute(query.execution_options(yield_per=_BATCH)) as result:
                 for row in result:
-                    yield _line([table.name, *map(_written, row)])
+                    yield _line([table.name, *map(_encoded_value, row)])
                     count += 1
     yield _line({"rows": count})
 
@@ -90,15 +95,15 @@ def restore(database: Database, warehouse: Path, lines: Iterable[str], *, adopt:
             if name != last or len(batch) == _BATCH:
                 _insert(connection, tables.get(last), batch)
                 last, batch = name, []
-            batch.append({c.name: _stored(v, c, number) for c, v in zip(columns[name], values, strict=True)})
+            batch.append({c.name: _decoded_value(v, c, number) for c, v in zip(columns[name], values, strict=True)})
             count += 1
         _insert(connection, tables.get(last), batch)
         if not ended:
             raise _invalid("it is truncated")
         _check_content(connection)
         _set_sequences(connection)
-        announce(connection, warehouse, None if old_identity is None else old_identity.identity)
-    settle(database, warehouse)
+        record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
+    apply_new_identity(database, warehouse)
     return count
 
 
@@ -116,18 +121,18 @@ def _bounded(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _tables() -> list[sa.Table]:
-    return [table for table in schema.metadata.sorted_tables if table.name not in _LEFT_OUT]
+    return [table for table in schema.metadata.sorted_tables if table.name not in _EXCLUDED_TABLES]
 
 
 def _line(value: object) -> str:
     return printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) + "\n"
 
 
-def _written(value: object) -> object:
+def _encoded_value(value: object) -> object:
     return {"hex": bytes(value).hex()} if isinstance(value, bytes | memoryview) else value
 
 
-def _stored(value: object, column: sa.Column[Any], number: int) -> object:
+def _decoded_value(value: object, column: sa.Column[Any], number: int) -> object:
     """Returns a value of a line as its column stores it. Raises ``DataError`` INVALID_DUMP for another type."""
     if value is None and column.nullable:
         return None
@@ -159,14 +164,14 @@ def _check_content(connection: sa.Connection) -> None:
     """
     counter = schema.counters.c
     values = {row.name: row.value for row in connection.execute(sa.select(counter.name, counter.value))}
-    for name, numbered in (
+    for name, numbered_column in (
         ("commit", schema.events.c.commit_seq),
         ("event", schema.events.c.event_seq),
         ("object", schema.objects.c.object_id),
         ("transaction", schema.transactions.c.transaction_id),
         ("vacuumed", sa.null()),
     ):
-        newest = connection.execute(sa.select(sa.func.max(numbered))).scalar() or 0
+        newest = connection.execute(sa.select(sa.func.max(numbered_column))).scalar() or 0
         if values.get(name, -1) < newest:
             raise _invalid(f"the counter {name} is missing or too low")
     row, warehouse = schema.objects.c, warehouse_of(connection)
@@ -178,20 +183,20 @@ def _check_content(connection: sa.Connection) -> None:
 
 
 def _header(line: str) -> Mapping[str, Any]:
-    read = _read(line, 1)
-    if not isinstance(read, dict) or read.get("format") != FORMAT:
+    header = _read(line, 1)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise _invalid("its first line is not the header of a dump")
-    return read
+    return header
 
 
 def _read(line: str, number: int) -> Any:
     try:
-        read = json.loads(line)
+        row = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise _invalid(f"line {number} cannot be read") from error
-    if not isinstance(read, dict) and not (isinstance(read, list) and read):
+    if not isinstance(row, dict) and not (isinstance(row, list) and row):
         raise _invalid(f"line {number} is not a row of a table")
-    return read
+    return row
 
 
 def _check_header(header: Mapping[str, Any], database: Database, warehouse: Path) -> None:

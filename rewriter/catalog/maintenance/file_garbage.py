@@ -41,7 +41,7 @@ class StoredTable:
 
 
 @dataclass(frozen=True)
-class Unneeded:
+class UnneededFile:
     """A file that no reader needs; ``rows`` are the catalog's rows of it, all ended, the last one by ``commit``."""
 
     table: Table
@@ -118,20 +118,20 @@ def foreign_writes(connection: sa.Connection) -> set[Write]:
     return {(table_id, write_id) for table_id, write_id in connection.execute(sa.select(row.object_id, row.write_id))}
 
 
-def given_writes(connection: sa.Connection) -> set[Write]:
+def allocated_writes(connection: sa.Connection) -> set[Write]:
     """Returns all writes whose numbers this catalog gave, and which no other catalog made."""
     row = schema.write_ids.c
     rows = connection.execute(sa.select(row.object_id, row.write_id))
     return {(table_id, write_id) for table_id, write_id in rows} - foreign_writes(connection)
 
 
-def named_paths(connection: sa.Connection, paths: Collection[str]) -> set[str]:
+def referenced_paths(connection: sa.Connection, paths: Collection[str]) -> set[str]:
     """Returns those of the paths that a row of any table and version names. Reads the paths of all files."""
     path_set = set(paths)
     return {path for path in _all_paths(connection) if path in path_set} if path_set else set()
 
 
-def named_below(connection: sa.Connection, directories: Collection[str]) -> set[str]:
+def referenced_below(connection: sa.Connection, directories: Collection[str]) -> set[str]:
     """Returns those of the directories, or links to some, below which a row names a file. Reads all files' paths."""
     stems = {f"{directory}/": directory for directory in directories}
     paths = _all_paths(connection) if stems else ()
@@ -146,18 +146,18 @@ def horizon(connection: sa.Connection, retained_seconds: float) -> int:
     """
     transaction, lease, counter = schema.transactions.c, schema.leases.c, schema.counters.c
     newest = sa.select(counter.value).where(counter.name == "commit")
-    young = sa.select(sa.func.min(transaction.commit_seq) - 1).where(
+    before_recent = sa.select(sa.func.min(transaction.commit_seq) - 1).where(
         transaction.state == "committed", transaction.heartbeat_at > NOW - retained_seconds
     )
     writing = sa.select(sa.func.min(transaction.snapshot_seq)).where(transaction.state == "open")
     leased = sa.select(sa.func.min(lease.commit_seq)).where(lease.renewed_at > NOW - EXPIRY_SECONDS)
-    limits = [connection.execute(query).scalar() for query in (newest, young, writing, leased)]
+    limits = [connection.execute(query).scalar() for query in (newest, before_recent, writing, leased)]
     return min(int(limit) for limit in limits if limit is not None)
 
 
-def unneeded(
+def unneeded_files(
     connection: sa.Connection, tables: Sequence[StoredTable], limit: int, only: int | None = None
-) -> list[Unneeded]:
+) -> list[UnneededFile]:
     """Returns the files all of whose rows were ended, or whose table was dropped, by a commit up to ``limit``.
 
     ``only`` restricts them to the files that the table of that id ever had. ``tables`` are all tables: a file that
@@ -165,14 +165,14 @@ def unneeded(
     there are any, the paths of all files.
     """
     rows_by_path: dict[str, list[tuple[StoredTable, int, int, int]]] = {}
-    for known_table in tables:
-        for row_id, path, size, commit in _ended_rows(connection, known_table, limit):
-            rows_by_path.setdefault(path, []).append((known_table, row_id, size, commit))
+    for table in tables:
+        for row_id, path, size, commit in _ended_rows(connection, table, limit):
+            rows_by_path.setdefault(path, []).append((table, row_id, size, commit))
     if not rows_by_path:
         return []
-    named = Counter(path for path in _all_paths(connection) if path in rows_by_path)
+    row_counts = Counter(path for path in _all_paths(connection) if path in rows_by_path)
     return [
-        Unneeded(
+        UnneededFile(
             last.table,
             path,
             size,
@@ -181,14 +181,14 @@ def unneeded(
             last.dropped is not None,
         )
         for path, rows in sorted(rows_by_path.items())
-        if named[path] == len(rows) and only in (None, *(owner.table.id for owner, _, _, _ in rows))
+        if row_counts[path] == len(rows) and only in (None, *(owner.table.id for owner, _, _, _ in rows))
         for last, _, size, _ in rows[-1:]
     ]
 
 
 def declare_removed(
-    database: Database, chosen: Sequence[Unneeded], retained_seconds: float, timeout_seconds: float
-) -> list[Unneeded]:
+    database: Database, files: Sequence[UnneededFile], retained_seconds: float, timeout_seconds: float
+) -> list[UnneededFile]:
     """Declares these files removed, except those that are needed by now, and returns them. One transaction.
 
     Also aborts dead transactions and removes dead leases.
@@ -198,14 +198,14 @@ def declare_removed(
         abort_dead(connection, timeout_seconds)
         connection.execute(sa.delete(lease).where(lease.c.renewed_at <= NOW - EXPIRY_SECONDS))
         limit = horizon(connection, retained_seconds)
-        given_up = [file for file in chosen if file.commit <= limit]
-        newest = max((file.commit for file in given_up), default=0)
+        removable = [file for file in files if file.commit <= limit]
+        newest = max((file.commit for file in removable), default=0)
         is_older = sa.and_(counter.c.name == "vacuumed", counter.c.value < newest)
         connection.execute(sa.update(counter).where(is_older).values(value=newest))
-    return given_up
+    return removable
 
 
-def forget(database: Database, removed: Iterable[Unneeded]) -> None:
+def delete_rows(database: Database, removed: Iterable[UnneededFile]) -> None:
     """Deletes the rows of removed files. One short transaction for each ten thousand."""
     row = schema.files
     for chunk in chunks([row_id for file in removed for row_id in file.rows], 10_000):

@@ -35,7 +35,7 @@ IDENTITY_FILE = "warehouse.json"
 #: The catalog's file in the warehouse directory.
 FILE_NAME = "catalog.db"
 
-#: Files of file systems and desktops that may lie in an empty directory.
+#: Files of file systems and desktops that may be in an empty directory.
 _NO_CONTENT = re.compile(r"\..*|lost\+found")
 _OF_A_TABLE = re.compile(r".+-([0-9]+)", re.DOTALL)
 _OF_A_WRITE = re.compile(rf"{WRITE_ID_LEVEL}=([0-9]+)(?:\.[0-9]+)?")
@@ -56,7 +56,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class WarehouseLocation:
-    """The location of a warehouse directory, as far as it can be known on this host."""
+    """The location of a warehouse directory, as this host sees it."""
 
     place: str
     device: str
@@ -65,7 +65,7 @@ class WarehouseLocation:
 
     @classmethod
     def of(cls, warehouse: Path) -> WarehouseLocation:
-        """Returns the place of a directory with an identity file."""
+        """Returns the location of a directory with an identity file."""
         status = os.stat(warehouse / IDENTITY_FILE)
         return cls(os.path.realpath(warehouse), str(status.st_dev), str(status.st_ino), socket.gethostname())
 
@@ -137,11 +137,11 @@ def write_directories(warehouse: Path) -> Iterator[WriteDirectory]:
                 yield WriteDirectory(path, int(of_table[1]), int(of_write[1]))
 
 
-def check_blank(warehouse: Path, catalog_place: str) -> None:
+def check_blank(warehouse: Path, catalog_address: str) -> None:
     """Raises unless a directory without a catalog may become a warehouse: it does not exist, or is empty.
 
     Raises ``OperationalError`` CATALOG_MISSING if it is a warehouse, NOT_A_WAREHOUSE if it has other content,
-    CATALOG_UNAVAILABLE if it cannot be listed or is not a directory. ``catalog_place`` names the empty catalog.
+    CATALOG_UNAVAILABLE if it cannot be listed or is not a directory. ``catalog_address`` names the empty catalog.
     """
     try:
         names = os.listdir(warehouse)
@@ -155,22 +155,22 @@ def check_blank(warehouse: Path, catalog_place: str) -> None:
             hint="name a directory that exists or can be created",
         ) from error
     if read_identity(warehouse) is not None or next(write_directories(warehouse), None) is not None:
-        raise missing(warehouse, catalog_place)
-    ours = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
-    foreign_names = sorted(name for name in names if name not in ours and not _NO_CONTENT.fullmatch(name))
+        raise missing(warehouse, catalog_address)
+    catalog_files = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
+    foreign_names = sorted(name for name in names if name not in catalog_files and not _NO_CONTENT.fullmatch(name))
     if foreign_names:
         raise OperationalError(
-            f"the directory {warehouse} is not a warehouse, and contains other files ({_some(foreign_names)})",
+            f"the directory {warehouse} is not a warehouse, and contains other files ({_first_names(foreign_names)})",
             condition="NOT_A_WAREHOUSE",
             object=str(warehouse),
             hint="name a warehouse, or a directory that is empty or does not exist",
         )
 
 
-def missing(warehouse: Path, catalog_place: str) -> OperationalError:
-    """Returns the error for an empty catalog beside a warehouse with content."""
+def missing(warehouse: Path, catalog_address: str) -> OperationalError:
+    """Returns the error for an empty catalog of a warehouse with content."""
     return OperationalError(
-        f"the catalog {catalog_place} of the warehouse {warehouse} is missing or empty, but the directory "
+        f"the catalog {catalog_address} of the warehouse {warehouse} is missing or empty, but the directory "
         "contains files of the warehouse",
         condition="CATALOG_MISSING",
         object=str(warehouse),
@@ -179,51 +179,55 @@ def missing(warehouse: Path, catalog_place: str) -> OperationalError:
     )
 
 
-def check(database: Database, warehouse: Path, catalog_place: str, *, is_shared: bool) -> None:
+def check(database: Database, warehouse: Path, catalog_address: str, *, is_shared: bool) -> None:
     """Checks that a catalog belongs to a directory, and gives both their identity if they have none yet.
 
     A copy refuses every write (``database.refusal``). ``is_shared`` is for a catalog on a server: it has one directory,
-    so a second one is refused altogether. Raises ``OperationalError``: CATALOG_MISSING, WAREHOUSE_NOT_FOUND,
+    so a second one is refused. Raises ``OperationalError``: CATALOG_MISSING, WAREHOUSE_NOT_FOUND,
     CATALOG_OF_ANOTHER_WAREHOUSE, WAREHOUSE_COPIED. One read, and a few accesses to the disk.
     """
     row, identity = _row(database), read_identity(warehouse)
     if identity is None and not warehouse.is_dir():
         raise OperationalError(
-            f"there is no warehouse in {warehouse}; the catalog {catalog_place} belongs to another directory",
+            f"there is no warehouse in {warehouse}; the catalog {catalog_address} belongs to another directory",
             condition="WAREHOUSE_NOT_FOUND",
             object=str(warehouse),
             hint="name its directory"
             + (f", which was {row.place.place} on {row.place.host}" if row.place is not None else ""),
         )
     if row.identity is None:
-        _check_first(database, warehouse, catalog_place, row, identity)
+        _check_first(database, warehouse, catalog_address, row, identity)
     elif identity is None or identity.identity not in (row.identity, row.next_identity):
         raise _foreign(
-            warehouse, catalog_place, "their identities differ" if identity else f"it has no {IDENTITY_FILE}"
+            warehouse, catalog_address, "their identities differ" if identity else f"it has no {IDENTITY_FILE}"
         )
     if row.place is not None and identity is not None and identity.identity == row.identity:
-        _check_place(database, warehouse, catalog_place, row.place, is_shared=is_shared)
+        _check_location(database, warehouse, catalog_address, row.place, is_shared=is_shared)
     if database.refusal is None and (row.identity is None or row.next_identity is not None):
-        settle(database, warehouse)
+        apply_new_identity(database, warehouse)
 
 
-def _check_first(database: Database, warehouse: Path, catalog_place: str, row: _Row, identity: Identity | None) -> None:
+def _check_first(
+    database: Database, warehouse: Path, catalog_address: str, row: _Row, identity: Identity | None
+) -> None:
     """Raises unless a catalog without an identity, a new one or that of an earlier release, is the directory's."""
     if identity is not None and identity.identity != row.next_identity:
         raise (
-            _foreign(warehouse, catalog_place, "the catalog has no identity")
+            _foreign(warehouse, catalog_address, "the catalog has no identity")
             if _is_used(database)
-            else missing(warehouse, catalog_place)
+            else missing(warehouse, catalog_address)
         )
     if identity is None:
-        unknown = _unknown_to(database, warehouse)
-        if unknown and not _is_used(database):
-            raise missing(warehouse, catalog_place)
-        if unknown:
-            raise _foreign(warehouse, catalog_place, f"it does not agree with the directory on {_some(unknown)}")
+        unmatched = _unmatched_directories(database, warehouse)
+        if unmatched and not _is_used(database):
+            raise missing(warehouse, catalog_address)
+        if unmatched:
+            raise _foreign(
+                warehouse, catalog_address, f"it does not agree with the directory on {_first_names(unmatched)}"
+            )
 
 
-def settle(database: Database, warehouse: Path) -> None:
+def apply_new_identity(database: Database, warehouse: Path) -> None:
     """Gives the directory and the catalog the coming identity, or a new one if none is noted.
 
     Runs at most two write transactions; a file is replaced in the second.
@@ -231,9 +235,9 @@ def settle(database: Database, warehouse: Path) -> None:
     row = schema.warehouse
     if _row(database).next_identity is None:
         with database.write() as connection:
-            fresh = {"next_identity": uuid.uuid4().hex}
+            new_identity = {"next_identity": uuid.uuid4().hex}
             connection.execute(
-                sa.update(row).where(row.c.next_identity.is_(None), row.c.identity.is_(None)).values(fresh)
+                sa.update(row).where(row.c.next_identity.is_(None), row.c.identity.is_(None)).values(new_identity)
             )
     with database.write() as connection:
         identity = connection.execute(sa.select(row.c.next_identity)).scalar()
@@ -248,11 +252,11 @@ def settle(database: Database, warehouse: Path) -> None:
         )
 
 
-def announce(connection: sa.Connection, warehouse: Path, identity: str | None) -> None:
+def record_new_identity(connection: sa.Connection, warehouse: Path, identity: str | None) -> None:
     """Notes that a catalog is to get a new identity with a directory, which now has ``identity``.
 
-    Also notes the directory's writes by other catalogs. Part of the caller's write transaction; ``settle`` does the
-    rest.
+    Also notes the directory's writes by other catalogs. Part of the caller's write transaction; ``apply_new_identity``
+    does the rest.
     """
     connection.execute(sa.delete(schema.warehouse))
     connection.execute(schema.warehouse.insert(), {"identity": identity, "next_identity": uuid.uuid4().hex})
@@ -272,41 +276,41 @@ def announce(connection: sa.Connection, warehouse: Path, identity: str | None) -
     )
 
 
-def _check_place(
-    database: Database, warehouse: Path, catalog_place: str, before: WarehouseLocation, *, is_shared: bool
+def _check_location(
+    database: Database, warehouse: Path, catalog_address: str, recorded: WarehouseLocation, *, is_shared: bool
 ) -> None:
-    """Makes writes refused if the directory is a copy; if it has moved, stores its new place."""
-    now = WarehouseLocation.of(warehouse)
-    if before.is_same(now) and before.place == now.place and before.inode == now.inode:
+    """Makes writes refused if the directory is a copy; if it has moved, stores its new path."""
+    current = WarehouseLocation.of(warehouse)
+    if recorded.is_same(current) and recorded.place == current.place and recorded.inode == current.inode:
         return
-    is_there = _is_at(before, warehouse)
-    if is_there or (is_shared and is_there is None and not before.is_same(now)):
-        raise_copied = partial(_copied, warehouse, catalog_place, before, is_shared)
+    is_copied = _exists_elsewhere(recorded, warehouse)
+    if is_copied or (is_shared and is_copied is None and not recorded.is_same(current)):
+        raise_copied = partial(_copied, warehouse, catalog_address, recorded, is_shared)
         if is_shared:
             raise raise_copied()
         database.refusal = database.refusal or raise_copied
-    elif database.refusal is None and not (before.is_same(now) and _is_same(before.place, warehouse)):
+    elif database.refusal is None and not (recorded.is_same(current) and _is_same(recorded.place, warehouse)):
         with database.write() as connection:
-            connection.execute(sa.update(schema.warehouse).values(**vars(now)))
+            connection.execute(sa.update(schema.warehouse).values(**vars(current)))
 
 
-def _is_at(before: WarehouseLocation, warehouse: Path) -> bool | None:
-    """Returns True if the warehouse still exists at its old place, as another directory than this one.
+def _exists_elsewhere(recorded: WarehouseLocation, warehouse: Path) -> bool | None:
+    """Returns True if the warehouse still exists at its recorded path, as another directory than this one.
 
     Returns ``None`` if that is unknown, because it was on another host.
     """
-    is_here = before.host == socket.gethostname()
+    is_same_host = recorded.host == socket.gethostname()
     try:
-        if os.path.samefile(before.place, warehouse):
-            return False if is_here else None
-        old_identity, new_identity = read_identity(Path(before.place)), read_identity(warehouse)
+        if os.path.samefile(recorded.place, warehouse):
+            return False if is_same_host else None
+        old_identity, new_identity = read_identity(Path(recorded.place)), read_identity(warehouse)
         if old_identity is not None and new_identity is not None and old_identity.identity == new_identity.identity:
             return True
     except FileNotFoundError:
         pass
     except (OSError, OperationalError):
-        return True  # This user may not read whatever exists there.
-    return False if is_here else None
+        return True  # This user may not read the directory that exists there.
+    return False if is_same_host else None
 
 
 def _is_same(path: str, other: Path) -> bool:
@@ -321,8 +325,8 @@ def _row(database: Database) -> _Row:
     columns = (row.identity, row.next_identity, row.place, row.device, row.inode, row.host)
     with database.read() as connection:
         row_values = connection.execute(sa.select(*columns)).first()
-    identity, following, *where = (None,) * len(columns) if row_values is None else row_values
-    return _Row(identity, following, None if where[0] is None else WarehouseLocation(*where))
+    identity, next_identity, *location = (None,) * len(columns) if row_values is None else row_values
+    return _Row(identity, next_identity, None if location[0] is None else WarehouseLocation(*location))
 
 
 def _is_used(database: Database) -> bool:
@@ -331,27 +335,29 @@ def _is_used(database: Database) -> bool:
         return bool(connection.execute(sa.select(sa.func.max(schema.counters.c.value))).scalar())
 
 
-def _unknown_to(database: Database, warehouse: Path) -> list[str]:
+def _unmatched_directories(database: Database, warehouse: Path) -> list[str]:
     """Returns the directories on which a catalog and a warehouse do not agree. O(versions of tables).
 
-    These are directories of writes that the catalog never gave, or has in another place, and directories of the
+    These are directories of writes that the catalog never made, or has at another path, and directories of the
     catalog's files that do not exist.
     """
     write_id = schema.write_ids.c
     with database.read() as connection:
-        places = {table_row.table.id: table_row.table.location for table_row in tables(connection)}
+        locations = {table_row.table.id: table_row.table.location for table_row in tables(connection)}
         own_writes = {tuple(row) for row in connection.execute(sa.select(write_id.object_id, write_id.write_id))}
-        first = sa.select(schema.files.c.path).where(schema.files.c.ended == schema.NEVER)
-        used = {
+        file_paths = sa.select(schema.files.c.path).where(schema.files.c.ended == schema.NEVER)
+        table_directories = {
             loaded(path, str(warehouse)).partition(f"/{WRITE_ID_LEVEL}=")[0]
-            for path in connection.execute(first).scalars()
+            for path in connection.execute(file_paths).scalars()
         }
-    unknown = []
+    unmatched = []
     for directory in write_directories(warehouse):
-        table = os.path.dirname(directory.path)
-        if (directory.table_id, directory.write_id) not in own_writes or places.get(directory.table_id, table) != table:
-            unknown.append(os.path.relpath(directory.path, warehouse))
-    return sorted(unknown) + sorted(path for path in used if not os.path.isdir(path))
+        directory_of_table = os.path.dirname(directory.path)
+        if (directory.table_id, directory.write_id) not in own_writes or locations.get(
+            directory.table_id, directory_of_table
+        ) != directory_of_table:
+            unmatched.append(os.path.relpath(directory.path, warehouse))
+    return sorted(unmatched) + sorted(path for path in table_directories if not os.path.isdir(path))
 
 
 def _write_identity(warehouse: Path, identity: Identity) -> None:
@@ -388,13 +394,13 @@ def _folders(root: str) -> list[str]:
         return []
 
 
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
-def _foreign(warehouse: Path, catalog_place: str, why: str) -> OperationalError:
+def _foreign(warehouse: Path, catalog_address: str, reason: str) -> OperationalError:
     return OperationalError(
-        f"the catalog {catalog_place} does not belong to the warehouse {warehouse}: {why}",
+        f"the catalog {catalog_address} does not belong to the warehouse {warehouse}: {reason}",
         condition="CATALOG_OF_ANOTHER_WAREHOUSE",
         object=str(warehouse),
         hint="put its own catalog back, or restore a dump into an empty one: `rewriter catalog restore -w "
@@ -403,10 +409,10 @@ def _foreign(warehouse: Path, catalog_place: str, why: str) -> OperationalError:
     )
 
 
-def _copied(warehouse: Path, catalog_place: str, recorded: WarehouseLocation, is_shared: bool) -> OperationalError:
+def _copied(warehouse: Path, catalog_address: str, recorded: WarehouseLocation, is_shared: bool) -> OperationalError:
     if is_shared:
         return OperationalError(
-            f"the catalog {catalog_place} belongs to the warehouse in {recorded.place} on {recorded.host}; "
+            f"the catalog {catalog_address} belongs to the warehouse in {recorded.place} on {recorded.host}; "
             f"{warehouse} seems to be a copy of it",
             condition="WAREHOUSE_COPIED",
             object=str(warehouse),

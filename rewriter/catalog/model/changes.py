@@ -75,7 +75,7 @@ class WritePartitions:
     ``overwrite`` replaces the content of the partitions written; otherwise files are added. ``wipes`` (with
     ``overwrite`` only) also removes all other partitions of these ranges, as Spark's static mode does.
     ``if_not_exists`` makes a partition that exists at commit a ``ConflictError``. An unpartitioned table has the one
-    partition ``()``. Files given for an external table are not kept: its readers list its directories.
+    partition ``()``. Files given for an external table are not recorded: its readers list its directories.
 
     ``sources`` and ``unproven`` are as in ``Transaction.commit`` and, if given, replace those of the commit: they are
     the reads of this write's query alone. ``doubt`` is the reason, in words, why no rollup is proven by them.
@@ -115,7 +115,7 @@ class DropPartitions:
 
 @dataclass(frozen=True)
 class PartitionMove:
-    """The goal of a moved partition: from its key to canonical values; ``location`` is its new custom location."""
+    """The target of a moved partition: from its key to canonical values; ``location`` is its new custom location."""
 
     key: bytes
     values: PartitionValues

@@ -1,4 +1,4 @@
-"""The results of ANALYZE for a table or a partition, kept as a property of it, with a digest of the content.
+"""The results of ANALYZE for a table or a partition, stored as a property of it, with a digest of the content.
 
 Statistics belong to one content, which their digest identifies. A reader compares it: after any later write they are
 stale, and no longer the table's.

@@ -63,7 +63,7 @@ def to_text(object_: Object, warehouse: str) -> str:
         data = {"location": object_.location, "comment": object_.comment, "properties": dict(object_.properties)}
     else:
         data = _fact_data(object_)
-    return as_text(with_places(data, stored_location_in(warehouse)))
+    return as_text(with_changed_paths(data, stored_location_in(warehouse)))
 
 
 def as_text(data: Mapping[str, Any]) -> str:
@@ -71,7 +71,7 @@ def as_text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def with_places(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+def with_changed_paths(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     """Returns a definition's data with each of its paths changed: its location, and those of moving directories."""
     if data.get("location") is None:
         return data
@@ -83,7 +83,7 @@ def with_places(data: dict[str, Any], change: Callable[[str], str]) -> dict[str,
 
 def _moved(text: str, change: Callable[[str], str]) -> str:
     try:
-        return json.dumps([[change(source), change(goal)] for source, goal in json.loads(text)], ensure_ascii=False)
+        return json.dumps([[change(source), change(target)] for source, target in json.loads(text)], ensure_ascii=False)
     except (ValueError, TypeError, AttributeError):
         return text  # A note of another form.
 
@@ -173,7 +173,7 @@ def _check_members(value_tree: object) -> None:
 
 
 def _decoded(kind: str, id: int, name: str, text: str, warehouse: str) -> Object:
-    data = with_places(json.loads(text), loaded_in(warehouse))
+    data = with_changed_paths(json.loads(text), loaded_in(warehouse))
     if kind == "table":
         return _table(id, name, data)
     if kind == "view":

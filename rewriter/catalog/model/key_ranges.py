@@ -17,17 +17,17 @@ class KeyRange:
         return isinstance(key, bytes) and self.start <= key < self.end
 
     def __and__(self, other: KeyRange) -> KeyRange:
-        """Returns the keys that lie in both."""
+        """Returns the keys that are in both."""
         return KeyRange(max(self.start, other.start), min(self.end, other.end))
 
     def overlaps(self, other: KeyRange) -> bool:
-        """Returns True if some byte string lies in both."""
+        """Returns True if a byte string is in both."""
         overlap = self & other
         return overlap.start < overlap.end
 
     @classmethod
     def of_key(cls, key: bytes) -> KeyRange:
-        """Returns the range of one key alone: nothing lies between it and the next byte string."""
+        """Returns the range of one key alone: it contains no other byte string."""
         return cls(key, key + b"\x00")
 
     @property

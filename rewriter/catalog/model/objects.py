@@ -52,8 +52,8 @@ class Namespace:
 class Table:
     """A table. ``columns`` are the data columns; ``partition_columns`` come after them in ``SELECT *``.
 
-    ``location`` is an absolute directory. A managed table's files lie in ``<location>/<WRITE_ID_LEVEL>=<write id>/``;
-    further statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
+    ``location`` is an absolute directory. A managed table's files are in ``<location>/<WRITE_ID_LEVEL>=<write id>/``;
+    later statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
     """
 
     id: int
@@ -89,7 +89,7 @@ class Partition(NamedTuple):
 
 
 class PackedPart(NamedTuple):
-    """The place of one partition in a packed file, which holds several partitions, sorted by key.
+    """The position of one partition in a packed file, which holds several partitions, sorted by key.
 
     ``values`` are those in the partition columns of the file; after RENAME and EXCHANGE the catalog has others.
     The rows are in ``row_groups`` row groups from number ``first_row_group`` on. Neighbors may share a row group.
@@ -221,7 +221,7 @@ class Cube:
 
 @dataclass(frozen=True)
 class Completeness:
-    """``COMPLETE WITH``: the required values of a further partition column in a period; ``None`` is any one."""
+    """``COMPLETE WITH``: the required values of another partition column in a period; ``None`` is any value."""
 
     column: str
     values: tuple[str | None, ...] | None

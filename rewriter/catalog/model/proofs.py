@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: The ``as_of`` of content for which no base commit is known. Without a ``doubt`` it is outdated, with one unproven.
+#: The ``as_of`` of content whose newest base commit is unknown. Without a ``doubt`` it is outdated, with one unproven.
 UNKNOWN = -1
 #: The ``as_of`` of a partition that was registered empty. A base partition registered so is no event.
 REGISTERED = 0

@@ -37,8 +37,8 @@ def parts_of(full: str) -> tuple[str, str]:
 
 def seen_from(database: str, full: str) -> str:
     """Returns an object's name as seen from a database: with its own database if that is another one."""
-    own, short = parts_of(full)
-    return short if own == database.lower() else f"{own}.{short}"
+    database_name, short_name = parts_of(full)
+    return short_name if database_name == database.lower() else f"{database_name}.{short_name}"
 
 
 def database_key(database: str) -> str:

@@ -11,7 +11,7 @@ _Value = TypeVar("_Value")
 
 
 class RealPaths:
-    """Caches ``os.path.realpath`` for many paths, most of which lie in a few directories: one access to the disk for
+    """Caches ``os.path.realpath`` for many paths, most of which are in a few directories: one access to the disk for
     each path, and those of ``realpath`` for each directory.
     """
 
@@ -29,28 +29,28 @@ class RealPaths:
         return os.path.realpath(joined) if os.path.islink(joined) else joined
 
 
-def is_in(path: str, above: str) -> bool:
-    """Returns True if an absolute path equals another one or lies in it.
+def is_in(path: str, directory: str) -> bool:
+    """Returns True if an absolute path equals another one or is inside it.
 
     >>> is_in("/a/b", "/a"), is_in("/a", "/a"), is_in("/ab", "/a")
     (True, True, False)
     """
-    return path == above or path.startswith(os.path.join(above, ""))
+    return path == directory or path.startswith(os.path.join(directory, ""))
 
 
-class Nest(Generic[_Value]):
-    """Values under real paths, found by a path that equals, holds, or lies in theirs. A look-up costs the depth."""
+class PathIndex(Generic[_Value]):
+    """Values by real path, found by a path that equals, contains, or is inside theirs. A look-up costs the depth."""
 
     def __init__(self, items: Iterable[tuple[str, _Value]]) -> None:
         self._at: dict[str, list[_Value]] = {}
         self._below: dict[str, list[_Value]] = {}
         for path, value in items:
             self._at.setdefault(path, []).append(value)
-            for above in PurePath(path).parents:
-                self._below.setdefault(str(above), []).append(value)
+            for ancestor in PurePath(path).parents:
+                self._below.setdefault(str(ancestor), []).append(value)
 
-    def meeting(self, path: str) -> Iterator[_Value]:
-        """Yields the values of the paths that equal this one, lie above it, or in it."""
+    def overlapping(self, path: str) -> Iterator[_Value]:
+        """Yields the values of the paths that equal this one, contain it, or are inside it."""
         for ancestor in (path, *map(str, PurePath(path).parents)):
             yield from self._at.get(ancestor, ())
         yield from self._below.get(path, ())

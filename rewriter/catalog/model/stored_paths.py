@@ -51,11 +51,11 @@ def stored_location(path: str, warehouse: str) -> str:
 
 def root_of(path: str, warehouse: str) -> str | None:
     """Returns the part of an absolute path that is the warehouse directory in any spelling; ``None`` without one."""
-    above = path
-    while above != os.path.dirname(above):
-        if _is_same(above, warehouse):
-            return above
-        above = os.path.dirname(above)
+    ancestor = path
+    while ancestor != os.path.dirname(ancestor):
+        if _is_same(ancestor, warehouse):
+            return ancestor
+        ancestor = os.path.dirname(ancestor)
     return None
 
 

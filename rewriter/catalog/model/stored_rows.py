@@ -109,7 +109,7 @@ def check_types(values: Any, *types: type) -> None:
 
 
 def damaged_partition(owner: str | bytes, problem: object) -> OperationalError:
-    """Returns DAMAGED_CATALOG for a partition of a table, or for one of which only the key is known."""
+    """Returns DAMAGED_CATALOG for a partition of a table, or for one that only its key identifies."""
     if isinstance(owner, str):
         return damaged(f"a partition of the table '{owner}'", owner, str(problem))
     name = owner.hex() if isinstance(owner, bytes) else str(owner)

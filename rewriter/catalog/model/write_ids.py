@@ -54,7 +54,7 @@ class ValidTxnList:
 
 @dataclass(frozen=True)
 class ValidWriteIdList:
-    """The write ids of one table that a reader sees. ``open`` and ``aborted`` lie below the high-water mark."""
+    """The write ids of one table that a reader sees. ``open`` and ``aborted`` are below the high-water mark."""
 
     table: str
     high_water_mark: int
@@ -111,7 +111,7 @@ def equivalent(a: ValidWriteIdList, b: ValidWriteIdList) -> bool:
     if a.table != b.table:
         return False
     low, high = sorted((a, b), key=lambda ids: ids.high_water_mark)
-    above = [write_id for write_id in high.invalid if write_id > low.high_water_mark]
-    if len(above) != high.high_water_mark - low.high_water_mark:
+    newer_ids = [write_id for write_id in high.invalid if write_id > low.high_water_mark]
+    if len(newer_ids) != high.high_water_mark - low.high_water_mark:
         return False
-    return low.invalid == high.invalid - set(above)
+    return low.invalid == high.invalid - set(newer_ids)

@@ -76,10 +76,10 @@ def partition_history(connection: sa.Connection, table_id: int, ids: ValidWriteI
         return None
     versions = connection.execute(sa.select(row.c.ended, row.c.made).where(row.c.key == key)).all()
     # A version follows another if it was made by the write that ended it.
-    before = {ended: made for ended, made in versions if state_of(made, ended) is not RowState.WIPED}
+    predecessors = {ended: made for ended, made in versions if state_of(made, ended) is not RowState.WIPED}
     first = newest
-    while first in before:
-        first = before[first]
+    while first in predecessors:
+        first = predecessors[first]
     moments = commit_moments(connection, table_id, {first, newest})
     return History(moments.get(first), moments.get(newest), newest)
 

@@ -23,7 +23,7 @@ Kind = type[Table] | type[View] | type[Cube] | type[Fact]
 
 
 def view_instead(view: View) -> AnalysisError:
-    """Returns the error for a view where a table is expected."""
+    """Returns the error for a view if a table is expected."""
     return AnalysisError(
         f"'{view.name}' is a view, and a table is expected here",
         condition="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",

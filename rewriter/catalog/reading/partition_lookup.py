@@ -1,4 +1,4 @@
-"""Partitions found by scans of their keys, or by a secondary index: whole, by key, by name or counted, page by page.
+"""Partitions found by scans of their keys, or by a secondary index: their rows, keys, names or number, page by page.
 
 Rows are versioned, so consecutive pages read under one list of write ids show one state. No database transaction
 stays open between them. Memory holds one page and, for a secondary index, at most ``access_paths.MOST_GATHERED`` keys.
@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from rewriter.catalog.filters.explain import filter_text, stretch_text
+from rewriter.catalog.filters.explain import filter_text, key_range_text
 from rewriter.catalog.filters.key_sql import Condition
 from rewriter.catalog.filters.residual_sql import Residual, residual_of
 from rewriter.catalog.filters.scan_plans import Scan
@@ -28,23 +28,23 @@ from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues,
 from rewriter.catalog.model.stored_rows import KEY_ERRORS, damaged_partition, reading_key
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
-from rewriter.catalog.reading.access_paths import MOST_GATHERED, Choice, IndexWay, choose
+from rewriter.catalog.reading.access_paths import MOST_GATHERED, Choice, IndexPath, choose
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.leases import Held
+from rewriter.catalog.store.leases import LeasedSnapshot
 from rewriter.catalog.store.range_query import MOST
 from rewriter.errors import DataError, InterfaceError
 from rewriter.grammar.unparse import quote_name
 
 #: The maximum number of rows read by one statement.
 PAGE = 10_000
-#: The maximum number of stretches that an explanation lists.
-SHOWN = 64
-#: The bound of the counted keys for an estimate if there is only one way.
+#: The maximum number of key ranges that an explanation lists.
+MAX_SHOWN_RANGES = 64
+#: The bound of the counted keys for an estimate if there is only one access path.
 ESTIMATED = 10_000
 
 _Row = TypeVar("_Row", bytes, Partition)
-#: Reads at most so many rows of some stretches, in key order, for which the condition is TRUE.
+#: Reads at most so many rows of some key ranges, in key order, for which the condition is TRUE.
 _Page = Callable[[Sequence[KeyRange], int, Condition | None], list[_Row]]
 
 
@@ -52,27 +52,27 @@ _Page = Callable[[Sequence[KeyRange], int, Condition | None], list[_Row]]
 class Lookup:
     """The partitions of a table that the scans find, in key order. Each call reads them again.
 
-    ``scans`` define the result. The way to it is chosen, by counts, when first needed: the scans, or one of
-    ``indexes``, each of which contains the whole result. ``snapshot`` protects the files. ``limit`` is the maximum
-    number of results. ``after`` is the key or name of a partition, which need not exist; only those behind it are
-    returned.
+    ``scans`` define the result. The access path is chosen, by counts, when first needed: the scans, or
+    one of ``indexes``, each of which contains the complete result. ``snapshot`` protects the files. ``limit`` is the
+    maximum number of results. ``after`` is the key or name of a partition, which need not exist; only those behind it
+    are returned.
     """
 
     database: Database
     table: Table
     ids: ValidWriteIdList
     scans: tuple[Scan, ...]
-    indexes: tuple[IndexWay, ...] = ()
-    snapshot: Held | None = None
+    indexes: tuple[IndexPath, ...] = ()
+    snapshot: LeasedSnapshot | None = None
 
     @property
     def ranges(self) -> tuple[KeyRange, ...]:
-        """The stretches of keys that contain the whole result, whatever way it is found."""
+        """The key ranges that contain the complete result, on each access path."""
         return tuple(scan.keys for scan in self.scans)
 
     @cached_property
     def choice(self) -> Choice:
-        """The way that is taken. Runs a few bounded counts if there are several ways; otherwise reads nothing."""
+        """The access path. Runs a few bounded counts if there are several; otherwise reads nothing."""
         return choose(self.database, self.ranges, self.indexes)
 
     @cached_property
@@ -89,8 +89,8 @@ class Lookup:
     ) -> Iterator[Sequence[Partition]]:
         """Yields the partitions in the pages that the statements read."""
 
-        def page(stretches: Sequence[KeyRange], size: int, condition: Condition | None) -> list[Partition]:
-            return queries.partition_page(self.database, self.table, self.ids, stretches, size, condition)
+        def page(key_ranges: Sequence[KeyRange], size: int, condition: Condition | None) -> list[Partition]:
+            return queries.partition_page(self.database, self.table, self.ids, key_ranges, size, condition)
 
         return self._limited(page, attrgetter("key"), limit, after)
 
@@ -116,8 +116,8 @@ class Lookup:
         ranges: list[KeyRange] = []
         for scan in self.scans:
             if scan.filters:
-                inside = filled[bisect_left(filled, scan.start) : bisect_left(filled, scan.end)]
-                ranges += map(KeyRange.of_key, inside)
+                keys = filled[bisect_left(filled, scan.start) : bisect_left(filled, scan.end)]
+                ranges += map(KeyRange.of_key, keys)
             else:
                 ranges.append(scan.keys)
         with self.database.read() as connection:
@@ -135,8 +135,8 @@ class Lookup:
         return chain.from_iterable(self._key_pages(limit, after))
 
     def _key_pages(self, limit: int | None, after: bytes | str | None) -> Iterator[Sequence[bytes]]:
-        def page(stretches: Sequence[KeyRange], size: int, condition: Condition | None) -> list[bytes]:
-            return queries.key_page(self.database, self.ids, stretches, size, condition)
+        def page(key_ranges: Sequence[KeyRange], size: int, condition: Condition | None) -> list[bytes]:
+            return queries.key_page(self.database, self.ids, key_ranges, size, condition)
 
         return self._limited(page, lambda key: key, limit, after)
 
@@ -151,7 +151,7 @@ class Lookup:
         return chain.from_iterable(zip(maker.names_of(page), page, strict=True) for page in self._key_pages(None, None))
 
     def count(self) -> int:
-        """Returns their number. The database counts if it tests the whole filter, or for scans without a filter."""
+        """Returns their number. The database counts if it tests the complete filter, or for scans without a filter."""
         gathered = self._gathered()
         if gathered is not None:
             with self.database.read() as connection:
@@ -159,33 +159,36 @@ class Lookup:
         if self.residual.exact:
             with self.database.read() as connection:
                 return queries.partition_count(connection, self.ids, self.ranges, self.residual.condition)
-        plain = [scan.keys for scan in self.scans if not scan.filters]
+        ranges = [scan.keys for scan in self.scans if not scan.filters]
         with self.database.read() as connection:
-            counted = queries.partition_count(connection, self.ids, plain) if plain else 0
+            counted = queries.partition_count(connection, self.ids, ranges) if ranges else 0
         filtered = Lookup(self.database, self.table, self.ids, tuple(scan for scan in self.scans if scan.filters))
         return counted + sum(1 for _ in filtered.found_keys())
 
     def explained(self) -> tuple[str, ...]:
-        """Returns the lines of an explanation: the way, its stretches, the remaining filter, and the numbers of keys.
+        """Returns the lines of an explanation: the access path, its ranges, the remaining filter, the numbers of keys.
 
-        The estimate is the count by which the way was chosen, ``≥`` if counting stopped. Runs the lookup to count the
+        The estimate is the count by which the path was chosen, ``≥`` if counting stopped. Runs the lookup to count the
         visited keys (entries of the index, including those of older versions) and the found ones.
         """
         index, table = self.choice.index, self.table
         if index is None:
-            way, head, columns = "by key", encoding.prefix(table.id), table.partition_columns
-            entries, stretches = schema.partitions.c.key, self.ranges
+            access_path, head_bytes, columns = "by key", encoding.prefix(table.id), table.partition_columns
+            entries, key_ranges = schema.partitions.c.key, self.ranges
             filters = [scan.filters for scan in self.scans]
         else:
             columns = table.partition_columns[index.column : index.column + 1]
-            way, head = f"by index on {quote_name(columns[0].name)}", encoding.place(table.id, index.column)
-            entries, stretches = schema.partition_fields.c.place, index.places
-            filters = [index.filters] * len(stretches)
-        visited = queries.entry_count(self.database, entries, stretches)
+            access_path, head_bytes = (
+                f"by index on {quote_name(columns[0].name)}",
+                encoding.entry_prefix(table.id, index.column),
+            )
+            entries, key_ranges = schema.partition_fields.c.place, index.entry_ranges
+            filters = [index.filters] * len(key_ranges)
+        visited = queries.entry_count(self.database, entries, key_ranges)
         exact, estimate = self.choice.exact, self.choice.entries
         if not self.indexes:
             exact, estimate = visited <= ESTIMATED, min(visited, ESTIMATED)
-        shown = [stretch_text(columns, head, stretch) for stretch in stretches]
+        shown = [key_range_text(columns, head_bytes, key_range) for key_range in key_ranges]
         common = len(set(filters)) == 1
         if not common:
             tests = [
@@ -195,12 +198,12 @@ class Lookup:
             shown = [text + test for text, test in zip(shown, tests, strict=True)]
         if not shown:
             shown = ["nothing"]
-        if len(shown) > SHOWN:
-            shown = [*shown[:SHOWN], f"… and {len(shown) - SHOWN} more"]
+        if len(shown) > MAX_SHOWN_RANGES:
+            shown = [*shown[:MAX_SHOWN_RANGES], f"… and {len(shown) - MAX_SHOWN_RANGES} more"]
         filter_lines = [f"filter: {filter_text(table.partition_columns, filters[0])}"] if common and filters[0] else []
         estimated = f"{'' if exact else '≥ '}{estimate:,}"
         counts = f"keys: {estimated} estimated, {visited:,} visited, {self.count():,} found"
-        return (way, *shown, *filter_lines, counts)
+        return (access_path, *shown, *filter_lines, counts)
 
     def holds(self, key: bytes) -> bool:
         """Returns True if the lookup finds a key of the table. O(log n) in the scans, plus the cost of the filters."""
@@ -208,8 +211,8 @@ class Lookup:
         return scan is not None and scan.holds(self.fields_of(key))
 
     def _scan_with(self, key: bytes) -> Scan | None:
-        at = bisect_right(self.scans, key, key=_start) - 1
-        return self.scans[at] if at >= 0 and key < self.scans[at].end else None
+        index = bisect_right(self.scans, key, key=_start) - 1
+        return self.scans[index] if index >= 0 and key < self.scans[index].end else None
 
     def fields_of(self, key: bytes) -> tuple[bytes, ...]:
         """Returns the key's fields, which sort like the values."""
@@ -227,7 +230,9 @@ class Lookup:
         columns = self.table.partition_columns
         fields = self.fields_of(key)
         with reading_key(key):
-            return tuple(encoding.decode_value(column.type, part) for column, part in zip(columns, fields, strict=True))
+            return tuple(
+                encoding.decode_value(column.type, field) for column, field in zip(columns, fields, strict=True)
+            )
 
     def _limited(
         self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, after: bytes | str | None
@@ -241,15 +246,17 @@ class Lookup:
     def _matching(
         self, page: _Page[_Row], key_of: Callable[[_Row], bytes], limit: int | None, start: bytes
     ) -> Iterator[Sequence[_Row]]:
-        """Yields all results from the key ``start`` on, ``limit`` at most, as long as the caller asks for more."""
+        """Yields all results from the key ``start`` on, ``limit`` at most, as long as the caller reads more."""
         if limit == 0:
             return
         gathered = self._gathered()
         if gathered is not None:
-            filtered, condition, stretches = False, None, list(map(KeyRange.of_key, gathered))
+            filtered, condition, key_ranges = False, None, list(map(KeyRange.of_key, gathered))
         else:
-            filtered, condition, stretches = not self.residual.exact, self.residual.condition, list(self.ranges)
-        remaining = [KeyRange(max(stretch.start, start), stretch.end) for stretch in stretches if stretch.end > start]
+            filtered, condition, key_ranges = not self.residual.exact, self.residual.condition, list(self.ranges)
+        remaining = [
+            KeyRange(max(key_range.start, start), key_range.end) for key_range in key_ranges if key_range.end > start
+        ]
         size = PAGE if limit is None or filtered else min(PAGE, limit)
         rows_left = limit
         for rows in self._pages(page, key_of, remaining, size, condition):
@@ -264,44 +271,44 @@ class Lookup:
         self,
         page: _Page[_Row],
         key_of: Callable[[_Row], bytes],
-        left: list[KeyRange],
+        remaining: list[KeyRange],
         size: int,
         condition: Condition | None,
     ) -> Iterator[Sequence[_Row]]:
         """Yields the visible rows that satisfy the condition, in key order, from pages of at most ``size``.
 
-        One statement reads as many stretches as fit a page: if they do not fit, half as many are tried. A stretch that
-        is longer than a page is read alone, page by page.
+        One statement reads as many key ranges as fit a page: if they do not fit, half as many are tried. A key range
+        that is longer than a page is read alone, page by page.
         """
-        left.reverse()
-        width = len(left)
-        while left:
-            width = min(width, len(left), MOST)
-            has_many = width > 1
-            rows = page(left[: -width - 1 : -1], size + has_many, condition)
+        remaining.reverse()
+        range_count = len(remaining)
+        while remaining:
+            range_count = min(range_count, len(remaining), MOST)
+            has_many = range_count > 1
+            rows = page(remaining[: -range_count - 1 : -1], size + has_many, condition)
             if has_many and len(rows) > size:
-                width //= 2
+                range_count //= 2
                 continue
             yield rows
-            last = left[-width]
-            del left[-width:]
+            last = remaining[-range_count]
+            del remaining[-range_count:]
             if not has_many and len(rows) == size:
-                left.append(KeyRange(key_of(rows[-1]) + b"\x00", last.end))
+                remaining.append(KeyRange(key_of(rows[-1]) + b"\x00", last.end))
             elif 2 * len(rows) <= size:
-                width *= 2
+                range_count *= 2
 
     def _gathered(self) -> list[bytes] | None:
-        """Returns the matching keys, in order, from an index; ``None`` if the scans are the way."""
+        """Returns the matching keys, in order, from an index; ``None`` if the scans are the access path."""
         index = self.choice.index
         if index is None:
             return None
         # If the entries leave no filter open, they differ from the scans only by their ranges.
-        tested = self._residual(schema.partition_fields.c.key) if index.filters else Residual(None, True)
-        keys = queries.indexed_keys(self.database, index.stretches, MOST_GATHERED + 1, tested.condition)
+        residual = self._residual(schema.partition_fields.c.key) if index.filters else Residual(None, True)
+        keys = queries.indexed_keys(self.database, index.search_ranges, MOST_GATHERED + 1, residual.condition)
         if len(keys) > MOST_GATHERED:
             return None  # More keys were added since the count: too many to hold.
         # The condition holds for keys inside the scans; whether a key is inside is tested here.
-        return sorted(filter(self._scan_with if tested.exact else self.holds, keys))
+        return sorted(filter(self._scan_with if residual.exact else self.holds, keys))
 
     def _residual(self, key: sa.ColumnElement[bytes]) -> Residual:
         return residual_of(self.scans, self._widths, key)

@@ -21,26 +21,29 @@ MOST = 2_000
 
 
 def renewed(
-    database: Database, table: Table, ids: ValidWriteIdList, held: tuple[ValidWriteIdList, tuple[Partition, ...]] | None
+    database: Database,
+    table: Table,
+    ids: ValidWriteIdList,
+    cached: tuple[ValidWriteIdList, tuple[Partition, ...]] | None,
 ) -> tuple[Partition, ...] | None:
     """Returns all partitions of a table in key order as ``ids`` see them, from those that another list has seen.
 
-    Returns ``None`` if nothing is held, or more than ``MOST`` may differ. Runs one statement that reads only the index
-    of versions, and one for each ``PAGE`` partitions that may differ.
+    Returns ``None`` if nothing is cached, or more than ``MOST`` may differ. Runs one statement that reads only the
+    index of versions, and one for each ``PAGE`` partitions that may differ.
     """
-    if held is None:
+    if cached is None:
         return None
-    old_ids, old_partitions = held
+    old_ids, old_partitions = cached
     changed = _may_differ(database, table, ids, old_ids)
     if len(changed) > MOST:
         return None
-    now: list[Partition] = []
+    reread: list[Partition] = []
     for chunk in queries.chunks(changed, PAGE):
-        now += queries.partition_page(database, table, ids, [KeyRange.of_key(key) for key in chunk], len(chunk))
+        reread += queries.partition_page(database, table, ids, [KeyRange.of_key(key) for key in chunk], len(chunk))
     changed_keys = set(changed)
     return tuple(
         sorted(
-            [*(partition for partition in old_partitions if partition.key not in changed_keys), *now],
+            [*(partition for partition in old_partitions if partition.key not in changed_keys), *reread],
             key=attrgetter("key"),
         )
     )
@@ -49,22 +52,22 @@ def renewed(
 def _may_differ(database: Database, table: Table, first: ValidWriteIdList, second: ValidWriteIdList) -> list[bytes]:
     """Returns the keys for which two lists may see different rows, at most one more than ``MOST``.
 
-    Rows are never changed or removed, only ended. So two lists differ only where a write that one of them does not see
-    made or ended a row. All writes above one of the lists count as such.
+    Rows are never changed or removed, only ended. So two lists differ only in rows that a write made or ended which
+    one of the lists does not see. All writes above one of the lists count as such.
     """
     row, table_range = schema.partitions.c, KeyRange.of_prefix(prefix(table.id))
     low = min(first.high_water_mark, second.high_water_mark)
-    between = sorted(id for id in first.invalid ^ second.invalid if id <= low)
-    numbers: sa.BindParameter[Any] = sa.bindparam("between", between, expanding=True, literal_execute=True)
+    hidden_ids = sorted(id for id in first.invalid ^ second.invalid if id <= low)
+    numbers: sa.BindParameter[Any] = sa.bindparam("between", hidden_ids, expanding=True, literal_execute=True)
 
-    def is_between(column: sa.Column[int]) -> sa.ColumnElement[bool]:
-        above = sa.and_(column > low, column != schema.NEVER)
-        return sa.or_(above, column.in_(numbers)) if between else above
+    def is_hidden(column: sa.Column[int]) -> sa.ColumnElement[bool]:
+        is_later = sa.and_(column > low, column != schema.NEVER)
+        return sa.or_(is_later, column.in_(numbers)) if hidden_ids else is_later
 
     query = (
         sa.select(row.key)
         .where(
-            row.key >= table_range.start, row.key < table_range.end, sa.or_(is_between(row.made), is_between(row.ended))
+            row.key >= table_range.start, row.key < table_range.end, sa.or_(is_hidden(row.made), is_hidden(row.ended))
         )
         .distinct()
         .limit(MOST + 1)

@@ -66,8 +66,8 @@ class Pending:
 
     def among(self, kind: str, stored: Sequence[Object]) -> list[Object]:
         """Returns all objects of a kind. ``stored`` are the committed ones."""
-        made = [object_ for object_ in self.created.values() if kind_of(object_) == kind]
-        return [*(object_ for object_ in stored if object_.id not in self.dropped), *made]
+        created = [object_ for object_ in self.created.values() if kind_of(object_) == kind]
+        return [*(object_ for object_ in stored if object_.id not in self.dropped), *created]
 
     def check_unchanged(self, id: int) -> None:
         """Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if the partitions of this table are changed."""

@@ -20,7 +20,7 @@ from rewriter.catalog.model.json_codec import Object, damaged, decoded
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import NO_PROPERTIES, DataFile, Partition, Table
 from rewriter.catalog.model.qualified_names import database_key
-from rewriter.catalog.model.real_paths import Nest, RealPaths
+from rewriter.catalog.model.real_paths import PathIndex, RealPaths
 from rewriter.catalog.model.stored_paths import loaded
 from rewriter.catalog.model.stored_rows import all_parts_in, check_types, check_values, damaged_partition, properties_in
 from rewriter.catalog.model.write_ids import ValidWriteIdList
@@ -75,14 +75,14 @@ def objects(
 
 
 @once
-def _objects(*by: str) -> sa.Select[Any]:
+def _objects(*criteria: str) -> sa.Select[Any]:
     row, maker, ender = schema.objects, schema.write_ids.alias("maker"), schema.write_ids.alias("ender")
     sequence = _number("sequence")
     first = schema.objects.alias("first")
     creator = sa.select(sa.func.min(first.c.commit_seq)).where(first.c.object_id == row.c.object_id).scalar_subquery()
     query = (
         sa.select(row.c.kind, row.c.object_id, row.c.name, row.c.definition)
-        .add_columns(creator if "created" in by else row.c.commit_seq)
+        .add_columns(creator if "created" in criteria else row.c.commit_seq)
         .join_from(row, maker, sa.and_(maker.c.object_id == row.c.object_id, maker.c.write_id == row.c.made))
         .join(
             ender,
@@ -91,11 +91,11 @@ def _objects(*by: str) -> sa.Select[Any]:
         )
         .where(maker.c.commit_seq <= sequence, sa.or_(ender.c.commit_seq.is_(None), ender.c.commit_seq > sequence))
     )
-    if "name" in by:
+    if "name" in criteria:
         query = query.where(row.c.name_key == sa.bindparam("name", "", sa.Text))
-    if "kind" in by:
+    if "kind" in criteria:
         query = query.where(row.c.kind == sa.bindparam("kind", "", sa.Text))
-    if "id" in by:
+    if "id" in criteria:
         query = query.where(row.c.object_id == _number("id"))
     return query
 
@@ -175,28 +175,26 @@ def partition_page(
 ) -> list[Partition]:
     """Returns at most ``limit`` visible partitions of up to ``range_query.MOST`` key ranges, in key order.
 
-    They are the first ones of one range, or any of several. ``condition`` is a further one on rows of
+    They are the first ones of one range, or any of several. ``condition`` is an additional one on rows of
     ``schema.partitions``. One statement.
     """
-    rows = _found(database, _partition_columns(), ids, ranges, limit, condition)
+    rows = _partition_rows(database, _partition_columns(), ids, ranges, limit, condition)
     return partitions_of(table, rows, database.warehouse)
 
 
-def partitions_at(
-    database: Database, table: Table, ids: ValidWriteIdList, wanted_locations: Collection[str]
-) -> list[Partition]:
-    """Returns the visible partitions with an own location that equals one of the paths, lies in one, or above one.
+def partitions_at(database: Database, table: Table, ids: ValidWriteIdList, paths: Collection[str]) -> list[Partition]:
+    """Returns the visible partitions whose own location equals one of the paths, is below one, or above one.
 
     Links are resolved.
     """
     row, real = schema.partitions, RealPaths()
-    nest = Nest((real.of(wanted_location), wanted_location) for wanted_location in wanted_locations)
+    path_index = PathIndex((real.of(path), path) for path in paths)
     query = sa.select(row.c.key, row.c.location).where(
         row.c.table_id == table.id, row.c.location.is_not(None), *visible(row, ids)
     )
     with database.read() as connection:
         warehouse, rows = warehouse_of(connection), _fetched(connection, query)
-    keys = [bytes(key) for key, location in rows if any(nest.meeting(real.of(loaded(location, warehouse))))]
+    keys = [bytes(key) for key, location in rows if any(path_index.overlapping(real.of(loaded(location, warehouse))))]
     ranges = merged(map(KeyRange.of_key, keys))
     return [partition for chunk in chunks(ranges) for partition in partition_page(database, table, ids, chunk, _ALL)]
 
@@ -209,7 +207,7 @@ def key_page(
     condition: sa.ColumnElement[bool] | None = None,
 ) -> list[bytes]:
     """Returns the keys of the partitions of ``partition_page``. One statement that reads nothing else."""
-    rows = _found(database, (schema.partitions.c.key,), ids, ranges, limit, condition)
+    rows = _partition_rows(database, (schema.partitions.c.key,), ids, ranges, limit, condition)
     return list(map(itemgetter(0), rows))
 
 
@@ -221,44 +219,44 @@ def partition_count(
 ) -> int:
     """Returns the number of visible partitions in key ranges. One statement for up to ``range_query.MOST`` ranges."""
     row = schema.partitions
-    conditions = _with(visible(row, ids), condition)
+    conditions = _all_conditions(visible(row, ids), condition)
     return sum(
         _count(connection, range_query.search(connection, row.c.key, (row.c.key,), conditions, chunk))
         for chunk in chunks(ranges, range_query.MOST)
     )
 
 
-def entry_count(database: Database, key: sa.Column[bytes], ranges: Sequence[KeyRange], most: int | None = None) -> int:
-    """Returns the number of rows of any version with a key in the ranges, up to ``most``. Reads only the index."""
+def entry_count(database: Database, key: sa.Column[bytes], ranges: Sequence[KeyRange], limit: int | None = None) -> int:
+    """Returns the number of rows of any version with a key in the ranges, up to ``limit``. Reads only the index."""
     total = 0
     for chunk in chunks(ranges, range_query.MOST):
-        size, values = range_query.filled(chunk)
-        remaining = {"most": _ALL if most is None else most - total}
+        size, values = range_query.range_parameters(chunk)
+        remaining = {"most": _ALL if limit is None else limit - total}
         ((counted,),) = database.rows(_entry_count(database.dialect, key, size), {**values, **remaining})
         total += int(counted)
-        if total == most:
+        if total == limit:
             break
     return total
 
 
 def indexed_keys(
     database: Database,
-    places: Sequence[KeyRange],
-    most: int,
+    entry_ranges: Sequence[KeyRange],
+    limit: int,
     condition: sa.ColumnElement[bool] | None = None,
 ) -> list[bytes]:
-    """Returns the keys with an entry of the secondary index in the places, at most ``most`` of them, unordered.
+    """Returns the keys with an entry of the secondary index in the ranges, at most ``limit`` of them, unordered.
 
-    ``condition`` is a further one on rows of ``schema.partition_fields``.
+    ``condition`` is an additional one on rows of ``schema.partition_fields``.
     """
     entry = schema.partition_fields.c
     if condition is None:
-        size, values = range_query.filled(places)
-        rows = database.rows(_indexed_keys(database.dialect, size), {**values, "most": most})
+        size, values = range_query.range_parameters(entry_ranges)
+        rows = database.rows(_indexed_keys(database.dialect, size), {**values, "most": limit})
     else:
         with database.read() as connection:
-            query = range_query.search(connection, entry.place, (entry.place, entry.key), (condition,), places)
-            rows = _fetched(connection, query.limit(most))
+            query = range_query.search(connection, entry.place, (entry.place, entry.key), (condition,), entry_ranges)
+            rows = _fetched(connection, query.limit(limit))
     return [key for _, key in rows]
 
 
@@ -346,24 +344,24 @@ def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
 
 @per_dialect
 def _entry_count(dialect: sa.Dialect, key: sa.Column[bytes], size: int) -> Prepared:
-    """Prepares a count of entries in ``size`` stretches, at most ``:most``, named as in ``range_query.filled``."""
+    """Prepares a count of entries in ``size`` ranges, at most ``:most``, with the names of ``range_parameters``."""
     if size == 1:
         start, end = (sa.bindparam(name, b"", sa.LargeBinary) for name in ("start_0", "end_0"))
         entries = sa.select(key).where(key >= start, key < end)
     else:
-        entries = range_query.joined(dialect, key, (key,), (), size, {})
-    entries = entries.limit(_most())
+        entries = range_query.range_join(dialect, key, (key,), (), size, {})
+    entries = entries.limit(_limit_parameter())
     return prepared(sa.select(sa.func.count()).select_from(entries.subquery()), dialect)
 
 
 @per_dialect
 def _indexed_keys(dialect: sa.Dialect, size: int) -> Prepared:
-    """Prepares the query of the places and keys of the secondary index in ``size`` stretches, at most ``:most``."""
+    """Prepares the query of the entries of the secondary index in ``size`` ranges, at most ``:most``."""
     entry = schema.partition_fields.c
-    return _of_stretches(dialect, entry.place, (entry.place, entry.key), (), size)
+    return _prepared_range_join(dialect, entry.place, (entry.place, entry.key), (), size)
 
 
-def _found(
+def _partition_rows(
     database: Database,
     columns: tuple[sa.Column[Any], ...],
     ids: ValidWriteIdList,
@@ -378,52 +376,59 @@ def _found(
     row = schema.partitions
     if condition is not None or ids.invalid:
         with database.read() as connection:
-            query = range_query.search(connection, row.c.key, columns, _with(visible(row, ids), condition), ranges)
+            query = range_query.search(
+                connection, row.c.key, columns, _all_conditions(visible(row, ids), condition), ranges
+            )
             return _in_key_order(connection, query, ranges, limit)
     parameters: dict[str, object] = {"high": ids.high_water_mark, "most": limit}
     if len(ranges) == 1:
         values = {"start": ranges[0].start, "end": ranges[0].end}
-        return database.rows(_of_range(database.dialect, columns), values | parameters)
+        return database.rows(_select_range(database.dialect, columns), values | parameters)
     if all(key_range.is_one_key for key_range in ranges):
         # Keys from a secondary index are many and need no ranges.
         size = 1 << (len(ranges) - 1).bit_length()
         keys = [*(key_range.start for key_range in ranges), *[b""] * (size - len(ranges))]
-        statement, values = _of_keys(database.dialect, columns, size), {f"key_{n}": key for n, key in enumerate(keys)}
+        statement, values = (
+            _select_keys(database.dialect, columns, size),
+            {f"key_{n}": key for n, key in enumerate(keys)},
+        )
     else:
-        size, values = range_query.filled(ranges)
-        statement = _of_ranges(database.dialect, columns, size)
+        size, values = range_query.range_parameters(ranges)
+        statement = _select_ranges(database.dialect, columns, size)
     return sorted(database.rows(statement, values | parameters), key=itemgetter(0))
 
 
 @once
-def _of_range(columns: tuple[sa.Column[Any], ...]) -> sa.Select[Any]:
+def _select_range(columns: tuple[sa.Column[Any], ...]) -> sa.Select[Any]:
     """Selects at most ``:most`` rows with keys from ``:start`` to ``:end`` that the write ids up to ``:high`` see."""
     key = schema.partitions.c.key
     start, end = (sa.bindparam(name, b"", sa.LargeBinary) for name in ("start", "end"))
-    return sa.select(*columns).where(key >= start, key < end, *_committed()).order_by(key).limit(_most())
+    return sa.select(*columns).where(key >= start, key < end, *_committed()).order_by(key).limit(_limit_parameter())
 
 
 @once
-def _of_keys(columns: tuple[sa.Column[Any], ...], size: int) -> sa.Select[Any]:
+def _select_keys(columns: tuple[sa.Column[Any], ...], size: int) -> sa.Select[Any]:
     """Selects at most ``:most`` rows with one of ``size`` keys that the write ids up to ``:high`` see."""
-    keys = [sa.bindparam(f"key_{at}", b"", sa.LargeBinary) for at in range(size)]
-    return sa.select(*columns).where(schema.partitions.c.key.in_(keys), *_committed()).limit(_most())
+    keys = [sa.bindparam(f"key_{index}", b"", sa.LargeBinary) for index in range(size)]
+    return sa.select(*columns).where(schema.partitions.c.key.in_(keys), *_committed()).limit(_limit_parameter())
 
 
 @per_dialect
-def _of_ranges(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...], size: int) -> Prepared:
-    """Prepares the query of at most ``:most`` rows in ``size`` stretches that the write ids up to ``:high`` see."""
-    return _of_stretches(dialect, schema.partitions.c.key, columns, _committed(), size)
+def _select_ranges(dialect: sa.Dialect, columns: tuple[sa.Column[Any], ...], size: int) -> Prepared:
+    """Prepares the query of at most ``:most`` rows in ``size`` key ranges that the write ids up to ``:high`` see."""
+    return _prepared_range_join(dialect, schema.partitions.c.key, columns, _committed(), size)
 
 
-def _of_stretches(
+def _prepared_range_join(
     dialect: sa.Dialect,
     key: sa.Column[Any],
     columns: tuple[sa.Column[Any], ...],
     conditions: tuple[sa.ColumnElement[bool], ...],
     size: int,
 ) -> Prepared:
-    return prepared(range_query.joined(dialect, key, columns, conditions, size, {}).limit(_most()), dialect)
+    return prepared(
+        range_query.range_join(dialect, key, columns, conditions, size, {}).limit(_limit_parameter()), dialect
+    )
 
 
 def _committed() -> tuple[sa.ColumnElement[bool], ...]:
@@ -432,11 +437,11 @@ def _committed() -> tuple[sa.ColumnElement[bool], ...]:
     return row.made <= high, row.ended > high
 
 
-def _most() -> sa.BindParameter[int]:
+def _limit_parameter() -> sa.BindParameter[int]:
     return sa.bindparam("most", _ALL, sa.BigInteger)
 
 
-def _with(
+def _all_conditions(
     conditions: tuple[sa.ColumnElement[bool], ...], condition: sa.ColumnElement[bool] | None
 ) -> tuple[sa.ColumnElement[bool], ...]:
     return conditions if condition is None else (*conditions, condition)

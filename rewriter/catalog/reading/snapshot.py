@@ -45,9 +45,9 @@ _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 class Snapshot:
     """An immutable view. Taking one is one read of the transaction list; rows are read on first use.
 
-    Rows are versioned, so a later read under the same snapshot gives the same result. Results are kept. One thread at a
-    time. Objects are looked up by the catalog's names (``qualified_names``); ``current`` is the database of a name that
-    is written without one.
+    Rows are versioned, so a later read under the same snapshot gives the same result. Results are cached. One thread at
+    a time. Objects are looked up by the catalog's names (``qualified_names``); ``current`` is the database of a name
+    that is written without one.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class Snapshot:
         self._cache = database.cache
         self._session = session
         self._sequence = sequence
-        self._taken = time.monotonic()
+        self._taken_at = time.monotonic()
         self._transactions = transactions
         self._write_ids: dict[int, ValidWriteIdList] = {}
         self._by_name: dict[str, Object | None] = {}
         self._by_kind: dict[str, tuple[Object, ...]] = {}
         self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
         self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
-        #: The stored timelines of each table read so far; and the timelines made from them, by table.
+        #: The stored timelines of each table that was read; and the timelines made from them, by table.
         self._stored: dict[int, queries.StoredTimelines] = {}
         self._timelines: dict[tuple[int, queries.TimelineKey], PartitionTimeline] = {}
 
@@ -87,7 +87,7 @@ class Snapshot:
         version, sequence, transactions = transaction_list(connection)
         database.check_version(*version)
         if database.cache is not None:
-            database.cache.seen(sequence)
+            database.cache.note_seen_commit(sequence)
         return cls(database, sequence, transactions, session)
 
     @property
@@ -105,7 +105,7 @@ class Snapshot:
         """Returns the same view for the statements of a transaction with these uncommitted changes."""
         view = Snapshot(self._database, self._sequence, self._transactions, self._session, pending)
         view.current = self.current
-        view._taken = self._taken
+        view._taken_at = self._taken_at
         return view
 
     @property
@@ -114,9 +114,9 @@ class Snapshot:
         return self._sequence
 
     @property
-    def taken(self) -> float:
+    def taken_at(self) -> float:
         """The time at which the snapshot was taken, in seconds on the clock of ``time.monotonic``."""
-        return self._taken
+        return self._taken_at
 
     def check_readable(self) -> None:
         """Raises ``OperationalError`` SNAPSHOT_TOO_OLD if VACUUM has removed files that it may see. One read."""
@@ -144,7 +144,7 @@ class Snapshot:
                 with self._database.read() as connection:
                     ids = write_id_list(connection, object_id, self._sequence, self._transactions)
                 if self._cache is not None:
-                    self._cache.learn(object_id, ids, self._sequence)
+                    self._cache.note_write_ids(object_id, ids, self._sequence)
             self._write_ids[object_id] = ids
         return self._write_ids[object_id]
 
@@ -272,27 +272,26 @@ class Snapshot:
             return len(self._satisfying[table.id, None])
         return self._under_list(table.id).count(table)
 
-    def partitions_at(self, table: Table, places: Collection[str]) -> list[Partition]:
-        """Returns the partitions with an own location that equals one of these absolute paths, lies in one, or above
-        one.
+    def partitions_at(self, table: Table, paths: Collection[str]) -> list[Partition]:
+        """Returns the partitions whose own location equals one of these absolute paths, is below one, or above one.
 
         Links are resolved. Scans the table's partitions, and accesses the disk once for each location. Nothing is
         cached.
         """
-        return queries.partitions_at(self._database, table, self._list_of(table.id), places) if places else []
+        return queries.partitions_at(self._database, table, self._list_of(table.id), paths) if paths else []
 
-    def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
+    def lookup(self, table: Table, scan_filter: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
         """Returns a lookup of the partitions that satisfy a bound filter (``None``: all), read when they are used.
 
         With ``ranges``, only those with keys in any of them.
         """
-        return self._under_list(table.id).lookup(table, wanted, ranges)
+        return self._under_list(table.id).lookup(table, scan_filter, ranges)
 
-    def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
-        """Returns all partitions of a table that satisfy a bound filter, in key order. Kept, as those of ranges are."""
-        if (table.id, wanted) not in self._satisfying:
-            self._satisfying[table.id, wanted] = self._under_list(table.id).satisfying(table, wanted)
-        return self._satisfying[table.id, wanted]
+    def satisfying(self, table: Table, scan_filter: ScanFilter | None) -> tuple[Partition, ...]:
+        """Returns all partitions of a table that satisfy a bound filter, in key order. Cached, like those of ranges."""
+        if (table.id, scan_filter) not in self._satisfying:
+            self._satisfying[table.id, scan_filter] = self._under_list(table.id).satisfying(table, scan_filter)
+        return self._satisfying[table.id, scan_filter]
 
     def get_partitions_by_expr(
         self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
@@ -300,7 +299,7 @@ class Snapshot:
         """Returns the partitions for which a filter is TRUE (``None``: all), in key order, which is that of the values.
 
         ``limit`` is the maximum number. ``after`` is a key or name; only partitions behind it are returned. Raises the
-        errors of ``bind_filter``. Reads only the stretches of the index that ``access_paths`` chooses; ``lookup``
+        errors of ``bind_filter``. Reads only the ranges of the index that ``access_paths`` chooses; ``lookup``
         streams, names and counts. This and the next methods are the reading API of a metastore (seed 001).
         """
         bound = None if tree is None else bind_filter(tree, table.partition_columns)
@@ -334,12 +333,12 @@ class Snapshot:
         Empty for an external table, whose readers list its directories. The files stay as long as this object lives;
         VACUUM removes them later. Raises ``OperationalError`` SNAPSHOT_TOO_OLD if they may have been removed already.
         """
-        wanted = None if ranges is None else merged(ranges)
-        return self._under_list(table.id).files_in(table, wanted, lambda: self.partitions(table, ranges))
+        merged_ranges = None if ranges is None else merged(ranges)
+        return self._under_list(table.id).files_in(table, merged_ranges, lambda: self.partitions(table, ranges))
 
-    def files_satisfying(self, table: Table, wanted: ScanFilter) -> tuple[tuple[Partition, DataFile], ...]:
+    def files_satisfying(self, table: Table, scan_filter: ScanFilter) -> tuple[tuple[Partition, DataFile], ...]:
         """Returns the files of the partitions that satisfy a bound filter, like ``files``."""
-        return self._under_list(table.id).files_satisfying(table, wanted)
+        return self._under_list(table.id).files_satisfying(table, scan_filter)
 
     def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Content, ...]:
         """Returns the contents of the partitions with keys in any of the ranges (``None``: all), in key order."""
@@ -419,7 +418,7 @@ class Snapshot:
         ranges, retired = stored.get(key, ()), stored.get((period, time, schema.RETIRED), ())
         if state != schema.FRESH or not retired:
             return ranges
-        # Whole by its rule, but a partition was dropped: the remaining ones do not show the former content.
+        # The period is complete by its rule, but a partition was dropped: the others do not have the former content.
         return runs.ranges(*runs.without(runs.of_ranges(ranges), runs.of_ranges(retired)))
 
     def _stored_timelines(self, table: Table) -> queries.StoredTimelines:

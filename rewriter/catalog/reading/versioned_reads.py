@@ -20,26 +20,26 @@ from rewriter.catalog.cache.cache_keys import (
     satisfying,
 )
 from rewriter.catalog.filters.predicates import ScanFilter
-from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, laid_out, within_ranges
+from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, scans_of_plan, within_ranges
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
-from rewriter.catalog.reading.access_paths import index_ways
+from rewriter.catalog.reading.access_paths import index_paths
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.partition_refresh import renewed
 from rewriter.catalog.reading.queries import read_timelines
 from rewriter.catalog.reading.write_id_queries import are_committed
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.leases import Held, needs_lease
+from rewriter.catalog.store.leases import LeasedSnapshot, needs_lease
 from rewriter.errors import DataError, Error
 from rewriter.gc_pause import paused
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
-#: The maximum number of partitions that are held for the files of a whole table. Of more, only those with files are.
+#: The maximum number of partitions held for the files of a complete table. More are reduced to those with files.
 MOST_HELD = 50_000
 
 PartitionFiles = tuple[tuple[Partition, DataFile], ...]
@@ -48,7 +48,7 @@ PartitionFiles = tuple[tuple[Partition, DataFile], ...]
 class ListedReads:
     """Reads one object as the commits of a list of write ids leave it. One thread at a time; results are immutable.
 
-    ``checked``: the list is known to see only committed writes, like those of snapshots. Any other list is checked
+    ``checked``: the list sees only committed writes, like those of snapshots. Any other list is checked
     before the store is read: a result read before a write commits must not be cached for a list that sees the write.
     ``snapshot`` is the owner of the list, which protects the files that it reads.
     """
@@ -58,7 +58,7 @@ class ListedReads:
         database: Database,
         object_id: int,
         ids: ValidWriteIdList,
-        snapshot: Held | None = None,
+        snapshot: LeasedSnapshot | None = None,
         *,
         checked: bool = True,
     ) -> None:
@@ -69,12 +69,16 @@ class ListedReads:
         self._cache = database.cache
         self._snapshot = snapshot
 
-    def _kept(self, question: Question, read: Callable[[], _Answer]) -> _Answer:
-        def checked() -> _Answer:
+    def _cached_result(self, question: Question, read: Callable[[], _Result]) -> _Result:
+        def checked_read() -> _Result:
             self._check()
             return read()
 
-        return checked() if self._cache is None else self._cache.answer(self.object_id, question, self.ids, checked)
+        return (
+            checked_read()
+            if self._cache is None
+            else self._cache.get_or_read(self.object_id, question, self.ids, checked_read)
+        )
 
     def _check(self) -> None:
         if self._checked:
@@ -99,15 +103,15 @@ class ListedReads:
                 raise missing()
             return object_
 
-        return self._kept(DEFINITION, read)
+        return self._cached_result(DEFINITION, read)
 
     def partition(self, table: Table, key: bytes) -> Partition | None:
         """Returns the partition with a key; ``None`` if there is none. One indexed read."""
         all_partitions = self._all_partitions()
         if all_partitions is None:
-            return self._kept(one_partition(key), partial(self._read_partition, table, key))
-        at = bisect_left(all_partitions, key, key=attrgetter("key"))
-        return all_partitions[at] if at < len(all_partitions) and all_partitions[at].key == key else None
+            return self._cached_result(one_partition(key), partial(self._read_partition, table, key))
+        index = bisect_left(all_partitions, key, key=attrgetter("key"))
+        return all_partitions[index] if index < len(all_partitions) and all_partitions[index].key == key else None
 
     def _read_partition(self, table: Table, key: bytes) -> Partition | None:
         get, values = queries.partition_get(self._database.dialect, self.ids), {"high": self.ids.high_water_mark}
@@ -116,31 +120,31 @@ class ListedReads:
         )
         return partitions[0] if partitions else None
 
-    def lookup(self, table: Table, wanted: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
+    def lookup(self, table: Table, scan_filter: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
         """Returns a lookup of the partitions that satisfy a bound filter (``None``: all) with keys in any of the ranges
         (``None``: all). They are read from the store when they are used.
         """
-        plan = PartitionFilterGenerator(len(table.partition_columns)).plan(wanted)
-        scans = laid_out(plan, table.partition_columns, prefix(table.id))
+        plan = PartitionFilterGenerator(len(table.partition_columns)).plan(scan_filter)
+        scans = scans_of_plan(plan, table.partition_columns, prefix(table.id))
         if ranges is not None:
             scans = within_ranges(scans, ranges)
         # If the scans leave no filter open, they visit exactly the result, and no index does better.
-        indexes = index_ways(plan, table) if any(scan.filters for scan in scans) else ()
+        indexes = index_paths(plan, table) if any(scan.filters for scan in scans) else ()
         return Lookup(self._database, table, self.ids, scans, indexes, self._snapshot)
 
     def partitions(self, table: Table, ranges: tuple[KeyRange, ...]) -> tuple[Partition, ...]:
         """Returns the partitions with keys in any of the merged ranges, in key order, each once."""
         return self._partitions(self.lookup(table, None, ranges), partitions_in(ranges))
 
-    def satisfying(self, table: Table, wanted: ScanFilter | None) -> tuple[Partition, ...]:
+    def satisfying(self, table: Table, scan_filter: ScanFilter | None) -> tuple[Partition, ...]:
         """Returns the partitions that satisfy a bound filter (``None``: all), in key order."""
-        if wanted is None:
-            return self._kept(PARTITIONS, partial(self._read_all, table))
-        return self._partitions(self.lookup(table, wanted), satisfying(wanted))
+        if scan_filter is None:
+            return self._cached_result(PARTITIONS, partial(self._read_all, table))
+        return self._partitions(self.lookup(table, scan_filter), satisfying(scan_filter))
 
     def _read_all(self, table: Table) -> tuple[Partition, ...]:
-        last = None if self._cache is None else self._cache.last(self.object_id, PARTITIONS)
-        partitions = renewed(self._database, table, self.ids, last)
+        cached = None if self._cache is None else self._cache.last(self.object_id, PARTITIONS)
+        partitions = renewed(self._database, table, self.ids, cached)
         if partitions is not None:
             return partitions
         with paused():
@@ -155,13 +159,13 @@ class ListedReads:
         all_partitions = self._all_partitions()
         if all_partitions is not None:
             return tuple(lookup.among(all_partitions))
-        return self._kept(question, lambda: tuple(lookup.partitions()))
+        return self._cached_result(question, lambda: tuple(lookup.partitions()))
 
     def _all_partitions(self) -> tuple[Partition, ...] | None:
         """Returns all partitions, in key order, if memory has them."""
         if self._cache is None:
             return None
-        return cast(tuple[Partition, ...] | None, self._cache.held(self.object_id, PARTITIONS, self.ids))
+        return cast(tuple[Partition, ...] | None, self._cache.get(self.object_id, PARTITIONS, self.ids))
 
     def files_in(
         self, table: Table, ranges: tuple[KeyRange, ...] | None, partitions: Callable[[], tuple[Partition, ...]]
@@ -184,14 +188,14 @@ class ListedReads:
             with paused():
                 return tuple(lookup.files(listed))
 
-        return self._kept(files_in(ranges), read)
+        return self._cached_result(files_in(ranges), read)
 
-    def files_satisfying(self, table: Table, wanted: ScanFilter) -> PartitionFiles:
+    def files_satisfying(self, table: Table, scan_filter: ScanFilter) -> PartitionFiles:
         """Returns the files of the partitions that satisfy a bound filter, likewise."""
         self._hold()
-        return self._kept(
-            files_satisfying(wanted),
-            lambda: tuple(self.lookup(table, wanted).files(self.satisfying(table, wanted))),
+        return self._cached_result(
+            files_satisfying(scan_filter),
+            lambda: tuple(self.lookup(table, scan_filter).files(self.satisfying(table, scan_filter))),
         )
 
     def _hold(self) -> None:
@@ -208,4 +212,4 @@ class ListedReads:
 
     def timelines(self) -> queries.StoredTimelines:
         """Returns all stored timelines of a table. One statement. Raises ``ValueError`` if one is damaged."""
-        return self._kept(TIMELINES, partial(read_timelines, self._database, self.object_id, self.ids))
+        return self._cached_result(TIMELINES, partial(read_timelines, self._database, self.object_id, self.ids))

@@ -24,7 +24,7 @@ class Purpose(Enum):
 
 @dataclass(frozen=True)
 class Backend:
-    """One database. ``place`` names it in messages, and holds no secret.
+    """One database. ``address`` names it in messages, and contains no secret.
 
     ``begin`` runs first in every transaction: after it, a READ sees one state, and any other purpose is exclusive and
     sees the newest state. An ANNOUNCE need not be on disk before a later WRITE is, if the clients die with the
@@ -33,7 +33,7 @@ class Backend:
     it raises the driver's error if the result may not be one state.
     """
 
-    place: str
+    address: str
     engine: sa.Engine
     begin: Callable[[sa.Connection, Purpose], None]
     translated: Callable[[str, BaseException, bool], Error]

@@ -30,7 +30,7 @@ class Database:
 
     def __init__(
         self,
-        place: Path | str | sa.URL,
+        source: Path | str | sa.URL,
         steps: tuple[migrations.Step, ...] = migrations.STEPS,
         warehouse: Path | None = None,
         *,
@@ -44,8 +44,8 @@ class Database:
         created; CATALOG_READ_ONLY if it has an older schema and may not be written; and the errors of
         ``postgresql.backend``.
         """
-        if warehouse is None and isinstance(place, Path):
-            warehouse = place.absolute().parent
+        if warehouse is None and isinstance(source, Path):
+            warehouse = source.absolute().parent
         #: The base directory of relative paths; ``""`` if there is none.
         self.warehouse = "" if warehouse is None else str(warehouse)
         #: Makes the error that every write raises; ``None`` if the catalog may be written.
@@ -56,16 +56,16 @@ class Database:
         self.cache: CatalogCache | None = None
         self.version = len(steps)
         self._identity: int | None = None
-        if isinstance(place, Path) and not is_writable(place):
-            self._backend = readonly_sqlite.backend(place)
-            self.refusal = partial(readonly_sqlite.refused, place)
+        if isinstance(source, Path) and not is_writable(source):
+            self._backend = readonly_sqlite.backend(source)
+            self.refusal = partial(readonly_sqlite.refused, source)
         else:
-            self._backend = _backend(place)
+            self._backend = _backend(source)
         engine = self._backend.engine
-        shared = {OPTION: self.warehouse}
+        common_options = {OPTION: self.warehouse}
         self._engines = {
             purpose: engine.execution_options(
-                rewriter_purpose=purpose, **shared, **self._backend.options.get(purpose, {})
+                rewriter_purpose=purpose, **common_options, **self._backend.options.get(purpose, {})
             )
             for purpose in Purpose
         }
@@ -87,14 +87,16 @@ class Database:
             return
         if version == 0 and not create:
             raise OperationalError(
-                f"the catalog {self._backend.place} is empty", condition="CATALOG_MISSING", object=self._backend.place
+                f"the catalog {self._backend.address} is empty",
+                condition="CATALOG_MISSING",
+                object=self._backend.address,
             )
         if self.refusal is not None and version < len(steps):
             error = self.refusal()
             error.message = f"{error.message}, and must be upgraded from schema version {version} to {len(steps)}"
             error.hint = "run `rewriter catalog upgrade` once as a user with write permission"
             raise error
-        with self._alone(Purpose.MIGRATE) as connection:
+        with self._exclusive(Purpose.MIGRATE) as connection:
             migrations.migrate(connection, steps)
 
     @contextmanager
@@ -122,7 +124,7 @@ class Database:
         """
         with _our_errors(self._backend), driver_calls(), closing(self._backend.engine.raw_connection()) as connection:
             cursor = connection.cursor()
-            cursor.execute(statement.text, statement.given(values))
+            cursor.execute(statement.text, statement.parameters(values))
             rows = cast(list[tuple[Any, ...]], cursor.fetchall())
             cursor.close()
             self._backend.read(connection.dbapi_connection)
@@ -137,7 +139,7 @@ class Database:
         """
         if self.refusal is not None:
             raise self.refusal()
-        with self._alone(purpose) as connection:
+        with self._exclusive(purpose) as connection:
             self.check(connection)
             yield connection
 
@@ -157,16 +159,16 @@ class Database:
         if self._identity is None:
             self._identity = identity
         elif identity != self._identity:
-            place = self._backend.place
+            address = self._backend.address
             raise OperationalError(
-                f"the tables in {place} are no longer the catalog that was opened",
+                f"the tables in {address} are no longer the catalog that was opened",
                 condition="CATALOG_REPLACED",
-                object=place,
+                object=address,
                 hint="close the catalog and open it again; uncommitted changes are lost",
             )
 
     @contextmanager
-    def _alone(self, purpose: Purpose) -> Iterator[sa.Connection]:
+    def _exclusive(self, purpose: Purpose) -> Iterator[sa.Connection]:
         with _our_errors(self._backend), driver_calls(), self._engines[purpose].begin() as connection:
             yield connection
 
@@ -183,12 +185,14 @@ class Database:
             self._backend.engine.dispose()
 
 
-def stored_version(place: Path | str | sa.URL) -> int:
+def stored_version(source: Path | str | sa.URL) -> int:
     """Returns the version of a database's schema, 0 for an empty database.
 
     Raises ``OperationalError`` if it is not a catalog or cannot be read.
     """
-    backend = readonly_sqlite.backend(place) if isinstance(place, Path) and not is_writable(place) else _backend(place)
+    backend = (
+        readonly_sqlite.backend(source) if isinstance(source, Path) and not is_writable(source) else _backend(source)
+    )
     try:
         with _our_errors(backend), driver_calls(), backend.engine.connect() as connection:
             return migrations.version_of(connection)
@@ -197,8 +201,8 @@ def stored_version(place: Path | str | sa.URL) -> int:
             backend.engine.dispose()
 
 
-def _backend(place: Path | str | sa.URL) -> Backend:
-    return sqlite.backend(place) if isinstance(place, Path) else postgresql.backend(place)
+def _backend(source: Path | str | sa.URL) -> Backend:
+    return sqlite.backend(source) if isinstance(source, Path) else postgresql.backend(source)
 
 
 _OPEN: WeakSet[Database] = WeakSet()
@@ -245,10 +249,12 @@ def _our_errors(backend: Backend) -> Iterator[None]:
     try:
         yield
     except sa.exc.DBAPIError as error:
-        raise backend.translated(backend.place, error.orig or error, error.connection_invalidated) from error
+        raise backend.translated(backend.address, error.orig or error, error.connection_invalidated) from error
     except driver.Error as error:
-        raise backend.translated(backend.place, error, False) from error
+        raise backend.translated(backend.address, error, False) from error
     except (UnicodeEncodeError, OverflowError) as error:
         raise DataError(
-            f"the catalog {backend.place} cannot hold this: {error}", condition="CATALOG_VALUE", object=backend.place
+            f"the catalog {backend.address} cannot hold this: {error}",
+            condition="CATALOG_VALUE",
+            object=backend.address,
         ) from error

@@ -45,11 +45,11 @@ class ForkGuard:
 
     def before_fork(self) -> None:
         """Holds new calls back, and waits for those of other threads."""
-        own = {threading.get_ident()}
+        own_thread = {threading.get_ident()}
         # Released after the fork, so that no thread holds it at the fork.
         self._changed.acquire()
         self._forking = True
-        self._changed.wait_for(lambda: self._depths.keys() <= own, LONGEST_WAIT)
+        self._changed.wait_for(lambda: self._depths.keys() <= own_thread, LONGEST_WAIT)
 
     def after_fork(self) -> None:
         """Lets calls begin again, in the parent."""

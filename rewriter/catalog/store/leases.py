@@ -46,19 +46,19 @@ class LeaseDatabase(Protocol):
     def write(self) -> AbstractContextManager[sa.Connection]: ...
 
 
-class Held(Protocol):
+class LeasedSnapshot(Protocol):
     """A snapshot: the newest commit that it sees, and the time at which it was taken, by ``time.monotonic``."""
 
     @property
     def sequence(self) -> int: ...
 
     @property
-    def taken(self) -> float: ...
+    def taken_at(self) -> float: ...
 
 
-def needs_lease(snapshot: Held) -> bool:
+def needs_lease(snapshot: LeasedSnapshot) -> bool:
     """Returns True if a snapshot is so old that its files stay only with a lease."""
-    return time.monotonic() - snapshot.taken > LEASED_AFTER_SECONDS
+    return time.monotonic() - snapshot.taken_at > LEASED_AFTER_SECONDS
 
 
 class Leases:
@@ -70,15 +70,15 @@ class Leases:
         self._lock = threading.Lock()
         #: Held while the row is written, which may take long. Only other writes of the row wait for it.
         self._writing = threading.Lock()
-        self._held: weakref.WeakSet[Held] = weakref.WeakSet()
+        self._snapshots: weakref.WeakSet[LeasedSnapshot] = weakref.WeakSet()
         #: The commit in the row, and the time of its write.
         self._published: tuple[int, float] | None = None
         self._stop: threading.Event | None = None
 
-    def hold(self, snapshot: Held) -> None:
-        """Keeps the files of a snapshot as long as it lives. Writes once, and only if the snapshot is old already."""
+    def hold(self, snapshot: LeasedSnapshot) -> None:
+        """Protects the files of a snapshot while it exists. Writes once, and only if the snapshot is already old."""
         with self._lock:
-            self._held.add(snapshot)
+            self._snapshots.add(snapshot)
             if self._stop is None:
                 self._stop = threading.Event()
                 keeper = threading.Thread(target=_keep, args=(weakref.ref(self), self._stop), name="rewriter-leases")
@@ -91,7 +91,7 @@ class Leases:
         """Writes the row if it is needed and not current; deletes it if it is no longer needed."""
         with self._writing:
             with self._lock:
-                snapshots = list(self._held)
+                snapshots = list(self._snapshots)
             now, database = time.monotonic(), self._database()
             sequences = [snapshot.sequence for snapshot in snapshots if needs_lease(snapshot)]
             del snapshots
@@ -102,8 +102,8 @@ class Leases:
                 # path.
                 return
             if sequences and self._published is not None:
-                sequence, written = self._published
-                if sequence <= min(sequences) and now - written < EVERY_SECONDS / 2:
+                sequence, updated = self._published
+                if sequence <= min(sequences) and now - updated < EVERY_SECONDS / 2:
                     return
             with database.write() as connection:
                 connection.execute(sa.delete(schema.leases).where(schema.leases.c.lease_id == self._id))
@@ -117,7 +117,7 @@ class Leases:
         with self._lock:
             if self._stop is not None:
                 self._stop.set()
-            self._held.clear()
+            self._snapshots.clear()
         with suppress(Error):  # The lease then expires.
             self.renew()
 

@@ -95,8 +95,8 @@ def _noted_files(connection: Connection) -> None:
     tables = connection.execute(select(row.object_id, row.definition).where(row.kind == "table"))
     external = {object_id for object_id, definition in tables if json.loads(definition).get("external")}
     for object_id in sorted(external):
-        in_table = schema.partitions.c.table_id == object_id
-        connection.execute(update(schema.partitions).where(in_table).values(as_of=registered))
+        rows_of_table = schema.partitions.c.table_id == object_id
+        connection.execute(update(schema.partitions).where(rows_of_table).values(as_of=registered))
 
 
 def _unproven_rollups(connection: Connection) -> None:

@@ -1,7 +1,7 @@
-"""A new catalog: the tables and rows that all migrations lead to, made at once.
+"""A new catalog: the tables and rows that all migrations produce, made in one step.
 
-The steps of ``migrations`` make the same, which a test compares. They take three times as long, because each asks the
-database what is there.
+The steps of ``migrations`` make the same, which a test compares. They take three times as long, because each queries
+the database what is there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import per_dialect
 
-#: The counters, all 0 where nothing was ever written.
+#: The counters, all 0 before the first write.
 _COUNTERS = ("transaction", "object", "event", "commit", "vacuumed", "trusted")
 
 

@@ -20,17 +20,17 @@ from rewriter.catalog.store.bulk_insert import insert_rows
 _BATCH = 10_000
 
 
-def add_entries(connection: sa.Connection, table: Table, written: Iterable[bytes]) -> None:
+def add_entries(connection: sa.Connection, table: Table, keys: Iterable[bytes]) -> None:
     """Inserts the entries of these keys of a table; existing ones stay. One statement, run once for each entry."""
     columns = table.partition_columns
     if len(columns) < 2:
         return
     widths = [encoding.width_of(column.type) for column in columns]
-    places = [encoding.place(table.id, number) for number in range(len(columns))]
+    prefixes = [encoding.entry_prefix(table.id, number) for number in range(len(columns))]
     entries = [
-        (index_place + field, key)
-        for key in written
-        for index_place, field in zip(places[1:], encoding.split(widths, key)[1:], strict=True)
+        (entry_prefix + field, key)
+        for key in keys
+        for entry_prefix, field in zip(prefixes[1:], encoding.split(widths, key)[1:], strict=True)
     ]
     # In the order of the index, so that its pages are visited one after the other.
     entries.sort()
@@ -51,7 +51,7 @@ def _insert(dialect: str) -> sa.Insert:
     """Returns an INSERT that ignores existing entries."""
     if dialect == "sqlite":
         return sqlite.insert(schema.partition_fields).on_conflict_do_nothing()
-    from sqlalchemy.dialects import postgresql  # Loaded where it is used: a tenth of a second.
+    from sqlalchemy.dialects import postgresql  # Loaded when it is used: a tenth of a second.
 
     return postgresql.insert(schema.partition_fields).on_conflict_do_nothing()
 

@@ -1,4 +1,4 @@
-"""Stored paths that change all at once: from absolute to relative ones, or from one directory to another."""
+"""Changes of all stored paths: from absolute to relative ones, or from one directory to another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog.model.json_codec import as_text, with_places
+from rewriter.catalog.model.json_codec import as_text, with_changed_paths
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
 from rewriter.catalog.model.stored_paths import root_of, stored
 from rewriter.catalog.store import schema
@@ -21,7 +21,7 @@ def make_relative(connection: sa.Connection, warehouse: str) -> None:
     """Makes paths inside a catalog's warehouse relative, which earlier releases stored as absolute paths.
 
     The warehouse may have been moved since, and may have had several names: the directories of managed tables show its
-    earlier places. Paths in the location of a database, or in an external table elsewhere, do not change.
+    earlier paths. Paths in the location of a database, or in an external table elsewhere, do not change.
     """
     if not warehouse:
         return
@@ -45,7 +45,7 @@ def replace_prefixes(connection: sa.Connection, prefixes: Mapping[str, str]) -> 
     row = schema.objects
     query = sa.select(row.c.row_id, row.c.definition).where(row.c.kind.in_(_LOCATED))
     for row_id, text in connection.execute(query).all():
-        definition = as_text(with_places(json.loads(text), changed))
+        definition = as_text(with_changed_paths(json.loads(text), changed))
         if definition != text:
             connection.execute(sa.update(row).where(row.c.row_id == row_id).values(definition=definition))
     for prefix in longest_first:
@@ -71,8 +71,8 @@ def _roots(connection: sa.Connection, warehouse: str) -> set[str]:
         else:
             first_names.setdefault(id, name)
             tables.append((id, data))
-    places = {data["location"] for _, data in tables} | databases | _partition_places(connection)
-    roots = {warehouse} | {root for location in places if (root := root_of(location, warehouse)) is not None}
+    locations = {data["location"] for _, data in tables} | databases | _partition_locations(connection)
+    roots = {warehouse} | {root for location in locations if (root := root_of(location, warehouse)) is not None}
     for id, data in tables:
         location = data["location"]
         if not data["external"] and not _is_in(location, roots | databases):
@@ -81,7 +81,7 @@ def _roots(connection: sa.Connection, warehouse: str) -> set[str]:
     return roots
 
 
-def _partition_places(connection: sa.Connection) -> set[str]:
+def _partition_locations(connection: sa.Connection) -> set[str]:
     column = schema.partitions.c.location
     return {
         os.path.dirname(location)
@@ -100,10 +100,10 @@ def _root_by_name(location: str, id: int, name: str) -> str | None:
     parent, folder = os.path.split(location)
     if not folder.endswith(f"-{id}"):
         return None
-    above, last = os.path.split(parent)
+    grandparent, parent_name = os.path.split(parent)
     database, _ = parts_of(name)
-    if last.startswith("temporary-"):
-        return above
+    if parent_name.startswith("temporary-"):
+        return grandparent
     if database == DEFAULT_DATABASE:
         return parent
-    return above if last == f"{database}.db" else None
+    return grandparent if parent_name == f"{database}.db" else None

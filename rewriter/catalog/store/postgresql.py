@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.errors import ConflictError, DataError, Error, InterfaceError, OperationalError, disk_full, is_disk_full
 
-#: The parameters of a connection, unless the URL sets them; seconds. They also detect a server whose host has gone.
+#: The parameters of a connection, unless the URL sets them; seconds. They also detect a server whose host is down.
 CONNECTION = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
@@ -32,7 +32,8 @@ SETTINGS = {
     # Bytes in a statement's text are spelled with a backslash.
     "standard_conforming_strings": "on",
     "statement_timeout": "10min",
-    # A writer that stops in the middle of a transaction, or whose host has gone, blocks the others no longer than this.
+    # A writer that stops in the middle of a transaction, or whose host is down, blocks other writers no longer than
+    # this.
     "idle_in_transaction_session_timeout": "2min",
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
@@ -42,13 +43,21 @@ SETTINGS = {
 #: The number of the advisory lock under which the schema is made and upgraded: the letters of "rewriter".
 _MIGRATION_LOCK = 0x7265777269746572
 
-_ALONE = {
+_LOCK_STATEMENTS = {
     **dict.fromkeys((Purpose.WRITE, Purpose.ANNOUNCE), "SELECT value FROM counters WHERE name = 'commit' FOR UPDATE"),
     Purpose.MIGRATE: f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})",
 }
 
 #: The driver's own arguments, which cannot be given as text.
-_OURS = {"row_factory", "cursor_factory", "autocommit", "context", "conninfo", "prepare_threshold", "kwargs"}
+_DRIVER_ARGUMENTS = {
+    "row_factory",
+    "cursor_factory",
+    "autocommit",
+    "context",
+    "conninfo",
+    "prepare_threshold",
+    "kwargs",
+}
 
 _FORM = "write postgresql+psycopg://user:password@host:5432/database"
 
@@ -90,7 +99,7 @@ def backend(url: str | sa.URL) -> Backend:
         Purpose.ANNOUNCE: {"isolation_level": "READ COMMITTED"},
         Purpose.MIGRATE: {"isolation_level": "READ COMMITTED"},
     }
-    return Backend(_place(parsed), engine, _begin, _translated, options)
+    return Backend(_address(parsed), engine, _begin, _translated, options)
 
 
 def _parsed(url: str | sa.URL) -> sa.URL:
@@ -106,7 +115,11 @@ def _parsed(url: str | sa.URL) -> sa.URL:
             condition=_WRONG_URL,
             hint=f"{_FORM}, or omit it: the catalog is then a file in the warehouse",
         )
-    if parsed.query.keys() & _OURS or not str(parsed.query.get("port", "0")).isdigit() or "\0" in _all_of(parsed):
+    if (
+        parsed.query.keys() & _DRIVER_ARGUMENTS
+        or not str(parsed.query.get("port", "0")).isdigit()
+        or "\0" in _parts_text(parsed)
+    ):
         raise InterfaceError(
             "the catalog's URL has an option that PostgreSQL does not have, or a port that is not a number",
             condition=_WRONG_URL,
@@ -121,16 +134,16 @@ def _parsed(url: str | sa.URL) -> sa.URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
-def _all_of(url: sa.URL) -> str:
+def _parts_text(url: sa.URL) -> str:
     return " ".join(str(part) for part in (url.username, url.password, url.host, url.database, dict(url.query)) if part)
 
 
-def place(url: str | sa.URL) -> str:
+def address(url: str | sa.URL) -> str:
     """Returns a catalog's URL for messages. Raises ``InterfaceError`` INVALID_CATALOG_URL."""
-    return _place(_parsed(url))
+    return _address(_parsed(url))
 
 
-def _place(url: sa.URL) -> str:
+def _address(url: sa.URL) -> str:
     """Returns a URL for messages: without the password and any other parts."""
     hosts = url.host or url.query.get("host") or ""
     user = f"{url.username}@" if url.username else ""
@@ -149,8 +162,8 @@ def _check_encoding(dbapi: Any, _record: Any) -> None:
 
 
 def _begin(connection: sa.Connection, purpose: Purpose) -> None:
-    if purpose in _ALONE:
-        connection.exec_driver_sql(_ALONE[purpose])
+    if purpose in _LOCK_STATEMENTS:
+        connection.exec_driver_sql(_LOCK_STATEMENTS[purpose])
 
 
 class _Cause(NamedTuple):
@@ -201,34 +214,34 @@ _REFUSALS = {
 }
 
 
-def _translated(catalog_place: str, error: BaseException, lost: bool) -> Error:
+def _translated(catalog_address: str, error: BaseException, lost: bool) -> Error:
     text, state = " ".join(str(error).split()), getattr(error, "sqlstate", None) or ""
     if lost or state in _ENDED or state.startswith("08"):
         return OperationalError(
-            f"the connection to the catalog {catalog_place} was lost: {text}",
+            f"the connection to the catalog {catalog_address} was lost: {text}",
             condition="CATALOG_CONNECTION_LOST",
-            object=catalog_place,
+            object=catalog_address,
             hint="check that the server is running, and run the statement again: none of its changes were committed",
         )
     if state == "53100" or is_disk_full(error):
-        return disk_full(f"the catalog {catalog_place}", catalog_place)
+        return disk_full(f"the catalog {catalog_address}", catalog_address)
     if state in ("40001", "40P01"):
         return ConflictError(
-            f"another transaction interfered in the catalog {catalog_place}: {text}",
+            f"another transaction interfered in the catalog {catalog_address}: {text}",
             condition=_BUSY,
             sqlstate="40001",
-            object=catalog_place,
+            object=catalog_address,
             hint="run the statement again",
         )
     if state.startswith("22") or "cannot contain NUL" in text:
         return DataError(
-            f"the catalog {catalog_place} cannot hold this: {text}", condition="CATALOG_VALUE", object=catalog_place
+            f"the catalog {catalog_address} cannot hold this: {text}", condition="CATALOG_VALUE", object=catalog_address
         )
     if state.startswith("54"):
         return DataError(
-            f"the catalog {catalog_place} cannot hold a value or a name of this length: {text}",
+            f"the catalog {catalog_address} cannot hold a value or a name of this length: {text}",
             condition="CATALOG_VALUE",
-            object=catalog_place,
+            object=catalog_address,
             hint="on PostgreSQL, a name, or the values of a partition together, can have at most about 1,300 bytes",
         )
     cause = _CAUSES.get(state) or _CAUSES.get(state[:2])
@@ -237,8 +250,8 @@ def _translated(catalog_place: str, error: BaseException, lost: bool) -> Error:
     if cause is None:
         cause = _Cause(_UNAVAILABLE, "cannot be read or written", "the server's log may have details")
     return OperationalError(
-        f"the catalog {catalog_place} {cause.words}: {text}",
+        f"the catalog {catalog_address} {cause.words}: {text}",
         condition=cause.condition,
-        object=catalog_place,
+        object=catalog_address,
         hint=cause.hint,
     )

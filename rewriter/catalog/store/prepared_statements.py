@@ -16,7 +16,7 @@ _Built = TypeVar("_Built")
 
 @dataclass(frozen=True)
 class Prepared:
-    """The text of a statement in the driver's form, and the known values of its parameters.
+    """The text of a statement in the driver's form, and the constant values of its parameters.
 
     ``names`` are the parameters in their order if the driver uses positions.
     """
@@ -25,22 +25,22 @@ class Prepared:
     constants: Mapping[str, object]
     names: tuple[str, ...] | None
 
-    def given(self, values: Mapping[str, object]) -> Mapping[str, object] | tuple[object, ...]:
+    def parameters(self, values: Mapping[str, object]) -> Mapping[str, object] | tuple[object, ...]:
         """Returns all parameter values, with those of one run."""
         all_values = {**self.constants, **values}
         return all_values if self.names is None else tuple(map(all_values.__getitem__, self.names))
 
-    def given_each(
+    def parameter_sets(
         self, name: str, column: Iterable[object], **common: object
     ) -> list[Mapping[str, object] | tuple[object, ...]]:
         """Returns the parameter values of many runs that differ in one parameter."""
         if self.names is None:
             return [{**self.constants, **common, name: value} for value in column]
         values = {**self.constants, **common}
-        place = self.names.index(name)
-        before = tuple(map(values.__getitem__, self.names[:place]))
-        after = tuple(map(values.__getitem__, self.names[place + 1 :]))
-        return [(*before, value, *after) for value in column]
+        position = self.names.index(name)
+        values_before = tuple(map(values.__getitem__, self.names[:position]))
+        values_after = tuple(map(values.__getitem__, self.names[position + 1 :]))
+        return [(*values_before, value, *values_after) for value in column]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _SameDialect:
 def per_dialect(
     build: Callable[Concatenate[sa.Dialect, _Shape], _Built],
 ) -> Callable[Concatenate[sa.Dialect, _Shape], _Built]:
-    """Decorates a function of a dialect and hashable arguments: its results are kept, at most 64.
+    """Decorates a function of a dialect and hashable arguments: its results are cached, at most 64.
 
     Catalogs on servers of one version share them, so that opening another catalog compiles no statement again.
     """
@@ -85,7 +85,7 @@ def fetch(connection: sa.Connection, statement: Prepared, **values: object) -> l
     """Returns all rows of a statement in the connection's transaction, as the driver makes them."""
     if _is_embedded(connection):
         return _sqlite(connection, statement, values).fetchall()
-    with connection.exec_driver_sql(statement.text, statement.given(values)) as result:
+    with connection.exec_driver_sql(statement.text, statement.parameters(values)) as result:
         return cast(list[tuple[Any, ...]], cast(Any, result.cursor).fetchall())
 
 
@@ -99,7 +99,7 @@ def changed(connection: sa.Connection, statement: Prepared, **values: object) ->
     """Returns the number of rows that a statement has changed."""
     if _is_embedded(connection):
         return _sqlite(connection, statement, values).rowcount
-    return connection.exec_driver_sql(statement.text, statement.given(values)).rowcount
+    return connection.exec_driver_sql(statement.text, statement.parameters(values)).rowcount
 
 
 def _is_embedded(connection: sa.Connection) -> bool:
@@ -111,7 +111,7 @@ def _is_embedded(connection: sa.Connection) -> bool:
 
 
 def _sqlite(connection: sa.Connection, statement: Prepared, values: Mapping[str, object]) -> sqlite3.Cursor:
-    return cast(sqlite3.Cursor, connection.connection.cursor().execute(statement.text, statement.given(values)))
+    return cast(sqlite3.Cursor, connection.connection.cursor().execute(statement.text, statement.parameters(values)))
 
 
 def prepared(query: sa.ClauseElement, dialect: sa.Dialect) -> Prepared:

@@ -1,8 +1,8 @@
 """The catalog in a SQLite file that this process may not write: another user's, or one on a read-only file system.
 
-SQLite reads a database with a write-ahead log only through the files ``-wal`` and ``-shm`` beside it, which a process
-without the right to write cannot make. So a connection uses one of three ways, chosen again whenever one is taken from
-the pool, because a writer may start or stop at any time:
+SQLite reads a database with a write-ahead log only through the files ``-wal`` and ``-shm`` next to it, which a process
+without the right to write cannot make. So a connection uses one of three access modes, chosen again whenever one is
+taken from the pool, because a writer may start or stop at any time:
 
 - Both files exist: a writer works, or was killed. The database is opened as it is, and SQLite reads the log, too.
 - None exists, and the file system is read-only: ``immutable=1``. SQLite then takes no locks, so the file is checked
@@ -28,31 +28,31 @@ from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.catalog.store.sqlite import BUSY_TIMEOUT_SECONDS, SameFile, translated
 from rewriter.errors import OperationalError
 
-_BESIDE = ("-wal", "-shm")
+_LOG_SUFFIXES = ("-wal", "-shm")
 #: The number of attempts to copy while another process writes, and the pause after each, in seconds.
 _TRIES, _PAUSE = 50, 0.05
 
 #: The size, the modification time and the inode of a file; ``None`` if it does not exist.
-_Seen = tuple[int, int, int] | None
+_FileState = tuple[int, int, int] | None
 
 
 def is_writable(path: Path) -> bool:
-    """Returns True if this process may write a catalog's file, and make the files beside it that SQLite needs.
+    """Returns True if this process may write a catalog's file, and create the files next to it that SQLite needs.
 
     For a missing file, returns True if it may be made. Accesses the disk a few times.
     """
     folder = path.parent
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
-    files = [Path(f"{path}{suffix}") for suffix in ("", *_BESIDE)]
+    files = [Path(f"{path}{suffix}") for suffix in ("", *_LOG_SUFFIXES)]
     return _may_write(folder, os.W_OK | os.X_OK) and all(_may_write(file) for file in files if os.path.lexists(file))
 
 
 def refused(path: Path) -> OperationalError:
     """Returns the error of a write into the catalog."""
-    why = "is on a read-only file system" if _is_read_only(path.parent) else "cannot be written by this user"
+    reason = "is on a read-only file system" if _is_read_only(path.parent) else "cannot be written by this user"
     return OperationalError(
-        f"the warehouse {path.parent} {why}",
+        f"the warehouse {path.parent} {reason}",
         condition="CATALOG_READ_ONLY",
         object=str(path.parent),
         hint="queries, SHOW, DESCRIBE and EXPLAIN work; to change it, get write permission for the "
@@ -80,7 +80,7 @@ def backend(path: Path) -> Backend:
 class _Connection(sqlite3.Connection):
     """A connection, and the state of the files when it was opened."""
 
-    way: tuple[object, ...] = ()
+    access_mode: tuple[object, ...] = ()
     is_immutable = False
 
 
@@ -93,8 +93,8 @@ class _Source:
     def connect(self) -> _Connection:
         """Returns a connection to the current content of the files."""
         for _ in range(_TRIES):
-            way = self._way()
-            kind, main, wal = way
+            access_mode = self._access_mode()
+            kind, main, wal = access_mode
             if main is None or not os.access(self._path, os.R_OK):
                 raise sqlite3.OperationalError("this user has no permission to read it")
             if kind == "shared":
@@ -103,45 +103,45 @@ class _Source:
                 connection = _opened(self._path, "mode=ro&immutable=1")
                 connection.is_immutable = True
             else:
-                copy = self._copied(way, with_log=wal is not None)
+                copy = self._copied(access_mode, with_log=wal is not None)
                 if copy is None:
                     time.sleep(_PAUSE)
                     continue
                 connection = _opened(copy, "mode=rw")
-            connection.way = way
+            connection.access_mode = access_mode
             return connection
         raise sqlite3.OperationalError("database is locked: it changes too often to be copied")
 
     def check(self, dbapi: Any, *_: object) -> None:
-        """Discards a pooled connection if the database changed, or the files beside it were added or removed."""
-        if dbapi.way != self._way():
+        """Discards a pooled connection if the database changed, or its log files were added or removed."""
+        if dbapi.access_mode != self._access_mode():
             raise sa.exc.DisconnectionError
 
     def check_same(self, dbapi: Any) -> None:
         """Raises if the file was changed while it was read as immutable."""
-        if dbapi.is_immutable and _seen(self._path) != dbapi.way[1]:
+        if dbapi.is_immutable and _file_state(self._path) != dbapi.access_mode[1]:
             raise sqlite3.OperationalError("database is locked: it was changed while it was read")
 
-    def _way(self) -> tuple[Any, ...]:
-        """Returns the way to open it, the state of the file if SQLite cannot detect its changes, and of its log."""
-        main, (wal, shm) = _seen(self._path), (_seen(self._path + suffix) for suffix in _BESIDE)
+    def _access_mode(self) -> tuple[Any, ...]:
+        """Returns the access mode, the state of the file if SQLite cannot detect its changes, and that of its log."""
+        main, (wal, shm) = _file_state(self._path), (_file_state(self._path + suffix) for suffix in _LOG_SUFFIXES)
         if wal is not None and shm is not None:
             return "shared", main and main[2:], None
         if wal is None and _is_read_only(Path(self._path)):
             return "immutable", main, None
         return "copy", main, wal
 
-    def _copied(self, way: tuple[object, ...], *, with_log: bool) -> str | None:
+    def _copied(self, access_mode: tuple[object, ...], *, with_log: bool) -> str | None:
         """Returns the copy's path; ``None`` if the files changed meanwhile. Threads share one copy."""
         with self._lock:
-            if self._copy is None or self._copy[0] != way:
+            if self._copy is None or self._copy[0] != access_mode:
                 folder = tempfile.TemporaryDirectory(prefix="rewriter-catalog-")
                 for suffix in ("", "-wal") if with_log else ("",):
                     shutil.copyfile(self._path + suffix, os.path.join(folder.name, "catalog.db" + suffix))
-                if self._way() != way:
+                if self._access_mode() != access_mode:
                     folder.cleanup()
                     return None
-                self._copy = way, folder
+                self._copy = access_mode, folder
             return os.path.join(self._copy[1].name, "catalog.db")
 
 
@@ -160,7 +160,7 @@ def _begin(connection: sa.Connection, _purpose: Purpose) -> None:
     connection.exec_driver_sql("BEGIN")
 
 
-def _seen(path: str) -> _Seen:
+def _file_state(path: str) -> _FileState:
     try:
         status = os.stat(path)
     except OSError:

@@ -68,7 +68,7 @@ leases = Table(
     Column("renewed_at", Double, nullable=False),
 )
 
-#: One row: the identity of the warehouse, which its directory repeats, and its coming identity; and the place of the
+#: One row: the identity of the warehouse, which its directory repeats, and its coming identity; and the location of the
 #: directory at a writer's last check: its resolved path, the device and inode of its identity file, the host.
 warehouse = Table(
     "warehouse",
@@ -153,9 +153,9 @@ partitions = Table(
 )
 
 #: The secondary index of partitions: for each key that was ever written, and each partition column after the first, the
-#: place of its field (``encoding.place``) and the key. A key's values never change, so an entry is a fact about a key
-#: and has no versions: it comes with the first row of a key, in the same database transaction, and stays. Its rows in
-#: ``partitions`` tell whether such a partition exists, and which snapshots see it.
+#: place of its field (``encoding.entry_prefix``) and the key. A key's values never change, so an entry is a fact about
+#: a key and has no versions: it comes with the first row of a key, in the same database transaction, and stays. Its
+#: rows in ``partitions`` tell whether such a partition exists, and which snapshots see it.
 partition_fields = Table(
     "partition_fields",
     metadata,

@@ -87,27 +87,27 @@ def _begin(connection: sa.Connection, purpose: Purpose) -> None:
     cursor.close()
 
 
-def translated(catalog_place: str, error: BaseException, _lost: bool) -> OperationalError:
+def translated(catalog_address: str, error: BaseException, _lost: bool) -> OperationalError:
     text = str(error)
     if "not a database" in text:
         return OperationalError(
-            f"{catalog_place} is not a catalog",
+            f"{catalog_address} is not a catalog",
             condition="NOT_A_CATALOG",
-            object=catalog_place,
+            object=catalog_address,
             hint="name another warehouse",
         )
     if "locked" in text or "busy" in text:
         return OperationalError(
-            f"the catalog {catalog_place} is locked by another process: {text}",
+            f"the catalog {catalog_address} is locked by another process: {text}",
             condition="CATALOG_BUSY",
-            object=catalog_place,
+            object=catalog_address,
             hint="try again; if the error persists, find the process that has the file open",
         )
     if is_disk_full(error):
-        return disk_full(f"the catalog {catalog_place}", catalog_place)
+        return disk_full(f"the catalog {catalog_address}", catalog_address)
     return OperationalError(
-        f"the catalog {catalog_place} cannot be read or written: {text}",
+        f"the catalog {catalog_address} cannot be read or written: {text}",
         condition="CATALOG_UNAVAILABLE",
-        object=catalog_place,
+        object=catalog_address,
         hint="check that the directory exists, that this user can read and write it, and that it has free space",
     )

@@ -46,7 +46,7 @@ def add_columns_text(s: AddColumns) -> str:
 class CommentColumn(Statement):
     """``ALTER TABLE t ALTER COLUMN c COMMENT '…'``, or ``CHANGE COLUMN c c type [COMMENT '…']``, which changes no more.
 
-    ``comment`` is ``None`` where ``COMMENT ON COLUMN t.c IS NULL`` takes it away, and where CHANGE leaves it as it is.
+    ``comment`` is ``None`` if ``COMMENT ON COLUMN t.c IS NULL`` removes it, and if CHANGE does not mention it.
     ``renamed`` is what CHANGE says of the column: it must be as the column is.
     """
 
@@ -94,7 +94,7 @@ def comment_column_text(s: CommentColumn) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CommentTable(Statement):
-    """``COMMENT ON TABLE t IS '…'``, or ``IS NULL``, where ``comment`` is ``None``."""
+    """``COMMENT ON TABLE t IS '…'``, or ``IS NULL`` (``comment`` is ``None``)."""
 
     table: Name
     comment: str | None

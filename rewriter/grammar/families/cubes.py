@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.datatypes import check_type_depth
-from rewriter.grammar.statement_parts import Clause, Terminal, once
+from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.grammar.unparse import dropping, in_database_text, listed, name_text, option, quote_name, words
@@ -59,7 +59,7 @@ def time_dimension(name: Terminal, type_: str, _word: Terminal) -> CubeColumn:
 
 @builds("measure")
 def measure(name: Terminal, type_: str, aggregate: Terminal, *options: Clause) -> CubeColumn:
-    values = once(options)
+    values = values_by_kind(options)
     counter = values.get("COUNTED BY")
     if counter and aggregate.type != "SUM":
         raise ParseError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.shared_rules import properties as properties_clause
-from rewriter.grammar.statement_parts import Clause, Terminal, from_to, once
+from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import DatabaseName
 from rewriter.grammar.unparse import database_text, option, properties_text, words
@@ -39,7 +39,7 @@ class CreateDatabase(Statement):
 
 @builds("create_database")
 def create_database(if_not_exists: bool | None, database: DatabaseName, *clauses: Clause) -> CreateDatabase:
-    values = once(clauses)
+    values = values_by_kind(clauses)
     return CreateDatabase(
         database=database,
         if_not_exists=bool(if_not_exists),

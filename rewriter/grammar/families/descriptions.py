@@ -11,7 +11,7 @@ from rewriter.grammar.lexer import Token
 from rewriter.grammar.parser import read_by_grammar
 from rewriter.grammar.query_spans import read_query, starts_query
 from rewriter.grammar.shared_rules import property_key
-from rewriter.grammar.statement_parts import Clause, Terminal, once, require_values
+from rewriter.grammar.statement_parts import Clause, Terminal, require_values, values_by_kind
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.terms import ColumnName, DatabaseName, Name, PartitionItem, Query
 from rewriter.grammar.unparse import in_database_text, name_text, option, partition_text, quote, words
@@ -34,7 +34,7 @@ show_table_extended: "SHOW" "TABLE" "EXTENDED" [in_database] "LIKE" STRING [part
 class Describe(Statement):
     """``DESCRIBE [EXTENDED|FORMATTED] [TABLE] t [PARTITION (…)] [column] [AS JSON]``.
 
-    ``kind`` is ``TABLE``, ``CUBE`` or ``FACT``; of these two everything but the name is left out.
+    ``kind`` is ``TABLE``, ``CUBE`` or ``FACT``; a cube or fact has no other fields than the name.
     """
 
     name: Name
@@ -52,14 +52,16 @@ class Describe(Statement):
 def describe(*parts: Any) -> Describe:
     *options, name, partition, column, as_json = parts
     groups = ["kind" if option.type in ("TABLE", "CUBE", "FACT") else "detail" for option in options]
-    values = once(Clause(group, option.type, option.span) for group, option in zip(groups, options, strict=True))
+    values = values_by_kind(
+        Clause(group, option.type, option.span) for group, option in zip(groups, options, strict=True)
+    )
     kind = values.get("kind", "TABLE")
     require_values(partition or ())
-    beyond = name.span if as_json else column.span if column else partition[-1].span if partition else None
-    if kind != "TABLE" and beyond is not None:
+    extra_span = name.span if as_json else column.span if column else partition[-1].span if partition else None
+    if kind != "TABLE" and extra_span is not None:
         raise ParseError(
             f"DESCRIBE {kind} can only describe a {kind.lower()} as a whole.",
-            position=beyond,
+            position=extra_span,
             hint=f"Write DESCRIBE {kind} {name.last}, or DESCRIBE TABLE of one of its tables.",
         )
     return Describe(
@@ -100,12 +102,12 @@ def describe_query_text(s: DescribeQuery) -> str:
 @reads("DESC", "DESCRIBE")
 def read_description(text: str, statement_tokens: Sequence[Token]) -> Statement:
     """DESCRIBE of a query, or of what the grammar says."""
-    described = _described_query(statement_tokens[1:])
-    if described:
-        return DescribeQuery(query=read_query(text, described))
+    query_tokens = _described_query(statement_tokens[1:])
+    if query_tokens:
+        return DescribeQuery(query=read_query(text, query_tokens))
     statement = read_by_grammar(text, statement_tokens)
-    if isinstance(statement, Describe) and statement.column is not None and (refused := refusal(statement_tokens, 1)):
-        raise refused  # DESCRIBE FUNCTION f is about no table FUNCTION.
+    if isinstance(statement, Describe) and statement.column is not None and (error := refusal(statement_tokens, 1)):
+        raise error  # DESCRIBE FUNCTION f is about no table FUNCTION.
     return statement
 
 
@@ -159,7 +161,7 @@ def inside(table: Name, database: DatabaseName) -> Name:
     """Returns the table in a database that is named behind it, as in SHOW COLUMNS IN t IN db; it may be named before
     it, too.
 
-    Raises ``AnalysisError`` SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE 42K05 where these are two.
+    Raises ``AnalysisError`` SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE 42K05 if these differ.
     """
     if len(table.parts) > 1 and table.parts[-2].lower() != database.text.lower():
         raise AnalysisError(

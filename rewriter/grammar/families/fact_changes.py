@@ -29,7 +29,7 @@ drop_storage: "DROP" "STORAGE" name
 
 @dataclass(frozen=True)
 class SetLateness:
-    """``SET LATENESS '6 hours'``; UNSET LATENESS where ``lateness`` is ``None``."""
+    """``SET LATENESS '6 hours'``; UNSET LATENESS if ``lateness`` is ``None``."""
 
     lateness: str | None
     span: Span = field(default=Span(0, 0), compare=False)

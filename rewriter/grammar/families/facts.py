@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewriter.errors import ParseError, Span
-from rewriter.grammar.statement_parts import Clause, Terminal, once, period_name, refuse_duplicates, whole_number
+from rewriter.grammar.statement_parts import (
+    Clause,
+    Terminal,
+    period_name,
+    refuse_duplicates,
+    values_by_kind,
+    whole_number,
+)
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import Literal, Name
 from rewriter.grammar.unparse import (
@@ -76,7 +83,7 @@ def layout_text(time: str, columns: Iterable[LayoutColumn]) -> str:
 
 @dataclass(frozen=True)
 class CompleteWith:
-    """``COMPLETE WITH column IN (…)``, or ``COMPLETE WITH ANY column``, where ``values`` is ``None``."""
+    """``COMPLETE WITH column IN (…)``, or ``COMPLETE WITH ANY column`` (``values`` is ``None``)."""
 
     column: str
     values: tuple[Literal, ...] | None = None
@@ -131,7 +138,7 @@ def unnamed_fact_table(*clauses: Clause) -> FactTable:
 def fact_table(name: Name | None, span: Span, clauses: Sequence[Clause]) -> FactTable:
     """Returns a table of a storage block; ``ParseError`` unless it has one period clause and a layout for each time."""
     repeatable = ("PARTITIONED BY", "COMPLETE")
-    values = once(clause for clause in clauses if clause.kind not in repeatable)
+    values = values_by_kind(clause for clause in clauses if clause.kind not in repeatable)
     layouts = [clause for clause in clauses if clause.kind == "PARTITIONED BY"]
     complete = [clause.value for clause in clauses if clause.kind == "COMPLETE"]
     refuse_duplicates([(clause.value[0], clause.span) for clause in layouts], str.lower)
@@ -215,9 +222,9 @@ class FactStorage:
 
 
 @builds("storage")
-def storage(stored: Terminal, where: Any, *rest: Any) -> FactStorage:
+def storage(keyword: Terminal, name_and_cluster: Any, *rest: Any) -> FactStorage:
     *tables, start, end = rest
-    name, cluster, span = where or ("default", None, stored.span)
+    name, cluster, span = name_and_cluster or ("default", None, keyword.span)
     return FactStorage(
         name=name,
         tables=tuple(tables),
@@ -234,10 +241,10 @@ def storage_name(name: Terminal, cluster: Terminal | None) -> tuple[str, str | N
 
 
 def storage_text(storage: FactStorage) -> str:
-    named = storage.name != "default" or storage.cluster is not None
+    has_name = storage.name != "default" or storage.cluster is not None
     return words(
         "STORED IN",
-        f"STORAGE {quote_name(storage.name)}" if named else None,
+        f"STORAGE {quote_name(storage.name)}" if has_name else None,
         f"ON CLUSTER {quote_name(storage.cluster)}" if storage.cluster is not None else None,
         listed(map(fact_table_text, storage.tables)),
         option("START", storage.start),

@@ -219,7 +219,7 @@ def analyze_tables_text(s: AnalyzeTables) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RefreshTable(Statement):
-    """``REFRESH TABLE t``: looks for changed files where the table is the external base of a fact."""
+    """``REFRESH TABLE t``: looks for changed files if the table is the external base of a fact."""
 
     table: Name
 

@@ -1,7 +1,7 @@
 """INSERT behind the WITH or FROM of its query: ``WITH x AS (…) INSERT … SELECT …``, ``FROM s INSERT … INSERT …``.
 
 The text before INSERT and the text behind its head form one query. It is assembled character by character, with blanks
-in between, so that places in it are those of the statement.
+in between, so that positions in it are those of the statement.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _HINT = "Write WITH x AS (…) INSERT INTO t SELECT …, or FROM s INSERT INTO t
 
 @dataclass(frozen=True, kw_only=True)
 class MultiInsert(Statement):
-    """``[WITH …] FROM source INSERT … SELECT … INSERT … SELECT …``, two of them at least.
+    """``[WITH …] FROM source INSERT … SELECT … INSERT … SELECT …``, with at least two INSERTs.
 
-    ``source`` reaches from WITH or FROM to the first INSERT; the query of each insert is its own SELECT alone.
+    ``source`` reaches from WITH or FROM to the first INSERT; the query of each insert is only its SELECT.
     """
 
     source: Query
@@ -55,7 +55,7 @@ def split_inserts(tokens: Sequence[Token]) -> tuple[Sequence[Token], ...]:
 
 def read_inserts(text: str, parts: Sequence[Sequence[Token]]) -> Insert | MultiInsert:
     """Parses the INSERTs behind the WITH or FROM of their queries, from the parts that ``split_inserts`` returns."""
-    before, *inserts = parts
+    source_tokens, *inserts = parts
     parsed: list[Insert] = []
     for number, insert_tokens in enumerate(inserts):
         end = Span(insert_tokens[-1].end, insert_tokens[-1].end)
@@ -68,19 +68,23 @@ def read_inserts(text: str, parts: Sequence[Sequence[Token]]) -> Insert | MultiI
             raise
         assert isinstance(statement, Insert)
         parsed.append(replace(statement, span=Span(insert_tokens[0].start, insert_tokens[-1].end)))
-    return _assembled(text, before, parsed)
+    return _assembled(text, source_tokens, parsed)
 
 
-def _assembled(text: str, before: Sequence[Token], inserts: Sequence[Insert]) -> Insert | MultiInsert:
-    """Builds the statement whose tokens from WITH or FROM on are ``before``. Each insert has its own part alone.
+def _assembled(text: str, source_tokens: Sequence[Token], inserts: Sequence[Insert]) -> Insert | MultiInsert:
+    """Builds the statement whose tokens from WITH or FROM on are ``source_tokens``. Each insert has only its part.
 
-    Raises ``ParseError`` where the parts do not form queries, ``NotSupportedError`` for a second WITH.
+    Raises ``ParseError`` if the parts do not form queries, ``NotSupportedError`` for a second WITH.
     """
-    main = after_with(before) if before[0].is_word("WITH") else 0
-    source = Query(text[before[0].start : before[-1].end], Span(before[0].start, before[-1].end))
-    if main < len(before) and (not before[main].is_word("FROM") or _selects(before[main:])):
+    source_index = after_with(source_tokens) if source_tokens[0].is_word("WITH") else 0
+    source = Query(
+        text[source_tokens[0].start : source_tokens[-1].end], Span(source_tokens[0].start, source_tokens[-1].end)
+    )
+    if source_index < len(source_tokens) and (
+        not source_tokens[source_index].is_word("FROM") or _selects(source_tokens[source_index:])
+    ):
         raise _misplaced(inserts[0])
-    if main == len(before):
+    if source_index == len(source_tokens):
         if len(inserts) > 1:
             raise _misplaced(inserts[1])
         if inserts[0].query.text[:4].upper() == "WITH":
@@ -98,22 +102,22 @@ def _assembled(text: str, before: Sequence[Token], inserts: Sequence[Insert]) ->
                 )
     if len(inserts) > 1:
         return MultiInsert(source=source, inserts=tuple(inserts))
-    only = inserts[0]
+    single_insert = inserts[0]
     return Insert(
-        table=only.table,
-        query=joined(source, only.query),
-        overwrite=only.overwrite,
-        partition=only.partition,
-        if_not_exists=only.if_not_exists,
-        columns=only.columns,
-        by_name=only.by_name,
+        table=single_insert.table,
+        query=joined(source, single_insert.query),
+        overwrite=single_insert.overwrite,
+        partition=single_insert.partition,
+        if_not_exists=single_insert.if_not_exists,
+        columns=single_insert.columns,
+        by_name=single_insert.by_name,
     )
 
 
-def joined(before: Query, insert: Query) -> Query:
-    """Joins two spans of one statement to a query, with blanks in place of the text between them."""
-    gap = max(1, insert.span.start - before.span.end)
-    return Query(f"{before.text}{' ' * gap}{insert.text}", Span(before.span.start, insert.span.end))
+def joined(source: Query, insert: Query) -> Query:
+    """Joins two spans of one statement to a query, with blanks instead of the text between them."""
+    gap = max(1, insert.span.start - source.span.end)
+    return Query(f"{source.text}{' ' * gap}{insert.text}", Span(source.span.start, insert.span.end))
 
 
 def _selects(tokens: Sequence[Token]) -> bool:

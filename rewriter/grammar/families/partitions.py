@@ -69,7 +69,9 @@ def add_partitions_text(s: AddPartitions) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DropPartitions(Statement):
-    """Each item of ``specs`` is a conjunction of predicates, NOT before one at most; a partition goes if any holds."""
+    """Each item of ``specs`` is a conjunction of predicates, at most one of which has NOT; a partition is dropped if
+    any item holds.
+    """
 
     table: Name
     specs: tuple[tuple[Filter, ...], ...]

@@ -1,4 +1,4 @@
-"""ALTER TABLE for a whole table: its properties, and the timelines of its periods."""
+"""ALTER TABLE for a complete table: its properties, and the timelines of its periods."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewriter.errors import NotSupportedError, Span
-from rewriter.grammar.statement_parts import Clause, Terminal, from_to, once
+from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import (
     Format,
@@ -109,7 +109,7 @@ def create_table(
     *rest: Any,
 ) -> CreateTable | CreateTableAs:
     *clauses, query = rest
-    values = once(clauses)
+    values = values_by_kind(clauses)
     flags = table_flags(or_replace, temporary, external, if_not_exists, table)
     partitioned_by = values.get("PARTITIONED BY", ())
     if query is not None:
@@ -158,7 +158,7 @@ def create_table_like(
     *clauses: Clause,
 ) -> CreateTableLike:
     flags = table_flags(None, temporary, external, if_not_exists, table)
-    options = table_options(once(clauses))
+    options = table_options(values_by_kind(clauses))
     del flags["or_replace"], options["comment"]
     return CreateTableLike(table=table, source=source, **flags, **options)
 

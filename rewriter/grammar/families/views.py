@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.errors import ParseError
-from rewriter.grammar.statement_parts import Terminal, once
+from rewriter.grammar.statement_parts import Terminal, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import ColumnDef, DatabaseName, Name, Query
 from rewriter.grammar.unparse import (
@@ -57,7 +57,7 @@ def create_view(
     *rest: Any,
 ) -> CreateView:
     *clauses, query = rest
-    values = once(clauses)
+    values = values_by_kind(clauses)
     if or_replace and if_not_exists:
         raise ParseError(
             "CREATE VIEW with both IF NOT EXISTS and OR REPLACE is not allowed.",

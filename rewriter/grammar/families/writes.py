@@ -30,7 +30,7 @@ class Insert(Statement):
     query``.
 
     ``partition`` is ``None`` without the clause. A WITH or FROM that stands before INSERT belongs to ``query``, in
-    which blanks take the place of what is between them.
+    which blanks replace the text between them.
     """
 
     table: Name
@@ -68,7 +68,7 @@ def insert(
 
 
 def check_if_not_exists(how: Terminal, partition: Iterable[PartitionItem], clause: Terminal) -> None:
-    """Raises ``ParseError`` where INSERT's IF NOT EXISTS means nothing; ``how`` is INTO or OVERWRITE."""
+    """Raises ``ParseError`` if INSERT's IF NOT EXISTS has no meaning; ``how`` is INTO or OVERWRITE."""
     if how.type == "INTO":
         raise ParseError(
             "The statement or clause: INSERT INTO ... IF NOT EXISTS is not valid.",

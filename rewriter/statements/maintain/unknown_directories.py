@@ -81,13 +81,15 @@ def vacuum_unknown(statement: s.VacuumUnknown, context: Context) -> Result:
 def _unknown_directories(context: Context) -> list[_Unknown]:
     directories = list(write_directories(context.catalog.warehouse))
     with context.catalog.database.read() as connection:  # Read later: it has the writes that began meanwhile.
-        given_writes = unused.given_writes(connection)
+        allocated_writes = unused.allocated_writes(connection)
         entries = [
             _Unknown(entry.path, tuple(_files(entry.path)))
             for entry in directories
-            if (entry.table_id, entry.write_id) not in given_writes
+            if (entry.table_id, entry.write_id) not in allocated_writes
         ]
-        referenced_paths = unused.named_paths(connection, {path for entry in entries for path, _, _ in entry.files})
+        referenced_paths = unused.referenced_paths(
+            connection, {path for entry in entries for path, _, _ in entry.files}
+        )
     return [entry for entry in entries if not any(path in referenced_paths for path, _, _ in entry.files)]
 
 

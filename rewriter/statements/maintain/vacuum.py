@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
 from rewriter.catalog.maintenance import file_garbage
-from rewriter.catalog.maintenance.file_garbage import StoredTable, Unneeded, Write
+from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.errors import DataError
@@ -58,7 +58,7 @@ class _Removable:
     reason: str
     path: str
     bytes: int
-    unneeded: Unneeded | None = None
+    unneeded: UnneededFile | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,9 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     with catalog.database.read() as connection:
         all_tables = file_garbage.tables(connection)
         limit = file_garbage.horizon(connection, retained)
-        unneeded = file_garbage.unneeded(connection, all_tables, limit, None if only_table is None else only_table.id)
+        unneeded = file_garbage.unneeded_files(
+            connection, all_tables, limit, None if only_table is None else only_table.id
+        )
         locations = file_garbage.database_locations(connection)
     roots = (str(context.catalog.warehouse.absolute()), *locations)
     files_of_writes = [file for file in unneeded if _is_of_a_write(file.path)]
@@ -98,7 +100,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
         return _result([*map(_removable, files_of_writes), *removable], _bounded(skipped))
     given_up = file_garbage.declare_removed(catalog.database, files_of_writes, retained, TRANSACTION_TIMEOUT_SECONDS)
     removed_files, warnings = _remove([*map(_removable, given_up), *removable], roots)
-    file_garbage.forget(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
+    file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
     _remove_empty(folders, {table.table.location for table in tables if table.dropped is None}, roots)
     return _result(removed_files, _bounded([*skipped, *warnings]))
 
@@ -121,7 +123,7 @@ def _is_of_a_write(path: str) -> bool:
     return any(_OF_A_WRITE.fullmatch(level) for level in path.split(os.sep)[:-1])
 
 
-def _removable(unneeded: Unneeded) -> _Removable:
+def _removable(unneeded: UnneededFile) -> _Removable:
     return _Removable(
         unneeded.table.name, _DROPPED if unneeded.dropped else _SUPERSEDED, unneeded.path, unneeded.bytes, unneeded
     )
@@ -203,8 +205,8 @@ def _orphans(folders: Sequence[_Folder], roots: Sequence[str], context: Context)
     """
     files = [(folder.table, file) for folder in folders for file in files_below(folder.path, roots)]
     with context.catalog.database.read() as connection:
-        referenced_paths = file_garbage.named_paths(connection, {file.path for _, file in files})
-        referenced_paths |= file_garbage.named_below(connection, {file.path for _, file in files if file.is_link})
+        referenced_paths = file_garbage.referenced_paths(connection, {file.path for _, file in files})
+        referenced_paths |= file_garbage.referenced_below(connection, {file.path for _, file in files if file.is_link})
     return [
         _Removable(table, _ORPHANED, file.path, file.bytes)
         for table, file in files

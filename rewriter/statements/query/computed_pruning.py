@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rewriter.catalog.filters.computed_predicates import Fields, answer, conditions, substituted
+from rewriter.catalog.filters.computed_predicates import Fields, conditions, filter_of_results, substituted
 from rewriter.catalog.filters.predicates import Computed, ScanFilter
 from rewriter.catalog.keys.encoding import NULL, decode_value
 from rewriter.catalog.keys.paths import is_discovered
@@ -75,7 +75,9 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
                 notes.append(f"not used: {condition_text}: {_reason(error)}")
                 continue
             # A partition for which the condition fails is read, and the query fails as it would without any pruning.
-            evaluated_filter = answer(condition, {fields: truth is not False for fields, truth in truths.items()})
+            evaluated_filter = filter_of_results(
+                condition, {fields: truth is not False for fields, truth in truths.items()}
+            )
             if evaluated_filter is not None:
                 filters_by_condition[condition] = evaluated_filter
             notes.append(f"computed: {condition_text}: {_counts([truths[fields] for fields in combinations])}")

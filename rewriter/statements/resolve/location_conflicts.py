@@ -20,7 +20,7 @@ from rewriter.catalog.keys.paths import is_discovered, level_text, level_value
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
-from rewriter.catalog.model.real_paths import Nest, RealPaths, is_in
+from rewriter.catalog.model.real_paths import PathIndex, RealPaths, is_in
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.errors import AnalysisError, DataError, IntegrityError
 from rewriter.runtime.statement_context import Context
@@ -134,9 +134,9 @@ def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str
     if is_shared(table) or not table.partition_columns or is_discovered(table):
         return
     real = RealPaths()
-    nest = Nest((real.of(location), (values, location)) for values, location in locations.items())
+    nest = PathIndex((real.of(location), (values, location)) for values, location in locations.items())
     for user in context.snapshot.partitions_at(table, list(locations.values())):
-        for values, location in nest.meeting(real.of(user.location or "")):
+        for values, location in nest.overlapping(real.of(user.location or "")):
             if values != user.values:
                 raise _error_shared(table, location, _user_text(table, user))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.catalog.commit.external_file_changes import is_news, noted
+from rewriter.catalog.commit.external_file_changes import is_news, recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import ListedPartition, NoteFiles
 from rewriter.catalog.model.objects import Partition, Table
@@ -37,7 +37,9 @@ class Listing:
         return {
             key: partition
             for key, partition in self.partitions.items()
-            if is_news(ListedPartition(key, self.digests[key], self.digests[key]), noted(partition.properties))
+            if is_news(
+                ListedPartition(key, self.digests[key], self.digests[key]), recorded_digest(partition.properties)
+            )
         }
 
 
@@ -142,7 +144,7 @@ def written(table: Table, partitions: Collection[bytes]) -> NoteFiles:
 
 
 def _note(listing: Listing, listed_partitions: Sequence[ListedPartition]) -> NoteFiles:
-    noted_digests = {key: noted(partition.properties) for key, partition in listing.partitions.items()}
+    noted_digests = {key: recorded_digest(partition.properties) for key, partition in listing.partitions.items()}
     differing = (
         note for note in listed_partitions if note.before != note.after or note.after != noted_digests[note.key]
     )

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from rewriter.catalog.commit.merged_changes import written_once
+from rewriter.catalog.commit.merged_changes import with_merged_inserts
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import WritePartitions
 from rewriter.catalog.model.objects import PartitionValues
@@ -167,7 +167,7 @@ def _changes(
             marked += loaded_window(
                 branch.statement.complete, fact_binding(branch.target, context), own_values, context
             )
-    return [*written_once([change for _, change in changes]), *marked]
+    return [*with_merged_inserts([change for _, change in changes]), *marked]
 
 
 def _refuse_overlap(insert: Checked, change: WritePartitions, other: Checked, earlier: WritePartitions) -> None:

@@ -257,7 +257,9 @@ def _satisfying_partitions(
     """
     refusal = _Unproven(f"its query has a condition that does not select whole partitions of {source.table.name}")
     dimensions = set(columns_in(condition))
-    if not dimensions <= set(binding.further) - {other.time.lower() for other in binding.storage_table.others}:
+    if not dimensions <= set(binding.combination_names) - {
+        other.time.lower() for other in binding.storage_table.others
+    }:
         raise refusal
     source_columns = {
         column.name.lower(): (index, column) for index, column in enumerate(source.table.partition_columns)
@@ -335,7 +337,7 @@ def _check_period(
         own_values = [
             (position, column)
             for position, column in enumerate(source.table.partition_columns)
-            if column.name.lower() in binding.further and column.name.lower() not in times
+            if column.name.lower() in binding.combination_names and column.name.lower() not in times
         ]
         columns = [
             Column(f"p_{time}", "timestamp"),
@@ -395,7 +397,7 @@ def _expected_partition(
             else {name.lower(): None for name in layout.columns}
         )
     own_values = dict(zip((column.name.lower() for column in source.table.partition_columns), partition, strict=True))
-    for column in binding.further:
+    for column in binding.combination_names:
         if column in {other.time.lower() for other in storage_table.others}:
             continue
         if column in own_values:

@@ -1,4 +1,4 @@
-"""The timeline that keeps one bit for each ordinal, compressed (Lemire et al., *Roaring Bitmaps*)."""
+"""The timeline that stores one bit for each ordinal, compressed (Lemire et al., *Roaring Bitmaps*)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIMIT = 10**17
 
 
 class BitmapPartitionTimeline:
-    """A timeline kept as a roaring bitmap: for many partitions with many holes.
+    """A timeline stored as a roaring bitmap: for many partitions with many holes.
 
     Each block of 65,536 neighboring ordinals that holds any has a container: a list (2 bytes an ordinal) or all bits
     (8 KiB), whichever is smaller, or a list of runs (4 bytes a run) if a batch found that to be smaller still. Look-ups
@@ -63,7 +63,7 @@ class BitmapPartitionTimeline:
 
     def drop(self, ordinal: int) -> bool:
         """Drops one ordinal. Returns True if it existed."""
-        # The bitmap's own removal of one number never converts a list of runs, however long it grows.
+        # The bitmap's removal of one number never converts a list of runs, even if it becomes long.
         return self.exists(ordinal) and self.drop_range(OrdinalRange(ordinal, ordinal + 1)) == 1
 
     def add_range(self, ordinals: OrdinalRange) -> int:
@@ -119,7 +119,7 @@ class BitmapPartitionTimeline:
         """``bitmap.size``, ``bitmap0``, …: base64 of Roaring's portable 64-bit format, of the ordinals plus 2^60."""
         self._bitmap.run_optimize()
         text = b64encode(self._bitmap.serialize()).decode("ascii")
-        return to_chunks(self.PROPERTY, [text[at : at + LONGEST] for at in range(0, len(text), LONGEST)])
+        return to_chunks(self.PROPERTY, [text[offset : offset + LONGEST] for offset in range(0, len(text), LONGEST)])
 
     def init_from_properties(self, properties: Mapping[str, str]) -> bool:
         """Replaces the set by the one that ``to_properties`` stored. Returns ``False`` and changes nothing if it is

@@ -10,13 +10,14 @@ from rewriter.timeline import runs
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 _STEPS = 200
-_SPACE = range(-12, 12)
+_ORDINALS = range(-12, 12)
 _EVERYTHING = OrdinalRange(-50, 50)
 _MEMBERS = [name for name in vars(PartitionTimeline) if not name.startswith("_")]
 
 
 def complaint(kind: Any) -> str | None:
-    """Returns the reason why the class breaks the contract of ``PartitionTimeline``, in words; ``None`` if it keeps it.
+    """Returns the reason why the class breaks the contract of ``PartitionTimeline``, in words; ``None`` if it fulfills
+    it.
 
     The check runs two hundred operations, always the same. After each operation it calls every query method, also on a
     copy that is read from the properties. It runs the class's code and takes some ten milliseconds.
@@ -27,51 +28,55 @@ def complaint(kind: Any) -> str | None:
     if absent:
         return f"it lacks {', '.join(absent)}"
     try:
-        return _disagreement(kind)
+        return _difference(kind)
     except Exception as error:  # a user's class may raise any exception
         return f"it raises {type(error).__name__}: {error}"
 
 
-def _disagreement(kind: Any) -> str | None:
+def _difference(kind: Any) -> str | None:
     if kind().init_from_properties({}) is not False:
         return "init_from_properties({}) is not False"
     random = Random(0)
-    given = [_range(random), _range(random)]
-    timeline, model = kind(given), _members(given)
-    done = f"made of {given}"
-    for name, argument, touched in _history(random):
+    ranges = [_range(random), _range(random)]
+    timeline, model = kind(ranges), _members(ranges)
+    situation = f"made of {ranges}"
+    for name, argument, affected in _history(random):
         copy = kind()
         if copy.init_from_properties(timeline.to_properties()) is not True:
-            return f"{done}, it does not read its own properties"
+            return f"{situation}, it does not read its own properties"
         window = _range(random)
-        reason = _wrong_answer(timeline, model, window) or _wrong_answer(copy, model, window)
+        reason = _wrong_result(timeline, model, window) or _wrong_result(copy, model, window)
         if reason is not None:
-            return f"{done}, {reason}"
-        changed = touched - model if name.startswith("add") else touched & model
-        answer = getattr(timeline, name)(argument)
-        done = f"after {name}({argument})"
-        if answer != len(changed):
-            return f"{done} returned {answer}, not {len(changed)}"
+            return f"{situation}, {reason}"
+        changed = affected - model if name.startswith("add") else affected & model
+        result = getattr(timeline, name)(argument)
+        situation = f"after {name}({argument})"
+        if result != len(changed):
+            return f"{situation} returned {result}, not {len(changed)}"
         model ^= changed
     return None
 
 
-def _wrong_answer(timeline: Any, model: set[int], window: OrdinalRange) -> str | None:
+def _wrong_result(timeline: Any, model: set[int], window: OrdinalRange) -> str | None:
     """Returns the first query with a wrong result, with both results."""
-    inside = _members([window])
-    questions = {
+    window_ordinals = _members([window])
+    results_by_query = {
         "first": (timeline.first, min(model, default=None)),
         "latest": (timeline.latest, max(model, default=None)),
         "count": (timeline.count, len(model)),
         "is_empty": (timeline.is_empty, not model),
         "is_consistent()": (timeline.is_consistent(), True),
-        "the existing": ({ordinal for ordinal in _SPACE if timeline.exists(ordinal)}, model & set(_SPACE)),
+        "the existing": ({ordinal for ordinal in _ORDINALS if timeline.exists(ordinal)}, model & set(_ORDINALS)),
         "ranges()": (timeline.ranges(), runs.ranges(*runs.of_ordinals(model))),
-        f"covered({window})": (timeline.covered(window), runs.ranges(*runs.of_ordinals(model & inside))),
-        f"missing({window})": (timeline.missing(window), runs.ranges(*runs.of_ordinals(inside - model))),
+        f"covered({window})": (timeline.covered(window), runs.ranges(*runs.of_ordinals(model & window_ordinals))),
+        f"missing({window})": (timeline.missing(window), runs.ranges(*runs.of_ordinals(window_ordinals - model))),
     }
-    wrong = (f"{question}: {given}, not {right}" for question, (given, right) in questions.items() if given != right)
-    return next(wrong, None)
+    differences = (
+        f"{query}: {result}, not {expected}"
+        for query, (result, expected) in results_by_query.items()
+        if result != expected
+    )
+    return next(differences, None)
 
 
 def _history(random: Random) -> Iterator[tuple[str, object, set[int]]]:
@@ -87,15 +92,15 @@ def _history(random: Random) -> Iterator[tuple[str, object, set[int]]]:
             ordinals = _range(random)
             yield name, ordinals, _members([ordinals])
         elif name.endswith("_all"):
-            batch = random.choices(_SPACE, k=random.randrange(8))
+            batch = random.choices(_ORDINALS, k=random.randrange(8))
             yield name, batch, set(batch)
         else:
-            ordinal = random.choice(_SPACE)
+            ordinal = random.choice(_ORDINALS)
             yield name, ordinal, {ordinal}
 
 
 def _range(random: Random) -> OrdinalRange:
-    start = random.choice(_SPACE)
+    start = random.choice(_ORDINALS)
     return OrdinalRange(start, start + random.randint(1, 8))
 
 

@@ -12,7 +12,7 @@ from rewriter.timeline.timeline import OrdinalRange
 
 
 class EndsAndHolesPartitionTimeline:
-    """A timeline kept as its first and latest ordinal and the holes between them.
+    """A timeline stored as its first and latest ordinal and the holes between them.
 
     Holes are runs of missing ordinals, never single ordinals: two partitions years apart have one hole. A look-up costs
     O(log h) for h holes, a change O(h) in the worst case (a shift of list entries), a batch of m O(m log m + h).
@@ -24,14 +24,14 @@ class EndsAndHolesPartitionTimeline:
     (True, False, 7)
     """
 
-    __slots__ = ("_first", "_hole_ends", "_hole_starts", "_latest", "_lost")
+    __slots__ = ("_first", "_hole_ends", "_hole_starts", "_latest", "_missing_count")
     __hash__ = None  # type: ignore[assignment]
 
     _first: int | None
     _latest: int | None
     _hole_starts: list[int]
     _hole_ends: list[int]
-    _lost: int  # the number of ordinals in the holes
+    _missing_count: int  # the number of ordinals in the holes
 
     def __init__(self, ranges: Iterable[OrdinalRange] = ()) -> None:
         """The union of the ranges, which may be in any order and may overlap. O(n log n)."""
@@ -57,7 +57,7 @@ class EndsAndHolesPartitionTimeline:
         """The number of ordinals that exist. O(1)."""
         if self._first is None or self._latest is None:
             return 0
-        return self._latest + 1 - self._first - self._lost
+        return self._latest + 1 - self._first - self._missing_count
 
     @property
     def is_empty(self) -> bool:
@@ -79,11 +79,11 @@ class EndsAndHolesPartitionTimeline:
         if self._first is None or self._latest is None:
             self._first, self._latest = start, end - 1
             return self.count
-        self._lost -= runs.remove(self._hole_starts, self._hole_ends, start, end)
+        self._missing_count -= runs.remove(self._hole_starts, self._hole_ends, start, end)
         if end < self._first:
-            self._lost += runs.insert(self._hole_starts, self._hole_ends, end, self._first)
+            self._missing_count += runs.insert(self._hole_starts, self._hole_ends, end, self._first)
         elif start > self._latest + 1:
-            self._lost += runs.insert(self._hole_starts, self._hole_ends, self._latest + 1, start)
+            self._missing_count += runs.insert(self._hole_starts, self._hole_ends, self._latest + 1, start)
         self._first, self._latest = min(self._first, start), max(self._latest, end - 1)
         return self.count - before
 
@@ -95,7 +95,7 @@ class EndsAndHolesPartitionTimeline:
         start, end = max(ordinals.start, self._first), min(ordinals.end, self._latest + 1)
         if start >= end:
             return 0
-        self._lost += runs.insert(self._hole_starts, self._hole_ends, start, end)
+        self._missing_count += runs.insert(self._hole_starts, self._hole_ends, start, end)
         self._trim(self._first, self._latest)
         return before - self.count
 
@@ -112,11 +112,11 @@ class EndsAndHolesPartitionTimeline:
         return before - self.count
 
     def exists(self, ordinal: int) -> bool:
-        """Tests whether the ordinal lies between the ends and in no hole. O(log h)."""
+        """Returns True if the ordinal is between the ends and in no hole. O(log h)."""
         if self._first is None or self._latest is None or not self._first <= ordinal <= self._latest:
             return False
-        at = bisect_right(self._hole_starts, ordinal) - 1
-        return at < 0 or ordinal >= self._hole_ends[at]
+        index = bisect_right(self._hole_starts, ordinal) - 1
+        return index < 0 or ordinal >= self._hole_ends[index]
 
     def is_consistent(self) -> bool:
         """Tests whether both ends are set or neither is, they are in order, and the holes are sorted, disjoint and
@@ -127,7 +127,7 @@ class EndsAndHolesPartitionTimeline:
         """
         if not runs.are_normal(self._hole_starts, self._hole_ends):
             return False
-        if self._lost != runs.size(self._hole_starts, self._hole_ends):
+        if self._missing_count != runs.size(self._hole_starts, self._hole_ends):
             return False
         if self._first is None or self._latest is None:
             return self._first is self._latest and not self._hole_starts
@@ -177,14 +177,14 @@ class EndsAndHolesPartitionTimeline:
         holes = _holes(from_chunks(properties, "holes"))
         if holes is None or _END.fullmatch(first) is None or _END.fullmatch(latest) is None:
             return False
-        read = EndsAndHolesPartitionTimeline()
-        read._first = int(first) if first else None
-        read._latest = int(latest) if latest else None
-        read._hole_starts, read._hole_ends = holes
-        read._lost = runs.size(*holes)
-        if not read.is_consistent():
+        stored = EndsAndHolesPartitionTimeline()
+        stored._first = int(first) if first else None
+        stored._latest = int(latest) if latest else None
+        stored._hole_starts, stored._hole_ends = holes
+        stored._missing_count = runs.size(*holes)
+        if not stored.is_consistent():
             return False
-        self._replace(read._existing())
+        self._replace(stored._existing())
         return True
 
     def _existing(self) -> runs.Runs:
@@ -198,20 +198,20 @@ class EndsAndHolesPartitionTimeline:
         self._first = starts[0] if starts else None
         self._latest = ends[-1] - 1 if ends else None
         self._hole_starts, self._hole_ends = ends[:-1], starts[1:]
-        self._lost = runs.size(self._hole_starts, self._hole_ends)
+        self._missing_count = runs.size(self._hole_starts, self._hole_ends)
 
     def _trim(self, first: int, latest: int) -> None:
         """Moves the ends inwards past the holes that now reach them."""
         if self._hole_starts[0] == first:
             first = self._hole_ends[0]
-            self._lost -= first - self._hole_starts[0]
+            self._missing_count -= first - self._hole_starts[0]
             del self._hole_starts[0], self._hole_ends[0]
         if first > latest:
             self._first = self._latest = None
             return
         if self._hole_starts and self._hole_ends[-1] == latest + 1:
             latest = self._hole_starts[-1] - 1
-            self._lost -= self._hole_ends[-1] - self._hole_starts[-1]
+            self._missing_count -= self._hole_ends[-1] - self._hole_starts[-1]
             del self._hole_starts[-1], self._hole_ends[-1]
         self._first, self._latest = first, latest
 

@@ -22,25 +22,27 @@ class GuardedTimeline:
     def __init__(self, kind: Callable[..., Any], ranges: Iterable[OrdinalRange], implementation: str) -> None:
         """``implementation`` is the class's full name, for error messages and for display."""
         self.implementation = implementation
-        self._plain = RangesPartitionTimeline(ranges)
-        self._theirs = self._guarded("__init__", kind, self._plain.ranges())
+        self._reference = RangesPartitionTimeline(ranges)
+        self._delegate = self._guarded("__init__", kind, self._reference.ranges())
 
     def __getattr__(self, member: str) -> Any:
         if member.startswith("_"):
             raise AttributeError(member)
-        ours = getattr(self._plain, member)
-        theirs = self._guarded(member, getattr, self._theirs, member)
-        if callable(ours):
-            return partial(self._compared, member, ours, theirs)
-        return self._same(member, ours, theirs)
+        expected = getattr(self._reference, member)
+        actual = self._guarded(member, getattr, self._delegate, member)
+        if callable(expected):
+            return partial(self._compared, member, expected, actual)
+        return self._same(member, expected, actual)
 
-    def _compared(self, member: str, ours: Callable[..., Any], theirs: Callable[..., Any], *arguments: object) -> Any:
-        return self._same(member, ours(*arguments), self._guarded(member, theirs, *arguments))
+    def _compared(
+        self, member: str, expected: Callable[..., Any], actual: Callable[..., Any], *arguments: object
+    ) -> Any:
+        return self._same(member, expected(*arguments), self._guarded(member, actual, *arguments))
 
-    def _same(self, member: str, ours: Any, theirs: Any) -> Any:
-        if theirs != ours:
-            raise self._failed(member, f"returned {_shown(theirs)}, not {_shown(ours)}")
-        return ours
+    def _same(self, member: str, expected: Any, actual: Any) -> Any:
+        if actual != expected:
+            raise self._failed(member, f"returned {_short_text(actual)}, not {_short_text(expected)}")
+        return expected
 
     def _guarded(self, member: str, call: Callable[..., Any], *arguments: object) -> Any:
         try:
@@ -57,6 +59,6 @@ class GuardedTimeline:
         )
 
 
-def _shown(answer: object) -> str:
-    text = repr(answer)
+def _short_text(result: object) -> str:
+    text = repr(result)
     return text if len(text) <= 80 else f"{text[:80]}…"

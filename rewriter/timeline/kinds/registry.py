@@ -23,24 +23,25 @@ DEFAULT = "EndsAndHoles"
 #: The entry point group in which an installed package registers its classes. Each entry point has the catalog's name.
 GROUP = "rewriter.timelines"
 
-_OURS = {
+_BUILT_IN = {
     "StoreAll": "rewriter.timeline.kinds.store_all:StoreAllPartitionTimeline",
     "EndsAndHoles": "rewriter.timeline.kinds.ends_and_holes:EndsAndHolesPartitionTimeline",
     "Ranges": "rewriter.timeline.kinds.stored_ranges:RangesPartitionTimeline",
     "Bitmap": "rewriter.timeline.kinds.bitmap:BitmapPartitionTimeline",
 }
-_BY_NAME = {name.lower(): path for name, path in _OURS.items()}
-_BY_PLACE = {path.replace(":", "."): path for path in _OURS.values()}
+_PATHS_BY_NAME = {name.lower(): path for name, path in _BUILT_IN.items()}
+_PATHS_BY_CLASS_NAME = {path.replace(":", "."): path for path in _BUILT_IN.values()}
 # Module paths of earlier releases, which catalogs may hold.
-_BY_PLACE |= {
-    "rewriter.timeline.store_all_timeline.StoreAllPartitionTimeline": _OURS["StoreAll"],
-    "rewriter.timeline.ends_and_holes_timeline.EndsAndHolesPartitionTimeline": _OURS["EndsAndHoles"],
-    "rewriter.timeline.ranges_timeline.RangesPartitionTimeline": _OURS["Ranges"],
-    "rewriter.timeline.bitmap_timeline.BitmapPartitionTimeline": _OURS["Bitmap"],
+_PATHS_BY_CLASS_NAME |= {
+    "rewriter.timeline.store_all_timeline.StoreAllPartitionTimeline": _BUILT_IN["StoreAll"],
+    "rewriter.timeline.ends_and_holes_timeline.EndsAndHolesPartitionTimeline": _BUILT_IN["EndsAndHoles"],
+    "rewriter.timeline.ranges_timeline.RangesPartitionTimeline": _BUILT_IN["Ranges"],
+    "rewriter.timeline.bitmap_timeline.BitmapPartitionTimeline": _BUILT_IN["Bitmap"],
 }
 _LENS_PACKAGE = "org.apache.lens.cube.metadata.timeline."
 _HINT = (
-    f"name one of {', '.join(_OURS)}, or a class that is registered here: by rewriter.register_timeline(name, class), "
+    f"name one of {', '.join(_BUILT_IN)}, or a class that is registered here: by "
+    "rewriter.register_timeline(name, class), "
     f"or by an installed package in the entry point group {GROUP}"
 )
 
@@ -56,7 +57,7 @@ def register_timeline(name: str, kind: type[PartitionTimeline]) -> None:
     ``package.module:Class``, which older catalogs hold, are one name. A later call with the same name replaces the
     class for timelines that are made after it.
 
-    The class must keep the contract of ``rewriter.timeline.timeline.PartitionTimeline``. It is first checked on two
+    The class must fulfill the contract of ``rewriter.timeline.timeline.PartitionTimeline``. It is first checked on two
     hundred operations, which take some ten milliseconds.
 
     Example: ``rewriter.register_timeline("sparse", SparseTimeline)``, then
@@ -64,10 +65,10 @@ def register_timeline(name: str, kind: type[PartitionTimeline]) -> None:
 
     Raises ``AnalysisError`` INVALID_TIMELINE if the class breaks the contract, or the name is empty or built in.
     """
-    plain = _plain(name)
-    if not plain or _own_path(plain) is not None:
+    plain = _normalized(name)
+    if not plain or _built_in_path(plain) is not None:
         raise _invalid(name, "the name is reserved by rewriter" if plain else "the name is empty")
-    _registered[plain] = _tried(name, kind)
+    _registered[plain] = _checked(name, kind)
 
 
 def timeline_class(name: str = DEFAULT) -> type[PartitionTimeline]:
@@ -84,10 +85,10 @@ def timeline_class(name: str = DEFAULT) -> type[PartitionTimeline]:
     >>> timeline_class("ranges").__name__
     'RangesPartitionTimeline'
     """
-    plain = _plain(name)
-    path = _own_path(plain)
+    plain = _normalized(name)
+    path = _built_in_path(plain)
     if path is not None:
-        return _our_class(path)
+        return _built_in_class(path)
     return _registered.get(plain) or _installed_class(plain)
 
 
@@ -98,7 +99,7 @@ def make_timeline(ranges: Iterable[OrdinalRange], name: str = DEFAULT) -> Partit
     ``OperationalError`` TIMELINE_FAILED if the class fails. O(n log n).
     """
     kind = timeline_class(name)
-    if _own_path(_plain(name)) is not None:
+    if _built_in_path(_normalized(name)) is not None:
         return kind(ranges)
     return cast(PartitionTimeline, GuardedTimeline(kind, ranges, f"{kind.__module__}.{kind.__qualname__}"))
 
@@ -108,18 +109,18 @@ def implementation(timeline: PartitionTimeline) -> str:
     return timeline.implementation if isinstance(timeline, GuardedTimeline) else type(timeline).__name__
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     return name.strip().replace(":", ".")
 
 
-def _own_path(plain: str) -> str | None:
+def _built_in_path(plain: str) -> str | None:
     """Returns the location of the built-in class with this name; ``None`` for other names."""
     short = plain.removeprefix(_LENS_PACKAGE).lower().removesuffix("partitiontimeline")
-    return _BY_NAME.get(short) or _BY_PLACE.get(plain)
+    return _PATHS_BY_NAME.get(short) or _PATHS_BY_CLASS_NAME.get(plain)
 
 
 @cache
-def _our_class(path: str) -> type[PartitionTimeline]:
+def _built_in_class(path: str) -> type[PartitionTimeline]:
     module, _, name = path.partition(":")
     kind: type[PartitionTimeline] = getattr(importlib.import_module(module), name)
     return kind
@@ -132,12 +133,12 @@ def _installed_class(plain: str) -> type[PartitionTimeline]:
     """
     from importlib.metadata import entry_points
 
-    points = {point.value: point for point in entry_points(group=GROUP) if _plain(point.name) == plain}
+    points = {point.value: point for point in entry_points(group=GROUP) if _normalized(point.name) == plain}
     if not points:
         raise _unknown(plain, "no class is registered under this name here")
     if len(points) > 1:
         raise _unknown(plain, f"several packages register it: {', '.join(sorted(points))}")
-    return _tried(plain, _loaded(plain, *points.values()))
+    return _checked(plain, _loaded(plain, *points.values()))
 
 
 def _loaded(plain: str, point: EntryPoint) -> object:
@@ -147,7 +148,7 @@ def _loaded(plain: str, point: EntryPoint) -> object:
         raise _unknown(plain, f"loading its entry point '{point.value}' fails: {error}") from error
 
 
-def _tried(name: str, kind: object) -> type[PartitionTimeline]:
+def _checked(name: str, kind: object) -> type[PartitionTimeline]:
     reason = complaint(kind)
     if reason is not None:
         raise _invalid(name, reason)

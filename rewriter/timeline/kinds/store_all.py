@@ -1,4 +1,4 @@
-"""The timeline that keeps every ordinal (seed 000: StoreAllPartitionTimeline)."""
+"""The timeline that stores every ordinal (seed 000: StoreAllPartitionTimeline)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewriter.timeline.timeline import OrdinalRange
 
 
 class StoreAllPartitionTimeline:
-    """A timeline kept as a sorted set: for few partitions, far apart.
+    """A timeline stored as a sorted set: for few partitions, far apart.
 
     A look-up costs O(1), a change O(log n), a batch of m O((m + n) log (m + n)). An operation on a range costs the
     number of ordinals in it.

@@ -1,4 +1,4 @@
-"""The timeline that keeps the existing ordinals as ranges (seed 000: RangesPartitionTimeline)."""
+"""The timeline that stores the existing ordinals as ranges (seed 000: RangesPartitionTimeline)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rewriter.timeline.timeline import OrdinalRange
 
 
 class RangesPartitionTimeline:
-    """A timeline kept as ranges of existence: parallel sorted lists, ``[starts[i], ends[i])``, of which no two touch.
+    """A timeline stored as ranges of existing ordinals: parallel sorted lists, ``[starts[i], ends[i])``, of which no
+    two touch.
 
     A look-up costs O(log r) for r ranges, a change O(r) in the worst case (a shift of list entries), a batch of m
     O(m log m + r).
@@ -82,8 +83,8 @@ class RangesPartitionTimeline:
 
     def exists(self, ordinal: int) -> bool:
         """Tests whether the ordinal exists. O(log r)."""
-        at = bisect_right(self._starts, ordinal) - 1
-        return at >= 0 and ordinal < self._ends[at]
+        index = bisect_right(self._starts, ordinal) - 1
+        return index >= 0 and ordinal < self._ends[index]
 
     def is_consistent(self) -> bool:
         """Tests whether the lists are parallel and sorted, no range is empty, no two touch, and the count is

@@ -155,7 +155,7 @@ class Flow:
         kept = catalog.cache.last(table_id, DEFINITION)
         if kept is None:
             return "nothing"
-        committed = catalog.cache.held(table_id, DEFINITION, kept[0]) is not None
+        committed = catalog.cache.get(table_id, DEFINITION, kept[0]) is not None
         return f"{self._shown(kept[0])} {'' if committed else 'un'}committed"
 
     # ---- lists

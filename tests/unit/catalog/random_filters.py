@@ -8,7 +8,7 @@ from datetime import datetime
 from hypothesis import strategies as st
 
 from rewriter.catalog.filters.predicates import ScanFilter
-from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, Scan, laid_out
+from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, Scan, scans_of_plan
 from rewriter.catalog.keys.java_floats import java_double, java_float
 from rewriter.catalog.model.objects import Column
 from rewriter.grammar import filters as f
@@ -21,7 +21,7 @@ Row = tuple[str | None, ...]
 
 def scans_of(tree: ScanFilter | None, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
     """Returns the scans of a bound filter."""
-    return laid_out(PartitionFilterGenerator(len(columns)).plan(tree), columns, prefix)
+    return scans_of_plan(PartitionFilterGenerator(len(columns)).plan(tree), columns, prefix)
 
 
 TYPES = sorted(DOMAINS)

@@ -255,7 +255,7 @@ def test_an_external_table_is_the_stores_where_nobody_reads_the_log(
     assert there() == [("a",)]
     w.add(table, "b")
     assert there() == [("a",)]  # As the log was read a moment ago.
-    monkeypatch.setattr(cache, "TOLD_LASTS", 0.0)
+    monkeypatch.setattr(cache, "MAX_LOG_AGE_SECONDS", 0.0)
     assert there() == [("a",), ("b",)]
     w.add(table, "c")
     assert there() == [("a",), ("b",), ("c",)]

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rewriter.catalog.filters.computed_predicates import answer, conditions, substituted
+from rewriter.catalog.filters.computed_predicates import conditions, filter_of_results, substituted
 from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, FieldIn, FieldsIn, NotOfNulls, ScanFilter, equal
 from rewriter.catalog.keys.encoding import NULL, encode_value
 from rewriter.catalog.model.key_ranges import KeyRange
@@ -26,7 +26,7 @@ def only(value: int | None) -> FieldIn:
 
 def test_neighbours_that_are_kept_are_one_range() -> None:
     kept = {(field(value),): value not in (5, 9) for value in (1, 3, 5, 7, 9, 100)}
-    condition = answer(A, kept)
+    condition = filter_of_results(A, kept)
     assert isinstance(condition, FieldIn)
     assert len(condition.ranges) == 3
     assert [condition.holds((field(value),)) for value in (1, 3, 5, 7, 9, 100)] == [
@@ -40,23 +40,23 @@ def test_neighbours_that_are_kept_are_one_range() -> None:
 
 
 def test_null_is_a_value_like_others() -> None:
-    condition = answer(A, {(field(None),): True, (field(-1),): True, (field(2),): False})
+    condition = filter_of_results(A, {(field(None),): True, (field(-1),): True, (field(2),): False})
     assert condition == FieldIn(0, (KeyRange(NULL, field(0)),))
-    condition = answer(A, {(field(None),): False, (field(-1),): True})
+    condition = filter_of_results(A, {(field(None),): False, (field(-1),): True})
     assert condition is not None
     assert not condition.holds((field(None),))
 
 
 def test_where_all_is_kept_there_is_no_filter() -> None:
-    assert answer(A, {(field(value),): True for value in range(9)}) is None
-    assert answer(A, {}) is None
+    assert filter_of_results(A, {(field(value),): True for value in range(9)}) is None
+    assert filter_of_results(A, {}) is None
 
 
 def test_columns_that_tell_all_need_no_combinations() -> None:
     kept = {(field(a), field(b)): a == 2 for a in range(4) for b in range(4)}
-    assert answer(B, kept) == only(2)
+    assert filter_of_results(B, kept) == only(2)
     kept = {(field(a), field(b)): a == b for a in range(4) for b in range(3)}
-    condition = answer(B, kept)
+    condition = filter_of_results(B, kept)
     assert isinstance(condition, AllOf)
     assert any(isinstance(part, FieldsIn) for part in condition.parts)
 
@@ -68,10 +68,10 @@ def test_just_what_is_kept_holds() -> None:
         rows = {(field(rng.choice(values)), field(rng.choice(values))) for _ in range(rng.randrange(1, 20))}
         share = rng.random()
         kept = {row: rng.random() < share for row in rows}
-        condition = answer(B, kept)
+        condition = filter_of_results(B, kept)
         assert kept == {row: condition is None or condition.holds(row) for row in rows}
         single = {(row[0],): rng.random() < share for row in rows}
-        condition = answer(A, single)
+        condition = filter_of_results(A, single)
         assert single == {row: condition is None or condition.holds(row) for row in single}
 
 

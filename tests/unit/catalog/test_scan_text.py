@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rewriter.catalog.filters.explain import filter_text, stretch_text
+from rewriter.catalog.filters.explain import filter_text, key_range_text
 from rewriter.catalog.filters.predicates import bind_filter
 from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator
 from rewriter.catalog.keys import encoding
@@ -56,7 +56,7 @@ TEXTS = [
 def test_edges_are_values(type: str, text: str, wanted: str) -> None:
     columns = [Column("p", type)]
     (scan,) = scans_of(bind_filter(parse_filter(text), columns), columns, PREFIX)
-    assert stretch_text(columns, PREFIX, scan.keys) == wanted
+    assert key_range_text(columns, PREFIX, scan.keys) == wanted
 
 
 def test_edges_of_several_columns() -> None:
@@ -64,7 +64,7 @@ def test_edges_of_several_columns() -> None:
 
     def shown(text: str) -> list[str]:
         planned = scans_of(bind_filter(parse_filter(text), columns), columns, PREFIX)
-        return [stretch_text(columns, PREFIX, scan.keys) for scan in planned]
+        return [key_range_text(columns, PREFIX, scan.keys) for scan in planned]
 
     assert shown("`a b` = 1 and c = 'x' and d < date '2024-01-01'") == [
         "(`a b`=1/c='x'/d=NULL, `a b`=1/c='x'/d='2024-01-01')"
@@ -72,11 +72,11 @@ def test_edges_of_several_columns() -> None:
     assert shown("`a b` in (1, 3) and c >= 'x'") == ["[`a b`=1/c='x', `a b`=1]", "[`a b`=3/c='x', `a b`=3]"]
     assert shown("`a b` is null and c is not null") == ["(`a b`=NULL/c=NULL, `a b`=NULL]"]
     full_key = key(columns, 1, "x", "2024-01-01")
-    assert stretch_text(columns, PREFIX, KeyRange(full_key, after(full_key))) == "[`a b`=1/c='x'/d='2024-01-01']"
-    assert stretch_text(columns, PREFIX, KeyRange.of_prefix(PREFIX)) == "all keys"
+    assert key_range_text(columns, PREFIX, KeyRange(full_key, after(full_key))) == "[`a b`=1/c='x'/d='2024-01-01']"
+    assert key_range_text(columns, PREFIX, KeyRange.of_prefix(PREFIX)) == "all keys"
     yes = [Column("p", "boolean")]
     no = scans_of(bind_filter(parse_filter("p <> true"), yes), yes, PREFIX)
-    assert [stretch_text(yes, PREFIX, scan.keys) for scan in no] == ["(p=NULL, p=true)", "nothing"]
+    assert [key_range_text(yes, PREFIX, scan.keys) for scan in no] == ["(p=NULL, p=true)", "nothing"]
 
 
 @settings(max_examples=150, deadline=None)

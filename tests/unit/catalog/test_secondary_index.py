@@ -208,7 +208,7 @@ def check_visits(w: Warehouse, table: Table, rows: Sequence[tuple[str | None, ..
     assert Counter(answered) == Counter(right), render_filter(tree)
     by_key = {key_of(table, *row): row for row in rows}
     places = [
-        encoding.place(table.id, number, encoding.encode_value(column.type, row[number])) + key
+        encoding.entry_prefix(table.id, number, encoding.encode_value(column.type, row[number])) + key
         for key, row in by_key.items()
         for number, column in enumerate(columns)
         if number
@@ -216,7 +216,9 @@ def check_visits(w: Warehouse, table: Table, rows: Sequence[tuple[str | None, ..
     entries, looked = visits.of("place", places), visits.of("key", list(by_key))
     assert set(entries.values()) | set(looked.values()) <= {1}
     scanned = sum(any(key in scan.keys for scan in lookup.scans) for key in by_key)
-    indexed = [2 * sum(any(place in ranges for ranges in index.places) for place in places) for index in lookup.indexes]
+    indexed = [
+        2 * sum(any(place in ranges for ranges in index.entry_ranges) for place in places) for index in lookup.indexes
+    ]
     assert entries.total() + looked.total() <= min([scanned, *indexed]), render_filter(tree)
     return way(lookup)
 

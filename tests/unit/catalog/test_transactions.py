@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.catalog.commit.merged_changes import joined, together
+from rewriter.catalog.commit.merged_changes import merged_changes, with_written_keys
 from rewriter.catalog.model.changes import AddPartitions, DropPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.model.write_ids import ValidTxnList
 from rewriter.errors import ConflictError, DataError, IntegrityError, NotSupportedError
@@ -73,7 +73,7 @@ def test_intos_of_one_partition_become_one(w: Warehouse) -> None:
             write(tx, t, "a", "c", files=2),
             write(tx, t, "d", overwrite=True),
         ]
-        merged = together(changes)
+        merged = merged_changes(changes)
         assert [(c.table.name, [p.values[0] for p in c.partitions], c.overwrite) for c in merged] == [
             ("t", ["b"], False),
             ("u", ["a"], False),
@@ -83,7 +83,7 @@ def test_intos_of_one_partition_become_one(w: Warehouse) -> None:
         ]
         assert len(merged[-1].partitions[0].files) == 3
         assert (merged[-1].sources, merged[-1].unproven) == ({u.id: None}, frozenset((t.id,)))
-        assert together(changes[1:]) == changes[1:]
+        assert merged_changes(changes[1:]) == changes[1:]
         tx.commit(merged)
     assert len(w.catalog.snapshot().files(t)) == 7
 
@@ -94,13 +94,13 @@ def test_other_meetings_in_a_partition_are_refused(w: Warehouse) -> None:
     def into(*values: str) -> WritePartitions:
         return WritePartitions(t, 1, tuple(PartitionWrite((v,)) for v in values), overwrite=False)
 
-    earlier = joined(joined({}, [into("a", "b")]), [into("b", "c")])
-    dropped = joined(earlier, [DropPartitions(t, (key(t, "x"),))])
+    earlier = with_written_keys(with_written_keys({}, [into("a", "b")]), [into("b", "c")])
+    dropped = with_written_keys(earlier, [DropPartitions(t, (key(t, "x"),))])
     for change in (into("x"), DropPartitions(t, (key(t, "x"),)), AddPartitions(t, (PartitionWrite(("c",)),))):
         with pytest.raises(NotSupportedError) as caught:
-            joined(dropped, [change])
+            with_written_keys(dropped, [change])
         assert caught.value.condition == "CHANGED_IN_TRANSACTION"
-    assert joined(dropped, [into("a"), AddPartitions(u, (PartitionWrite(("a",)),))]).keys() == {t.id, u.id}
+    assert with_written_keys(dropped, [into("a"), AddPartitions(u, (PartitionWrite(("a",)),))]).keys() == {t.id, u.id}
 
 
 @given(st.integers(0, 12), st.data())

@@ -13,7 +13,7 @@ from fact_model import ABSENT, ADDED, ALL, BLIND, FRESH, Base, Content, Key, Par
 from postgres import seeds
 
 from rewriter.catalog import Catalog
-from rewriter.catalog.commit.completeness import PeriodParts
+from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.model.changes import (
     AddPartitions,
     Change,
@@ -684,7 +684,7 @@ def test_random_histories_of_countries(tmp_path: Path, catalog_url: str | None, 
 
 def test_random_histories_find_a_rule_that_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That a rollup lacks a part which the base has, and which it never had itself."""
-    monkeypatch.setattr(PeriodParts, "_lacks_a_part", lambda *args: False)
+    monkeypatch.setattr(PeriodPartitions, "_lacks_a_part", lambda *args: False)
 
     def histories() -> None:
         for seed in range(8):

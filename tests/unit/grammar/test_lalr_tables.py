@@ -83,7 +83,7 @@ def test_builders_get_what_they_would_get_of_lark(text: str) -> None:
 
 def test_a_list_grows_in_place() -> None:
     """The value of a rule that repeats itself is used once. To copy it for each part would take quadratic time."""
-    appended = Shape(2, "items", "", passes=False, taken=((0, True, 0), (1, False, 0)), nones=0)
+    appended = Shape(2, "items", "", passes=False, arguments=((0, True, 0), (1, False, 0)), trailing_nones=0)
     items = ["a"]
     build = appended.reduction({}).build
     assert build is not None

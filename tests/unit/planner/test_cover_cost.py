@@ -132,12 +132,12 @@ class TestSession:
     def test_sizes_take_no_more_room_than_they_may(self, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = [("days", P.DAILY), ("months", P.MONTHLY)]
         expected = [session.catalog.snapshot().mean_bytes(*of) for of in asked]
-        monkeypatch.setattr(mean_sizes, "MOST_KEPT", 1)
+        monkeypatch.setattr(mean_sizes, "MAX_RESULTS", 1)
         assert [session.catalog.snapshot().mean_bytes(*of) for of in asked * 2] == expected * 2
-        assert len(session.catalog._database.volumes._kept) == 2  # Kept before there was less room.
+        assert len(session.catalog._database.volumes._results) == 2  # Kept before there was less room.
         session.execute("INSERT INTO days PARTITION (dt = '2013-02-01') VALUES ('all', 1)")
         assert session.catalog.snapshot().mean_bytes("days", P.DAILY) is not None
-        assert len(session.catalog._database.volumes._kept) == 1
+        assert len(session.catalog._database.volumes._results) == 1
 
     def test_another_word_is_an_error(self, session: Session) -> None:
         with pytest.raises(DataError, match="'rows' is not a cover cost"):

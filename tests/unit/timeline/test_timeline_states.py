@@ -241,7 +241,7 @@ class TestEndsAndHoles:
         timeline = EndsAndHolesPartitionTimeline([OrdinalRange(1, 5), OrdinalRange(9, 11)])
         assert timeline.is_consistent()
         timeline._first, timeline._latest = first, latest
-        timeline._hole_starts, timeline._hole_ends, timeline._lost = starts, ends, lost
+        timeline._hole_starts, timeline._hole_ends, timeline._missing_count = starts, ends, lost
         assert not timeline.is_consistent()
 
 
