@@ -108,10 +108,12 @@ def _packed_parts(
 ) -> str:
     """Parts of packed files: each row is joined with the values of its partition by the file and the stored values.
 
-    Rows of other partitions match nothing. DuckDB skips row groups by the statistics of the stored values.
+    Rows of other partitions match nothing. A file that DuckDB calls by another name than the catalog is an error.
+    DuckDB skips row groups by the statistics of the stored values.
     """
     stored_columns = relation.packed_columns or relation.partition_columns
-    source = _source(relation, "parquet", list(dict.fromkeys(file.path for file in files)), f", filename='{_FILE}'")
+    paths = list(dict.fromkeys(file.path for file in files))
+    source = _source(relation, "parquet", paths, f", filename='{_FILE}'")
     items = _data_items(connection, relation, source, has_file=True)
     items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
     table = _partition_values(connection, f"rewriter_values_{serial}", relation, files)
@@ -120,7 +122,10 @@ def _packed_parts(
     for number, (column, values) in enumerate(zip(stored_columns, stored_values, strict=True)):
         operator = "IS NOT DISTINCT FROM" if None in values else "="
         conditions.append(f"v.s{number} {operator} f.{quote(column.name)}")
-    return f"SELECT {', '.join(items)} FROM {source} AS f JOIN {table} AS v ON {' AND '.join(conditions)}"
+    named = f"{_FILE} IN ({', '.join(map(string_literal, paths))})"
+    check = f"CASE WHEN {named} THEN true ELSE error('no partition values for ' || {_FILE}) END"
+    checked = f"(SELECT * FROM {source} WHERE {check})"
+    return f"SELECT {', '.join(items)} FROM {checked} AS f JOIN {table} AS v ON {' AND '.join(conditions)}"
 
 
 def _partition_values(

@@ -132,6 +132,8 @@ class Views:
         """Returns the rows of parts of packed files, joined with the values of their partitions by the file and the
         stored values. Rows of other partitions match nothing.
         """
+        from pyspark.sql.functions import col, concat, expr, lit, raise_error, when
+
         columns, stored_columns = relation.partition_columns, relation.packed_columns or relation.partition_columns
         paths = list(dict.fromkeys(file.path for file in files))
         frame, stored, path = self._located(relation, "parquet", paths, stored_columns)
@@ -143,10 +145,11 @@ class Views:
         typed = [f"CAST({name} AS {_read_type(column.type)}) AS {name}" for name, column in typed_names]
         values = self._session.createDataFrame(rows, schema).selectExpr(_FILE, *typed).alias("v").hint("broadcast")
         placed = [f"{identifier(c.name)} AS {_IN_FILE}{number}" for number, c in enumerate(stored_columns)]
-        located = frame.selectExpr(*_items(relation, "parquet", stored), *placed, f"{path} AS {_FILE}").alias("f")
+        located = frame.selectExpr(*_items(relation, "parquet", stored), *placed, f"{path} AS {_FILE}")
+        # Rows of a file under another name would match nothing, and silently be lost.
+        unnamed = raise_error(concat(lit("no partition values for "), col(_FILE)))
+        located = located.where(when(col(_FILE).isin(paths), lit(True)).otherwise(unnamed)).alias("f")
         same_values = [f"f.{_IN_FILE}{number} <=> v.{name}" for number, name in enumerate(stored_names)]
-        from pyspark.sql.functions import expr
-
         joined = located.join(values, expr(" AND ".join([f"f.{_FILE} = v.{_FILE}", *same_values])))
         items = [f"f.{identifier(column.name)}" for column in relation.columns]
         items += [f"v.{name} AS {identifier(column.name)}" for name, column in zip(names, columns, strict=True)]
