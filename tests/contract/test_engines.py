@@ -160,11 +160,11 @@ def test_paths_with_characters_of_globs_and_uris(engine: Engine, rows: Run, tmp_
 
 def test_the_catalogs_value_wins_over_the_path(engine: Engine, rows: Run, tmp_path: Path) -> None:
     relation = partitioned(tmp_path, columns("c string", "d int"), [("US", "1"), ("US", "2"), ("DE", "1")])
-    renamed = replace(relation.files[1], values=("FR", "9"))
+    renamed = relation.files[1]._replace(values=("FR", "9"))
     custom = scan_file(
         parquet(tmp_path / "custom" / "c=XX" / "f.parquet", {"x": pa.array([7], pa.int64())}), ("a", "3")
     )
-    shared = replace(relation.files[2], values=("DE", "2"))
+    shared = relation.files[2]._replace(values=("DE", "2"))
     relation = replace(relation, files=(relation.files[0], renamed, relation.files[2], custom, shared))
     assert rows(engine, "SELECT * FROM t", relation) == [
         (0, "US", 1), (1, "FR", 9), (2, "DE", 1), (2, "DE", 2), (7, "a", 3)

@@ -169,7 +169,7 @@ def test_many_histories_leave_the_same_rows(duckdb: Engine, tmp_path: Path, numb
 
 def test_both_engines_read_what_one_has_written(engine: Engine, duckdb: Engine, tmp_path: Path) -> None:
     writer, reader = (duckdb, engine) if turn() % 2 else (engine, duckdb)
-    _history(tmp_path, writer, reader, turn(), 12 if engine.name == "spark" else 40)
+    _history(tmp_path, writer, reader, turn(), 8 if engine.name == "spark" else 40)
 
 
 def _table(session: Session, rows: int = 96) -> None:
