@@ -19,7 +19,7 @@ from rewriter.errors import DataError, EngineError, Error, InternalError, NotSup
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
-from rewriter.exec.duckdb.relations import create_view
+from rewriter.exec.duckdb.relations import FileSchemas, create_view
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
     EngineQuery,
@@ -95,6 +95,7 @@ class DuckDBEngine:
         self._macros: MacroDefinitions | None = None
         self._spill: ScratchDirectory | None = None
         self._is_closed = False
+        self._schemas = FileSchemas()
         #: The connections of queries that are running now, in any thread.
         self._busy: set[duckdb.DuckDBPyConnection] = set()
         #: The query whose columns were asked last: an INSERT asks for them, and writes it next.
@@ -208,7 +209,7 @@ class DuckDBEngine:
         try:
             connection.execute(SESSION_SETTINGS)
             for serial, relation in enumerate(query.relations):
-                create_view(connection, relation, serial, self._defined)
+                create_view(connection, relation, serial, self._defined, self._schemas)
             if translation.literals is not None:
                 connection.register(literal_tables.NAME, translation.literals.arrow)
             yield connection

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Column
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
 from rewriter.errors import EngineError, NotSupportedError
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter
 from rewriter.exec.engine import Relation, ScanFile
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import duckdb
 
 _FILE = "rewriter_file"
+#: The directory of a write; files below it never change. How many texts, of which length, have their columns kept.
+_MANAGED = f"/{WRITE_ID_LEVEL}="
+_MOST_KEPT, _LONGEST_KEPT = 256, 10_000
 #: How many files have the values of their partitions in the text of the query.
 _MOST_IN_TEXT = 256
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
@@ -26,8 +29,35 @@ _GLOB, _BRACKETED = re.compile(r"[*?\[]"), r"[\g<0>]"
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
+class FileSchemas:
+    """The names and types of the columns of Parquet files, by the text that reads them.
+
+    Those of managed files, which never change, are kept for the next query, up to a number of texts.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, list[tuple[str, str]]] = {}
+
+    def columns(self, connection: duckdb.DuckDBPyConnection, relation: Relation, source: str) -> list[tuple[str, str]]:
+        """Returns (name, type) of the columns of a source. Opens each file once, unless the result is kept."""
+        kept = self._kept.get(source)
+        if kept is not None:
+            return kept
+        described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        columns = [(str(name), str(type_name)) for name, type_name, *_ in described]
+        if len(source) <= _LONGEST_KEPT and all(_MANAGED in file.path for file in relation.files):
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[source] = columns
+        return columns
+
+
 def create_view(
-    connection: duckdb.DuckDBPyConnection, relation: Relation, serial: int, define: Callable[[str], str]
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    serial: int,
+    define: Callable[[str], str],
+    schemas: FileSchemas,
 ) -> None:
     """Creates a temporary view with the relation's name. Costs about 30 µs a file, for opening each footer once.
 
@@ -43,13 +73,13 @@ def create_view(
     groups = scan(relation)
     if format in TEXT_FORMATS:
         groups = Scan((), relation.files)
-    selects = [_by_path(connection, relation, group) for group in groups.by_path]
+    selects = [_by_path(connection, relation, group, schemas) for group in groups.by_path]
     for number, files in enumerate(by_value(relation, format, groups)):
-        selects.append(_by_value(connection, relation, format, files, f"{serial}_{number}"))
+        selects.append(_by_value(connection, relation, format, files, f"{serial}_{number}", schemas))
     if groups.packed:
-        selects.append(_packed(connection, relation, groups.packed))
+        selects.append(_packed(connection, relation, groups.packed, schemas))
     if groups.packed_parts:
-        selects.append(_packed_parts(connection, relation, groups.packed_parts, f"{serial}_parts"))
+        selects.append(_packed_parts(connection, relation, groups.packed_parts, f"{serial}_parts", schemas))
     sql = " UNION ALL ".join(selects) or _empty(relation)
     connection.execute(define(f"CREATE TEMP VIEW {quote(relation.name)} AS {sql}"))
 
@@ -59,7 +89,7 @@ def _empty(relation: Relation) -> str:
     return f"SELECT {', '.join(items)} WHERE false"
 
 
-def _by_path(connection: duckdb.DuckDBPyConnection, relation: Relation, group: PathGroup) -> str:
+def _by_path(connection: duckdb.DuckDBPyConnection, relation: Relation, group: PathGroup, schemas: FileSchemas) -> str:
     """Files whose directories spell the values. DuckDB reads the values from the paths and skips the files that a
     filter on partition columns rules out.
     """
@@ -72,13 +102,18 @@ def _by_path(connection: duckdb.DuckDBPyConnection, relation: Relation, group: P
         f"read_parquet({_list([file.path for file in group.files])}, union_by_name=true, hive_partitioning=true, "
         f"hive_types_autocast=false, hive_types={{{types}}})"
     )
-    items = _data_items(connection, relation, source)
+    items = _data_items(connection, relation, source, schemas)
     items += [f"{quote(level)} AS {quote(column.name)}" for level, column in zip(group.levels, columns, strict=True)]
     return f"SELECT {', '.join(items)} FROM {source}"
 
 
 def _by_value(
-    connection: duckdb.DuckDBPyConnection, relation: Relation, format: str, files: Sequence[ScanFile], serial: str
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    format: str,
+    files: Sequence[ScanFile],
+    serial: str,
+    schemas: FileSchemas,
 ) -> str:
     """Files whose values are only in the catalog: each file is joined with its values."""
     paths = list(dict.fromkeys(file.path for file in files))
@@ -86,7 +121,7 @@ def _by_value(
     if format in TEXT_FORMATS:
         items = _text_items(relation, format, paths)
     else:
-        items = _data_items(connection, relation, source, relation.partition_columns != ())
+        items = _data_items(connection, relation, source, schemas, relation.partition_columns != ())
     if not relation.partition_columns:
         return f"SELECT {', '.join(items)} FROM {source}"
     table = _partition_values(connection, f"rewriter_values_{serial}", relation, files)
@@ -96,15 +131,21 @@ def _by_value(
     return f"SELECT {', '.join(items)} FROM {source} AS f LEFT JOIN {table} AS v ON v.path = f.{_FILE} WHERE {check}"
 
 
-def _packed(connection: duckdb.DuckDBPyConnection, relation: Relation, paths: Sequence[str]) -> str:
+def _packed(
+    connection: duckdb.DuckDBPyConnection, relation: Relation, paths: Sequence[str], schemas: FileSchemas
+) -> str:
     """Packed files all of whose rows are read: they store the values of the partition columns."""
     source = _source(relation, "parquet", paths, "")
-    items = _data_items(connection, relation, source, columns=relation.all_columns)
+    items = _data_items(connection, relation, source, schemas, columns=relation.all_columns)
     return f"SELECT {', '.join(items)} FROM {source}"
 
 
 def _packed_parts(
-    connection: duckdb.DuckDBPyConnection, relation: Relation, files: Sequence[ScanFile], serial: str
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    files: Sequence[ScanFile],
+    serial: str,
+    schemas: FileSchemas,
 ) -> str:
     """Parts of packed files: each row is joined with the values of its partition by the file and the stored values.
 
@@ -114,7 +155,7 @@ def _packed_parts(
     stored_columns = relation.packed_columns or relation.partition_columns
     paths = list(dict.fromkeys(file.path for file in files))
     source = _source(relation, "parquet", paths, f", filename='{_FILE}'")
-    items = _data_items(connection, relation, source, has_file=True)
+    items = _data_items(connection, relation, source, schemas, has_file=True)
     items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
     table = _partition_values(connection, f"rewriter_values_{serial}", relation, files)
     stored_values = zip(*(file.part.values for file in files if file.part is not None), strict=True)
@@ -219,6 +260,7 @@ def _data_items(
     connection: duckdb.DuckDBPyConnection,
     relation: Relation,
     source: str,
+    schemas: FileSchemas,
     has_file: bool = False,
     columns: Sequence[Column] | None = None,
 ) -> list[str]:
@@ -226,10 +268,9 @@ def _data_items(
 
     A column that no file has is NULL.
     """
-    described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
     types_in_file: dict[str, tuple[str, str]] = {}
-    for name, type_name, *_ in described:
-        types_in_file.setdefault(str(name).lower(), (str(name), str(type_name)))
+    for stored_name, stored_type in schemas.columns(connection, relation, source):
+        types_in_file.setdefault(stored_name.lower(), (stored_name, stored_type))
     prefix = "f." if has_file else ""
     items = []
     for column in relation.columns if columns is None else columns:
