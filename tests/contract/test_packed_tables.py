@@ -216,6 +216,8 @@ def test_a_file_under_another_name_is_an_error(engine: Engine, tmp_path: Path, m
     with Session(tmp_path, engine) as session:
         _table(session)
         session.execute("ALTER TABLE t DROP PARTITION (dt = '2024-01-02')")
+        # What is stored under other values is joined with the catalog's.
+        session.execute("ALTER TABLE t PARTITION (dt = '2024-01-01', hr = 0) RENAME TO PARTITION (dt = 'x', hr = 0)")
         for module in ("duckdb", "spark"):
             monkeypatch.setattr(f"rewriter.exec.{module}.relations.scan", misspelled)
         if engine.name == "duckdb":  # It calls a file as it was asked for.

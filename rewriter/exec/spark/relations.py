@@ -13,10 +13,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from rewriter.catalog.model.objects import Column
+from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter, unreadable
 from rewriter.exec.engine import Relation, ScanFile
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 DECLARED_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _FILE = "rewriter_file"
 _VALUE = "rewriter_value_"
+#: How many conditions select parts of packed files, and how many partitions one of them names.
+_MOST_SELECTIONS, _MOST_VALUES = 4, 1000
 #: The values of a part of a packed file, as the catalog knows them and as a row of the file has them.
 _STORED, _IN_FILE = "rewriter_stored_", "rewriter_in_file_"
 #: Spark takes a quoted empty field as NULL, too, unless NULL has another text.
@@ -68,8 +70,10 @@ class Views:
         frames += [self._by_value(relation, format, files) for files in by_value(relation, format, groups)]
         if groups.packed:
             frames.append(self._packed(relation, groups.packed))
-        if groups.packed_parts:
-            frames.append(self._packed_parts(relation, groups.packed_parts))
+        selections, joined_parts = _selections(relation, groups.packed_parts)
+        frames += [self._selected_parts(relation, paths, values) for values, paths in selections.items()]
+        if joined_parts:
+            frames.append(self._packed_parts(relation, joined_parts))
         if not frames:
             # Spark plans this query as empty, but not an empty list of rows.
             items = (f"CAST(NULL AS {_read_type(c.type)}) AS {identifier(c.name)}" for c in relation.all_columns)
@@ -77,7 +81,7 @@ class Views:
         frame = frames[0]
         for other in frames[1:]:
             frame = frame.unionAll(other)
-        is_joined = groups.packed_parts or (groups.by_value and relation.partition_columns)
+        is_joined = joined_parts or (groups.by_value and relation.partition_columns)
         if is_joined and self._is_small(relation):
             # Behind the join with its values, Spark does not see how small it is.
             frame = frame.hint("broadcast")
@@ -127,6 +131,10 @@ class Views:
         return reader.load(self._manifest(paths, "parquet")).selectExpr(
             *_items(relation, "parquet", stored), *partition_items
         )
+
+    def _selected_parts(self, relation: Relation, paths: Sequence[str], values: Sequence[PartitionValues]) -> DataFrame:
+        """Returns the rows of packed files in the partitions of these values, which the files store as they are."""
+        return self._packed(relation, paths).where(_is_one_of(relation.partition_columns, values))
 
     def _packed_parts(self, relation: Relation, files: Sequence[ScanFile]) -> DataFrame:
         """Returns the rows of parts of packed files, joined with the values of their partitions by the file and the
@@ -235,6 +243,52 @@ def _manifest_line(path: str, format: str) -> str:
 
 def _uri(path: str) -> str:
     return "file:" + quote(path, safe="/-_.!~*'()=:@&+$,;")
+
+
+def _selections(
+    relation: Relation, parts: Sequence[ScanFile]
+) -> tuple[dict[tuple[PartitionValues, ...], list[str]], tuple[ScanFile, ...]]:
+    """Returns the packed files that a condition on the stored values can select from, by these values, and all other
+    parts, which need a join. A join costs Spark some tenths of a second.
+    """
+    by_path: dict[str, list[ScanFile]] = {}
+    for file in parts:
+        by_path.setdefault(file.path, []).append(file)
+    selections: dict[tuple[PartitionValues, ...], list[str]] = {}
+    joined_parts: list[ScanFile] = []
+    stored_alike = relation.packed_columns in ((), relation.partition_columns)
+    for path, files in by_path.items():
+        is_unchanged = all(file.part is not None and file.part.values == file.values for file in files)
+        values = tuple(sorted((file.values for file in files), key=repr))
+        fits = values in selections or len(selections) < _MOST_SELECTIONS
+        if stored_alike and is_unchanged and fits and len(values) <= _MOST_VALUES:
+            selections.setdefault(values, []).append(path)
+        else:
+            joined_parts += files
+    return selections, tuple(joined_parts)
+
+
+def _is_one_of(columns: Sequence[Column], values: Sequence[PartitionValues]) -> Any:
+    """Returns the condition that the partition columns have one of these combinations of values."""
+    from pyspark.sql.functions import col, lit
+
+    def literal(column: Column, value: str) -> Any:
+        return lit(value).cast(_read_type(column.type))
+
+    *leading_columns, last = columns
+    by_leading: dict[PartitionValues, list[str | None]] = {}
+    for combination in values:
+        by_leading.setdefault(combination[:-1], []).append(combination[-1])
+    condition = lit(False)
+    for leading, lasts in by_leading.items():
+        last_column = col(identifier(last.name))
+        among = last_column.isin([literal(last, value) for value in lasts if value is not None])
+        both = (among | last_column.isNull()) if None in lasts else among
+        for column, value in zip(leading_columns, leading, strict=True):
+            name = col(identifier(column.name))
+            both = both & (name.isNull() if value is None else name == literal(column, value))
+        condition = condition | both
+    return condition
 
 
 def _declared(frame: DataFrame, relation: Relation) -> DataFrame:
