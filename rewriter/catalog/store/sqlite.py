@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from rewriter.errors import OperationalError, disk_full, is_disk_full
 
 #: The maximum wait of a writer for another one's short transaction, in seconds.
 BUSY_TIMEOUT_SECONDS = 60
+#: The maximum wait for another process that opens a new file at the same time, in seconds.
+_SWITCH_SECONDS = 10
 
 
 def backend(path: Path) -> Backend:
@@ -33,8 +37,22 @@ def backend(path: Path) -> Backend:
 def _prepare(dbapi: Any, _record: Any) -> None:
     # The driver's own BEGIN would be deferred and late; ``_begin`` sends another one.
     dbapi.isolation_level = None
-    dbapi.execute("PRAGMA journal_mode = WAL")
+    _use_write_ahead_log(dbapi)
     dbapi.execute("PRAGMA synchronous = FULL")
+
+
+def _use_write_ahead_log(dbapi: Any) -> None:
+    """Switches to the write-ahead log. Waits for a process that does so now: SQLite's own timeout is not used there."""
+    deadline = time.monotonic() + _SWITCH_SECONDS
+    while True:
+        try:
+            dbapi.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 class SameFile:

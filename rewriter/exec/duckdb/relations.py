@@ -45,7 +45,8 @@ class FileSchemas:
             return kept
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         columns = [(str(name), str(type_name)) for name, type_name, *_ in described]
-        if len(source) <= _LONGEST_KEPT and all(_MANAGED in file.path for file in relation.files):
+        is_managed = all(_MANAGED in file.path and file.modified == -1 for file in relation.files)
+        if is_managed and len(source) <= _LONGEST_KEPT:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[source] = columns
