@@ -70,6 +70,11 @@ class Relation:
     def all_columns(self) -> tuple[Column, ...]:
         return self.columns + self.partition_columns
 
+    @property
+    def stored_partition_columns(self) -> tuple[Column, ...]:
+        """Returns the partition columns as packed files store them."""
+        return self.packed_columns or self.partition_columns
+
 
 @dataclass(frozen=True)
 class EngineQuery:

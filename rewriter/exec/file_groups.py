@@ -8,7 +8,7 @@ the engine must join the catalog's values to the file.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
@@ -69,19 +69,24 @@ def scan(relation: Relation) -> Scan:
 
 def _packed(relation: Relation) -> tuple[tuple[str, ...], tuple[ScanFile, ...]]:
     """Returns the packed files whose rows are all read as they are, and the parts that are read of the others."""
-    by_path: dict[str, list[ScanFile]] = {}
-    for file in relation.files:
-        if file.part is not None:
-            by_path.setdefault(file.path, []).append(file)
-    stored_alike = relation.packed_columns in ((), relation.partition_columns)
+    stored_alike = relation.stored_partition_columns == relation.partition_columns
     whole_files: list[str] = []
     parts: list[ScanFile] = []
-    for path, files in by_path.items():
+    for path, files in parts_by_path(relation.files).items():
         if stored_alike and all(_is_whole(file, len(files)) for file in files):
             whole_files.append(path)
         else:
             parts += files
     return tuple(whole_files), tuple(parts)
+
+
+def parts_by_path(files: Iterable[ScanFile]) -> dict[str, list[ScanFile]]:
+    """Returns the parts of packed files among these files, by the paths of the packed files."""
+    by_path: dict[str, list[ScanFile]] = {}
+    for file in files:
+        if file.part is not None:
+            by_path.setdefault(file.path, []).append(file)
+    return by_path
 
 
 def _is_whole(file: ScanFile, parts: int) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.partitioned_writer import level_names
+from rewriter.exec.partitioned_writer import MOST_GROUP_BYTES, MOST_GROUP_ROWS, level_names, parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,9 +25,6 @@ Place = tuple[int, int, int, int]
 #: A row group ends with the partition that reaches this many rows. A group of fewer rows would have more statistics
 #: than data; more rows would have to be read for one small partition.
 GROUP_ROWS = 16_384
-#: A row group is written in the middle of a partition when it has this many rows or bytes, which are held in memory.
-_MOST_ROWS = 1_000_000
-_MOST_BYTES = 64 * 1024 * 1024
 
 
 @dataclass
@@ -105,7 +102,7 @@ class PackedFileList:
         self._batches.append(self._with_key(batch, key))
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
-        if self._rows >= _MOST_ROWS or self._bytes >= _MOST_BYTES:
+        if self._rows >= MOST_GROUP_ROWS or self._bytes >= MOST_GROUP_BYTES:
             self._flush()
 
     def close(self) -> None:
@@ -154,15 +151,9 @@ class PackedFileList:
         self._batches, self._rows, self._bytes = [], 0, 0
 
     def _open(self, schema: pa.Schema) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         os.makedirs(self.directory, exist_ok=True)
         self._path = os.path.join(self.directory, f"part-{uuid.uuid4().hex}.parquet")
-        # A minimum and a maximum do not show whether NaN occurs, and both engines assume that it does not.
-        # Column names here are those of leaves: nested columns have no statistics.
-        told = [field.name for field in schema if not pa.types.is_floating(field.type)]
-        self._writer = pq.ParquetWriter(self._path, schema, compression="snappy", write_statistics=told)
+        self._writer = parquet_writer(self._path, schema)
 
     def _with_key(self, batch: pa.RecordBatch, key: Key) -> pa.RecordBatch:
         """Returns the rows with the partition columns."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: A row group is written when it has this many rows or bytes. The rows of one partition at a time are held in memory.
-_GROUP_ROWS = 1_000_000
-_GROUP_BYTES = 64 * 1024 * 1024
+MOST_GROUP_ROWS = 1_000_000
+MOST_GROUP_BYTES = 64 * 1024 * 1024
 
 #: The formats that are written. A CSV file has a header, quoted strings, and an unquoted empty field for NULL.
 WRITTEN_FORMATS = ("parquet", "csv")
@@ -68,7 +68,7 @@ class FileList:
         self._batches.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
-        if self._rows >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+        if self._rows >= MOST_GROUP_ROWS or self._bytes >= MOST_GROUP_BYTES:
             self._flush()
 
     def close(self) -> None:
@@ -109,13 +109,18 @@ class FileList:
 
             self._writer = pc.CSVWriter(self._path, schema)
         else:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
+            self._writer = parquet_writer(self._path, schema)
 
-            # A minimum and a maximum do not show whether NaN occurs, and both engines assume that it does not.
-            # Column names here are those of leaves: nested columns have no statistics.
-            exact_columns = [field.name for field in schema if not pa.types.is_floating(field.type)]
-            self._writer = pq.ParquetWriter(self._path, schema, compression="snappy", write_statistics=exact_columns)
+
+def parquet_writer(path: str, schema: pa.Schema) -> Any:
+    """Returns a writer of a new Parquet file, which keeps statistics of the columns for which they are exact."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # A minimum and a maximum do not show whether NaN occurs, and both engines assume that it does not.
+    # Column names here are those of leaves: nested columns have no statistics.
+    exact_columns = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    return pq.ParquetWriter(path, schema, compression="snappy", write_statistics=exact_columns)
 
 
 def level_names(

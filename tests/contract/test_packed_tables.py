@@ -216,7 +216,7 @@ def test_a_file_under_another_name_is_an_error(engine: Engine, tmp_path: Path, m
     with Session(tmp_path, engine) as session:
         _table(session)
         session.execute("ALTER TABLE t DROP PARTITION (dt = '2024-01-02')")
-        # What is stored under other values is joined with the catalog's.
+        # A part that is stored under other values is joined with the catalog's.
         session.execute("ALTER TABLE t PARTITION (dt = '2024-01-01', hr = 0) RENAME TO PARTITION (dt = 'x', hr = 0)")
         for module in ("duckdb", "spark"):
             monkeypatch.setattr(f"rewriter.exec.{module}.relations.scan", misspelled)
@@ -336,12 +336,12 @@ class _Everything:
 def test_planted_faults_are_found(
     duckdb: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
-    found = 0
+    failed_histories = 0
     with _planted(monkeypatch, plant):
         for seed in range(30):
             try:
                 _history(tmp_path / str(seed), duckdb, duckdb, seed, 40)
             except (AssertionError, Error):
-                found += 1
+                failed_histories += 1
                 break
-    assert found
+    assert failed_histories

@@ -27,7 +27,7 @@ from .shrinking import Case, golden_text, shrunk
 
 @dataclass(frozen=True)
 class Campaign:
-    """How many queries each history gets, in how many rounds with steps between them, and their shapes."""
+    """The number of queries of each history, of rounds with steps between them, and the shapes of queries."""
 
     queries: int
     rounds: int = 4

@@ -273,7 +273,7 @@ class _Writer:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Whether rollups are correct for a mention, and in which units it uses time."""
+    """The use of time by a mention: whether rollups are correct for it, and its units."""
 
     additive: bool
     units: frozenset[UpdatePeriod]

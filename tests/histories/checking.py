@@ -26,7 +26,7 @@ FIRST = 3
 
 @dataclass
 class Told:
-    """What one transaction logged. ``number`` is 0 if it did not commit."""
+    """The log entries of one transaction. ``number`` is 0 if it did not commit."""
 
     transaction: int
     seen: int

@@ -277,7 +277,7 @@ class History:
         for commit in self._commits[seen + 1 :]:
             for earlier in commit:
                 met = [mine for mine in changes if meets(mine, earlier)]
-                assert not met, f"{met} met {earlier}, and nobody was told"
+                assert not met, f"{met} met {earlier}, and neither transaction failed"
         self._states.append(self._now.after(changes))
         self._commits.append(changes)
         self.tally["commits"] += 1

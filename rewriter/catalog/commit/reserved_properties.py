@@ -46,8 +46,11 @@ def is_immutable(table: Table) -> bool:
 
 def is_packed(table: Table) -> bool:
     """Returns True if writes put several partitions into one file: only in managed, partitioned tables of Parquet."""
-    packed = table.properties.get(PACKED, "true").strip().lower() == "true"
-    return packed and not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
+    return _can_be_packed(table) and table.properties.get(PACKED, "true").strip().lower() == "true"
+
+
+def _can_be_packed(table: Table) -> bool:
+    return not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
 
 
 def is_about_packing(key: str) -> bool:
@@ -62,7 +65,7 @@ def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
     and of Parquet.
     """
     text = value.strip().lower()
-    can_be_packed = not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
+    can_be_packed = _can_be_packed(table)
     if text not in ("true", "false") or not can_be_packed:
         raise AnalysisError(
             f"'{value}' is neither true nor false."

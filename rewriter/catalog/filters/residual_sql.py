@@ -314,8 +314,8 @@ def _bytes(piece: str) -> bytes:
 
 
 def _narrowed(field_ranges: _KnownRanges, test: FieldIn) -> _KnownRanges:
-    known = field_ranges[test.index]
-    narrowed = test.ranges if known is None else intersection(known, test.ranges)
+    ranges_before = field_ranges[test.index]
+    narrowed = test.ranges if ranges_before is None else intersection(ranges_before, test.ranges)
     return (*field_ranges[: test.index], narrowed, *field_ranges[test.index + 1 :])
 
 

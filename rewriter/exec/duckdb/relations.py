@@ -153,7 +153,7 @@ def _packed_parts(
     Rows of other partitions match nothing. A file that DuckDB calls by another name than the catalog is an error.
     DuckDB skips row groups by the statistics of the stored values.
     """
-    stored_columns = relation.packed_columns or relation.partition_columns
+    stored_columns = relation.stored_partition_columns
     paths = list(dict.fromkeys(file.path for file in files))
     source = _source(relation, "parquet", paths, f", filename='{_FILE}'")
     items = _data_items(connection, relation, source, schemas, has_file=True)
@@ -181,7 +181,7 @@ def _partition_values(
     typed = {f"p{number}": column for number, column in enumerate(relation.partition_columns)}
     value_rows = [file.values for file in files]
     if files[0].part is not None:
-        stored_columns = relation.packed_columns or relation.partition_columns
+        stored_columns = relation.stored_partition_columns
         typed |= {f"s{number}": column for number, column in enumerate(stored_columns)}
         value_rows = [(*file.values, *file.part.values) for file in files if file.part is not None]
     casts = ", ".join(f"CAST({name} AS {_type_name(column)}) AS {name}" for name, column in typed.items())

@@ -20,7 +20,7 @@ from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter, unreadable
 from rewriter.exec.engine import Relation, ScanFile
-from rewriter.exec.file_groups import PathGroup, Scan, by_value, scan
+from rewriter.exec.file_groups import PathGroup, Scan, by_value, parts_by_path, scan
 from rewriter.exec.spark.single_column_csv import csv_lines
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Views:
         """
         from pyspark.sql.functions import col, concat, expr, lit, raise_error, when
 
-        columns, stored_columns = relation.partition_columns, relation.packed_columns or relation.partition_columns
+        columns, stored_columns = relation.partition_columns, relation.stored_partition_columns
         paths = list(dict.fromkeys(file.path for file in files))
         frame, stored, path = self._located(relation, "parquet", paths, stored_columns)
         names = [f"{_VALUE}{number}" for number in range(len(columns))]
@@ -251,13 +251,10 @@ def _selections(
     """Returns the packed files that a condition on the stored values can select from, by these values, and all other
     parts, which need a join. A join costs Spark some tenths of a second.
     """
-    by_path: dict[str, list[ScanFile]] = {}
-    for file in parts:
-        by_path.setdefault(file.path, []).append(file)
     selections: dict[tuple[PartitionValues, ...], list[str]] = {}
     joined_parts: list[ScanFile] = []
-    stored_alike = relation.packed_columns in ((), relation.partition_columns)
-    for path, files in by_path.items():
+    stored_alike = relation.stored_partition_columns == relation.partition_columns
+    for path, files in parts_by_path(parts).items():
         is_unchanged = all(file.part is not None and file.part.values == file.values for file in files)
         values = tuple(sorted((file.values for file in files), key=repr))
         fits = values in selections or len(selections) < _MOST_SELECTIONS

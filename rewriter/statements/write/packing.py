@@ -1,4 +1,4 @@
-"""Whether a write fills packed files, which hold several partitions each."""
+"""The choice between packed files, which hold several partitions each, and files by partition."""
 
 from __future__ import annotations
 
