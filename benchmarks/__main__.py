@@ -1,5 +1,5 @@
 """``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [duckdb] [spark]
-[dialect]``: the tables of ``benchmarks/README.md``.
+[dialect] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,28 @@ from benchmarks import (
     inserting,
     lookups,
     metastores,
+    peers,
     planning,
     querying,
     scanning,
     statements,
     timelines,
 )
-from benchmarks.timing import Table, markdown
+from benchmarks.timing import Table, WideTable, markdown, wide_markdown
 
-GROUPS = ("planning", "cover", "timelines", "lookups", "commits", "cache", "statements", "duckdb", "spark", "dialect")
+GROUPS = (
+    "planning",
+    "cover",
+    "timelines",
+    "lookups",
+    "commits",
+    "cache",
+    "statements",
+    "duckdb",
+    "spark",
+    "dialect",
+    "peers",
+)
 
 
 def main(
@@ -38,6 +51,7 @@ def main(
     dialect_rows: Sequence[str] = tuple(dialect.WHAT),
     *,
     hive: bool = True,
+    peer_events: int | None = None,
 ) -> None:
     """Runs the chosen groups (all without a choice) and prints each table when it is complete."""
 
@@ -63,6 +77,8 @@ def main(
         show(statements.measure())
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
+    if not chosen or "peers" in chosen:
+        _peers(chosen, peer_events)
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights
@@ -112,6 +128,22 @@ def _dialect(rows: Sequence[str], hive: bool, show: Callable[[Table], None]) -> 
                 show(table)
 
 
+def _peers(chosen: set[str], events: int | None) -> None:
+    if (missing := peers.missing()) is not None:
+        print(f"{missing}\n", flush=True)
+        if not chosen and not peers.given():
+            return
+
+    def show(table: WideTable) -> None:
+        print(wide_markdown(table), flush=True)
+
+    spark = _started() if not chosen or "spark" in chosen else nullcontext((None, None))
+    with tempfile.TemporaryDirectory() as folder, spark as (engine, session):
+        show(peers.measure(Path(folder), engine, session))
+    with tempfile.TemporaryDirectory() as folder:
+        show(peers.measure_sizes(Path(folder), events))
+
+
 @contextmanager
 def _started() -> Iterator[tuple[Any, Any]]:
     """Starts our engine on Spark and returns it with its session, both warm."""
@@ -144,9 +176,20 @@ if __name__ == "__main__":
         help="some rows of dialect",
     )
     parser.add_argument("--no-hive", action="store_true", help="leave out Spark's Hive catalog, which takes longest")
+    parser.add_argument(
+        "--peer-events", type=int, metavar="N", help="measure peers over about N events, too, such as 100000000"
+    )
     given = parser.parse_args()
     if unknown := set(given.groups) - set(GROUPS):
         parser.error(f"unknown group {', '.join(sorted(unknown))}: choose of {', '.join(GROUPS)}")
     if given.metastore_partitions < metastores.SMALL:
         parser.error(f"--metastore-partitions is {metastores.SMALL} or more")
-    main(set(given.groups), given.metastore_partitions, given.dialect_rows, hive=not given.no_hive)
+    if given.peer_events is not None and given.peer_events < peers.EVENTS:
+        parser.error(f"--peer-events is {peers.EVENTS} or more")
+    main(
+        set(given.groups),
+        given.metastore_partitions,
+        given.dialect_rows,
+        hive=not given.no_hive,
+        peer_events=given.peer_events,
+    )

@@ -28,7 +28,7 @@ def measure(warehouse: Path, engine: Any, spark: Any) -> Table:
                 mine = connection.cursor()
                 mine.execute(f"CREATE TABLE {name} ({DATA}) PARTITIONED BY (dt STRING)")
                 return seconds(
-                    lambda: mine.execute(f"INSERT OVERWRITE {name} PARTITION (dt) SELECT * FROM parquet.`{source}`")
+                    lambda: mine.execute(f"INSERT OVERWRITE {name} PARTITION (dt) SELECT * FROM parquet.`{source}`"), 3
                 )
 
         ours = insert("quarter_spark", engine)
@@ -36,7 +36,7 @@ def measure(warehouse: Path, engine: Any, spark: Any) -> Table:
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     spark.sql(f"CREATE TABLE plain_quarter ({DATA}, dt STRING) USING parquet PARTITIONED BY (dt) "
               f"LOCATION '{warehouse / 'plain_quarter'}'")  # fmt: skip
-    plain = seconds(lambda: spark.sql(f"INSERT OVERWRITE TABLE plain_quarter SELECT * FROM parquet.`{source}`"))
+    plain = seconds(lambda: spark.sql(f"INSERT OVERWRITE TABLE plain_quarter SELECT * FROM parquet.`{source}`"), 3)
     spark.sql("DROP TABLE plain_quarter")
     spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
     return Table(

@@ -23,6 +23,16 @@ class Table:
     figures: tuple[Figure, ...]
 
 
+@dataclass(frozen=True)
+class WideTable:
+    """A table with several columns of figures, which are texts, and notes below it."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
 def seconds(run: Callable[[], object], repeat: int = 1) -> float:
     """Returns the median of ``repeat`` runs, in seconds."""
     times = []
@@ -54,3 +64,15 @@ def markdown(tables: Sequence[Table]) -> str:
         lines += [f"| {figure.label} | {shown(figure.seconds)} | {figure.note} |" for figure in table.figures]
         lines.append("")
     return "\n".join(lines)
+
+
+def wide_markdown(table: WideTable) -> str:
+    """Returns the table as Markdown, its notes as a list."""
+    lines = [f"### {table.title}", "", _row(table.columns), _row(("---", *["---:"] * (len(table.columns) - 1)))]
+    lines += [_row(row) for row in table.rows]
+    lines += ["", *(f"- {note}" for note in table.notes), ""]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
