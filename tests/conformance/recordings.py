@@ -1,8 +1,10 @@
 """Recorded results of Apache Spark 4.3.0, the results here, and the intended differences.
 
-``recorded/*.txt`` has statements in their order of execution, with Spark's results. ``deviations.toml`` lists the
-statements with other results here, each with the reason, and ``pending.txt`` those that are not implemented yet. A
-result is one text: ``OK`` and the rows, or the condition of an error and its SQLSTATE.
+``recorded/*.txt`` has statements in their order of execution, with Spark's results. A line ``NEW`` has a statement
+whose result is not recorded yet. ``deviations.toml`` lists the statements with other results here, each with the
+reason, and ``pending.txt`` those that are not implemented yet. ``refusals.toml`` lists the queries that DuckDB's
+translation refuses (``docs/duckdb.md``), by their construct. A result is one text: ``OK`` and the rows, or the
+condition of an error and its SQLSTATE.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ def recorded(name: str) -> list[Recorded]:
     lines = (FOLDER / "recorded" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     statements = []
     for number, line in enumerate(lines, start=1):
-        if line.startswith("#"):
+        if line.startswith(("#", "NEW ")):  # NEW: record.py has not recorded the result yet.
             continue
         match = _LINE.fullmatch(line)
         assert match, f"{name}.txt:{number} is no answer"
@@ -101,6 +103,21 @@ def pending() -> list[Pending]:
                 Pending(recording, statement, subject, tuple(part.strip() for part in then.split(";") if part))
             )
     return listed
+
+
+def refusals() -> dict[str, list[tuple[str, str]]]:
+    """Returns the recordings and statements that are refused on DuckDB, by the construct that is refused."""
+    tables = tomllib.loads((FOLDER / "refusals.toml").read_text(encoding="utf-8"))
+    return {
+        construct: [(recording, statement) for recording in lists for statement in lists[recording]]
+        for construct, lists in tables.items()
+    }
+
+
+def other_conditions() -> list[tuple[str, str]]:
+    """Returns the recordings and statements that fail on DuckDB, too, with another condition than Spark's."""
+    lists = tomllib.loads((FOLDER / "other_conditions.toml").read_text(encoding="utf-8"))
+    return [(recording, statement) for recording in lists for statement in lists[recording]]
 
 
 class Replay:
@@ -140,8 +157,17 @@ def agree(answer: str, expected: str) -> bool:
     return re.fullmatch(pattern, _plain(answer), re.DOTALL) is not None
 
 
-def differences(name: str, replay: Replay) -> list[str]:
-    """Returns all differences between a replay and the recording, the deviations and the pending statements."""
+def differences(name: str, replay: Replay, on_duckdb: bool) -> list[str]:
+    """Returns all differences between a replay and the recording, the deviations, the pending and the refused
+    statements.
+    """
+    refused = {
+        statement
+        for statements in (refusals().values() if on_duckdb else ())
+        for recording, statement in statements
+        if recording == name
+    }
+    failing = {statement for recording, statement in (other_conditions() if on_duckdb else ()) if recording == name}
     deviating = {
         (deviation.statement, deviation.theirs): deviation for deviation in deviations() if deviation.recording == name
     }
@@ -151,7 +177,18 @@ def differences(name: str, replay: Replay) -> list[str]:
         where = f"{name}.txt:{statement.line}: {statement.statement}"
         answer = replay.answer(statement.statement)
         same, entry = agree(answer, statement.answer), deviating.get((statement.statement, statement.answer))
-        if statement.statement in waiting:
+        if statement.statement in refused:
+            if not answer.startswith(("DUCKDB_UNSUPPORTED ", "PARSE_SYNTAX_ERROR ")):
+                report.append(
+                    f"{where}\n    is not refused on DuckDB: delete it from refusals.toml\n    ours  {answer}"
+                )
+        elif statement.statement in failing:
+            if same or answer.startswith("OK"):
+                report.append(
+                    f"{where}\n    does not fail with another condition: delete it from other_conditions.toml\n"
+                    f"    ours  {answer}"
+                )
+        elif statement.statement in waiting:
             if same or (entry is not None and agree(answer, entry.ours)):
                 report.append(f"{where}\n    is answered as it should be: delete it from pending.txt")
             elif answer.startswith("OK"):
@@ -199,11 +236,12 @@ def _shown(answer: str, compared: str) -> str:
 
 
 def _rows(result: Result) -> str:
-    rows = ["|".join(_cell(value) for value in row) for row in result.rows()]
+    rows = ["|".join(cell(value) for value in row) for row in result.rows()]
     return repr(rows) if result.columns is not None else ""
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Returns a value of a row as the text of recordings."""
     if isinstance(value, datetime):
         value = value.replace(tzinfo=None)  # Instants are in UTC on both sides.
     return "NULL" if value is None else str(value)
