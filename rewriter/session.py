@@ -17,16 +17,17 @@ from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.catalog.model.temporary_names import plainly
 from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.errors import EngineError, Error, InterfaceError, NotSupportedError, ProgrammingError, Span, only_ours
 from rewriter.exec.engine import Engine
 from rewriter.grammar.families.cubes import CreateCube
-from rewriter.grammar.families.databases import UseDatabase
+from rewriter.grammar.families.databases import DropDatabase, UseDatabase
 from rewriter.grammar.families.facts import CreateFact
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
-from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike
+from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import CreateView
+from rewriter.grammar.families.views import CreateView, DropView
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
@@ -34,15 +35,18 @@ from rewriter.grammar.statements import Statement
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.multi_statement import OpenTransaction, already_open, none_open, not_in_transaction
 from rewriter.runtime.parameters import Parameters, bind
+from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import Progress, ProgressReporter
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.settings import CacheSettings, SessionSettings, without_effect
+from rewriter.runtime.settings import CacheSettings, SessionSettings, effect_warning
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import Runner
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
 
 ENGINES = ("spark", "duckdb")
+#: Numbers the relations of all sessions, because an engine may serve several of them.
+_RELATION_NUMBERS = itertools.count(1)
 
 #: Errors of objects that are not in the catalog.
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CUBE_NOT_FOUND", "FACT_NOT_FOUND")
@@ -81,7 +85,7 @@ class Session:
         self._progress = progress
         self._engine: Engine | None = None
         self._master = master
-        self._serial = itertools.count(1)
+        self._prepared = PreparedQueries()
         self._temporaries = Temporaries()
         with only_ours():
             self._catalog: Catalog | None = Catalog.open(warehouse, catalog, create=False)
@@ -89,6 +93,8 @@ class Session:
             self._use_cache()
         self._database = DEFAULT_DATABASE
         self._transaction: OpenTransaction | None = None
+        #: What the last snapshot has read of the catalog.
+        self._reads: SnapshotReads | None = None
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
         """Runs one statement. Positions in errors are those of ``text``.
@@ -96,7 +102,11 @@ class Session:
         ``parameters`` are a sequence for ``?`` or a mapping for ``:name``. Every error is one of ``rewriter.errors``.
         """
         with only_ours():
-            return self._execute(text, parameters)
+            try:
+                return self._execute(text, parameters)
+            finally:
+                if self._reads is not None and not self._reads.is_small:
+                    self._reads = None
 
     def _execute(self, text: str, parameters: Parameters) -> Result:
         catalog = self.catalog
@@ -107,6 +117,8 @@ class Session:
                 return self._set(statement)
             runner = runner_of(type(statement))
             if not (runner and runner.without_warehouse) and not catalog.find_warehouse():
+                if isinstance(statement, DropTable | DropView | DropDatabase) and statement.if_exists:
+                    return Result(f"DROP {type(statement).__name__.removeprefix('Drop').upper()}")
                 raise not_found(catalog.warehouse).at(statement.span)
             if isinstance(statement, StartTransaction | Commit | Rollback):
                 return self._bound(statement)
@@ -119,11 +131,12 @@ class Session:
                 self.settings,
                 self.settings.for_planner(),
                 self._started_engine,
-                self._serial,
+                _RELATION_NUMBERS,
                 bound.parameters,
                 self._temporaries,
                 ProgressReporter(self._progress),
                 self._transaction,
+                self._prepared,
             )
             if runner is None:
                 assert isinstance(statement, UseDatabase)
@@ -259,7 +272,10 @@ class Session:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
         if self._transaction is not None:
             return self._transaction.snapshot.within(self._database)
-        return catalog.snapshot(self._temporaries.session).within(self._database)
+        snapshot = catalog.snapshot(self._temporaries.session)
+        snapshot.resume(self._reads)
+        self._reads = snapshot.reads
+        return snapshot.within(self._database)
 
     def _bound(self, statement: StartTransaction | Commit | Rollback) -> Result:
         """Runs START TRANSACTION, COMMIT or ROLLBACK. The last two end the transaction even if they raise."""
@@ -302,8 +318,8 @@ class Session:
                 self.settings.set(statement.key, statement.value)
                 self._use_cache()
             rows = [(statement.key, self.settings.get(statement.key))]
-            idle = statement.value is not None and without_effect(statement.key)
-            warnings = (f"{statement.key} has no effect here: it controls how Hive or Spark works.",) if idle else ()
+            warning = None if statement.value is None else effect_warning(statement.key)
+            warnings = () if warning is None else (warning,)
             columns = (Column("key", "string"), Column("value", "string"))
             return Result("SET", columns, rows, rowcount=1, warnings=warnings)
         except Error as error:

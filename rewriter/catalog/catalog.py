@@ -25,6 +25,7 @@ from rewriter.catalog.maintenance.adopt import Adoption, adopt, create_new
 from rewriter.catalog.maintenance.dump import check_empty, restore
 from rewriter.catalog.maintenance.warehouse_identity import FILE_NAME as FILE_NAME
 from rewriter.catalog.maintenance.warehouse_identity import check, check_blank
+from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading.snapshot import Snapshot
@@ -227,6 +228,13 @@ class Catalog:
         if not self.find_warehouse():
             self._create_warehouse()
         return Transaction.begin(self._database, snapshot, TRANSACTION_TIMEOUT_SECONDS)
+
+    def rehearse(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
+        """Raises the errors that a commit of these changes would raise now, on a transaction with this snapshot.
+
+        Changes nothing. One write transaction of the database, which is rolled back.
+        """
+        Transaction.rehearse_alone(self._database, snapshot, changes)
 
     def rename_partition(self, table: str, values: PartitionValues, new_values: PartitionValues) -> None:
         """ALTER TABLE … PARTITION … RENAME TO PARTITION …, with canonical values. Raises the errors of

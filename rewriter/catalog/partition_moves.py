@@ -60,10 +60,11 @@ def check_absent(snapshot: Snapshot, table: Table, values: PartitionValues) -> N
 
 
 def rename(
-    begin: Begin, begin_note: Begin, snapshot: Snapshot, table: Table, old: PartitionValues, new: PartitionValues
+    begin: Begin, begin_note: Begin | None, snapshot: Snapshot, table: Table, old: PartitionValues, new: PartitionValues
 ) -> None:
     """Gives a partition other values, in one commit of the transaction from ``begin``. The default directory of an
-    external table's partition is also renamed.
+    external table's partition is also renamed, by means of a second transaction from ``begin_note``. If that is
+    ``None``, the first one is a rehearsal: directories are checked, and stay.
 
     Raises the errors of ``existing`` and ``check_absent``, ``DataError`` INVALID_TIME_PARTITION if a fact cannot read
     the new name, ``ConflictError`` if another transaction wrote either partition after the snapshot, and for external
@@ -94,14 +95,14 @@ def exchanged(snapshot: Snapshot, target: Table, source: Table, leading: Partiti
 
 def exchange(
     begin: Begin,
-    begin_note: Begin,
+    begin_note: Begin | None,
     snapshot: Snapshot,
     target: Table,
     source: Table,
     prefixes: Sequence[PartitionValues],
 ) -> int:
     """Moves the partitions below each of the prefixes from one table into another, and returns their number. One commit
-    of the transaction from ``begin``.
+    of the transaction from ``begin``; ``begin_note`` is as in ``rename``.
 
     Raises the errors of ``check_alike``, ``exchanged`` and ``rename``, and ``ConflictError`` if another transaction
     wrote below a prefix in either table.
@@ -150,6 +151,8 @@ def check_alike(target: Table, source: Table) -> None:
     ]
     if source.format != target.format:
         differences.append(f"the format is {source.format} in the source and {target.format} in the target")
+    if source.file_options != target.file_options:
+        differences.append("their text files have other separators")
     if differences:
         raise AnalysisError(
             f"The tables {source.name} and {target.name} have incompatible schemas: {differences[0]}.",
@@ -182,7 +185,7 @@ def finish(begin: Begin, table: Table) -> None:
 
 def _move(
     begin: Begin,
-    begin_note: Begin,
+    begin_note: Begin | None,
     snapshot: Snapshot,
     source: Table,
     target: Table,
@@ -201,6 +204,10 @@ def _move(
         for partition, values in moved_partitions
     )
     change = MovePartitions(source, target, moved, tuple(source_ranges), tuple(target_ranges))
+    if begin_note is None:
+        directory_moves.check_movable(path_pairs)
+        _commit(begin, [change])
+        return
     moves = directory_moves.prepare(path_pairs)
     if moves is None:
         _commit(begin, [change])

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from rewriter.errors import EngineError, Error
 from rewriter.exec.data_files import TEXT_FORMATS, csv_header, delimiter, stored_rows, unreadable
+from rewriter.exec.delimited_text import read_rows
 from rewriter.exec.engine import Relation
 
 #: Conditions that are less specific than our own reading of the file.
@@ -95,6 +96,11 @@ def _normalized_type(type: str) -> str:
 
 def _values(relation: Relation, path: str) -> Iterator[tuple[int, str, str]]:
     """Returns the values of a text file: each with the line where its row ends, and its column as named in the file."""
+    if relation.format == "textfile":
+        names = [column.name for column in relation.columns]
+        for number, row in enumerate(read_rows(path, len(names), relation.options), 1):
+            yield from ((number, name, value) for name, value in zip(names, row, strict=True) if value is not None)
+        return
     with open(path, encoding="utf-8-sig", newline="" if relation.format == "csv" else None) as file:
         if relation.format == "csv":
             lines = csv.reader(file, delimiter=delimiter(relation.options), strict=True)
@@ -147,6 +153,10 @@ def _read_all(relation: Relation, path: str, deadline: float) -> None:
             stripes.read_stripe(number)
     elif relation.format == "csv":
         _read_csv(path, delimiter(relation.options), deadline)
+    elif relation.format == "textfile":
+        for _ in read_rows(path, 1, relation.options):
+            if time.monotonic() > deadline:
+                return
     else:
         _read_json(path, deadline)
 

@@ -11,12 +11,14 @@ import csv
 import glob
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.partitioned_writer import WRITTEN_FORMATS
+from rewriter.exec.partitioned_writer import file_writer
 from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
     from rewriter.exec.engine import ScanFile
 
-FORMATS = ("parquet", "csv", "json", "orc")
+FORMATS = ("parquet", "csv", "json", "orc", "textfile")
 #: Formats whose values are read as text and cast.
-TEXT_FORMATS = ("csv", "json")
+TEXT_FORMATS = ("csv", "json", "textfile")
 
 
 def check_format(format: str) -> str:
@@ -38,14 +40,18 @@ def check_format(format: str) -> str:
     return format.lower()
 
 
-def check_written(format: str) -> None:
-    """Raises ``NotSupportedError`` for a format that no engine writes."""
-    if format.lower() not in WRITTEN_FORMATS:
-        raise NotSupportedError(
-            f"Writing {format} is not supported: files of this format can only be read.",
-            object=format,
-            hint="Create a parquet table and write to that: CREATE TABLE t (…) STORED AS PARQUET",
-        )
+def check_written(format: str, columns: Sequence[Column]) -> None:
+    """Raises ``NotSupportedError`` for columns that files of the format do not hold."""
+    if check_format(format) != "json":
+        return
+    for column in columns:
+        if re.search(r"\bmap<(?!string,)", column.type.lower()):
+            raise NotSupportedError(
+                f"Writing the column {column.name}, {column.type.upper()}, as JSON is not supported: the names of "
+                "a JSON object are strings.",
+                object=column.name,
+                hint="Use a table of the format parquet or orc, or a MAP<STRING, …>.",
+            )
 
 
 def file_columns(format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
@@ -60,10 +66,16 @@ def file_columns(format: str, path: str, options: Mapping[str, str] | None = Non
             return tuple(Column(name, "string") for name in csv_header(file, delimiter(options or {})))
         if format == "json":
             return _json_columns(file)
-        schema = _footer(format, file)
+        return tuple(_column(field) for field in _footer(format, file))
     except (OSError, ValueError, UnicodeError) as error:
         raise unreadable(file, error) from None
-    return tuple(Column(field.name, _spark_type(field.type)) for field in schema)
+
+
+def _column(field: pa.Field) -> Column:
+    try:
+        return Column(field.name, _spark_type(field.type))
+    except ValueError as error:
+        raise ValueError(f"column {field.name}: {error}") from None
 
 
 def stored_columns(format: str, path: str) -> tuple[Column, ...]:
@@ -104,13 +116,16 @@ def stored_rows(format: str, path: str) -> int:
         raise unreadable(path, error) from None
 
 
-def write_empty(path: str, columns: Sequence[Column]) -> None:
-    """Writes a parquet file without rows. Raises ``NotSupportedError`` for columns of types that only Spark handles."""
+def write_empty(path: str, columns: Sequence[Column], format: str = "parquet") -> None:
+    """Writes a file without rows. Raises ``NotSupportedError`` for columns of types that only Spark handles."""
     import pyarrow as pa
-    import pyarrow.parquet
 
+    if format in ("json", "textfile"):
+        with open(path, "w", encoding="utf-8"):
+            return
     schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns])
-    pyarrow.parquet.write_table(schema.empty_table(), path)
+    with closing(file_writer(path, format, schema)) as writer:
+        writer.write_table(schema.empty_table())
 
 
 def unreadable(path: str, error: object) -> EngineError:

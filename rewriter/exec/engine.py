@@ -51,10 +51,10 @@ class Relation:
     Packed files (``ScanFile.part``) store the partition columns under the names ``packed_columns``, which are
     ``partition_columns`` where these are not given.
 
-    ``format`` is ``parquet``, ``csv``, ``json`` (one object a line) or ``orc`` (Spark only). CSV files have a header. A
-    value of CSV or JSON is read as text and cast; a value that does not fit is a ``DataError``. ``options`` are those
-    of ``rewriter.exec.data_files``. All CSV files have one header; if ``grown``, because columns were added, some may
-    have only the first of ``columns``.
+    ``format`` is ``parquet``, ``csv``, ``json`` (one object a line), ``orc`` or ``textfile``. CSV files have a header.
+    A value of CSV, JSON or a text file is read as text and cast; a value that does not fit is a ``DataError``.
+    ``options`` are those of ``data_files`` and ``delimited_text`` of ``rewriter.exec``. All CSV files have one header;
+    if ``grown``, because columns were added, some may have only the first of ``columns``.
     """
 
     name: str
@@ -122,6 +122,8 @@ class Write:
     writer stops at the limit and only counts the rest, so that a mistake cannot fill the disk. On Spark, each task
     writes up to that many.
 
+    ``options`` are those of a ``Relation`` that reads the files.
+
     With ``packing``, a file holds several partitions, and lies in ``directory`` itself.
     """
 
@@ -132,6 +134,7 @@ class Write:
     static: PartitionValues = ()
     most_partitions: int | None = None
     packing: Packing | None = None
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def dynamic_columns(self) -> tuple[Column, ...]:

@@ -11,6 +11,7 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.partitioned_writer import MOST_GROUP_BYTES, MOST_GROUP_ROWS, level_names, parquet_writer
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Key = tuple["str | None", ...]
-#: First row group, number of row groups, partitions of the file, bytes of the file.
-Place = tuple[int, int, int, int]
+#: First row group, number of row groups, partitions of the file, bytes of the file, and position, as ``PackedPart`` has
+#: them.
+Place = tuple[int, int, int, int, "int | None"]
 
 #: A row group ends with the partition that reaches this many rows. A group of fewer rows would have more statistics
 #: than data; more rows would have to be read for one small partition.
@@ -113,8 +115,10 @@ class PackedFileList:
             self._writer = None
             file_bytes = os.path.getsize(self._path)
             sizes = _shares(file_bytes, [part.rows for part in self._parts.values()])
-            for (key, part), size in zip(self._parts.items(), sizes, strict=True):
-                place = (part.first, part.end - part.first, len(self._parts), file_bytes)
+            is_sorted = _are_sorted(list(self._parts), self._columns)
+            for position, ((key, part), size) in enumerate(zip(self._parts.items(), sizes, strict=True)):
+                row_groups = part.end - part.first
+                place = (part.first, row_groups, len(self._parts), file_bytes, position if is_sorted else None)
                 self.written.append((self._path, key, part.rows, size, place))
         self._parts, self._row_groups, self._key = {}, 0, None
 
@@ -169,10 +173,32 @@ def _typed(text: str | None, type_: pa.DataType) -> pa.Scalar:
     """Returns the value of a canonical text. Timestamps are in UTC."""
     import pyarrow as pa
 
+    if text is None or pa.types.is_string(type_):
+        return pa.scalar(text, type_)
     texts = pa.array([text], pa.string())
     if pa.types.is_timestamp(type_):
         return texts.cast(pa.timestamp(type_.unit)).cast(type_)[0]
     return texts.cast(type_)[0]
+
+
+def _are_sorted(keys: Sequence[Key], columns: pa.Schema) -> bool:
+    """Tests whether keys ascend as both engines compare their values, NULL first. False for types of which this is not
+    certain.
+    """
+    import pyarrow as pa
+
+    types = columns.types
+    if not all(pa.types.is_string(type_) or pa.types.is_integer(type_) or pa.types.is_date(type_) for type_ in types):
+        return False
+    comparable_keys = [tuple(map(_comparable, key, types)) for key in keys]
+    return all(before < after for before, after in pairwise(comparable_keys))
+
+
+def _comparable(text: str | None, type_: pa.DataType) -> tuple[bool, int, str]:
+    import pyarrow as pa
+
+    is_integer = pa.types.is_integer(type_)
+    return text is not None, int(text or 0) if is_integer else 0, "" if is_integer else text or ""
 
 
 def _shares(total: int, weights: Sequence[int]) -> Iterator[int]:

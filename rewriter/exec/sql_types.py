@@ -17,8 +17,9 @@ _SIZED = re.compile(r"(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?\Z")
 
 @dataclass(frozen=True)
 class SqlType:
-    """A scalar type. ``precision`` and ``scale`` are those of a decimal; ``length`` that of ``char`` and ``varchar``.
-    These are strings except where values are stored, and where a ``char`` (``padded``) is compared.
+    """A scalar type, or an array of one. ``precision`` and ``scale`` are those of a decimal; ``length`` that of
+    ``char`` and ``varchar``. These are strings except where values are stored, and where a ``char`` (``padded``) is
+    compared. ``element`` is the type of an array's elements.
     """
 
     name: str
@@ -26,8 +27,11 @@ class SqlType:
     scale: int = 0
     length: int | None = field(default=None, compare=False)
     padded: bool = field(default=False, compare=False)
+    element: SqlType | None = None
 
     def __str__(self) -> str:
+        if self.element is not None:
+            return f"array<{self.element}>"
         return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
 
     @property
@@ -36,6 +40,11 @@ class SqlType:
         if self.length is None:
             return str(self)
         return f"{'char' if self.padded else 'varchar'}({self.length})"
+
+    @property
+    def shown(self) -> str:
+        """The type in messages: ``DECIMAL(3,2)``."""
+        return self.declared_name.upper()
 
     @property
     def plain(self) -> SqlType:
@@ -92,6 +101,11 @@ def decimal(precision: int, scale: int) -> SqlType:
     return SqlType("decimal", precision, scale)
 
 
+def array_of(element: SqlType) -> SqlType:
+    """Returns the type of arrays. Their elements may be NULL."""
+    return SqlType("array", element=element.plain)
+
+
 def parse_type(text: str) -> SqlType:
     """Returns the type that Spark spells ``text``. Raises ``NotSupportedError`` for types that only Spark handles."""
     match = _SIZED.match(text.strip().lower())
@@ -113,6 +127,8 @@ def parse_type(text: str) -> SqlType:
 
 def duckdb_type(type_: SqlType) -> str:
     """Returns the type's name in DuckDB. Timestamps are plain there, meaning UTC."""
+    if type_.element is not None:
+        return f"{duckdb_type(type_.element)}[]"
     return f"DECIMAL({type_.precision},{type_.scale})" if type_.is_decimal else _DUCKDB[type_.name]
 
 
@@ -120,6 +136,8 @@ def arrow_type(type_: SqlType) -> pa.DataType:
     """Returns the type of a result column: timestamps are ``timestamp[us, UTC]``."""
     import pyarrow as pa
 
+    if type_.element is not None:
+        return pa.list_(pa.field("element", arrow_type(type_.element)))
     if type_.is_decimal:
         return pa.decimal128(type_.precision, type_.scale)
     return {

@@ -27,6 +27,7 @@ _READABLE = {
     "STRING": "a string",
     "NUMBER": "a number",
     "QUERY": "a query",
+    "EXPRESSION": "an expression",
     END: "the end of the statement",
 }
 #: Keywords that cannot be names if the grammar accepts them, so that a long filter is parsed without retreat.
@@ -90,14 +91,16 @@ def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
             if options[0].type == END:
                 return state.result
             terminals.append(options[0])
-            index = len(tokens) if options[0].type == "QUERY" else index + 1
+            index += 1
+            while index < len(tokens) and tokens[index].start < options[0].token.end:
+                index += 1  # A QUERY or an EXPRESSION has several tokens.
             continue
         if furthest is None or index > furthest.index:
             furthest = SyntaxFailure(tokens, index, _syntax_error(tokens, index, terminals, start))
         if alternative is None:
             raise furthest
         (index, name), alternative = alternative, None
-        terminals = [*terminals[:index], name]
+        terminals = [*(terminal for terminal in terminals if terminal.token.end <= name.token.start), name]
         state = Parse(_grammar().tables, start)
         if not all(map(state.feed, terminals)):
             raise furthest
@@ -141,6 +144,10 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     ):
         start, end = token.start, tokens[-1].end
         return [Terminal("QUERY", Token(TokenKind.WORD, text[start:end], start, end))]
+    if "EXPRESSION" in choices:
+        end = _end_of_expression(tokens, index)
+        text_of_expression = Token(TokenKind.WORD, text[token.start : end], token.start, end)
+        return [Terminal("EXPRESSION", text_of_expression)] if end > token.start else []
     if token.kind is not TokenKind.WORD:
         name = _BY_KIND.get(token.kind) or _grammar().types.get(token.text, "")
         return [Terminal(name, token)] if name in choices else []
@@ -152,6 +159,19 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     if keyword in _RESERVED or "NAME" not in choices:
         return [Terminal(keyword, token)]
     return [Terminal(keyword, token), Terminal("NAME", token)]
+
+
+def _end_of_expression(tokens: Sequence[Token], index: int) -> int:
+    """Returns the end of the text before the next comma, or the end of the parentheses around ``index``; the start of
+    the token if it is one of them.
+    """
+    depth, end = 0, tokens[index].start
+    for token in tokens[index:]:
+        depth += token.is_operator("(", "[") - token.is_operator(")", "]")
+        if depth < 0 or (not depth and token.is_operator(",")):
+            break
+        end = token.end
+    return end
 
 
 def _is_string(tokens: Sequence[Token], index: int) -> bool:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rewriter.errors import NotSupportedError, ParseError, Span
-from rewriter.grammar.statement_parts import Terminal, from_to
+from rewriter.grammar.row_formats import TEXTFILE, RowFormat, checked_row_format
+from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.terms import ColumnDef, Name
+from rewriter.grammar.unparse import quote
 
 _QL = "org.apache.hadoop.hive.ql.io."
 #: Hive's classes, as its SHOW CREATE TABLE prints them, and the format that they read and write.
@@ -18,14 +20,27 @@ _CLASSES = {
     f"{_QL}orc.OrcSerde": "orc",
     f"{_QL}orc.OrcInputFormat": "orc",
     f"{_QL}orc.OrcOutputFormat": "orc",
+    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe": TEXTFILE,
+    "org.apache.hadoop.mapred.TextInputFormat": TEXTFILE,
+    f"{_QL}HiveIgnoreKeyTextOutputFormat": TEXTFILE,
+    "org.apache.hadoop.hive.serde2.avro.AvroSerDe": "avro",
+    f"{_QL}avro.AvroContainerInputFormat": "avro",
+    f"{_QL}avro.AvroContainerOutputFormat": "avro",
+    "org.apache.hadoop.mapred.SequenceFileInputFormat": "sequencefile",
+    f"{_QL}HiveSequenceFileOutputFormat": "sequencefile",
+    "org.apache.hadoop.hive.serde2.columnar.LazyBinaryColumnarSerDe": "rcfile",
+    "org.apache.hadoop.hive.serde2.columnar.ColumnarSerDe": "rcfile",
+    f"{_QL}RCFileInputFormat": "rcfile",
+    f"{_QL}RCFileOutputFormat": "rcfile",
 }
 
 
 class Format(NamedTuple):
-    """A file format, in lower case, and the span of its name."""
+    """A file format, in lower case, the span of its name, and the row format of text files."""
 
     name: str
     span: Span
+    row_format: RowFormat | None = None
 
 
 def format_of_class(name: Terminal) -> Format:
@@ -36,7 +51,7 @@ def format_of_class(name: Terminal) -> Format:
             f"The class {name.string} is not supported.",
             position=name.span,
             object=name.string,
-            hint="Name the format, USING parquet: only Hive's classes for parquet and ORC are supported.",
+            hint="Name the format, USING parquet: only Hive's classes for parquet, ORC and text are supported.",
         )
     return Format(file_format, name.span)
 
@@ -48,6 +63,14 @@ def format_of_classes(reads: Terminal, writes: Terminal) -> Format:
 
 
 def _agreeing(first: Format, second: Format | None) -> Format:
+    if second is not None and second.name != first.name and first.row_format is not None:
+        raise ParseError(
+            f"ROW FORMAT DELIMITED is for text files, not for {second.name}.",
+            condition="INVALID_STATEMENT_OR_CLAUSE",
+            sqlstate="42601",
+            position=second.span,
+            hint="Write STORED AS TEXTFILE, or leave ROW FORMAT out.",
+        )
     if second is not None and second.name != first.name:
         raise ParseError(
             f"The table would be read as {first.name} and written as {second.name}.",
@@ -59,12 +82,38 @@ def _agreeing(first: Format, second: Format | None) -> Format:
     return first
 
 
+def delimited_format(clauses: Sequence[Clause], span: Span) -> Format:
+    """Returns the format of ROW FORMAT DELIMITED. Raises errors for separators that Hive would not take as typed."""
+    values = values_by_kind(clauses)
+    texts = {kind: text.string for kind, text in values.items()}
+    spans = {clause.kind: clause.span for clause in clauses}
+    return Format(TEXTFILE, span, checked_row_format(texts, spans))
+
+
+def refused_nesting(span: Span) -> NotSupportedError:
+    """Returns the error for COLLECTION ITEMS and MAP KEYS TERMINATED BY."""
+    return NotSupportedError(
+        "Text files with columns of ARRAY, MAP or STRUCT are not supported.",
+        position=span,
+        hint="Omit the clause, and store such columns as parquet or ORC.",
+    )
+
+
+def row_format_text(rows: RowFormat | None) -> str | None:
+    """Returns ROW FORMAT DELIMITED with its clauses; ``None`` without it."""
+    if rows is None:
+        return None
+    escape = "" if rows.escape is None else f" ESCAPED BY {quote(rows.escape)}"
+    return f"ROW FORMAT DELIMITED FIELDS TERMINATED BY {quote(rows.field)}{escape} NULL DEFINED AS {quote(rows.null)}"
+
+
 def table_options(clauses: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the fields of a statement that clauses fill: format, location, comment, properties."""
     format_clause, serde = clauses.get("USING or STORED AS"), clauses.get("ROW FORMAT")
     format_ = format_clause if serde is None else _agreeing(serde, format_clause)
     return {
         "format": None if format_ is None else format_.name,
+        "row_format": None if serde is None else serde.row_format,
         "format_span": None if format_ is None else format_.span,
         "location": clauses.get("LOCATION"),
         "comment": clauses.get("COMMENT"),

@@ -18,8 +18,8 @@ _BUCKETS = (
 )
 _FORMAT = "Name the format: USING parquet. A CSV file has a header, commas, and quotes where needed: USING csv"
 _COLUMN = (
-    "Columns can only be added at the end or commented: ALTER TABLE t ADD COLUMNS (c type), ALTER TABLE t "
-    "ALTER COLUMN c COMMENT '…'. For other changes: CREATE TABLE new AS SELECT … FROM t."
+    "Columns can only be added at the end, commented, or get a wider type: ALTER TABLE t ADD COLUMNS (c type), ALTER "
+    "TABLE t ALTER COLUMN c COMMENT '…', … TYPE bigint. For other changes: CREATE TABLE new AS SELECT … FROM t."
 )
 _INDEX = (
     "Indexes are not needed: partitions are found by their values. Partition the table by the columns "
@@ -35,6 +35,7 @@ _PARTITION_PROPERTIES = (
     "Hive and Spark have no properties of a partition. Use ALTER TABLE t SET TBLPROPERTIES (…), or ALTER TABLE t "
     "PARTITION (…) SET SERDEPROPERTIES (…)"
 )
+_PARTITION_COLUMNS = "Columns belong to the table: ALTER TABLE t ADD COLUMNS (…) adds them to all partitions."
 _SHOW = (
     "Use SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW COLUMNS IN t, SHOW TBLPROPERTIES t, "
     "SHOW TABLE EXTENDED LIKE 't', SHOW TIMELINES OF f, SHOW COVERAGE OF f or SHOW LATEST OF f."
@@ -102,11 +103,12 @@ _REFUSALS = (
     _refuse("DROP", _ONE_CATALOG, "CATALOG"),
     _refuse("ALTER TABLE", "Write = <> < <= > >= LIKE IN or BETWEEN, with a comma for AND.", "RLIKE ILIKE REGEXP"),
     _refuse("ALTER TABLE", _PARTITION_PROPERTIES, "TBLPROPERTIES", yet=False),
+    _refuse("ALTER TABLE", _PARTITION_COLUMNS, "ADD", yet=False),
     _refuse("ALTER TABLE", _COLUMN, "CHANGE REPLACE ALTER COLUMN COLUMNS FIRST AFTER TYPE NOT DEFAULT", yet=False),
     _refuse(
         "ALTER TABLE",
         _ALTER,
-        "RENAME SET UNSET EXCHANGE TOUCH ARCHIVE UNARCHIVE PARTITIONS "
+        "RENAME SET UNSET EXCHANGE ARCHIVE UNARCHIVE PARTITIONS "
         "CLUSTER CONCATENATE CONSTRAINT ENABLE DISABLE "
         "LOCATION FILEFORMAT SERDE SERDEPROPERTIES PRIMARY",
     ),
@@ -118,8 +120,6 @@ _REFUSALS = (
     _refuse("ALTER CUBE", "DROP CUBE c, then CREATE CUBE c with all its columns."),
     _refuse("ALTER VIEW", _VIEW),
     _refuse("ALTER", _DATABASE, "DATABASE SCHEMA NAMESPACE"),
-    _refuse("INSERT OVERWRITE DIRECTORY", _OUTPUT),
-    _refuse("INSERT OVERWRITE LOCAL DIRECTORY", _OUTPUT),
     _refuse(
         "INSERT", f"{_OVERWRITE}; ALTER TABLE t DROP PARTITION (…) removes partitions without new rows.", "REPLACE"
     ),
@@ -163,6 +163,9 @@ _REFUSALS = (
 )
 
 
+_TWO_WORDS = (["NOT", "NULL"], ["PRIMARY", "KEY"], ["FOREIGN", "KEY"])
+
+
 def refusal(tokens: Sequence[Token], index: int) -> NotSupportedError | None:
     """Returns the refusal of the statement whose token at ``index`` does not fit; ``None`` if none is listed."""
     next_word = tokens[index].upper if index < len(tokens) else None
@@ -172,10 +175,16 @@ def refusal(tokens: Sequence[Token], index: int) -> NotSupportedError | None:
         if words and next_word not in words:
             continue
         ellipsis = "" if index == len(head) else "… "
-        title = " ".join(head) + (f" {ellipsis}{next_word}" if words else "")
+        title = " ".join(head) + (f" {ellipsis}{_clause(tokens, index)}" if words else "")
         return NotSupportedError(
             f"{title} is not supported{' yet' if yet else ''}.",
             position=tokens[index].span if words else Span(tokens[0].start, tokens[len(head) - 1].end),
             hint=hint,
         )
     return None
+
+
+def _clause(tokens: Sequence[Token], index: int) -> str:
+    """Returns the word at ``index``, and the next one if they are one clause: NOT NULL."""
+    words = [token.upper for token in tokens[index : index + 2]]
+    return " ".join(words if words in _TWO_WORDS else words[:1])

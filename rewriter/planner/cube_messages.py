@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import SupportsInt
 
 from sqlglot import exp
 
@@ -22,12 +23,15 @@ from rewriter.planner.time.time_usage import TimeUse
 from rewriter.timeline.civil import DAY, HOUR, MINUTE
 
 
-def lag_warnings(choice: Choice, demand: Demand, now: int, cube: Cube) -> Iterator[str]:
+def lag_warnings(choice: Choice, demand: Demand, now: SupportsInt, cube: Cube) -> Iterator[str]:
     """Yields a warning that says how far the data ends before now, for a range computed from now with an open end."""
     newest = choice.newest
-    if demand.from_now and choice.end is not None and newest is not None and newest < choice.base.floor(now):
+    if not demand.from_now or choice.end is None or newest is None:
+        return
+    instant = int(now)
+    if newest < choice.base.floor(instant):
         text = cube.calendar.text
-        yield f"{cube.name} ends at {text(newest)}, {_duration(now - newest)} before now ({text(now)})"
+        yield f"{cube.name} ends at {text(newest)}, {_duration(instant - newest)} before now ({text(instant)})"
 
 
 def _duration(length: int) -> str:

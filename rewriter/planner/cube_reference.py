@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -42,16 +42,21 @@ from rewriter.planner.time.exactness import inexact, inside_warnings, instants_i
 from rewriter.planner.time.time_usage import TimeUse, range_edits, time_use
 from rewriter.planner.zones.zone_rewrites import ZoneEdits
 from rewriter.timeline.calendars import Calendar
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet
 
 
 @dataclass(frozen=True)
 class PlannedReference:
-    """A reference's plan, the edits of the text that carry it out, and the partitions it reads."""
+    """A reference's plan, the edits of the text that carry it out, and the partitions it reads.
+
+    ``splits_partitions`` says that the query treats events of one partition differently by their time.
+    """
 
     reference: ReferencePlan
     edits: tuple[Edit, ...]
     uses: tuple[tuple[Table, tuple[KeyRange, ...], tuple[Selection, ...]], ...]
+    splits_partitions: bool = False
 
 
 @dataclass
@@ -222,7 +227,7 @@ def build_arms(query: CubeQuery) -> None:
     parts: list[Part] = [*arms_module.relation(query.arms, query.cube, query.needed_columns, query.counters.extras)]
     if not source.node.alias:
         parts.append(f" AS {quote_identifier(source.node.name)}")
-    query.edits.insert(0, Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(len(query.arms))}"))
+    query.edits.insert(0, Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(query.arms)}"))
 
 
 def shift_to_zone(query: CubeQuery) -> None:
@@ -241,9 +246,9 @@ def shift_to_zone(query: CubeQuery) -> None:
 def check_bounds(query: CubeQuery) -> None:
     """Finds bounds inside a base period; an error where the settings are strict."""
     time, base = query.time, query.choice.base
-    query.instants_inside = tuple(
-        instants_inside((time.requested, *time.secondary_ranges.values(), *time.compared_ranges), base)
-    )
+    # Events have a time of their own.
+    ranges = () if query.choice.raw else (time.requested, *time.secondary_ranges.values(), *time.compared_ranges)
+    query.instants_inside = tuple(instants_inside(ranges, base))
     if query.instants_inside and query.settings.strict_bounds:
         raise inexact(query.cube, base, query.instants_inside)
 
@@ -300,7 +305,15 @@ def planned(query: CubeQuery) -> PlannedReference:
         (arm.table, key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections),))
         for arm in query.arms
     )
-    return PlannedReference(reference, tuple(query.edits), uses)
+    return PlannedReference(reference, tuple(query.edits), uses, choice.raw and _splits_partitions(query))
+
+
+def _splits_partitions(query: CubeQuery) -> bool:
+    """Tests whether the time of an event matters within its base period."""
+    time, base, calendar = query.time, query.choice.base, query.cube.calendar
+    bounds = [bound for range_ in time.requested for bound in (range_.start, range_.end)]
+    are_whole = all(base.is_aligned(bound) for bound in bounds if MIN_INSTANT < bound < MAX_INSTANT)
+    return bool(time.raw_uses) or not are_whole or not all(base.nests_in(calendar.of(unit)) for unit in time.units)
 
 
 def _rounded(source: CubeSource, reader: CatalogReader, columns: Collection[str]) -> Iterator[str]:
@@ -446,5 +459,8 @@ def _null_arms(choice: Choice, reader: CatalogReader) -> list[Arm]:
     return []
 
 
-def _counted(arms: int) -> str:
-    return {0: "an empty relation", 1: "one arm"}.get(arms, f"a union of {arms} arms")
+def _counted(arms: Sequence[Arm]) -> str:
+    scans = len(arms_module.scans(arms))
+    if scans == len(arms):
+        return {0: "an empty relation", 1: "one arm"}.get(scans, f"a union of {scans} arms")
+    return f"{len(arms)} arms in {'one scan' if scans == 1 else f'a union of {scans} scans'}"

@@ -77,6 +77,8 @@ def _of_cube(
     The cover was made for a range on the leading time in the block that the cube is planned in. A plain condition on
     dimensions chooses whole partitions where tables are partitioned by them.
     """
+    if planned.splits_partitions:
+        raise NotFollowed("a use of time that divides the events of one partition")
     own_selects = {id(block.select), *(id(level.select) for level in source.levels)}
     time = source.cube.times[0].lower()
     raw = any(reason.kind is ReasonKind.RAW_TIME for reason in planned.reference.reasons)

@@ -19,6 +19,7 @@ from rewriter.catalog.model.temporary_names import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.literal_rows import is_literal_rows
 from rewriter.grammar.terms import Query
+from rewriter.planner.catalog_aggregates import catalog_aggregates
 from rewriter.planner.cube_reference import PlannedReference, plan_reference
 from rewriter.planner.derivation import derive
 from rewriter.planner.model.plan import (
@@ -33,6 +34,7 @@ from rewriter.planner.model.plan import (
     TableUse,
     quote_identifier,
 )
+from rewriter.planner.row_limits import row_limit
 from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, resolve
 from rewriter.planner.scope.column_lineage import NO_TABLE
 from rewriter.planner.scope.disambiguate import disambiguated
@@ -49,6 +51,7 @@ from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.quoted_names import quoted_name_warnings
 from rewriter.planner.text.sqlglot_trees import walk
 from rewriter.planner.time.constant_folding import Constants
+from rewriter.planner.time.mistaken_constants import check_literals
 from rewriter.planner.time.time_usage import bad_call
 from rewriter.planner.zones.clock_functions import calendar_of_today, check_clocks, check_seconds
 from rewriter.timeline.calendars import Calendar
@@ -132,6 +135,8 @@ def resolve_names(query: QueryPlanning) -> None:
 def plan_cubes(query: QueryPlanning) -> None:
     """Plans each reference to a cube by itself (``cube_reference.PASSES``)."""
     resolved = query.resolved
+    if any(block.cubes for block in resolved.blocks):
+        check_literals(query.text)
     blocks = {id(block.select): block for block in resolved.blocks}
     query.planned, query.cube_readings = [], []
     query.edits = [Edit(table.span, (TableToken(table.table, table.alias),)) for table in resolved.tables]
@@ -227,6 +232,8 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         query.notes,
         dict(parameters),
         query.derivation,
+        None if settings.derive else row_limit(text, query.resolved, parameters),
+        () if settings.derive else catalog_aggregates(text, query.resolved, query.prunings),
     )
 
 
@@ -328,7 +335,7 @@ def _now_edits(
                 hint=f"Write {token.text}() for the current time, or qualify the column with its relation.",
             )
         today = token.is_word("CURRENT_DATE", "CURDATE")
-        now = constants.now
+        now = int(constants.now)
         value = date_literal(calendar.wall(now)) if today else timestamp_literal(now)
         name = "current_date()" if today else f"{token.text.lower()}()"
         shown = f"{value} AS {quote_identifier(name)}" if is_item(text, index, 3 if called else 1) else value

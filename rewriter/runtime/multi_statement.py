@@ -111,6 +111,12 @@ class OpenTransaction:
         Raises CHANGED_IN_TRANSACTION where they would mean something else after a commit of those before them, and
         the errors that ``Transaction.commit`` would raise now.
         """
+        keys = self.rehearse(changes)
+        self._changes, self._keys = (*self._changes, *changes), keys
+        self._snapshot = self._transaction.snapshot.over(Pending.of(self._changes))
+
+    def rehearse(self, changes: Sequence[Change]) -> dict[int, WrittenKeys]:
+        """Raises the errors of ``add``, and adds nothing. Returns the keys that are written with these changes."""
         before = Pending.of(self._changes)
         for change in changes:
             if isinstance(change, DropObject):
@@ -122,8 +128,7 @@ class OpenTransaction:
         except ConflictError as error:
             error.hint = f"{_AGAIN}."
             raise
-        self._changes, self._keys = (*self._changes, *changes), keys
-        self._snapshot = self._transaction.snapshot.over(Pending.of(self._changes))
+        return keys
 
     def _remove_files(self) -> None:
         for change in self._changes:

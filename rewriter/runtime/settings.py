@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
-from rewriter.planner.model.plan import Settings
+from rewriter.planner.model.plan import Clock, Settings
+from rewriter.runtime.engine_settings import EngineSetting, engine_setting, engine_setting_names
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import parse_instant
 
@@ -157,18 +158,6 @@ _ALIASED = {
     "spark.sql.sources.partitionOverwriteMode": "rewriter.partition_overwrite_mode",
 }
 _ALIASES = {name.lower(): setting_name for name, setting_name in _ALIASED.items()}
-#: Hive and Spark settings, with all below them, that control how work is done there and never change a result.
-_OF_WORK = frozenset(
-    """
-    hive.auto.convert hive.cbo hive.exec.compress hive.exec.max.created.files hive.exec.max.dynamic.partitions.pernode
-    hive.exec.parallel hive.exec.reducers hive.execution.engine hive.groupby.skewindata hive.map.aggr hive.merge
-    hive.optimize hive.stats hive.tez hive.vectorized mapred.job mapred.map mapred.output.compress
-    mapred.output.compression mapred.reduce mapreduce.job mapreduce.map mapreduce.output.fileoutputformat.compress
-    mapreduce.reduce spark.sql.adaptive spark.sql.autobroadcastjointhreshold spark.sql.broadcasttimeout
-    spark.sql.files.maxpartitionbytes spark.sql.shuffle.partitions tez
-    """.split()
-)
-_PREFIXES = tuple(f"{prefix}." for prefix in _OF_WORK)
 
 
 @dataclass(frozen=True)
@@ -252,7 +241,7 @@ class SessionSettings:
         pinned = self.get("rewriter.now")
         periods = self.get("rewriter.periods")
         return Settings(
-            now=parse_instant(pinned) if pinned else time.time_ns() // 1000,
+            now=Clock(parse_instant(pinned) if pinned else time.time_ns() // 1000),
             partial_data=self.get("rewriter.partial_data") == "true",
             periods=frozenset(UpdatePeriod[name] for name in periods.split(",")) if periods else None,
             cost_in_bytes=self.get("rewriter.cover_cost") == "bytes",
@@ -260,30 +249,62 @@ class SessionSettings:
         )
 
 
-def without_effect(name: str) -> bool:
-    """Returns whether it is a Hive or Spark setting that scripts may set, and that changes nothing here."""
+def effect_warning(name: str) -> str | None:
+    """Returns the warning that a setting of Hive or Spark, which scripts may set, has no effect here."""
     lowered = name.lower()
-    return lowered not in _ALIASES and (lowered in _OF_WORK or lowered.startswith(_PREFIXES))
+    setting = None if lowered in _ALIASES or lowered in _SETTINGS else engine_setting(name)
+    if setting is None:
+        return None
+    reason = f"it is always {setting.value}" if setting.changes else "it changes no result"
+    return f"{name} has no effect here: {reason}."
+
+
+#: Before the names of Hive's variables, which ${…} in a text stands for.
+_VARIABLES = ("hivevar:", "hiveconf:", "system:", "env:", "define:")
 
 
 def _setting(name: str) -> _Setting:
     lowered = name.lower()
     setting = _SETTINGS.get(_ALIASES.get(lowered, lowered))
-    if setting is None and without_effect(name):
-        return _Setting(lowered, "", str, "accepted without effect: it controls how Hive or Spark works")
     if setting is not None:
         return setting
-    if lowered.startswith("spark."):
-        raise NotSupportedError(
-            f"The engine's setting {name} cannot be set in a session yet.",
+    of_engine = engine_setting(name)
+    if of_engine is not None:
+        return _engine_setting(of_engine)
+    names = [*(setting.name for setting in _SETTINGS.values()), *_ALIASED]
+    if not lowered.startswith("rewriter"):
+        names += engine_setting_names()
+    spellings = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(lowered, spellings, n=1, cutoff=0.5 if lowered.startswith("rewriter") else 0.85)
+    if lowered.startswith(_VARIABLES):
+        raise AnalysisError(
+            f"There is no setting {name}.",
+            condition="UNKNOWN_SETTING",
             object=name,
-            hint="Only spark.sql.sources.partitionOverwriteMode can be set here. Put other Spark settings "
-            "into Spark's own configuration (spark-defaults.conf).",
+            hint="Variables are not replaced here: write the value into the text, or pass it as a parameter, :name.",
         )
-    close = difflib.get_close_matches(lowered, _SETTINGS, n=1, cutoff=0.5 if lowered.startswith("rewriter") else 0.9)
     raise AnalysisError(
         f"There is no setting {name}.",
         condition="UNKNOWN_SETTING",
         object=name,
-        hint=(f"Did you mean {_SETTINGS[close[0]].name}? " if close else "") + "SET alone lists all settings.",
+        hint=(f"Did you mean {spellings[close[0]]}? " if close else "") + "SET alone lists all settings.",
     )
+
+
+def _engine_setting(setting: EngineSetting) -> _Setting:
+    """Returns a setting of Hive or Spark, whose check takes only values that change nothing here."""
+
+    def check(text: str) -> str:
+        if setting.accepts(text):
+            return text.strip()
+        raise NotSupportedError(
+            f"{setting.name} = {text.strip()} is not supported: it would change {setting.changes}.",
+            hint=f"Leave it at {setting.value}, which is always in effect here."
+            if setting.value is not None
+            else "Remove the statement, if results do not depend on it.",
+        )
+
+    meaning = (
+        f"always {setting.value}" if setting.value is not None else "accepted without effect: it changes no result"
+    )
+    return _Setting(setting.name.lower(), setting.value or "", check, meaning)

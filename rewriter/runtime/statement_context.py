@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.transaction import Writer
+from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, full_name
@@ -16,7 +18,9 @@ from rewriter.exec.engine import Engine
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.planner.model.plan import Settings
 from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
+from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
+from rewriter.runtime.rehearsal import Rehearsal
 from rewriter.runtime.settings import SessionSettings
 from rewriter.runtime.temporary_tables import Temporaries
 
@@ -26,7 +30,8 @@ class Context:
     """The environment of one statement.
 
     ``engine`` starts the engine when first called; ``serial`` numbers relations; ``progress`` receives the
-    statement's progress.
+    statement's progress; ``prepared`` are the session's prepared queries. ``rehearsed`` gets the changes of a statement
+    that is explained instead of run; otherwise it is ``None``.
     """
 
     catalog: Catalog
@@ -39,11 +44,16 @@ class Context:
     temporaries: Temporaries
     progress: ProgressReporter = field(default_factory=ProgressReporter)
     transaction: OpenTransaction | None = None
+    prepared: PreparedQueries = field(default_factory=PreparedQueries)
+    rehearsed: list[Change] | None = None
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
-        opened.
+        opened. That of a statement that is explained makes no change.
         """
+        if self.rehearsed is not None:
+            rehearse = partial(self.catalog.rehearse, self.snapshot)
+            return Rehearsal(rehearse if self.transaction is None else self.transaction.rehearse, self.rehearsed)
         return self.catalog.begin(self.snapshot) if self.transaction is None else self.transaction.part()
 
     def require_transactional(self, table: Table) -> None:
@@ -60,7 +70,8 @@ class Context:
     def table(self, name: Name) -> Table:
         """Returns the table, or raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND at the name.
 
-        First finishes the moves of an external table's directories that a killed statement left half done.
+        First finishes the moves of an external table's directories that a killed statement left half done, unless the
+        statement is only explained.
         """
         unqualified = single(name)
         temporary = self.snapshot.temporary(unqualified) if len(name.parts) == 1 else None
@@ -68,7 +79,8 @@ class Context:
             return temporary
         try:
             table = self.snapshot.table(unqualified)
-            self.catalog.finish_moves(table)
+            if self.rehearsed is None:
+                self.catalog.finish_moves(table)
             return table
         except Error as error:
             raise error.at(name.span) from None

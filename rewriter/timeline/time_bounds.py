@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import SupportsInt
 
 from rewriter.errors import DataError
 from rewriter.timeline.calendars import UTC, Calendar
@@ -87,9 +88,10 @@ def parse_instant(text: str, calendar: Calendar = UTC) -> int:
     return _in_range(text, instant, text)
 
 
-def resolve_bound(text: str, now: int, calendar: Calendar = UTC) -> int:
+def resolve_bound(text: str, now: SupportsInt, calendar: Calendar = UTC) -> int:
     """Returns the instant of a bound, absolute or relative to ``now`` (microseconds UTC).
 
+    Only a relative bound reads ``now``.
     A relative bound is ``now``, then ``.unit``, which goes back to the start of the current unit, then any number of
     steps such as ``- 7 days``, taken from left to right. A step of months keeps the day of the month, or takes the
     month's last day. Units: minute, hour, day, week (ISO), month, quarter, year; case and plural do not matter. Days
@@ -103,7 +105,7 @@ def resolve_bound(text: str, now: int, calendar: Calendar = UTC) -> int:
     match = _NOW.match(text)
     if match is None:
         return parse_instant(text, calendar)
-    instant = now
+    instant = int(now)
     if match["unit"] is not None:
         instant = calendar.of(_TRUNCATIONS[_unit(text, match["unit"], plural=False)]).floor(instant)
     position = match.end()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pytest
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.exec.engine import Engine, EngineQuery, Relation, ScanFile
+from rewriter.session import Session
 
 #: Stands for NaN, which is not equal to itself.
 NAN = "not a number"
@@ -61,3 +62,41 @@ def rows() -> Callable[..., Rows]:
         return sorted((tuple(NAN if value != value else value for value in row) for row in unsorted), key=repr)
 
     return run
+
+
+_COLUMNS = "carrier STRING, flights BIGINT, distance BIGINT, price DECIMAL(10,2), priced BIGINT"
+#: Each row is one event.
+_ROWS = (
+    "('UA', 1, 100, 10.55, 1, '2012-12-31-23'), ('UA', 1, 200, 7.77, 1, '2013-01-01-00'), "
+    "('UA', 1, 200, 7.77, 1, '2013-01-01-00'), ('UA', 1, NULL, NULL, 0, '2013-01-01-00'), "
+    "('AA', 1, 300, NULL, 0, '2013-01-31-23'), ('UA', 1, 11, 1.01, 1, '2013-02-01-00'), "
+    "('AA', 1, 17, 3.33, 1, '2013-02-28-23'), ('UA', 1, 19, 0.10, 1, '2013-02-15-13'), "
+    "('DL', 1, 23, 9.99, 1, '2013-03-01-00'), ('DL', 1, 24, 0.01, 1, '2013-03-01-00'), "
+    "(NULL, 1, 5, -9.99, 1, '2013-03-31-05'), ('ZZ', 1, NULL, NULL, 0, '2013-03-31-05')"
+)
+
+
+@pytest.fixture(scope="module", params=["duckdb", "spark"])
+def cube_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """The cube ``c`` of hours, days and months, and ``base``, a plain table of its base rows, on each engine."""
+    with Session(tmp_path_factory.mktemp("cube") / "warehouse", request.getfixturevalue(request.param)) as session:
+        session.execute(
+            "CREATE CUBE c (carrier STRING, flights BIGINT MEASURE COUNT EVENTS NOT NULL, distance BIGINT MEASURE SUM, "
+            "price DECIMAL(10,2) MEASURE SUM COUNTED BY priced, priced BIGINT MEASURE COUNT NOT NULL, t TIMESTAMP TIME)"
+        )
+        for table in ("hours", "days", "months"):
+            session.execute(f"CREATE TABLE {table} ({_COLUMNS}) PARTITIONED BY (dt STRING)")
+        session.execute(
+            "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt), "
+            "TABLE days PERIOD DAILY PARTITIONED BY t AS (dt), TABLE months PERIOD MONTHLY PARTITIONED BY t AS (dt))"
+        )
+        session.execute(
+            f"INSERT INTO hours PARTITION (dt) MARK COMPLETE FROM '2012-12-01' TO '2013-04-01' VALUES {_ROWS}"
+        )
+        session.execute("REFRESH FACT f")
+        session.execute(f"CREATE TABLE base ({_COLUMNS}, t TIMESTAMP)")
+        session.execute(
+            "INSERT INTO base SELECT carrier, flights, distance, price, priced, to_timestamp(dt, 'yyyy-MM-dd-HH') "
+            "FROM hours"
+        )
+        yield session

@@ -115,12 +115,14 @@ cast(h as tinyint)
 cast('12' as int)
 cast(' 12 ' as bigint)
 cast('1.5' as double)
+cast('1.5' as float)
 cast('1.555' as decimal(5,2))
 cast('2013-01-05' as date)
 cast('2013-01-05 10:00:00' as timestamp)
 cast('2013-01-05T10:00:00Z' as timestamp)
 try_cast(n as int)
 try_cast(n as double)
+try_cast(n as float)
 try_cast(n as decimal(5,1))
 try_cast(s as date)
 cast('true' as boolean)
@@ -265,6 +267,7 @@ try_cast(n as bigint)
 try_cast(n as smallint)
 try_cast(n as tinyint)
 try_cast(n as double)
+try_cast(n as float)
 try_cast(o as boolean)
 try_cast(x as date)
 try_cast(y as date)
@@ -393,6 +396,18 @@ least(d, ts)
 greatest(k, true)
 nvl2(s, r, i8)
 nullif(f64, 0D)
+nullifzero(r - 1)
+nullifzero(f64)
+nullifzero(m)
+zeroifnull(i8)
+zeroifnull(f64)
+zeroifnull(f32)
+zeroifnull(m)
+zeroifnull(i64)
+equal_null(i8, i16)
+equal_null(f64, 0)
+equal_null(s, null)
+equal_null(d, ts)
 if(k, s, n)
 trim(s)
 ltrim(n)
@@ -400,6 +415,21 @@ rtrim(n)
 btrim(s)
 trim(both from s)
 trim(leading from s)
+trim('x' from s)
+trim(both 'ab' from s)
+trim(leading 'a' from s)
+trim(trailing 'é' from s)
+trim('' from s)
+trim(n from s)
+ltrim('a', s)
+ltrim(n, s)
+rtrim('dc', s)
+rtrim(s, n)
+btrim(s, 'ab')
+btrim(s, n)
+initcap(n)
+initcap(if(r = 8, 'o neil mc-donald 3rd x.y', s))
+initcap('hello wORLD foo-bar x_y  z')
 trim(trailing from s)
 length(s)
 len(s)
@@ -439,6 +469,13 @@ rpad(s,8,'😀é')
 rpad(s,0,'x')
 lpad(s,-3,'x')
 lpad(s,i8,'-')
+ascii(s)
+ascii(concat('é', s))
+ascii(concat('😀', s))
+md5(s)
+md5(concat(s, 'é😀'))
+sha1(s)
+sha(concat('', s))
 repeat(s,2)
 repeat(s,0)
 repeat(s,-1)
@@ -542,6 +579,32 @@ trunc(d,'week')
 trunc(ts,'quarter')
 last_day(d)
 last_day(ts)
+dayname(d)
+dayname(ts)
+monthname(d)
+monthname(ts)
+next_day(case when r <> 2 then d end, 'MO')
+next_day(case when r <> 2 then d end, 'Sunday')
+next_day(case when r <> 2 then ts end, 'tue')
+next_day('2015-01-01', 'FR')
+to_char(d, 'yyyy-MM-dd')
+to_varchar(ts, 'HH:mm')
+exp(if(r = 1, f64, 0))
+ln(f64)
+log10(case when r in (1, 2, 3, 4, 5, 6, 11) then f64 end)
+log2(case when r in (1, 2, 3, 4, 5, 6) then f64 end)
+log(2, case when r in (1, 2, 3, 4, 5, 6) then f64 end)
+log(1, 2)
+log(-1, 2)
+log(0, 2)
+ln(-1)
+cbrt(case when r in (1, 2, 3, 4, 5, 6) then f64 end)
+power(f64, 2)
+power(f64, 0.5)
+power(f64, f64)
+pow(-1, 0.5)
+pow(0, -1)
+pow(i8, 2)
 add_months(case when r > 2 then d end, 1)
 add_months(case when r > 2 then d end, -1)
 add_months(case when r > 2 then d end, 12)
@@ -834,9 +897,154 @@ k = (k is null)
 -(1::int)
 -cast(1 as int)
 -2.5D
+-128Y
+- 128Y
+-32768S
+-9223372036854775808L
+-7Y
 r is not distinct from 1
+size(split(s, 'b'))
+cardinality(split(s, 'c'))
+array_size(array(r, null))
+split(s, 'b')[0]
+split(s, ' ')[r - r]
+element_at(split(s, 'b'), 1)
+element_at(split(s, 'b'), -1)
+try_element_at(split(s, 'b'), 3)
+try_element_at(array(r, i8), -2)
+get(array(r, i8), 1)
+get(array(r, i8), r)
+get(split(s, 'b'), -1)
+array_contains(split(s, 'b'), 'a')
+array_contains(array(i8, 1, null), 7Y)
+array_contains(array(r, 1), i8)
+array_join(split(s, 'b'), '+')
+array_join(array(s, null, 'z'), '+')
+concat_ws('+', split(s, 'b'), n)
+concat_ws('+', array(null, s), 'x')
+array_join(sort_array(array(s, 'm', null)), ',')
+element_at(sort_array(array(r, 5, -3), false), 1)
+element_at(array(m, 1), 2)
+coalesce(split(s, 'b'), array('none'))[0]
+if(k, array(1), array(2))[0]
+array(1.5, r)[0]
+array(d, null)[1] is null
+split(s, 'b') is null
 k is unknown
 `r`
+""")
+
+#: Over ``e``: strings where Spark reads a number or a time.
+COERCED = lines(r"""
+if(r < 4, n, '8') = i8
+i64 = if(r < 4, n, '8')
+if(r < 4, n, '8') <> i8
+i64 <> if(r < 4, n, '8')
+if(r < 4, n, '8') <=> i8
+i64 <=> if(r < 4, n, '8')
+if(r < 4, n, '8') < i8
+i64 < if(r < 4, n, '8')
+if(r < 4, n, '8') >= i8
+i64 >= if(r < 4, n, '8')
+if(r < 4, n, '8') = i16
+i32 > if(r < 4, n, '8')
+if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25') < f64
+if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25') = f32
+f32 <= if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25')
+if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25') >= m
+p = if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25')
+w > if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25')
+if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01') = d
+d < if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01')
+if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01') <=> d
+if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01') >= ts
+ts = if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01')
+if(r < 5, o, 'y') = k
+k <> if(r < 5, o, 'y')
+if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01') > date'2013-01-05'
+if(r < 4, n, '8') in (1, 7, null)
+i8 in (if(r < 4, n, '8'), '7')
+f64 in (if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25'), '0.1', 3)
+m in (if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25'), '1.25')
+if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25') in (1, 12.5D)
+if(r < 4, n, '8') in (12, 7.0)
+if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25') between -1D and 2.5
+i32 between if(r < 4, n, '8') and '9'
+if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01') between d and '2014-01-01'
+if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01') in (d, '2013-01-01')
+'5' = 5
+'1.5' < g
+m = '1.250'
+f32 = '2.675'
+1 = ' 1 '
+'x' is null or i8 = '3'
+g > '1e-3'
+if(r < 4, n, '8') + 1
+1 + if(r < 4, n, '8')
+if(r < 4, n, '8') - 1Y
+if(r < 4, n, '8') * m
+if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25') * 2D
+if(r < 4, n, '8') / 2
+if(r < 4, n, '8') % 5
+m % if(r < 0, n, '7')
+if(r < 4, n, '8') div 3
+-if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25')
+'3' + 4
+'3' * 1.5
+if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25') + f32
+r + '5'
+m - '0.5'
+coalesce(if(r < 4, n, '8'), i32)
+coalesce(i8, if(r < 4, n, '8'))
+nvl(if(r < 4, n, '8'), 0)
+if(k, if(r < 4, n, '8'), r)
+case when k then m else if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25') end
+coalesce(null, if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25'), g)
+coalesce(d, if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+if(k, ts, if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'))
+coalesce(k, if(r < 5, o, 'y'))
+nvl2(k, if(r < 4, n, '8'), r)
+nullif(if(r < 4, n, '8'), 8)
+nullif(i8, '7')
+case if(r < 4, n, '8') when 8 then 'eight' when 7 then 'seven' end
+case i8 when '7' then 'seven' end
+decode(i8, '7', if(r < 4, n, '8'), 2)
+coalesce(i8, '-5')
+coalesce(if(r < 4, n, '8'), 1, 2.5)
+coalesce(2.5, 1, if(r < 4, n, '8'))
+year(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+month(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+quarter(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+day(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+dayofmonth(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+dayofyear(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+dayofweek(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+weekday(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+weekofyear(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+hour(if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'))
+minute(if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'))
+second(if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'))
+extract(year from if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+extract(hour from if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'))
+extract(second from if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'))
+date_part('month', if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+date_trunc('hour', if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'))
+trunc(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'), 'MM')
+last_day(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+add_months(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'), 1)
+date_add(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'), 3)
+date_sub(if(r in (1, 2, 7), x, '2015-01-01'), 3)
+datediff(if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'), d)
+datediff(d, if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01'))
+timestampadd(DAY, 1, if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'))
+date_format(if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01'), 'yyyy-MM')
+year('2013')
+date'2015-01-01' + r
+r + date'2015-01-01'
+date'2015-01-01' - i8
+date'2015-01-01' - 1
+'5' + 1S
+hour('2013-01-05 7:08')
 """)
 
 #: Over ``t``: their columns have names of Spark that we do not compute.
@@ -855,6 +1063,8 @@ _SAMPLES = {
     "date": "d",
     "timestamp": "ts",
 }
+#: Timestamps whose seconds fit in each integer type.
+_MINUTES = "if(r in (3, 4), ts, timestamp'1970-01-01 00:01:40.5')"
 _STRINGS = {
     "boolean": "if(r < 5, o, 'y')",
     "double": "if(r in (1, 2, 3, 4, 5, 7, 8, 9, 11), n, '1.25')",
@@ -872,6 +1082,8 @@ def _casts() -> list[str]:
         assert match is not None
         word, source, target = match.groups()
         value = _STRINGS.get(target, "if(r < 4, n, '8')") if source == "string" else _SAMPLES[source]
+        if source == "timestamp" and target.endswith("int"):
+            value = _MINUTES
         casts.append(f"{word}({value} AS {'decimal(9,1)' if target == 'decimal' else target})")
     return casts
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb as plain_duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,7 +20,7 @@ from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.errors import Error
 from rewriter.exec import file_groups
 from rewriter.exec.engine import Engine
-from rewriter.exec.packed_writer import GROUP_ROWS
+from rewriter.exec.packed_writer import GROUP_ROWS, PackedFileList
 from rewriter.session import Session
 from rewriter.statements.maintain import compact
 from tests.rotation import turn
@@ -202,7 +203,7 @@ def test_parts_are_found_under_any_path(engine: Engine, tmp_path: Path) -> None:
         _table(session)
         assert session.execute("SELECT SUM(x) AS x FROM t WHERE dt = '2024-01-02'").fetch() == [(sum(range(1, 96, 4)),)]
         session.execute("ALTER TABLE t DROP PARTITION (dt = '2024-01-02')")
-        assert session.execute("SELECT COUNT(*) AS n FROM t").fetch() == [(72,)]
+        assert session.execute("SELECT COUNT(x) AS n FROM t").fetch() == [(72,)]
 
 
 def test_a_file_under_another_name_is_an_error(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,10 +222,29 @@ def test_a_file_under_another_name_is_an_error(engine: Engine, tmp_path: Path, m
         for module in ("duckdb", "spark"):
             monkeypatch.setattr(f"rewriter.exec.{module}.relations.scan", misspelled)
         if engine.name == "duckdb":  # It calls a file as it was asked for.
-            assert session.execute("SELECT COUNT(*) AS n FROM t").fetch() == [(72,)]
+            assert session.execute("SELECT COUNT(x) AS n FROM t").fetch() == [(72,)]
         else:
             with pytest.raises(Error, match="no partition values"):
-                session.execute("SELECT COUNT(*) AS n FROM t").fetch()
+                session.execute("SELECT COUNT(x) AS n FROM t").fetch()
+
+
+def test_conditions_of_one_period_are_not_computed_for_partitions_of_another(engine: Engine, tmp_path: Path) -> None:
+    """Months and days share a table; the one month that is left in a file is no date of a day."""
+    with Session(tmp_path, engine) as session:
+        session.execute("CREATE TABLE t (n BIGINT) PARTITIONED BY (dt BIGINT, e STRING)")
+        session.execute("INSERT INTO t VALUES (1, 201301, '2013-01'), (2, 201304, '2013-01')")
+        session.execute("ALTER TABLE t DROP PARTITION (dt = 201304)")
+        session.execute("INSERT INTO t VALUES (8, 20130201, '2013-01-02'), (16, 20130202, '2013-01-02')")
+        session.execute("CREATE CUBE visits (n BIGINT MEASURE SUM NOT NULL, t TIMESTAMP TIME, e TIMESTAMP TIME)")
+        session.execute(
+            "CREATE FACT f OF CUBE visits STORED IN (TABLE t PERIODS (DAILY, MONTHLY) PARTITIONED BY t AS (dt) "
+            "PARTITIONED BY e AS (e) TRUSTED)"
+        )
+        rows = session.execute(
+            "SELECT SUM(n) AS n FROM visits WHERE t >= '2013-01-01' AND t < '2013-02-03' "
+            "AND e >= '2013-01-01' AND e < '2013-02-01'"
+        ).fetch()
+    assert rows == [(25,)]
 
 
 def test_row_groups_end_with_partitions(duckdb: Engine, tmp_path: Path) -> None:
@@ -244,6 +264,29 @@ def test_row_groups_end_with_partitions(duckdb: Engine, tmp_path: Path) -> None:
         assert all(before[1] < after[0] for before, after in pairwise(bounds))
         stored = {row[0]: row[1:] for row in session.execute("SELECT d, COUNT(*) FROM t GROUP BY d").fetch()}
         assert sum(count for (count,) in stored.values()) == metadata.num_rows > GROUP_ROWS
+
+
+@pytest.mark.parametrize(
+    ("type_", "values", "ascending", "unsorted"),
+    [
+        (pa.int32(), ["-2", "9", "10"], True, ["10", "9"]),
+        (pa.string(), [None, "", "10", "9", "Z", "a", "é", "💧"], True, ["9", "10"]),
+        (pa.date32(), ["0001-01-01", "2024-01-01", "9999-12-31"], True, ["2024-01-02", "2024-01-01"]),
+        (pa.float64(), ["1.0", "2.0"], False, ["2.0", "1.0"]),
+        (pa.timestamp("us", "UTC"), ["2024-01-01 00:00:00", "2024-01-01 00:00:00.5"], False, []),
+    ],
+)
+def test_positions_are_those_of_sorted_files(
+    type_: pa.DataType, values: list[str | None], ascending: bool, unsorted: list[str | None], tmp_path: Path
+) -> None:
+    """A text that sorts as text may not sort as a number: Spark writes numbers in the order of their texts."""
+    for keys, is_sorted in ((values, ascending), (unsorted, False)):
+        files = PackedFileList(str(tmp_path), pa.schema([("k", type_)]), 1 << 20, ["k"], {}, "null")
+        for key in keys:
+            files.add((key,), pa.record_batch({"x": pa.array([1])}))
+        files.close()
+        positions = [position for *_, (*_, position) in files.written]
+        assert positions == (list(range(len(keys))) if is_sorted else [None] * len(keys))
 
 
 def test_the_last_partition_of_a_file_ends_it(duckdb: Engine, tmp_path: Path) -> None:
@@ -332,7 +375,22 @@ class _Everything:
     __hash__ = None  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("plant", [_reads_whole_files, _compact_keeps_dead_rows, _vacuum_takes_one_row_for_all])
+def _runs_cross_gaps(patch: pytest.MonkeyPatch) -> None:
+    """A reader that takes all between the first and the last partition that it reads of a file."""
+    original = file_groups._value_runs
+
+    def value_runs(files: Any) -> Any:
+        runs = original(files)
+        if any(run.leading != runs[0].leading or None in (run.first, run.last) for run in runs):
+            return runs
+        return (runs[0]._replace(last=runs[-1].last),)
+
+    patch.setattr(file_groups, "_value_runs", value_runs)
+
+
+@pytest.mark.parametrize(
+    "plant", [_reads_whole_files, _compact_keeps_dead_rows, _vacuum_takes_one_row_for_all, _runs_cross_gaps]
+)
 def test_planted_faults_are_found(
     duckdb: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None]
 ) -> None:

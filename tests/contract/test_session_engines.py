@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from rewriter.errors import DataError, Error, MissingDataError
+from rewriter.exec.engine import Engine
+from rewriter.exec.spark.engine import SparkEngine
+from rewriter.exec.spark.session import register_data_sources
 from rewriter.session import Session
 
 
@@ -137,3 +140,25 @@ def test_weeks_around_the_ends_of_years(session: Session) -> None:
     ends = [("2012-12-31", "2013-01-07"), ("2015-12-28", "2016-01-11")]
     inside = " OR ".join(f"(at >= '{start}' AND at < '{end}')" for start, end in ends)
     assert rows(session, f"{sql} WHERE {inside} GROUP BY date_trunc('week', at) ORDER BY week") == wanted
+
+
+def test_a_spark_session_may_have_our_data_sources_already(spark: SparkEngine, tmp_path: Path) -> None:
+    """A session inherits them, or Spark finds them in a Python worker of a session that has ended."""
+    from pyspark.sql import SparkSession
+
+    with Session(tmp_path, spark) as session:
+        session.execute("CREATE TABLE t (n INT) PARTITIONED BY (dt STRING)")
+        session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+        running = SparkSession.builder.getOrCreate()
+        register_data_sources(running)
+        register_data_sources(SparkSession(running.sparkContext, running._jsparkSession.cloneSession()))
+        session.execute("INSERT INTO t VALUES (4, 'b')")
+        assert rows(session, "SELECT dt, SUM(n) AS n FROM t GROUP BY dt ORDER BY dt") == [("a", 1), ("b", 6)]
+
+
+def test_a_text_that_runs_again_has_a_new_present_moment(duckdb: Engine, tmp_path: Path) -> None:
+    with Session(tmp_path / "warehouse", duckdb) as session:
+        session.execute("CREATE TABLE t (x INT)")
+        session.execute("INSERT INTO t VALUES (1)")
+        moments = {session.execute("SELECT now(), x FROM t").fetch()[0][0] for _ in range(3)}
+        assert len(moments) == 3

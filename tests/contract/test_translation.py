@@ -10,7 +10,7 @@ import re
 
 import pyarrow as pa
 import pytest
-from contract.proof_expressions import CASTS, EDGES, PLAIN, UNNAMED
+from contract.proof_expressions import CASTS, COERCED, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE, FAILING
 from contract.proofs import query, relations
 
@@ -37,8 +37,9 @@ def _rows(table: pa.Table, ordered: bool) -> list[str]:
         ([f"{expression} AS u{i}" for i, expression in enumerate(UNNAMED)], "t ORDER BY t.id"),
         (EDGES, "e ORDER BY e.r"),
         (CASTS, "e ORDER BY e.r"),
+        (COERCED, "e ORDER BY e.r"),
     ],
-    ids=["plain", "unnamed", "edges", "casts"],
+    ids=["plain", "unnamed", "edges", "casts", "coerced"],
 )
 def test_expressions(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], listed: list[str], source: str

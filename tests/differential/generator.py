@@ -67,8 +67,23 @@ class Generator(Blocks):
 
     def ordered(self) -> Select:
         block = self.aggregated()
-        count = len(block.items)
-        return replace(block, order=tuple(f"{n + 1}{self.rng.choice(('', ' DESC'))}" for n in range(count)))
+        shadowing = self._shadowing(block) if self.rng.random() < 0.4 else None
+        block, first = shadowing or (block, ())
+        positions = tuple(f"{n + 1}{self.rng.choice(('', ' DESC'))}" for n in range(len(block.items)))
+        return replace(block, order=(*first, *positions))
+
+    def _shadowing(self, block: Select) -> tuple[Select, tuple[str, ...]] | None:
+        """Gives a whole number of a block the name of a measure, which HAVING and ORDER BY then use: an alias that is
+        also a column.
+        """
+        numbers = [n for n, item in enumerate(block.items) if item.expr.type == "bigint" and item.alias.startswith("a")]
+        names = [column.name for column in self.schema.cubes[0].columns if column.aggregate]
+        if not numbers or not names or not block.group or block.grouping:
+            return None
+        number, name = self.rng.choice(numbers), self.rng.choice(names)
+        items = tuple(replace(item, alias=name) if n == number else item for n, item in enumerate(block.items))
+        having = (*block.having, Expr("boolean", (f"{quoted(name)} > {self.rng.randrange(-1, 3)}",)))
+        return replace(block, items=items, having=having), (f"{quoted(name)} + 1",)
 
     def limited(self) -> Select:
         """Adds ORDER BY all columns and LIMIT, which makes LIMIT deterministic. An outer subquery may read the

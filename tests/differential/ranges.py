@@ -58,6 +58,8 @@ def time_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int) 
     a, b = _typed(rng, first), _typed(rng, second)
     hole = timestamp((first + second) // 2 // HOUR * HOUR)
     t = column.text
+    if rng.random() < 0.12:
+        return Expr("boolean", (f"({rng.choice(_fields_and_texts(t, first, second))})",))
     if rng.random() < 0.04:
         return _since_now(rng, t, first, now)
     if rng.random() < 0.2:
@@ -86,6 +88,22 @@ def time_range(rng: random.Random, column: Offered, cube: CubeSchema, now: int) 
         f"{t} >= {timestamp(first)} + INTERVAL 1 DAY AND {t} < {timestamp(second)} + INTERVAL 1 DAY",
     )
     return Expr("boolean", (f"({rng.choice(texts)})",))
+
+
+def _fields_and_texts(t: str, first: int, second: int) -> tuple[str, ...]:
+    """Returns ranges in fields of the time and in texts of it."""
+    return (
+        f"year({t}) = {_year(first)} AND month({t}) IN ({_month(first)}, {_month(second)})",
+        f"year({t}) = {_year(first)} AND month({t}) = {_month(first)} AND day({t}) <= {_day(first)}",
+        f"hour({t}) >= 12 AND day({t}) = {_day(first)} AND month({t}) = '{_month(first)}' "
+        f"AND year({t}) = {_year(first)}",
+        f"NOT (year({t}) <> {_year(first)} OR quarter({t}) <> {(_month(first) + 2) // 3})",
+        f"date_format({t}, 'yyyy-MM') = '{_text(first)[:7]}'",
+        f"date_format({t}, 'yyyyMMdd') BETWEEN '{_text(first)[:10].replace('-', '')}' AND "
+        f"'{_text(second)[:10].replace('-', '')}'",
+        f"CAST({t} AS STRING) >= '{_text(first)[:10]}' AND CAST({t} AS STRING) < '{_text(second)[:13]}'",
+        f"{t} >= '{_text(first)[:7]}' AND {t} < '{_text(second)[:4]}'",
+    )
 
 
 def second_range(rng: random.Random, column: Offered, cube: CubeSchema) -> Expr:
@@ -215,6 +233,14 @@ def _text(instant: int) -> str:
 
 def _year(instant: int) -> int:
     return datetime.fromtimestamp(instant / 1e6, UTC).year
+
+
+def _month(instant: int) -> int:
+    return datetime.fromtimestamp(instant / 1e6, UTC).month
+
+
+def _day(instant: int) -> int:
+    return datetime.fromtimestamp(instant / 1e6, UTC).day
 
 
 def _year_start(instant: int) -> int:

@@ -26,8 +26,13 @@ EDGES = ("0001-01-01", "0999-12-31", "1969-12-31", "1970-01-01", "2012-12-31", "
 
 
 def read(text: str) -> Truth | None:
-    tree = sqlglot.parse_one(f"SELECT 1 FROM x WHERE {text}", dialect="spark").args["where"].this
-    return Reader(lambda column: column.name == "t", CONSTANTS, lambda call: None).truth(tree)
+    sql = f"SELECT 1 FROM x WHERE {text}"
+    tree = sqlglot.parse_one(sql, dialect="spark").args["where"].this
+
+    def pattern_of(call: sqlglot.exp.TimeToStr) -> str:
+        return sql[call.meta["end"] :].split("'", 2)[1]
+
+    return Reader(lambda column: column.name == "t", CONSTANTS, lambda call: None, pattern_of=pattern_of).truth(tree)
 
 
 def truths(spark: SparkEngine, moments: Sequence[int], predicates: Sequence[str]) -> list[list[bool | None]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from sqlglot import exp
 
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.spark.engine import SparkEngine
+from rewriter.exec.spark_functions import function_groups
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.time.granularity import used_unit
 from rewriter.timeline.periods import UpdatePeriod
@@ -262,21 +262,16 @@ def test_chains_by_evaluation_for_long(spark: SparkEngine) -> None:
         check_chains(spark, seed, 600)
 
 
-def known_functions() -> dict[str, str]:
-    lines = (Path(__file__).parent / "spark_functions.txt").read_text().splitlines()
-    return dict(line.split() for line in lines if not line.startswith("#"))
-
-
 def test_every_function_of_time_is_classified() -> None:
     tried = {name.lower() for text in {**UNITS, **WINDOWS} for name in re.findall(r"(\w+)\s*\(", text)}
-    unclassified = {name for name, group in known_functions().items() if group == "datetime_funcs"}
+    unclassified = {name for name, group in function_groups().items() if group == "datetime_funcs"}
     assert unclassified - tried - NO_TIMESTAMP == set()
 
 
 def test_no_function_of_spark_is_new(spark: SparkEngine) -> None:
     """A new version of Spark fails here: classify what it brings, then write the list anew."""
     shown = spark.execute(EngineQuery("SHOW FUNCTIONS")).read_all().column(0).to_pylist()
-    assert set(shown) == set(known_functions())
+    assert set(shown) == set(function_groups())
 
 
 #: Deterministic groups, but for what is named in UNSAFE. Operators are no functions here.
@@ -316,7 +311,7 @@ def scalar_calls(name: str) -> list[bool]:
 
 
 def test_scalars_are_sparks_deterministic_functions() -> None:
-    for name, group in known_functions().items():
+    for name, group in function_groups().items():
         if not name[0].isalpha() or name in PINNED | OPERATORS:
             continue
         calls = scalar_calls(name)

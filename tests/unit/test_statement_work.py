@@ -39,7 +39,7 @@ def test_a_query_reads_the_partitions_of_a_table_once(tmp_path: Path, monkeypatc
         session.execute(f"ALTER TABLE parts ADD {' '.join(f'PARTITION (k = {n})' for n in range(20))}")
     with Session(tmp_path, engine="duckdb", settings={"rewriter.cache_bytes": 0}) as session:
         pages = counted(monkeypatch, queries, "partition_page")
-        assert list(session.execute("SELECT COUNT(*) FROM parts").rows()) == [(0,)]
+        assert list(session.execute("SELECT COUNT(a) FROM parts").rows()) == [(0,)]
         assert len(pages) == 1
 
 

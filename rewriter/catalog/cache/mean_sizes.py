@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
@@ -47,6 +47,14 @@ class VolumeCache:
     def __init__(self) -> None:
         self._lock = Lock()
         self._results: dict[tuple[int, int], tuple[ValidWriteIdList, Volumes]] = {}
+
+    def of(self, binding: TimeBinding, ids: ValidWriteIdList, partitions: Callable[[], Iterable[Partition]]) -> Volumes:
+        """Returns the result under a list; computes it from all partitions of the table if there is none."""
+        volumes = self.get(binding, ids)
+        if volumes is None:
+            volumes = mean_bytes(binding, partitions())
+            self.put(binding, ids, volumes)
+        return volumes
 
     def get(self, binding: TimeBinding, ids: ValidWriteIdList) -> Volumes | None:
         """Returns the result that was put under an equal list; ``None`` if there is none."""

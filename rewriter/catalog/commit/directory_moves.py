@@ -88,13 +88,9 @@ def prepare(path_pairs: Sequence[tuple[str, str]]) -> DirectoryMoves | None:
     ``NotSupportedError`` DIRECTORY_NOT_MOVABLE if a rename would not be one step, ``OperationalError`` with the same
     condition if a directory may not be read or written.
     """
-    existing = tuple((source, target) for source, target in path_pairs if os.path.lexists(source))
+    existing = check_movable(path_pairs)
     moves = DirectoryMoves(uuid.uuid4().hex, existing)
     try:
-        for source, target in path_pairs:
-            _check_target(source, target)
-        for source, target in existing:
-            _check(source, target)
         for source, target in existing:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(os.path.join(source, _MARKER + moves.id), "x"):
@@ -104,6 +100,19 @@ def prepare(path_pairs: Sequence[tuple[str, str]]) -> DirectoryMoves | None:
         unmark(moves)
         raise _failed(source, target, error) from error
     return moves if existing else None
+
+
+def check_movable(path_pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Returns the pairs whose source exists. Raises the errors of ``prepare``, and marks nothing."""
+    existing = tuple((source, target) for source, target in path_pairs if os.path.lexists(source))
+    try:
+        for source, target in path_pairs:
+            _check_target(source, target)
+        for source, target in existing:
+            _check(source, target)
+    except OSError as error:
+        raise _failed(source, target, error) from error
+    return existing
 
 
 def carry_out(moves: DirectoryMoves) -> None:

@@ -126,12 +126,14 @@ class ObjectChanges:
                     self._rebuild(fact, [altered.id])
 
     def alter_columns(self, change: AlterColumns) -> None:
-        """Makes a new version of a table under its id, with more columns, or with other comments."""
+        """Makes a new version of a table under its id, with more columns, or with other comments or types."""
         table = self._context.live_table(change.table)
         live = self._context.live(table)  # Another object may have its name by now.
         if not isinstance(live, Table):
             raise InternalError(f"the table '{table.name}' has no definition")
-        if change.added:
+        if change.types:
+            self._check_columns_unused(live, change.types)
+        if change.added or change.types:
             self._context.check_columns(table)
             table_claims, snapshot_sequence = (
                 Claims(ranges=[KeyRange.of_prefix(prefix(table.id))]),
@@ -146,11 +148,30 @@ class ObjectChanges:
             )
             for group in (live.columns, live.partition_columns)
         )
+        columns = tuple(replace(column, type=change.types.get(column.name, column.type)) for column in columns)
         comment = new_comments.get(None, live.comment)
         altered = replace(live, columns=(*columns, *change.added), partition_columns=partition_columns, comment=comment)
         if altered != live:
             self._renew(altered)
             self._context.log("ALTER_TABLE", altered)
+
+    def _check_columns_unused(self, table: Table, columns: Collection[str]) -> None:
+        """Raises ``IntegrityError`` COLUMN_IN_USE if a fact reads one of these columns of the table."""
+        for fact, _ in self._context.live_facts():
+            stored = fact.storage_table(table.name)
+            cube = self._context.live_object(fact.cube) if stored is not None else None
+            if stored is None or not isinstance(cube, Cube):
+                continue
+            cube_columns = {name.lower() for name in cube.column_order}
+            for column in columns:
+                if stored.raw is not None or column.lower() in cube_columns:
+                    raise IntegrityError(
+                        f"the column {column} of '{table.name}' cannot change its type: the fact "
+                        f"'{self._display_name(fact)}' reads the table, and its cube and rollups keep the type",
+                        condition="COLUMN_IN_USE",
+                        object=column,
+                        hint="create a new table with the type, and a new fact over it",
+                    )
 
     def set_trusted(self, change: SetTrusted) -> None:
         """Makes a new version of a fact under its id, and rebuilds the timelines of the table."""
@@ -262,6 +283,9 @@ class ObjectChanges:
         self._check_same(fact.cube)
         for binding in bindings:
             self._check_same(binding.table.name)
+            visible = self._context.snapshot.named(binding.table.name)
+            if isinstance(visible, Table):
+                self._context.check_columns(visible)
             for fact_in_use, _ in self._context.live_facts():
                 if fact_in_use.id != fact.id and fact_in_use.storage_table(binding.table.name) is not None:
                     user = self._display_name(fact_in_use)

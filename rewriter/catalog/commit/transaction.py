@@ -199,6 +199,17 @@ class Transaction:
             commit.apply(made, changes)
             connection.rollback()
 
+    @classmethod
+    def rehearse_alone(cls, database: Database, snapshot: Snapshot, changes: Sequence[Change]) -> None:
+        """Does what a transaction on the snapshot would that makes these changes and no others, and rolls all of it
+        back. Raises the errors that its ``commit`` would raise now. One write transaction.
+        """
+        with database.write() as connection:
+            id = next_number(connection, "transaction")
+            changed(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
+            commit.apply(CommitContext.begin(database, connection, id, snapshot, {}, frozenset()), changes)
+            connection.rollback()
+
     def _is_committed(self, failure: OperationalError) -> bool:
         """Returns True if the commit was made although the database did not confirm it. If not, it never will be.
 

@@ -190,16 +190,18 @@ class AlterTable:
 
 @dataclass(frozen=True)
 class AlterColumns:
-    """New data columns behind those of a table, and other comments.
+    """New data columns behind those of a table, other comments, and wider types.
 
-    ``comments`` are by column, in the spelling of the table; ``None`` is the table itself. New columns conflict with
-    concurrent writes of the table, and concurrent changes of its columns: the first commit wins. Existing files have
-    NULL in new columns; partitions, rollups and their freshness stay as they are.
+    ``comments`` are by column, in the spelling of the table; ``None`` is the table itself. ``types`` are by data
+    column: every value in existing files is one of the new type. New columns and types conflict with concurrent writes
+    of the table, and concurrent changes of its columns: the first commit wins. Existing files have NULL in new columns;
+    partitions, rollups and their freshness stay as they are. No fact may use a column whose type changes.
     """
 
     table: Table
     added: tuple[Column, ...] = ()
     comments: Mapping[str | None, str | None] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -165,9 +165,9 @@ def _check_members(value_tree: object) -> None:
             raise ValueError(f"{value!r} is not a type")
         if member.name == "location" and "\0" in str(value):
             raise ValueError("its location contains the character NUL")
-        if member.name == "properties":
+        if member.name in ("properties", "raw") and value is not None:
             if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
-                raise TypeError(f"properties is {value!r}")
+                raise TypeError(f"{member.name} is {value!r}")
         else:
             _check_members(value)
 
@@ -327,6 +327,7 @@ def _storage_table_data(table: StorageTable) -> dict[str, Any]:
         "end": table.end,
         "others": [[other.time, _layouts_data(other.layouts)] for other in table.others],
         **({"joined": table.joined} if table.joined else {}),
+        **({} if table.raw is None else {"raw": dict(table.raw)}),
     }
 
 
@@ -337,9 +338,8 @@ def _storage_table(data: dict[str, Any], calendar: Calendar) -> StorageTable:
     )
     others = tuple(OtherTime(time, _layouts(layouts, calendar)) for time, layouts in data.get("others", ()))
     layouts, bounds = _layouts(data["layouts"], calendar), (data.get("start"), data.get("end"))
-    return StorageTable(
-        data["table"], data["time"], layouts, data["trusted"], complete, others, *bounds, data.get("joined", 0)
-    )
+    joined, raw = data.get("joined", 0), data.get("raw")
+    return StorageTable(data["table"], data["time"], layouts, data["trusted"], complete, others, *bounds, joined, raw)
 
 
 def _layouts_data(layouts: Mapping[Period, TimeLayout]) -> list[dict[str, object]]:

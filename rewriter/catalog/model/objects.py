@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
+from rewriter.catalog.model.row_formats import TEXTFILE, row_format_of
 from rewriter.timeline.calendars import Calendar, Period, ZonedPeriod, calendar_of
 from rewriter.timeline.layout_parts import TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
@@ -70,6 +71,11 @@ class Table:
     def all_columns(self) -> tuple[Column, ...]:
         return self.columns + self.partition_columns
 
+    @property
+    def file_options(self) -> dict[str, str]:
+        """Returns the options by which the files are read and written."""
+        return row_format_of(self.properties) if self.format.lower() == TEXTFILE else {}
+
 
 class Partition(NamedTuple):
     """One partition as a snapshot sees it. ``key`` sorts like the values (``catalog.keys.encoding``).
@@ -94,6 +100,8 @@ class PackedPart(NamedTuple):
     ``values`` are those in the partition columns of the file; after RENAME and EXCHANGE the catalog has others.
     The rows are in ``row_groups`` row groups from number ``first_row_group`` on. Neighbors may share a row group.
     ``partitions`` is the number of partitions that were written into the file, and ``file_bytes`` its size.
+    ``position`` counts the partitions before this one in a file that is sorted by its values: texts by their
+    characters, numbers and dates by value. It is ``None`` for all other files.
     """
 
     values: PartitionValues
@@ -101,6 +109,7 @@ class PackedPart(NamedTuple):
     row_groups: int
     partitions: int
     file_bytes: int
+    position: int | None = None
 
 
 class DataFile(NamedTuple):
@@ -244,6 +253,9 @@ class StorageTable:
     ``complete`` has one entry for each partition column that names no time. A period exists if every combination of
     the values listed there has a partition. ``start`` and ``end`` bound the time that it serves, like a storage's.
     ``joined`` is the number of the commit that added the table to the fact; 0 if the fact was created with it.
+
+    ``raw`` says that each row is an event, with the time at which it happened (``RAW``): it is the SQL of the cube's
+    columns that are not columns of the table, by the names of the cube's columns. ``None`` for all other tables.
     """
 
     table: str
@@ -255,6 +267,7 @@ class StorageTable:
     start: str | None = None
     end: str | None = None
     joined: int = 0
+    raw: Mapping[str, str] | None = None
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -324,6 +337,11 @@ class Fact:
     def base_period(self) -> Period:
         """The finest period that the fact declares."""
         return min(period for table in self.tables for period in table.layouts)
+
+    @property
+    def is_raw(self) -> bool:
+        """True if its base rows are events with a time of their own, in a table that is declared RAW."""
+        return any(table.raw is not None for table in self.tables)
 
     @property
     def times(self) -> tuple[str, ...]:

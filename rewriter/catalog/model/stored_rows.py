@@ -77,13 +77,16 @@ def all_parts_in(texts: Sequence[Any], paths: Sequence[str]) -> list[PackedPart 
 
 def _part(numbers: Any) -> PackedPart:
     """Returns a part from the value of its JSON. Raises ``ValueError`` and ``TypeError``."""
-    first_row_group, row_groups, partitions, file_bytes, values = numbers
+    first_row_group, row_groups, partitions, file_bytes, values, *positions = numbers
     types = {type(first_row_group), type(row_groups), type(partitions), type(file_bytes)}
     if types != {int} or first_row_group < 0 or row_groups < 1 or partitions < 1 or file_bytes < 1:
         raise ValueError("its numbers are wrong")
+    position = positions[0] if positions else None
+    if positions and (type(position) is not int or len(positions) > 1 or not 0 <= position < partitions):
+        raise ValueError("its position is wrong")
     if type(values) is not list or not {str, NoneType}.issuperset(map(type, values)):
         raise ValueError("its values are wrong")
-    return PackedPart(tuple(values), first_row_group, row_groups, partitions, file_bytes)
+    return PackedPart(tuple(values), first_row_group, row_groups, partitions, file_bytes, position)
 
 
 def stored_part(part: PackedPart | None) -> str | None:
@@ -91,7 +94,8 @@ def stored_part(part: PackedPart | None) -> str | None:
     if part is None:
         return None
     numbers = (part.first_row_group, part.row_groups, part.partitions, part.file_bytes)
-    return json.dumps([*numbers, list(part.values)], ensure_ascii=False, separators=(",", ":"))
+    position = () if part.position is None else (part.position,)
+    return json.dumps([*numbers, list(part.values), *position], ensure_ascii=False, separators=(",", ":"))
 
 
 def check_values(rows: Sequence[object], width: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rewriter.catalog.model.json_codec import Object, kind_of
 from rewriter.catalog.model.objects import Cube, Fact, Table, View
@@ -41,9 +41,39 @@ def object_not_found(kind: Kind, name: str, hint: str) -> AnalysisError:
     )
 
 
-def other_kind_hint(object_: Object) -> str:
-    """Returns the hint for a name that an object of another kind has."""
-    return f"'{object_.name}' is a {kind_of(object_)}"
+def another_kind(
+    kind: Kind, name: str, object_: Object, facts_of: Callable[[str], Iterable[Fact]], current: str
+) -> AnalysisError:
+    """Returns the error for a name that an object of another kind has. ``facts_of`` returns the facts of a cube."""
+    if kind is Table and isinstance(object_, View):
+        return view_instead(object_)
+    if kind is Table and isinstance(object_, Cube | Fact):
+        facts = facts_of(object_.name) if isinstance(object_, Cube) else (object_,)
+        return object_not_found(kind, name, storage_hint(object_, facts, current))
+    return object_not_found(kind, name, f"'{object_.name}' is a {kind_of(object_)}")
+
+
+#: How many storage tables a hint names.
+_MOST_NAMED = 6
+
+
+def storage_hint(object_: Cube | Fact, facts: Iterable[Fact], current: str) -> str:
+    """Returns the hint for a cube or a fact that is named where a table is needed: its storage tables."""
+    periods: dict[str, list[str]] = {}
+    for fact in facts:
+        for storage_table in fact.tables:
+            names = periods.setdefault(seen_from(current, storage_table.table), [])
+            names += [period.name for period in storage_table.layouts if period.name not in names]
+    meaning = "a cube, a name for the rows of its facts" if isinstance(object_, Cube) else "a fact, a set of tables"
+    if not periods:
+        return f"'{object_.name}' is {meaning}. No fact of it has a storage table: CREATE FACT declares them."
+    tables = [f"{name} ({', '.join(names)})" for name, names in periods.items()]
+    more = f" and {len(tables) - _MOST_NAMED} more" if len(tables) > _MOST_NAMED else ""
+    listed = f"{', '.join(tables[:_MOST_NAMED])}{more}"
+    return (
+        f"'{object_.name}' is {meaning}. Name a storage table: {listed}. After an INSERT, REFRESH FACT computes the "
+        "coarser periods."
+    )
 
 
 def nearest_names_hint(kind: Kind, name: str, current: str, names: Iterable[str]) -> str:

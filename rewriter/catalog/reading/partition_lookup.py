@@ -27,7 +27,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.model.stored_rows import KEY_ERRORS, damaged_partition, reading_key
 from rewriter.catalog.model.write_ids import ValidWriteIdList
-from rewriter.catalog.reading import queries
+from rewriter.catalog.reading import count_queries, queries
 from rewriter.catalog.reading.access_paths import MOST_GATHERED, Choice, IndexPath, choose
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
@@ -152,18 +152,40 @@ class Lookup:
 
     def count(self) -> int:
         """Returns their number. The database counts if it tests the complete filter, or for scans without a filter."""
-        gathered = self._gathered()
-        if gathered is not None:
+        exact_ranges = self._exact_ranges()
+        if exact_ranges is not None:
             with self.database.read() as connection:
-                return queries.partition_count(connection, self.ids, list(map(KeyRange.of_key, gathered)))
-        if self.residual.exact:
-            with self.database.read() as connection:
-                return queries.partition_count(connection, self.ids, self.ranges, self.residual.condition)
+                return count_queries.partition_count(connection, self.ids, *exact_ranges)
         ranges = [scan.keys for scan in self.scans if not scan.filters]
         with self.database.read() as connection:
-            counted = queries.partition_count(connection, self.ids, ranges) if ranges else 0
+            counted = count_queries.partition_count(connection, self.ids, ranges) if ranges else 0
         filtered = Lookup(self.database, self.table, self.ids, tuple(scan for scan in self.scans if scan.filters))
         return counted + sum(1 for _ in filtered.found_keys())
+
+    def row_total(self) -> int | None:
+        """Returns the number of rows in them; ``None`` if not all are counted, or if the database does not test the
+        complete filter.
+        """
+        exact_ranges = self._exact_ranges()
+        if exact_ranges is None:
+            return None
+        with self.database.read() as connection:
+            return count_queries.row_total(connection, self.ids, *exact_ranges)
+
+    def edge_key(self, *, last: bool) -> bytes | None:
+        """Returns the first or the last key of those that have rows. Needs a ``row_total``."""
+        exact_ranges = self._exact_ranges()
+        if exact_ranges is None:
+            return None
+        with self.database.read() as connection:
+            return count_queries.edge_key(connection, self.ids, *exact_ranges, last=last)
+
+    def _exact_ranges(self) -> tuple[Sequence[KeyRange], Condition | None] | None:
+        """Returns the key ranges and the condition by which the database selects exactly the result, if it can."""
+        gathered = self._gathered()
+        if gathered is not None:
+            return list(map(KeyRange.of_key, gathered)), None
+        return (self.ranges, self.residual.condition) if self.residual.exact else None
 
     def explained(self) -> tuple[str, ...]:
         """Returns the lines of an explanation: the access path, its ranges, the remaining filter, the numbers of keys.

@@ -211,21 +211,6 @@ def key_page(
     return list(map(itemgetter(0), rows))
 
 
-def partition_count(
-    connection: sa.Connection,
-    ids: ValidWriteIdList,
-    ranges: Sequence[KeyRange],
-    condition: sa.ColumnElement[bool] | None = None,
-) -> int:
-    """Returns the number of visible partitions in key ranges. One statement for up to ``range_query.MOST`` ranges."""
-    row = schema.partitions
-    conditions = _all_conditions(visible(row, ids), condition)
-    return sum(
-        _count(connection, range_query.search(connection, row.c.key, (row.c.key,), conditions, chunk))
-        for chunk in chunks(ranges, range_query.MOST)
-    )
-
-
 def entry_count(database: Database, key: sa.Column[bytes], ranges: Sequence[KeyRange], limit: int | None = None) -> int:
     """Returns the number of rows of any version with a key in the ranges, up to ``limit``. Reads only the index."""
     total = 0
@@ -337,11 +322,6 @@ def _fetched(connection: sa.Connection, query: sa.Select[Any]) -> list[tuple[Any
         return cast(list[tuple[Any, ...]], result.cursor.fetchall())
 
 
-def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
-    counted = sa.select(sa.func.count()).select_from(query.subquery())
-    return int(connection.execute(counted).scalar_one())
-
-
 @per_dialect
 def _entry_count(dialect: sa.Dialect, key: sa.Column[bytes], size: int) -> Prepared:
     """Prepares a count of entries in ``size`` ranges, at most ``:most``, with the names of ``range_parameters``."""
@@ -377,7 +357,7 @@ def _partition_rows(
     if condition is not None or ids.invalid:
         with database.read() as connection:
             query = range_query.search(
-                connection, row.c.key, columns, _all_conditions(visible(row, ids), condition), ranges
+                connection, row.c.key, columns, all_conditions(visible(row, ids), condition), ranges
             )
             return _in_key_order(connection, query, ranges, limit)
     parameters: dict[str, object] = {"high": ids.high_water_mark, "most": limit}
@@ -441,7 +421,7 @@ def _limit_parameter() -> sa.BindParameter[int]:
     return sa.bindparam("most", _ALL, sa.BigInteger)
 
 
-def _all_conditions(
+def all_conditions(
     conditions: tuple[sa.ColumnElement[bool], ...], condition: sa.ColumnElement[bool] | None
 ) -> tuple[sa.ColumnElement[bool], ...]:
     return conditions if condition is None else (*conditions, condition)

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from rewriter.catalog.cache.mean_sizes import mean_bytes
 from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.filters.predicates import ScanFilter, bind_filter, bind_text
@@ -25,19 +24,20 @@ from rewriter.catalog.model.temporary_names import session_of, stored_name
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.history import Content, History, contents, doubts, object_created, partition_history
-from rewriter.catalog.reading.missing_objects import nearest_names_hint, object_not_found, other_kind_hint, view_instead
+from rewriter.catalog.reading.missing_objects import another_kind, nearest_names_hint, object_not_found
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING, Pending
-from rewriter.catalog.reading.versioned_reads import ListedReads
+from rewriter.catalog.reading.snapshot_reads import MOST_ROWS, CatalogState, FilesKey, SnapshotReads
+from rewriter.catalog.reading.stored_timelines import damaged_timeline, existing_ranges, implementation
+from rewriter.catalog.reading.versioned_reads import ListedReads, PartitionFiles, hold
 from rewriter.catalog.reading.write_id_queries import transaction_list, write_id_list
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
-from rewriter.errors import AnalysisError, OperationalError
+from rewriter.errors import AnalysisError
 from rewriter.grammar.filters import Filter
-from rewriter.timeline import runs
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.registry import DEFAULT, make_timeline
-from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+from rewriter.timeline.timeline import PartitionTimeline
 
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 
@@ -66,14 +66,7 @@ class Snapshot:
         self._sequence = sequence
         self._taken_at = time.monotonic()
         self._transactions = transactions
-        self._write_ids: dict[int, ValidWriteIdList] = {}
-        self._by_name: dict[str, Object | None] = {}
-        self._by_kind: dict[str, tuple[Object, ...]] = {}
-        self._partitions: dict[tuple[int, tuple[KeyRange, ...]], tuple[Partition, ...]] = {}
-        self._satisfying: dict[tuple[int, ScanFilter | None], tuple[Partition, ...]] = {}
-        #: The stored timelines of each table that was read; and the timelines made from them, by table.
-        self._stored: dict[int, queries.StoredTimelines] = {}
-        self._timelines: dict[tuple[int, queries.TimelineKey], PartitionTimeline] = {}
+        self._reads = SnapshotReads(CatalogState(id(database), sequence, transactions, session))
 
     @classmethod
     def take(cls, database: Database, session: str | None = None) -> Snapshot:
@@ -109,6 +102,30 @@ class Snapshot:
         return view
 
     @property
+    def state(self) -> CatalogState:
+        """Returns the state that the snapshot sees."""
+        return self._reads.state
+
+    def hold_files(self) -> None:
+        """Ensures that the files that the snapshot sees stay as long as it lives. For lists of files that were read
+        under an earlier snapshot of the same state. Raises SNAPSHOT_TOO_OLD, like ``files``.
+        """
+        hold(self._database, self)
+
+    @property
+    def reads(self) -> SnapshotReads:
+        """Returns what was read so far."""
+        return self._reads
+
+    def resume(self, reads: SnapshotReads | None) -> None:
+        """Takes over what an earlier snapshot has read, if that was of the same state, and is not much.
+
+        With a cache, each result is in the cache already.
+        """
+        if reads is not None and self._cache is None and reads.state == self._reads.state and reads.is_small:
+            self._reads = reads
+
+    @property
     def sequence(self) -> int:
         """The number of the newest commit that the snapshot sees; 0 before the first."""
         return self._sequence
@@ -138,15 +155,15 @@ class Snapshot:
         return self._list_of(object_id)
 
     def _list_of(self, object_id: int) -> ValidWriteIdList:
-        if object_id not in self._write_ids:
+        if object_id not in self._reads.write_ids:
             ids = None if self._cache is None else self._cache.write_ids(object_id, self._sequence)
             if ids is None:
                 with self._database.read() as connection:
                     ids = write_id_list(connection, object_id, self._sequence, self._transactions)
                 if self._cache is not None:
                     self._cache.note_write_ids(object_id, ids, self._sequence)
-            self._write_ids[object_id] = ids
-        return self._write_ids[object_id]
+            self._reads.write_ids[object_id] = ids
+        return self._reads.write_ids[object_id]
 
     def _under_list(self, object_id: int) -> ListedReads:
         return ListedReads(self._database, object_id, self.write_ids(object_id), self)
@@ -177,11 +194,11 @@ class Snapshot:
     def named(self, name: str) -> Object | None:
         """Returns the object of that name: tables, views, cubes and facts share one name space. One indexed read."""
         key = name.lower()
-        if key not in self._by_name:
+        if key not in self._reads.by_name:
             read = partial(self._read_named, key)
             committed = read() if self._cache is None else self._cache.named(key, self._sequence, self._list_of, read)
-            self._by_name[key] = self._pending.named(key, committed)
-        return self._by_name[key]
+            self._reads.by_name[key] = self._pending.named(key, committed)
+        return self._reads.by_name[key]
 
     def _read_named(self, key: str) -> Object | None:
         with self._database.read() as connection:
@@ -262,14 +279,16 @@ class Snapshot:
         if ranges is None:
             return self.satisfying(table, None)
         merged_ranges = merged(ranges)
-        if (table.id, merged_ranges) not in self._partitions:
-            self._partitions[table.id, merged_ranges] = self._under_list(table.id).partitions(table, merged_ranges)
-        return self._partitions[table.id, merged_ranges]
+        if (table.id, merged_ranges) not in self._reads.partitions:
+            self._reads.partitions[table.id, merged_ranges] = self._under_list(table.id).partitions(
+                table, merged_ranges
+            )
+        return self._reads.partitions[table.id, merged_ranges]
 
     def partition_count(self, table: Table) -> int:
         """Returns the number of a table's partitions. Reads none of them."""
-        if (table.id, None) in self._satisfying:
-            return len(self._satisfying[table.id, None])
+        if (table.id, None) in self._reads.satisfying:
+            return len(self._reads.satisfying[table.id, None])
         return self._under_list(table.id).count(table)
 
     def partitions_at(self, table: Table, paths: Collection[str]) -> list[Partition]:
@@ -289,9 +308,9 @@ class Snapshot:
 
     def satisfying(self, table: Table, scan_filter: ScanFilter | None) -> tuple[Partition, ...]:
         """Returns all partitions of a table that satisfy a bound filter, in key order. Cached, like those of ranges."""
-        if (table.id, scan_filter) not in self._satisfying:
-            self._satisfying[table.id, scan_filter] = self._under_list(table.id).satisfying(table, scan_filter)
-        return self._satisfying[table.id, scan_filter]
+        if (table.id, scan_filter) not in self._reads.satisfying:
+            self._reads.satisfying[table.id, scan_filter] = self._under_list(table.id).satisfying(table, scan_filter)
+        return self._reads.satisfying[table.id, scan_filter]
 
     def get_partitions_by_expr(
         self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
@@ -334,11 +353,24 @@ class Snapshot:
         VACUUM removes them later. Raises ``OperationalError`` SNAPSHOT_TOO_OLD if they may have been removed already.
         """
         merged_ranges = None if ranges is None else merged(ranges)
-        return self._under_list(table.id).files_in(table, merged_ranges, lambda: self.partitions(table, ranges))
+        reads = self._under_list(table.id)
+        read = partial(reads.files_in, table, merged_ranges, partial(self.partitions, table, ranges))
+        return self._files((table.id, merged_ranges), read)
 
     def files_satisfying(self, table: Table, scan_filter: ScanFilter) -> tuple[tuple[Partition, DataFile], ...]:
         """Returns the files of the partitions that satisfy a bound filter, like ``files``."""
-        return self._under_list(table.id).files_satisfying(table, scan_filter)
+        reads = self._under_list(table.id)
+        return self._files((table.id, scan_filter), partial(reads.files_satisfying, table, scan_filter))
+
+    def _files(self, key: FilesKey, read: Callable[[], PartitionFiles]) -> PartitionFiles:
+        files = self._reads.files.get(key)
+        if files is not None:
+            hold(self._database, self)
+            return files
+        files = read()
+        if len(files) <= MOST_ROWS:
+            self._reads.files[key] = files
+        return files
 
     def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Content, ...]:
         """Returns the contents of the partitions with keys in any of the ranges (``None``: all), in key order."""
@@ -396,44 +428,21 @@ class Snapshot:
     def _timeline(self, name: str, period: Period, time: str, state: int) -> PartitionTimeline:
         table = self.table(name)
         key = (int(period), time.lower(), state)
-        if (table.id, key) not in self._timelines:
-            kind = self._implementation(table, period, time)
-            self._timelines[table.id, key] = make_timeline(self._ranges(table, key), kind)
-        return self._timelines[table.id, key]
-
-    def _implementation(self, table: Table, period: Period, time: str) -> str:
-        """Returns the name of the class of a timeline of the table."""
-        if not any(timeline_properties.choices(table.properties)):
-            return DEFAULT
-        fact = self.fact_using(table.name)
-        storage_table = fact.storage_table(table.name) if fact is not None else None
-        if storage_table is None:
-            return DEFAULT
-        return timeline_properties.chosen(table.properties, storage_table, period, time)
-
-    def _ranges(self, table: Table, key: queries.TimelineKey) -> Sequence[OrdinalRange]:
-        """Returns the stored ranges of one timeline; for fresh periods, those that were not retired."""
-        stored = self._stored_timelines(table)
-        period, time, state = key
-        ranges, retired = stored.get(key, ()), stored.get((period, time, schema.RETIRED), ())
-        if state != schema.FRESH or not retired:
-            return ranges
-        # The period is complete by its rule, but a partition was dropped: the others do not have the former content.
-        return runs.ranges(*runs.without(runs.of_ranges(ranges), runs.of_ranges(retired)))
+        if (table.id, key) not in self._reads.timelines:
+            has_choice = any(timeline_properties.choices(table.properties))
+            kind = implementation(table, self.fact_using(name), period, time) if has_choice else DEFAULT
+            ranges = existing_ranges(self._stored_timelines(table), key)
+            self._reads.timelines[table.id, key] = make_timeline(ranges, kind)
+        return self._reads.timelines[table.id, key]
 
     def _stored_timelines(self, table: Table) -> queries.StoredTimelines:
-        if table.id not in self._stored:
+        if table.id not in self._reads.stored:
             self._check_fact_unchanged(table)
             try:
-                self._stored[table.id] = self._under_list(table.id).timelines()
+                self._reads.stored[table.id] = self._under_list(table.id).timelines()
             except ValueError as error:
-                raise OperationalError(
-                    f"a stored timeline of '{table.name}' is damaged: {error}",
-                    condition="DAMAGED_TIMELINE",
-                    object=table.name,
-                    hint="REFRESH TIMELINES OF its fact rebuilds it from the partitions",
-                ) from error
-        return self._stored[table.id]
+                raise damaged_timeline(table, error) from error
+        return self._reads.stored[table.id]
 
     def _check_fact_unchanged(self, table: Table) -> None:
         """Raises if the own transaction has changed a table of the fact, which may outdate all tables of the fact."""
@@ -452,16 +461,11 @@ class Snapshot:
         storage_table = fact.storage_table(table.name) if fact is not None else None
         if fact is None or storage_table is None:
             return None
-        binding = TimeBinding(fact, storage_table, table)
-        ids, cache = self.write_ids(table.id), self._database.volumes
-        means = cache.get(binding, ids)
-        if means is None:
-            means = mean_bytes(binding, self.lookup(table, None).partitions())
-            cache.put(binding, ids, means)
-        return means.get(period)
+        binding, ids = TimeBinding(fact, storage_table, table), self.write_ids(table.id)
+        return self._database.volumes.of(binding, ids, self.lookup(table, None).partitions).get(period)
 
     def _all(self, kind: str) -> tuple[Object, ...]:
-        if kind not in self._by_kind:
+        if kind not in self._reads.by_kind:
             read = partial(self._read_kind, kind)
             all_objects = read() if self._cache is None else self._cache.of_kind(kind, self._sequence, read)
             all_objects = tuple(self._pending.among(kind, all_objects))
@@ -469,8 +473,9 @@ class Snapshot:
                 all_objects = tuple(
                     object_ for object_ in all_objects if session_of(object_.name) in (None, self._session)
                 )
-            self._by_kind[kind] = tuple(sorted(all_objects, key=lambda object_: (object_.name.lower(), object_.name)))
-        return self._by_kind[kind]
+            in_order = sorted(all_objects, key=lambda object_: (object_.name.lower(), object_.name))
+            self._reads.by_kind[kind] = tuple(in_order)
+        return self._reads.by_kind[kind]
 
     def _read_kind(self, kind: str) -> tuple[Object, ...]:
         with self._database.read() as connection:
@@ -480,9 +485,9 @@ class Snapshot:
         object_ = self.named(name)
         if isinstance(object_, kind):
             return object_
-        if kind is Table and isinstance(object_, View):
-            raise view_instead(object_)
-        raise object_not_found(kind, name, self._nearest(kind, name) if object_ is None else other_kind_hint(object_))
+        if object_ is None:
+            raise object_not_found(kind, name, self._nearest(kind, name))
+        raise another_kind(kind, name, object_, self.facts_of, self.current)
 
     def _nearest(self, kind: type[_Kind], name: str) -> str:
         database = database_of(name)

@@ -176,7 +176,8 @@ class ListedReads:
         ``partitions`` returns these partitions, so that a caller that needs both reads them once. Empty for an external
         table, whose readers list its directories. Raises SNAPSHOT_TOO_OLD.
         """
-        self._hold()
+        if self._snapshot is not None:
+            hold(self._database, self._snapshot)
 
         def read() -> PartitionFiles:
             lookup = self.lookup(table, None, ranges)
@@ -192,24 +193,24 @@ class ListedReads:
 
     def files_satisfying(self, table: Table, scan_filter: ScanFilter) -> PartitionFiles:
         """Returns the files of the partitions that satisfy a bound filter, likewise."""
-        self._hold()
+        if self._snapshot is not None:
+            hold(self._database, self._snapshot)
         return self._cached_result(
             files_satisfying(scan_filter),
             lambda: tuple(self.lookup(table, scan_filter).files(self.satisfying(table, scan_filter))),
         )
 
-    def _hold(self) -> None:
-        """Ensures that files stay as long as the snapshot lives, even if their list comes from memory.
-
-        A snapshot that needs a lease gets it first and is checked afterwards, because VACUUM may have run before.
-        """
-        if self._snapshot is None:
-            return
-        self._database.leases.hold(self._snapshot)
-        if needs_lease(self._snapshot):
-            with self._database.read() as connection:
-                queries.check_readable(connection, self._snapshot.sequence)
-
     def timelines(self) -> queries.StoredTimelines:
         """Returns all stored timelines of a table. One statement. Raises ``ValueError`` if one is damaged."""
         return self._cached_result(TIMELINES, partial(read_timelines, self._database, self.object_id, self.ids))
+
+
+def hold(database: Database, snapshot: LeasedSnapshot) -> None:
+    """Ensures that files stay as long as the snapshot lives, even if their list comes from memory.
+
+    A snapshot that needs a lease gets it first and is checked afterwards, because VACUUM may have run before.
+    """
+    database.leases.hold(snapshot)
+    if needs_lease(snapshot):
+        with database.read() as connection:
+            queries.check_readable(connection, snapshot.sequence)

@@ -7,8 +7,11 @@ import os
 import re
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from decimal import Decimal
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -19,7 +22,8 @@ from rewriter.errors import DataError, EngineError, Error, InternalError, NotSup
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
-from rewriter.exec.duckdb.relations import FileSchemas, create_view
+from rewriter.exec.duckdb.prepared_queries import PreparedQueries, PreparedQuery
+from rewriter.exec.duckdb.relations import COPIED_FORMATS, FileSchemas, relation_select, with_relations
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
     EngineQuery,
@@ -30,6 +34,7 @@ from rewriter.exec.engine import (
     engine_closed,
     written_file,
 )
+from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.packed_writer import PackedFileList
 from rewriter.exec.partitioned_writer import FileList, write_sorted
@@ -44,9 +49,18 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+# Small results are copied on purpose.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning, __name__)
+
 _BATCH_ROWS = 122_880
+#: The most connections that wait for the next queries.
+_MOST_IDLE = 4
+#: The most bytes of files whose rows may be copied once more, in memory, for a faster start of the query.
+_MOST_COPIED = 64 << 20
 #: Errors raised by ``error()`` in our SQL: anchored, because DuckDB quotes the SQL behind errors of its own.
 _OWN_ERROR = re.compile(r"(?:[A-Za-z ]+ Error: )?\[([A-Z][A-Z_.]+)\] (.*)", re.DOTALL)
+#: A column of a subquery or a macro as the translation calls it.
+_INTERNAL_NAME = re.compile(r'[Cc]olumn "(?:s\d+\.)?(?:c\d+|[a-z])"')
 #: The conditions of DuckDB's errors for a file that it cannot read.
 _OF_FILES = ("DUCKDB_ERROR", "FAILED_READ_FILE")
 _QUOTED_PATH = re.compile(r"[\"'](/[^\"']*)[\"']")
@@ -57,8 +71,14 @@ _SQLSTATES = {
     "REMAINDER_BY_ZERO": "22012",
     "EXCEED_LIMIT_LENGTH": "54006",
     "ARITHMETIC_OVERFLOW": "22003",
+    "INVALID_ARRAY_INDEX": "22003",
+    "INVALID_ARRAY_INDEX_IN_ELEMENT_AT": "22003",
+    "INVALID_INDEX_OF_ZERO": "22003",
     "DATETIME_FIELD_OUT_OF_BOUNDS": "22023",
     "INSERT_WOULD_ROUND": "22003",
+    "TIME_OUTSIDE_ORC": "22008",
+    "TIME_OUTSIDE_JSON": "22008",
+    "VALUE_OUTSIDE_TEXTFILE": "22023",
     "PARTITION_VALUE_TOO_LONG": "22001",
     "INVALID_PARTITION_VALUE": "42846",
 }
@@ -84,6 +104,20 @@ _CONDITIONS = (
 )
 
 
+@dataclass
+class _OpenedQuery:
+    """A connection for one query: the queries that read its relations, by name, and the temporary tables for them."""
+
+    connection: duckdb.DuckDBPyConnection
+    relations: dict[str, str] = dataclass_field(default_factory=dict)
+    tables: list[str] = dataclass_field(default_factory=list)
+
+    @property
+    def is_stateless(self) -> bool:
+        """Returns whether the query left nothing in the connection."""
+        return not self.tables
+
+
 class DuckDBEngine:
     """Runs queries in this process. Needs no Java and starts in milliseconds."""
 
@@ -96,37 +130,49 @@ class DuckDBEngine:
         self._spill: ScratchDirectory | None = None
         self._is_closed = False
         self._schemas = FileSchemas()
-        #: The connections of queries that are running now, in any thread.
+        self._prepared = PreparedQueries()
+        #: The connections of queries that are running now, in any thread; and those for the next queries.
         self._busy: set[duckdb.DuckDBPyConnection] = set()
+        self._idle: list[duckdb.DuckDBPyConnection] = []
         #: The query whose columns were asked last: an INSERT asks for them, and writes it next.
         self._translated: tuple[EngineQuery, Translation] | None = None
 
     def columns(self, query: EngineQuery, declared: bool = False) -> tuple[Column, ...]:
         translation = translate(query)
         self._translated = query, translation
-        with self._connection(query, translation) as connection:
-            _check_types(self._relation(connection, translation.sql, translation), translation)
+        with self._opened(_without_copied_files(query), translation) as opened:
+            sql = self._complete(translation.sql, opened)
+            _check_types(opened.connection.sql(sql, params=_parameters(translation)), translation)
         return tuple(
             Column(name, type_.declared_name if declared else str(type_)) for name, type_ in translation.columns
         )
 
     def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
-        """Runs the query. The result is held in memory."""
+        """Runs the query. The result is held in memory. A query that runs again is neither translated nor parsed."""
         import pyarrow as pa
 
-        translation = translate(query)
-        with self._connection(query, translation) as connection:
+        prepared = self._prepared.get(query)
+        translation = translate(query) if prepared is None else prepared.translation
+        with self._opened(query, translation, prepared) as opened:
+            statement = self._parsed(query, translation, opened) if prepared is None else prepared.statement
             table = interruptible(
-                lambda: self._relation(connection, translation.sql, translation).to_arrow_table(),
-                connection.interrupt,
+                lambda: _table(opened.connection, statement, _parameters(translation), query),
+                opened.connection.interrupt,
             )
         return _as_declared(table, translation).to_reader() if table.num_columns else pa.table({}).to_reader()
+
+    def _parsed(self, query: EngineQuery, translation: Translation, opened: _OpenedQuery) -> duckdb.Statement:
+        """Returns DuckDB's statement for a query, and keeps it if it can run again."""
+        (statement,) = opened.connection.extract_statements(self._complete(translation.sql, opened))
+        if opened.is_stateless and all(map(is_managed, query.relations)):
+            self._prepared.keep(query, PreparedQuery(translation, statement))
+        return statement
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Runs the query, sorted by its dynamic partition columns, and writes packed files or files by partition."""
         import pyarrow as pa
 
-        check_written(write.format)
+        check_written(write.format, write.columns)
         translation = self._translation(query)
         targets = (*write.columns, *write.dynamic_columns)
         check_arity(len(translation.columns), len(targets))
@@ -135,21 +181,23 @@ class DuckDBEngine:
             for number, ((_, type_), column) in enumerate(zip(translation.columns, targets, strict=True))
         )
         keys = ", ".join(f"w{number}" for number in range(len(write.columns), len(targets)))
-        sql = f"SELECT {items} FROM ({translation.sql}) AS q{f' ORDER BY {keys}' if keys else ''}"
+        order = f" ORDER BY {keys}" if keys else ""
         schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in targets])
         files = _file_list(write)
-        with self._connection(query, translation, write.directory) as connection:
+        with self._opened(query, translation, directory=write.directory) as opened:
             os.makedirs(write.directory, exist_ok=True)
+            sql = self._complete(f"SELECT {items} FROM ({translation.sql}) AS q{order}", opened)
 
             def run() -> None:
-                reader = self._relation(connection, sql, translation).to_arrow_reader(_BATCH_ROWS)
+                relation = opened.connection.sql(sql, params=_parameters(translation))
+                reader = relation.to_arrow_reader(_BATCH_ROWS)
                 try:
                     batches = (_cast(batch, schema) for batch in reader)
                     write_sorted(batches, len(write.columns), files, write.static, _texts(write.dynamic_columns))
                 finally:
                     reader.close()
 
-            interruptible(run, connection.interrupt)
+            interruptible(run, opened.connection.interrupt)
         check_partitions(len({key for _, key, *_ in files.written}) + files.unwritten_partitions, write)
         return tuple(starmap(written_file, files.written))
 
@@ -168,9 +216,9 @@ class DuckDBEngine:
 
     def explain(self, query: EngineQuery) -> str:
         translation = translate(query)
-        with self._connection(query, translation) as connection:
-            sql = self._defined(f"EXPLAIN {translation.sql}")
-            rows = connection.execute(sql, _parameters(translation) or None).fetchall()
+        with self._opened(query, translation) as opened:
+            sql = f"EXPLAIN {self._complete(translation.sql, opened)}"
+            rows = opened.connection.execute(sql, _parameters(translation) or None).fetchall()
         return f"{translation.sql}\n\n" + "\n".join(str(row[-1]) for row in rows)
 
     def close(self) -> None:
@@ -178,6 +226,7 @@ class DuckDBEngine:
             self._is_closed = True
             database, self._database = self._database, None
             spill, self._spill = self._spill, None
+            idle, self._idle = self._idle, []
         deadline = time.monotonic() + CLOSING_SECONDS
         while time.monotonic() < deadline:
             with self._lock:
@@ -187,6 +236,9 @@ class DuckDBEngine:
             for connection in busy:
                 connection.interrupt()
             time.sleep(0.02)
+        self._prepared.clear()
+        for connection in idle:
+            connection.close()
         if database is not None:
             import duckdb
 
@@ -196,23 +248,32 @@ class DuckDBEngine:
             spill.remove()
 
     @contextmanager
-    def _connection(
-        self, query: EngineQuery, translation: Translation, directory: str | None = None
-    ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A separate connection for one query, with the query's relations as temporary views, and its literals.
+    def _opened(
+        self,
+        query: EngineQuery,
+        translation: Translation,
+        prepared: PreparedQuery | None = None,
+        directory: str | None = None,
+    ) -> Iterator[_OpenedQuery]:
+        """Opens a connection for one query, with its literals, and reads of its relations unless it is prepared.
 
         ``directory`` is the target of a write inside the block.
         """
         import duckdb
 
-        connection = self._connected()
+        opened = _OpenedQuery(self._connected())
+        is_clean = False
         try:
-            connection.execute(SESSION_SETTINGS)
-            for serial, relation in enumerate(query.relations):
-                create_view(connection, relation, serial, self._defined, self._schemas)
+            if prepared is None:
+                for serial, relation in enumerate(query.relations):
+                    opened.relations[relation.name] = relation_select(
+                        opened.connection, relation, serial, self._schemas, opened.tables
+                    )
             if translation.literals is not None:
-                connection.register(literal_tables.NAME, translation.literals.arrow)
-            yield connection
+                opened.connection.register(literal_tables.NAME, translation.literals.arrow)
+                opened.tables.append(literal_tables.NAME)
+            yield opened
+            is_clean = opened.is_stateless
         except (duckdb.Error, RuntimeError, OSError, ValueError) as error:
             if self._is_closed:
                 raise engine_closed() from None
@@ -220,30 +281,37 @@ class DuckDBEngine:
                 raise KeyboardInterrupt from None
             raise name_damaged_file(_own_error(error, directory), query.relations, _OF_FILES) from None
         finally:
-            with suppress(duckdb.Error):  # Still busy, because Ctrl-C did not reach it.
-                connection.close()
-            with self._lock:
-                self._busy.discard(connection)
+            self._release(opened.connection, is_clean)
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
+        """Returns a connection that has our settings."""
         database = self._start()
         with self._lock:
             if self._is_closed:
                 raise engine_closed()
-            connection = database.cursor()
+            connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                connection = database.cursor()
+                connection.execute(SESSION_SETTINGS)
             self._busy.add(connection)
             return connection
 
-    def _relation(
-        self, connection: duckdb.DuckDBPyConnection, sql: str, translation: Translation
-    ) -> duckdb.DuckDBPyRelation:
-        """Returns a statement that contains the translation, with its parameters, ready to run."""
-        return connection.sql(self._defined(sql), params=_parameters(translation))
+    def _release(self, connection: duckdb.DuckDBPyConnection, is_clean: bool) -> None:
+        """Keeps the connection of a query for the next one if the query left nothing in it."""
+        import duckdb
 
-    def _defined(self, sql: str) -> str:
-        """Defines the macros that a statement calls; returns the statement."""
+        with self._lock:
+            self._busy.discard(connection)
+            if is_clean and not self._is_closed and len(self._idle) < _MOST_IDLE:
+                self._idle.append(connection)
+                return
+        with suppress(duckdb.Error):  # Still busy, because Ctrl-C did not reach it.
+            connection.close()
+
+    def _complete(self, sql: str, opened: _OpenedQuery) -> str:
+        """Returns a statement over the query's relations, and defines the macros that it calls."""
         assert self._macros is not None  # A connection is open.
-        return self._macros.define(sql)
+        return self._macros.define(with_relations(sql, opened.relations))
 
     def _start(self) -> duckdb.DuckDBPyConnection:
         import duckdb
@@ -269,6 +337,14 @@ SET scalar_subquery_error_on_multiple_rows = true;
 """
 
 
+def _without_copied_files(query: EngineQuery) -> EngineQuery:
+    """Returns the query without the files that would be copied although its types do not depend on them."""
+    if all(relation.format.lower() not in COPIED_FORMATS for relation in query.relations):
+        return query
+    relations = [replace(r, files=()) if r.format.lower() in COPIED_FORMATS else r for r in query.relations]
+    return EngineQuery(query.sql, tuple(relations), query.parameters)
+
+
 def _file_list(write: Write) -> FileList | PackedFileList:
     """Returns the list of files that a write fills."""
     import pyarrow as pa
@@ -276,7 +352,13 @@ def _file_list(write: Write) -> FileList | PackedFileList:
     if write.packing is None:
         levels = [escape(column.name) for column in write.partition_columns]
         return FileList(
-            write.directory, write.format.lower(), levels, escapes(), DEFAULT_PARTITION, write.most_partitions
+            write.directory,
+            write.format.lower(),
+            levels,
+            escapes(),
+            DEFAULT_PARTITION,
+            write.most_partitions,
+            write.options,
         )
     packing = write.packing
     schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in packing.columns])
@@ -299,6 +381,18 @@ def escapes() -> dict[str, str]:
 
 def _parameters(translation: Translation) -> dict[str, object]:
     return dict(translation.parameters)
+
+
+def _table(
+    connection: duckdb.DuckDBPyConnection,
+    statement: duckdb.Statement,
+    parameters: dict[str, object],
+    query: EngineQuery,
+) -> pa.Table:
+    """Runs a statement. DuckDB plans a relation's statement twice; rows of all others are copied in memory."""
+    if sum([file.bytes for relation in query.relations for file in relation.files]) > _MOST_COPIED:
+        return connection.sql(statement, params=parameters).to_arrow_table()
+    return connection.execute(statement, parameters).to_arrow_table()
 
 
 def _check_types(relation: duckdb.DuckDBPyRelation, translation: Translation) -> None:
@@ -387,7 +481,7 @@ def _own_error(error: Exception, directory: str | None = None) -> Error:
         if type_ in ("TINYINT", "SMALLINT"):
             return DataError(message, condition="BINARY_ARITHMETIC_OVERFLOW", sqlstate="22003")
         return DataError(message, condition="ARITHMETIC_OVERFLOW", sqlstate="22003")
-    message = re.sub(r"^[A-Za-z ]+ Error: ", "", line)
+    message = _INTERNAL_NAME.sub("a column", re.sub(r"^[A-Za-z ]+ Error: ", "", line))
     for pattern, condition, state in _CONDITIONS:
         if pattern.search(line):
             kind = DataError if state.startswith("22") else EngineError

@@ -1,31 +1,45 @@
-"""Relations as DuckDB views: maps the files' columns to the declared ones, and adds the catalog's partition values."""
+"""Relations as DuckDB queries, which map the columns of files to the declared ones and add the partition values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
+from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
+from rewriter.exec import delimited_text, orc_files
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter
 from rewriter.exec.engine import Relation, ScanFile
-from rewriter.exec.file_groups import PathGroup, Scan, by_value, scan
+from rewriter.exec.file_groups import (
+    PathGroup,
+    Scan,
+    ValueRun,
+    by_leading_values,
+    by_value,
+    is_managed,
+    scan,
+    selections_of,
+)
 from rewriter.exec.sql_types import STRING, SqlType, duckdb_type, parse_type
 from rewriter.exec.translate import casts
 from rewriter.exec.translate.casts import quote, string_literal
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 _FILE = "rewriter_file"
-#: The directory of a write; files below it never change. How many texts, of which length, have their columns kept.
-_MANAGED = f"/{WRITE_ID_LEVEL}="
+_PIECE = "rewriter_piece"
+#: Formats that DuckDB does not read.
+COPIED_FORMATS = ("orc", "textfile")
+#: How many texts, of which length, have their columns kept.
 _MOST_KEPT, _LONGEST_KEPT = 256, 10_000
 #: How many files have the values of their partitions in the text of the query.
 _MOST_IN_TEXT = 256
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _GLOB, _BRACKETED = re.compile(r"[*?\[]"), r"[\g<0>]"
+_WITH = "WITH "
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
@@ -45,49 +59,88 @@ class FileSchemas:
             return kept
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         columns = [(str(name), str(type_name)) for name, type_name, *_ in described]
-        is_managed = all(_MANAGED in file.path and file.modified == -1 for file in relation.files)
-        if is_managed and len(source) <= _LONGEST_KEPT:
+        if is_managed(relation) and len(source) <= _LONGEST_KEPT:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[source] = columns
         return columns
 
 
-def create_view(
-    connection: duckdb.DuckDBPyConnection,
-    relation: Relation,
-    serial: int,
-    define: Callable[[str], str],
-    schemas: FileSchemas,
-) -> None:
-    """Creates a temporary view with the relation's name. Costs about 30 µs a file, for opening each footer once.
+def with_relations(sql: str, relations: Mapping[str, str]) -> str:
+    """Returns a statement over common table expressions with these names and queries; it may have some of its own."""
+    if not relations:
+        return sql
+    parts = ", ".join(f"{quote(name)} AS NOT MATERIALIZED ({select})" for name, select in relations.items())
+    return f"WITH {parts}, {sql.removeprefix(_WITH)}" if sql.startswith(_WITH) else f"WITH {parts} {sql}"
 
-    ``define`` defines the macros that a statement calls, and returns the statement.
+
+def relation_select(
+    connection: duckdb.DuckDBPyConnection, relation: Relation, serial: int, schemas: FileSchemas, tables: list[str]
+) -> str:
+    """Returns the query that reads a relation. Costs about 30 µs a file if their columns are not kept.
+
+    Names of temporary tables that it needs, and creates, are added to ``tables``.
     """
     format = check_format(relation.format)
-    if format == "orc":
-        raise NotSupportedError(
-            "ORC files are not supported on DuckDB.",
-            condition="DUCKDB_UNSUPPORTED",
-            hint="Use the Spark engine (engine spark).",
-        )
+    if format in COPIED_FORMATS:
+        return _copied(connection, relation, f"rewriter_copy_{serial}", tables)
     groups = scan(relation)
     if format in TEXT_FORMATS:
         groups = Scan((), relation.files)
     selects = [_by_path(connection, relation, group, schemas) for group in groups.by_path]
     for number, files in enumerate(by_value(relation, format, groups)):
-        selects.append(_by_value(connection, relation, format, files, f"{serial}_{number}", schemas))
+        selects.append(_by_value(connection, relation, format, files, f"{serial}_{number}", schemas, tables))
     if groups.packed:
         selects.append(_packed(connection, relation, groups.packed, schemas))
-    if groups.packed_parts:
-        selects.append(_packed_parts(connection, relation, groups.packed_parts, f"{serial}_parts", schemas))
-    sql = " UNION ALL ".join(selects) or _empty(relation)
-    connection.execute(define(f"CREATE TEMP VIEW {quote(relation.name)} AS {sql}"))
+    selections, joined_parts = selections_of(relation, groups.packed_parts)
+    for runs, paths in selections.items():
+        selects.append(_packed(connection, relation, paths, schemas, runs))
+    if joined_parts:
+        selects.append(_packed_parts(connection, relation, joined_parts, f"{serial}_parts", schemas, tables))
+    return " UNION ALL ".join(selects) or _empty(relation)
 
 
 def _empty(relation: Relation) -> str:
     items = (f"CAST(NULL AS {_type_name(column)}) AS {quote(column.name)}" for column in relation.all_columns)
     return f"SELECT {', '.join(items)} WHERE false"
+
+
+def _copied(connection: duckdb.DuckDBPyConnection, relation: Relation, table: str, tables: list[str]) -> str:
+    """Copies files that DuckDB does not read into a temporary table, piece by piece.
+
+    Arrow evaluates conditions on its data otherwise than Spark; a copy has none.
+    """
+    scan(relation)  # It checks the names of the columns.
+    if not relation.files:
+        return _empty(relation)
+    is_text = relation.format.lower() == "textfile"
+    types = [f"{quote(column.name)} {'VARCHAR' if is_text else _type_name(column)}" for column in relation.columns]
+    types += [f"{quote(column.name)} {_type_name(column)}" for column in relation.partition_columns]
+    connection.execute(f"CREATE TEMP TABLE {table} ({', '.join(types)})")
+    tables.append(table)
+    for file in relation.files:
+        values = [
+            f"CAST({'NULL' if value is None else string_literal(value)} AS {_type_name(column)})"
+            for value, column in zip(file.values, relation.partition_columns, strict=True)
+        ]
+        for piece in _text_pieces(relation, file.path) if is_text else _stripes(relation, file.path):
+            connection.register(_PIECE, piece)
+            items = ["*"] if is_text else _data_items(connection, relation, _PIECE, FileSchemas(), is_exact=True)
+            connection.execute(f"INSERT INTO {table} SELECT {', '.join([*items, *values])} FROM {_PIECE}")
+            connection.unregister(_PIECE)
+    if not is_text:
+        return f"SELECT * FROM {table}"
+    items = [_cast_text(column, column.name, "textfile") for column in relation.columns]
+    return f"SELECT {', '.join([*items, *(quote(column.name) for column in relation.partition_columns)])} FROM {table}"
+
+
+def _stripes(relation: Relation, path: str) -> Iterator[pa.Table]:
+    return orc_files.read_columns(path, [column.name for column in relation.columns if not _is_other(column)])
+
+
+def _text_pieces(relation: Relation, path: str) -> Iterator[pa.RecordBatch]:
+    columns = [(column.name, _scalar(column).name == "string") for column in relation.columns]
+    return delimited_text.read_columns(path, columns, relation.options)
 
 
 def _by_path(connection: duckdb.DuckDBPyConnection, relation: Relation, group: PathGroup, schemas: FileSchemas) -> str:
@@ -115,6 +168,7 @@ def _by_value(
     files: Sequence[ScanFile],
     serial: str,
     schemas: FileSchemas,
+    tables: list[str],
 ) -> str:
     """Files whose values are only in the catalog: each file is joined with its values."""
     paths = list(dict.fromkeys(file.path for file in files))
@@ -125,7 +179,7 @@ def _by_value(
         items = _data_items(connection, relation, source, schemas, relation.partition_columns != ())
     if not relation.partition_columns:
         return f"SELECT {', '.join(items)} FROM {source}"
-    table = _partition_values(connection, f"rewriter_values_{serial}", relation, files)
+    table = _partition_values(connection, f"rewriter_values_{serial}", relation, files, tables)
     items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
     # A row without partition values must not vanish.
     check = f"CASE WHEN v.path IS NULL THEN error('no partition values for ' || f.{_FILE}) ELSE true END"
@@ -133,12 +187,55 @@ def _by_value(
 
 
 def _packed(
-    connection: duckdb.DuckDBPyConnection, relation: Relation, paths: Sequence[str], schemas: FileSchemas
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    paths: Sequence[str],
+    schemas: FileSchemas,
+    runs: Sequence[ValueRun] = (),
 ) -> str:
-    """Packed files all of whose rows are read: they store the values of the partition columns."""
+    """Packed files, which store the values of the partition columns: all rows, or those of the partitions in these
+    runs of values. DuckDB skips row groups by the statistics of the partition columns.
+    """
     source = _source(relation, "parquet", paths, "")
-    items = _data_items(connection, relation, source, schemas, columns=relation.all_columns)
-    return f"SELECT {', '.join(items)} FROM {source}"
+    items = _data_items(connection, relation, source, schemas, columns=relation.all_columns, is_exact=True)
+    where = f" WHERE {_is_in_runs(relation.partition_columns, runs)}" if runs else ""
+    return f"SELECT {', '.join(items)} FROM {source}{where}"
+
+
+def _is_in_runs(columns: Sequence[Column], runs: Sequence[ValueRun]) -> str:
+    """Returns the condition that the partition columns have the values of one of these runs."""
+    alternatives = []
+    for leading, runs_of_leading in by_leading_values(runs).items():
+        conditions = [_has_value(column, (value,)) for column, value in zip(columns, leading, strict=False)]
+        alternatives.append(" AND ".join([*conditions, _has_last_value(columns[-1], runs_of_leading)]))
+    return " OR ".join(f"({alternative})" for alternative in alternatives)
+
+
+def _has_last_value(column: Column, runs: Sequence[ValueRun]) -> str:
+    name = quote(column.name)
+    tests = [
+        f"({name} >= {_literal(column, run.first)} AND {name} <= {_literal(column, run.last)})"
+        for run in runs
+        if run.first != run.last
+    ]
+    values = [run.first for run in runs if run.first == run.last]
+    if values:
+        tests.append(_has_value(column, values))
+    return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
+
+
+def _has_value(column: Column, values: Sequence[str | None]) -> str:
+    name = quote(column.name)
+    texts = [_literal(column, value) for value in values if value is not None]
+    is_in = f"{name} IN ({', '.join(texts)})" if len(texts) != 1 else f"{name} = {texts[0]}"
+    if None not in values:
+        return is_in
+    return f"({is_in} OR {name} IS NULL)" if texts else f"{name} IS NULL"
+
+
+def _literal(column: Column, value: str | None) -> str:
+    text, type_name = "NULL" if value is None else string_literal(value), _type_name(column)
+    return text if type_name == "VARCHAR" else f"CAST({text} AS {type_name})"
 
 
 def _packed_parts(
@@ -147,6 +244,7 @@ def _packed_parts(
     files: Sequence[ScanFile],
     serial: str,
     schemas: FileSchemas,
+    tables: list[str],
 ) -> str:
     """Parts of packed files: each row is joined with the values of its partition by the file and the stored values.
 
@@ -156,9 +254,9 @@ def _packed_parts(
     stored_columns = relation.stored_partition_columns
     paths = list(dict.fromkeys(file.path for file in files))
     source = _source(relation, "parquet", paths, f", filename='{_FILE}'")
-    items = _data_items(connection, relation, source, schemas, has_file=True)
+    items = _data_items(connection, relation, source, schemas, has_file=True, is_exact=True)
     items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
-    table = _partition_values(connection, f"rewriter_values_{serial}", relation, files)
+    table = _partition_values(connection, f"rewriter_values_{serial}", relation, files, tables)
     stored_values = zip(*(file.part.values for file in files if file.part is not None), strict=True)
     conditions = [f"v.path = f.{_FILE}"]
     for number, (column, values) in enumerate(zip(stored_columns, stored_values, strict=True)):
@@ -171,12 +269,16 @@ def _packed_parts(
 
 
 def _partition_values(
-    connection: duckdb.DuckDBPyConnection, name: str, relation: Relation, files: Sequence[ScanFile]
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    relation: Relation,
+    files: Sequence[ScanFile],
+    tables: list[str],
 ) -> str:
     """Returns a relation of the files' paths and of the values of their partitions, ``p0``, ``p1``, …
 
     For parts of packed files, ``s0``, ``s1``, … are the values that the file stores. Many rows are in a temporary table
-    with this name; few are in the text, which saves a millisecond.
+    with this name, which is added to ``tables``; few are in the text, which saves a millisecond.
     """
     typed = {f"p{number}": column for number, column in enumerate(relation.partition_columns)}
     value_rows = [file.values for file in files]
@@ -193,6 +295,7 @@ def _partition_values(
         return f"(SELECT path, {casts} FROM (VALUES {rows}) AS r(path, {', '.join(typed)}))"
     values_by_name = dict(zip(typed, zip(*value_rows, strict=True), strict=True))
     _register_values(connection, name, casts, [file.path for file in files], values_by_name)
+    tables.append(name)
     return name
 
 
@@ -245,16 +348,21 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
         if name is None:
             items.append(f"CAST(NULL AS {duckdb_type(target)}) AS {quote(column.name)}")
             continue
-        sql = casts.cast(quote(name), STRING, target)
-        if sql is None:
-            raise NotSupportedError(
-                f"Reading the column {column.name}, {column.type.upper()}, from {format} is not supported on DuckDB.",
-                condition="DUCKDB_UNSUPPORTED",
-                object=column.name,
-                hint="Use the Spark engine (engine spark), or parquet.",
-            )
-        items.append(f"{sql} AS {quote(column.name)}")
+        items.append(_cast_text(column, name, format))
     return items
+
+
+def _cast_text(column: Column, name: str, format: str) -> str:
+    """Returns a column of texts with this name as the declared type, by Spark's cast."""
+    sql = casts.cast(quote(name), STRING, _scalar(column))
+    if sql is None:
+        raise NotSupportedError(
+            f"Reading the column {column.name}, {column.type.upper()}, from {format} is not supported on DuckDB.",
+            condition="DUCKDB_UNSUPPORTED",
+            object=column.name,
+            hint="Use the Spark engine (engine spark), or parquet.",
+        )
+    return f"{sql} AS {quote(column.name)}"
 
 
 def _data_items(
@@ -264,10 +372,12 @@ def _data_items(
     schemas: FileSchemas,
     has_file: bool = False,
     columns: Sequence[Column] | None = None,
+    is_exact: bool = False,
 ) -> list[str]:
     """Returns the data columns of parquet files, or the given ones, cast to the declared types.
 
-    A column that no file has is NULL.
+    A column that no file has is NULL. ``is_exact`` says that the files are packed ones, which have no statistics that
+    leave out NaN (``partitioned_writer.parquet_writer``).
     """
     types_in_file: dict[str, tuple[str, str]] = {}
     for stored_name, stored_type in schemas.columns(connection, relation, source):
@@ -281,7 +391,8 @@ def _data_items(
         elif name is None:
             items.append(f"CAST(NULL AS {_type_name(column)}) AS {quote(column.name)}")
         else:
-            items.append(f"{_as_declared_type(prefix + quote(name), type_name, column)} AS {quote(column.name)}")
+            value = prefix + quote(name) if is_exact else _with_nan(prefix + quote(name), type_name)
+            items.append(f"{_as_declared_type(value, type_name, column)} AS {quote(column.name)}")
     return items
 
 
@@ -289,14 +400,20 @@ def _as_declared_type(sql: str, type_name: str, column: Column) -> str:
     """Returns a column of a file as the declared type, provided that no value can change."""
     target = _scalar(column)
     declared = duckdb_type(target)
-    if type_name in ("FLOAT", "DOUBLE"):
-        # A file's minimum and maximum ignore NaN, and DuckDB trusts them. This expression makes it look at values only.
-        sql = f"CASE WHEN isnan({sql}) THEN CAST('NaN' AS {type_name}) ELSE {sql} END"
     if type_name == declared:
         return sql
     if not _readable(type_name, target):
         raise _mismatch(column, type_name)
     return f"CAST({sql} AS {declared})"
+
+
+def _with_nan(sql: str, type_name: str) -> str:
+    """Returns a column so that DuckDB reads its values: a file's minimum and maximum ignore NaN, and DuckDB trusts
+    them.
+    """
+    if type_name not in ("FLOAT", "DOUBLE"):
+        return sql
+    return f"CASE WHEN isnan({sql}) THEN CAST('NaN' AS {type_name}) ELSE {sql} END"
 
 
 def _readable(type_name: str, target: SqlType) -> bool:

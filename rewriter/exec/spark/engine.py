@@ -27,9 +27,11 @@ from rewriter.exec.engine import (
     disk_content,
     engine_closed,
 )
+from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.spark.errors import translated
+from rewriter.exec.spark.kept_views import KeptViews
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
 from rewriter.exec.sql_types import parse_type
 from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
@@ -51,6 +53,9 @@ _OF_FILES = (
 )
 _ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}
 
+#: The most bytes of the files of a small query, which one task may read.
+_SMALL_BYTES = 8 << 20
+
 
 class SparkEngine:
     """Runs queries on Spark. ``master`` is any master URL, ``local[*]`` by default; ``conf`` are Spark settings.
@@ -71,6 +76,7 @@ class SparkEngine:
         #: The number of running queries, in any thread, and the job groups of those that have begun.
         self._queries = 0
         self._groups: set[str] = set()
+        self._views = KeptViews()
 
     def prewarm(self) -> None:
         """Starts Spark in the background. The first query reports errors of the start."""
@@ -93,14 +99,14 @@ class SparkEngine:
     def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
         """Runs the query. The result is held in memory."""
         with self._frame(query) as frame:
-            table: pa.Table = self._job(query.sql, frame.toArrow)
+            table: pa.Table = self._job(query.sql, frame, frame.toArrow)
         return table.cast(_plain_schema(table.schema)).to_reader()
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Runs the query and writes a file for each partition and task. Each partition belongs to one task, unless it
         is so big that Spark splits it.
         """
-        check_written(write.format)
+        check_written(write.format, write.columns)
         with self._frame(query, write.directory) as frame:
             assigned = _assigned(frame, write)
             os.makedirs(write.directory, exist_ok=True)
@@ -129,6 +135,8 @@ class SparkEngine:
                 spark.cancel(group)
             time.sleep(0.1)
         if spark is not None:
+            with contextlib.suppress(Exception):  # They are gone with their Spark.
+                self._views.close()
             spark.stop()
         if scratch is not None:
             scratch.remove()
@@ -146,24 +154,35 @@ class SparkEngine:
 
     @contextmanager
     def _frame(self, query: EngineQuery, directory: str | None = None) -> Iterator[DataFrame]:
-        """The query as a DataFrame over views of its relations, which are dropped at the end of the block.
+        """The query as a DataFrame over views of its relations, which are kept for the next run of the same query, or
+        dropped at the end of the block.
 
         ``directory`` is the target of a write inside the block.
         """
-        session = interruptible(self._running_spark).session
+        started = interruptible(self._running_spark)
+        is_small = directory is None and _input_bytes(query) <= _SMALL_BYTES
+        session = started.small_session if is_small else started.session
+        views: list[Views] = []
         with self._lock:
             if self._scratch is None:
                 raise engine_closed()
-            views = Views(session, self._scratch.path)
+            scratch = self._scratch.path
             self._queries += 1
         try:
             with self._errors(query.sql, directory, query.relations):
-                for relation in query.relations:
-                    views.create(relation)
+                self._views.close_expired()
+                may_keep = directory is None and all(map(is_managed, query.relations))
+                if not may_keep or self._views.get(query) is None:
+                    views.append(Views(session, scratch))
+                    for relation in query.relations:
+                        views[0].create(relation)
                 yield session.sql(query.sql, args=_arguments(query))
+                if views and may_keep:
+                    self._views.keep(query, views.pop())
         finally:
             try:
-                views.close()
+                for unkept in views:
+                    unkept.close()
             except Exception:
                 if not self._is_closed:  # After ``close``, they are gone with their Spark.
                     raise
@@ -206,8 +225,9 @@ class SparkEngine:
             _ESCAPES,
             write.most_partitions,
             write.packing,
+            write.options,
         )
-        files, left = self._job(query.sql, lambda: write_partitions(frame, target, scratch.path))
+        files, left = self._job(query.sql, frame, lambda: write_partitions(frame, target, scratch.path))
         check_partitions(len({file.values for file in files}) + left, write)
         return files
 
@@ -218,7 +238,7 @@ class SparkEngine:
         partition_directory = os.path.join(write.directory, partition_name(write.partition_columns, write.static))
         directory = partition_directory if write.partition_columns else write.directory
         before = set(os.listdir(directory)) if os.path.isdir(directory) else set()
-        self._job(query.sql, lambda: frame.write.mode("append").parquet(directory))
+        self._job(query.sql, frame, lambda: frame.write.mode("append").parquet(directory))
         files = []
         for name in sorted(os.listdir(directory)):
             path = os.path.join(directory, name)
@@ -227,13 +247,13 @@ class SparkEngine:
             files.append(WrittenFile(path, write.static, pq.read_metadata(path).num_rows, os.path.getsize(path)))
         return tuple(files)
 
-    def _job(self, sql: str, run: Callable[[], T]) -> T:
+    def _job(self, sql: str, frame: DataFrame, run: Callable[[], T]) -> T:
         """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled."""
         started = self._running_spark()
         group = f"rewriter-{uuid.uuid4().hex}"
 
         def work() -> T:
-            started.enter_job(group, sql[:200])
+            started.enter_job(frame.sparkSession, group, sql[:200])
             return run()
 
         with self._lock:
@@ -258,6 +278,10 @@ def _spark_errors(sql: str, directory: str | None) -> Iterator[None]:
         if is_disk_full(error):
             raise disk_full(disk_content(directory), directory) from None
         raise EngineError(str(error), condition="FAILED_WRITE_FILE", sqlstate="58030") from None
+
+
+def _input_bytes(query: EngineQuery) -> int:
+    return sum([file.bytes for relation in query.relations for file in relation.files])
 
 
 def _arguments(query: EngineQuery) -> dict[str, Any] | None:

@@ -8,18 +8,19 @@ from typing import Any
 from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
 from rewriter.exec.engine import disk_content
 
-#: Raised through ``raise_error`` or in a Python worker: our errors carry their condition in the message.
-_OWN_ERROR = re.compile(
-    r"\[(INSERT_WOULD_ROUND|EXCEED_LIMIT_LENGTH|PARTITION_VALUE_TOO_LONG|INVALID_PARTITION_VALUE|FAILED_READ_FILE)\] "
-    r"([^\n]*)"
-)
+#: The SQLSTATEs of our own errors that are raised through ``raise_error`` or in a Python worker: their messages begin
+#: with their condition.
 _OUR_STATES = {
     "INSERT_WOULD_ROUND": "22003",
     "EXCEED_LIMIT_LENGTH": "54006",
     "PARTITION_VALUE_TOO_LONG": "22001",
     "INVALID_PARTITION_VALUE": "42846",
+    "TIME_OUTSIDE_ORC": "22008",
+    "TIME_OUTSIDE_JSON": "22008",
+    "VALUE_OUTSIDE_TEXTFILE": "22023",
     "FAILED_READ_FILE": "KD001",
 }
+_OWN_ERROR = re.compile(rf"\[({'|'.join(_OUR_STATES)})\] ([^\n]*)")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
 

@@ -13,26 +13,28 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import cache, reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from rewriter.catalog.model.objects import Column, PartitionValues
+from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter, unreadable
 from rewriter.exec.engine import Relation, ScanFile
-from rewriter.exec.file_groups import PathGroup, Scan, by_value, parts_by_path, scan
+from rewriter.exec.file_groups import PathGroup, Scan, ValueRun, by_leading_values, by_value, scan, selections_of
 from rewriter.exec.spark.single_column_csv import csv_lines
+from rewriter.exec.spark.text_files import text_rows
+from rewriter.exec.sql_types import parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
 #: The key of Spark's metadata that declares a string column as CHAR or VARCHAR.
 DECLARED_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _FILE = "rewriter_file"
 _VALUE = "rewriter_value_"
-#: How many conditions select parts of packed files, and how many partitions one of them names.
-_MOST_SELECTIONS, _MOST_VALUES = 4, 1000
 #: The values of a part of a packed file, as the catalog knows them and as a row of the file has them.
 _STORED, _IN_FILE = "rewriter_stored_", "rewriter_in_file_"
 #: Spark takes a quoted empty field as NULL, too, unless NULL has another text.
@@ -70,8 +72,8 @@ class Views:
         frames += [self._by_value(relation, format, files) for files in by_value(relation, format, groups)]
         if groups.packed:
             frames.append(self._packed(relation, groups.packed))
-        selections, joined_parts = _selections(relation, groups.packed_parts)
-        frames += [self._selected_parts(relation, paths, values) for values, paths in selections.items()]
+        selections, joined_parts = selections_of(relation, groups.packed_parts)
+        frames += [self._selected_parts(relation, paths, runs) for runs, paths in selections.items()]
         if joined_parts:
             frames.append(self._packed_parts(relation, joined_parts))
         if not frames:
@@ -132,9 +134,9 @@ class Views:
             *_items(relation, "parquet", stored), *partition_items
         )
 
-    def _selected_parts(self, relation: Relation, paths: Sequence[str], values: Sequence[PartitionValues]) -> DataFrame:
-        """Returns the rows of packed files in the partitions of these values, which the files store as they are."""
-        return self._packed(relation, paths).where(_is_one_of(relation.partition_columns, values))
+    def _selected_parts(self, relation: Relation, paths: Sequence[str], runs: Sequence[ValueRun]) -> DataFrame:
+        """Returns the rows of packed files in the partitions of these runs, whose values the files store."""
+        return self._packed(relation, paths).where(_is_in_runs(relation.partition_columns, runs))
 
     def _packed_parts(self, relation: Relation, files: Sequence[ScanFile]) -> DataFrame:
         """Returns the rows of parts of packed files, joined with the values of their partitions by the file and the
@@ -167,6 +169,11 @@ class Views:
         self, relation: Relation, format: str, paths: Sequence[str], further_columns: Sequence[Column] = ()
     ) -> tuple[DataFrame, Sequence[Column], str]:
         """Returns the rows of the files, their columns, and the SQL for the path of a row's file."""
+        if format == "textfile":
+            texts = [Column(column.name, "string") for column in relation.columns]
+            columns = [(c.name, parse_type(c.type).name == "string") for c in relation.columns]
+            schema = _schema([*texts, Column(_FILE, "string")])
+            return text_rows(self._session, paths, columns, relation.options, schema), texts, _FILE
         reader, stored = self._reader(relation, format, paths)
         if format == "csv" and len(stored) == 1:
             schema = _schema([*stored, Column(_FILE, "string")])
@@ -191,8 +198,12 @@ class Views:
             return reader, [Column(name, "string") for name in header]
         if format == "json":
             return reader.options(mode="FAILFAST"), [
-                column if _is_nested(column) else Column(column.name, "string") for column in relation.columns
+                column if _is_parsed(column) else Column(column.name, "string") for column in relation.columns
             ]
+        if any(re.search("float|double", column.type.lower()) for column in relation.all_columns):
+            # The filters of Parquet's library by a dictionary or a Bloom filter take 0.0 and -0.0 for different values.
+            # The rows of one would be lost where a condition names the other. Minimum and maximum still prune.
+            reader = reader.options(**{f"parquet.filter.{kind}.enabled": "false" for kind in ("dictionary", "bloom")})
         return reader, list(relation.columns)
 
     def _manifest(self, paths: Iterable[str], format: str) -> str:
@@ -245,46 +256,36 @@ def _uri(path: str) -> str:
     return "file:" + quote(path, safe="/-_.!~*'()=:@&+$,;")
 
 
-def _selections(
-    relation: Relation, parts: Sequence[ScanFile]
-) -> tuple[dict[tuple[PartitionValues, ...], list[str]], tuple[ScanFile, ...]]:
-    """Returns the packed files that a condition on the stored values can select from, by these values, and all other
-    parts, which need a join. A join costs Spark some tenths of a second.
+def _is_in_runs(columns: Sequence[Column], runs: Sequence[ValueRun]) -> Any:
+    """Returns the condition that the partition columns have the values of one of these runs.
+
+    No column is equal to one literal: Spark would put that literal into the other conditions of a query, compute them
+    for a partition that they exclude, and raise the error of a value that no row has.
     """
-    selections: dict[tuple[PartitionValues, ...], list[str]] = {}
-    joined_parts: list[ScanFile] = []
-    stored_alike = relation.stored_partition_columns == relation.partition_columns
-    for path, files in parts_by_path(parts).items():
-        is_unchanged = all(file.part is not None and file.part.values == file.values for file in files)
-        values = tuple(sorted((file.values for file in files), key=repr))
-        fits = values in selections or len(selections) < _MOST_SELECTIONS
-        if stored_alike and is_unchanged and fits and len(values) <= _MOST_VALUES:
-            selections.setdefault(values, []).append(path)
-        else:
-            joined_parts += files
-    return selections, tuple(joined_parts)
-
-
-def _is_one_of(columns: Sequence[Column], values: Sequence[PartitionValues]) -> Any:
-    """Returns the condition that the partition columns have one of these combinations of values."""
     from pyspark.sql.functions import col, lit
 
-    def literal(column: Column, value: str) -> Any:
+    def literal(column: Column, value: str | None) -> Any:
         return lit(value).cast(_read_type(column.type))
 
     *leading_columns, last = columns
-    by_leading: dict[PartitionValues, list[str | None]] = {}
-    for combination in values:
-        by_leading.setdefault(combination[:-1], []).append(combination[-1])
+    last_column = col(identifier(last.name))
     condition = lit(False)
-    for leading, lasts in by_leading.items():
-        last_column = col(identifier(last.name))
-        among = last_column.isin([literal(last, value) for value in lasts if value is not None])
-        both = (among | last_column.isNull()) if None in lasts else among
+    for leading, runs_of_leading in by_leading_values(runs).items():
+        values = [run.first for run in runs_of_leading if run.first == run.last and run.first is not None]
+        ranges = [run for run in runs_of_leading if run.first != run.last]
+        if len(values) == 1:
+            ranges.append(ValueRun((), values[0], values[0]))
+        tests = [last_column.between(literal(last, run.first), literal(last, run.last)) for run in ranges]
+        if len(values) > 1:
+            tests.append(last_column.isin([literal(last, value) for value in values]))
+        if any(run.first is None for run in runs_of_leading):
+            tests.append(last_column.isNull())
+        alternative = reduce(or_, tests)
         for column, value in zip(leading_columns, leading, strict=True):
             name = col(identifier(column.name))
-            both = both & (name.isNull() if value is None else name == literal(column, value))
-        condition = condition | both
+            equal_value = literal(column, value)
+            alternative &= name.isNull() if value is None else name.between(equal_value, equal_value)
+        condition = condition | alternative
     return condition
 
 
@@ -309,21 +310,29 @@ def _items(relation: Relation, format: str, stored: Sequence[Column]) -> list[st
     for column in relation.columns:
         name = columns_by_name.get(column.name.lower())
         value = "NULL" if name is None else identifier(name)
-        if name is None or (format in TEXT_FORMATS and not (format == "json" and _is_nested(column))):
+        if name is None or (format in TEXT_FORMATS and not (format == "json" and _is_parsed(column))):
             value = f"CAST({value} AS {_read_type(column.type)})"
         items.append(f"{value} AS {identifier(column.name)}")
     return items
 
 
-def _is_nested(column: Column) -> bool:
-    """Tests whether values have parts: text cannot be cast to the type."""
-    return column.type.lower().startswith(("array", "map", "struct"))
+def _is_parsed(column: Column) -> bool:
+    """Tests whether Spark's reader parses the values of JSON: values with parts, and base64."""
+    return column.type.lower().startswith(("array", "map", "struct", "binary"))
 
 
 def _schema(columns: Iterable[Column]) -> StructType:
-    from pyspark.sql.types import StructField, StructType, _parse_datatype_string
+    from pyspark.sql.types import StructField, StructType
 
-    return StructType([StructField(c.name, _parse_datatype_string(_read_type(c.type)), True) for c in columns])
+    return StructType([StructField(column.name, _parsed_type(_read_type(column.type)), True) for column in columns])
+
+
+@cache
+def _parsed_type(type_name: str) -> DataType:
+    """Returns a type of Spark, which parses it: that takes half a millisecond."""
+    from pyspark.sql.types import _parse_datatype_string
+
+    return _parse_datatype_string(type_name)
 
 
 def _read_type(type_name: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError
 from rewriter.exec.scratch_directories import ScratchDirectory
-from rewriter.exec.spark import single_column_csv, writer
+from rewriter.exec.spark import single_column_csv, text_files, writer
 from rewriter.exec.spark.java import find_java_home
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # ORC's reader orders -0.0 before 0.0: it would skip the rows of one where a condition names the other.
+    "spark.sql.orc.filterPushdown": "false",
+    # Spark cuts a decimal off that is too long for the smaller decimals of a file: it would skip rows, or fail.
+    "spark.sql.parquet.filterPushdown.decimal": "false",
     # A listing job with a task for each path took 80 s for 6,936 directories; in the driver it takes 2 s.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     # Tasks of many tiny files: with the default of 4 MB each, 6,936 files made 220 tasks.
@@ -37,6 +41,12 @@ SESSION_SETTINGS: Mapping[str, str] = {
 }
 #: Tables this small are shuffled in few pieces; only if Spark runs in this process.
 _LOCAL_SESSION_SETTINGS: Mapping[str, str] = {"spark.sql.shuffle.partitions": "4"}
+
+#: Without stages that are planned one after the other, and in one piece, a query over little takes half of the time.
+_SMALL_SESSION_SETTINGS: Mapping[str, str] = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
 
 _LOGGING = """\
 rootLogger.level = error
@@ -53,17 +63,18 @@ _directory: ScratchDirectory | None = None
 
 
 class StartedSpark:
-    """A session, and whether this process's Spark was started for it."""
+    """A session, one for small queries, and whether this process's Spark was started for them."""
 
-    def __init__(self, session: SparkSession, owner: bool) -> None:
+    def __init__(self, session: SparkSession, small_session: SparkSession, owner: bool) -> None:
         self.session = session
+        self.small_session = small_session
         self._owner = owner
 
-    def enter_job(self, group: str, description: str) -> None:
+    def enter_job(self, session: SparkSession, group: str, description: str) -> None:
         """Adds the jobs of this thread, from now on, to a group that ``cancel`` stops."""
-        context = self.session.sparkContext
-        # Data sources are looked up in the session that is active in the thread, and a new thread has none.
-        context._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self.session._jsparkSession)
+        context = session.sparkContext
+        # Data sources are looked up in the session that is active in the thread.
+        context._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
         context.setJobGroup(group, description, False)
 
     def cancel(self, group: str) -> None:
@@ -100,12 +111,33 @@ def start(master: str | None, conf: Mapping[str, str]) -> StartedSpark:
         settings = dict(SESSION_SETTINGS)
         if session.sparkContext.master.startswith("local"):
             settings |= _LOCAL_SESSION_SETTINGS
-        for key, value in (settings | dict(conf)).items():
-            if session.conf.isModifiable(key):
-                session.conf.set(key, value)
-        writer.register(session)
-        single_column_csv.register(session)
-        return StartedSpark(session, owner)
+        _set(session, {**settings, **conf})
+        register_data_sources(session)
+        small_session = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+        _set(small_session, {**_SMALL_SESSION_SETTINGS, **conf})
+        return StartedSpark(session, small_session, owner)
+
+
+def register_data_sources(session: SparkSession) -> None:
+    """Registers our data sources with a session, unless it has them.
+
+    A Python worker that Spark uses again still knows those of an earlier session. Spark counts them as installed, and
+    registers no others of their names. They are the same.
+    """
+    from pyspark.errors import AnalysisException
+
+    for source in (writer.data_source(), single_column_csv.data_source(), text_files.data_source()):
+        try:
+            session.dataSource.register(source)
+        except AnalysisException as error:
+            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+                raise
+
+
+def _set(session: SparkSession, settings: Mapping[str, str]) -> None:
+    for key, value in settings.items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
 
 
 def _start_context(master: str, settings: Mapping[str, str]) -> None:

@@ -20,11 +20,6 @@ FORMAT = "rewriter_csv_lines"
 _MOST_TASKS = 64
 
 
-def register(session: SparkSession) -> None:
-    """Registers the data source with the session. Call it once for each session."""
-    session.dataSource.register(_source())
-
-
 def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schema: StructType) -> DataFrame:
     """Returns the rows of CSV files with a header of one name: the value as text and the path of the file, named by
     ``schema``.
@@ -36,9 +31,10 @@ def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schem
     return session.read.format(FORMAT).schema(schema).option("plan", plan).load()
 
 
-def _source() -> Any:
-    """Returns the data source's class. It is made here and uses nothing of this package, so that it travels to the
-    workers by value.
+def data_source() -> Any:
+    """Returns the class of the data source, which each session has to register.
+
+    The class is made here and uses nothing of this package, so that it travels to the workers by value.
     """
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 

@@ -11,31 +11,31 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
 from rewriter.catalog.model.objects import PartitionValues
-from rewriter.exec import packed_writer, partitioned_writer
+from rewriter.exec import delimited_text, json_lines, orc_files, packed_writer, partitioned_writer
 from rewriter.exec.engine import Packing, WrittenFile, written_file
 from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 FORMAT = "rewriter_partitions"
 
 
-def register(session: SparkSession) -> None:
-    """Registers the data source with the session. Call it once for each session."""
+def data_source() -> Any:
+    """Returns the class of the data source, which each session has to register."""
     from pyspark import cloudpickle
 
     # Workers need not have this package.
-    cloudpickle.register_pickle_by_value(partitioned_writer)
-    cloudpickle.register_pickle_by_value(packed_writer)
-    session.dataSource.register(_source())
+    for module in (partitioned_writer, packed_writer, orc_files, json_lines, delimited_text):
+        cloudpickle.register_pickle_by_value(module)
+    return _source()
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class PartitionTarget:
     escapes: Mapping[str, str]
     max_partitions: int | None
     packing: Packing | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def plan(self, report: str) -> str:
         """Returns the JSON of which a worker makes its list of files. ``report`` is the file for what was written."""
@@ -109,7 +110,7 @@ def _source() -> Any:
             packing, texts = plan["packing"], (plan["escapes"], plan["null"], plan["max_partitions"])
             files: Any
             if packing is None:
-                files = file_list(plan["directory"], plan["format"], plan["levels"], *texts)
+                files = file_list(plan["directory"], plan["format"], plan["levels"], *texts, plan["options"])
             else:
                 import base64
 

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import NoReturn
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, BOOLEAN, DOUBLE, MAX_PRECISION, TINYINT, VOID, SqlType, decimal
+from rewriter.exec.sql_types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    MAX_PRECISION,
+    STRING,
+    TINYINT,
+    VOID,
+    SqlType,
+    decimal,
+    duckdb_type,
+)
+from rewriter.exec.translate import arrays, chosen_values, correlations, percentiles
+from rewriter.exec.translate.aggregate_calls import (
+    Aggregate,
+    AggregateCall,
+    AggregateRule,
+    aggregate_call,
+    wrapped_call,
+)
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.arithmetic import divided_decimals
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """An aggregate of one value. ``template`` is its SQL, with ``{0}`` for the argument and, after each call, ``{1}``
-    for a clause (FILTER, OVER) or nothing.
-    """
-
-    template: str
-    argument: str
-    type: SqlType
-    name: str | None
-
 
 #: A function of the argument that returns the aggregate's template, the argument's SQL, and the type of the result.
 _Rule = Callable[[Expressions, Typed, exp.Expr], tuple[str, str, SqlType]]
@@ -41,7 +48,17 @@ def _sum(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlTyp
         return "sum({0}){1}", value.sql, _sum_type(value.type)
     if value.type.is_floating:
         return "sum({0}){1}", plain_cast(value.sql, DOUBLE), DOUBLE
-    return e.refuse(node, f"SUM of {value.type}")
+    return _no_number(e, value, "SUM", node)
+
+
+def _no_number(e: Expressions, value: Typed, function: str, node: exp.Expr) -> NoReturn:
+    """Raises Spark's error for an aggregate of numbers over another type; NULL is refused."""
+    if value.type == VOID:
+        e.refuse(node, f"{function} of NULL")
+    e.text.wrong(
+        f"{function} needs a number, not a {value.type.shown}.",
+        "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
+    )  # fmt: skip
 
 
 def _sum_type(type_: SqlType) -> SqlType:
@@ -52,7 +69,7 @@ def _avg(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlTyp
     if value.type.is_integer or value.type.is_floating:
         return "avg({0}){1}", plain_cast(value.sql, DOUBLE), DOUBLE
     if not value.type.is_decimal:
-        return e.refuse(node, f"AVG of {value.type}")
+        return _no_number(e, value, "AVG", node)
     total, average_type = _sum_type(value.type), decimal(value.type.precision + 4, value.type.scale + 4)
     first, second = plain_cast("sum({0}){1}", total), plain_cast("nullif(count({0}){1}, 0)", decimal(20, 0))
     sql, _ = divided_decimals(first, total, second, decimal(20, 0), average_type)
@@ -61,22 +78,30 @@ def _avg(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlTyp
     return sql, value.sql, average_type
 
 
+def _try_sum(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+    if value.type.is_decimal and value.type.precision + 10 > MAX_PRECISION:
+        e.refuse(node, f"TRY_SUM of {value.type}")
+    template, sql, type_ = _sum(e, value, node)
+    return f"TRY_CAST({template} AS {duckdb_type(type_)})", sql, type_
+
+
 def _extreme(function: str) -> _Rule:
     def rule(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
         if value.type == VOID:
             e.refuse(node, f"{function.upper()} of NULL")
+        e.comparable(value, node, function.upper())
         return f"{function}({{0}}){{1}}", value.sql, value.type
 
     return rule
 
 
 def _spread(function: str) -> _Rule:
-    def rule(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+    def spread(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
         if not value.type.is_numeric:
-            e.refuse(node, f"{function.upper()} of {value.type}")
+            return _no_number(e, value, function.upper(), node)
         return f"{function}({{0}}){{1}}", e.cast(value, DOUBLE, node), DOUBLE
 
-    return rule
+    return spread
 
 
 def _truth(template: str, type_: SqlType) -> _Rule:
@@ -93,6 +118,8 @@ _RULES: dict[str, _Rule] = {
     "sum": _sum,
     "avg": _avg,
     "mean": _avg,
+    "try_sum": _try_sum,
+    "try_avg": _avg,
     "min": _extreme("min"),
     "max": _extreme("max"),
     # DuckDB's own function returns NULL for no rows.
@@ -104,18 +131,48 @@ _RULES: dict[str, _Rule] = {
     **{name: _spread("var_samp") for name in ("variance", "var_samp")},
     "var_pop": _spread("var_pop"),
 }
+#: The aggregates that read a string as a DOUBLE.
+_OF_NUMBERS = frozenset(name for name, rule in _RULES.items() if rule in (_sum, _avg) or rule.__name__ == "spread")
+#: The rules of other aggregates.
+_CALL_RULES: dict[str, AggregateRule] = {
+    **chosen_values.RULES,
+    **percentiles.RULES,
+    **correlations.RULES,
+    **arrays.RULES,
+}
 #: The aggregates that are translated with DISTINCT.
 _DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
+
+
+def is_aggregate(e: Expressions, node: exp.Expr) -> bool:
+    """Tests whether a node calls an aggregate of the list, or GROUPING or GROUPING_ID, without OVER."""
+    if e.text.called(node) not in FUNCTIONS:
+        return False
+    wrapped = wrapped_call(node)
+    return not (isinstance(wrapped.parent, exp.Window) and wrapped.parent.this is wrapped)
 
 
 def aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate | None:
     """Returns the aggregate that a node calls; ``None`` if it calls none of the list. Raises the errors of
     ``translate``.
     """
-    function = e.text.called(node)
-    rule = _RULES.get(function or "")
-    if rule is None or function is None:
+    call_ = aggregate_call(e, node)
+    allowed = FUNCTIONS.get(call_.function) if call_ is not None else None
+    if call_ is None or allowed is None or call_.function not in (_RULES | _CALL_RULES):
         return None
+    if allowed.entry is not None:
+        e.entries.add(allowed.entry)
+    rule = _CALL_RULES.get(call_.function)
+    return _of_one_value(e, call_, scope) if rule is None else rule(e, call_, scope)
+
+
+def _of_one_value(e: Expressions, call_: AggregateCall, scope: Scope) -> Aggregate:
+    call_.only_plain(e)
+    node, function = call_.node, call_.function
+    if function == "count":
+        several = _count_of_several(e, call_, scope)
+        if several is not None:
+            return several
     (argument,) = e.arguments(node, 1)
     if isinstance(argument, exp.Star) and function == "count":
         e.allow_only(argument)
@@ -124,24 +181,46 @@ def aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate | None:
     if isinstance(argument, exp.Distinct):
         e.allow_only(argument, "expressions")
         if len(argument.expressions) != 1 or function not in _DISTINCT:
-            e.refuse(node, f"{function.upper()}(DISTINCT …) of several columns" if function in _DISTINCT else None)
+            e.refuse(node, f"{function.upper()}(DISTINCT …)")
         argument, word = argument.expressions[0], "DISTINCT "
         if isinstance(argument, exp.Star):
-            e.refuse(node, f"{function.upper()}(DISTINCT *)")
+            e.text.refuse(f"{function.upper()}(DISTINCT *)", node, "Name the columns: COUNT(DISTINCT a, b).")
     value = e.translate(argument, scope)
-    template, sql, type_ = rule(e, value, node)
+    if value.type == STRING and function in _OF_NUMBERS:
+        value = replace(value, sql=e.cast(value, DOUBLE, node), type=DOUBLE, text=None)
+    if word:
+        e.comparable(value, node, f"{function.upper()}(DISTINCT …)")
+    template, sql, type_ = _RULES[function](e, value, node)
     return Aggregate(template, word + sql, type_, call(function, None if value.name is None else word + value.name))
 
 
-def aggregate_sql(aggregate_: Aggregate, clause: str) -> str:
-    """Returns the aggregate's SQL with FILTER or OVER, or nothing, after each of its calls."""
-    return plain_cast(aggregate_.template.format(aggregate_.argument, clause), aggregate_.type)
+def _count_of_several(e: Expressions, call_: AggregateCall, scope: Scope) -> Aggregate | None:
+    """Translates ``count([DISTINCT] a, b, …)``, which passes over rows with a NULL in any of them; ``None`` for one
+    argument.
+    """
+    arguments, word = call_.node.expressions, ""
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        e.allow_only(arguments[0], "expressions")
+        arguments, word = arguments[0].expressions, "DISTINCT "
+    if len(arguments) < 2:
+        return None
+    e.allow_only(call_.node, "this", "expressions")
+    values = [e.translate(argument, scope) for argument in arguments]
+    present = " AND ".join(f"{value.sql} IS NOT NULL" for value in values)
+    # 0.0 and -0.0 are one value.
+    row = ", ".join(f"{value.sql} + 0" if value.type.is_floating else value.sql for value in values)
+    counted = f"ROW({row})" if word else "1"
+    name = call("count", *(value.name for value in values))
+    name = None if name is None else name.replace("count(", f"count({word}", 1)
+    return Aggregate("count({0}){1}", f"{word}CASE WHEN {present} THEN {counted} END", BIGINT, name)
 
 
 def _aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     translated = aggregate(e, node, scope)
-    assert translated is not None
-    return Typed(aggregate_sql(translated, ""), translated.type, translated.name)
+    if translated is None:
+        clause = "WITHIN GROUP" if isinstance(node, exp.WithinGroup) else "IGNORE NULLS or RESPECT NULLS"
+        e.refuse(node, f"{clause} after {e.text.shown(node.this)}")
+    return Typed(translated.sql(), translated.type, translated.name)
 
 
 def _filter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -151,7 +230,7 @@ def _filter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         e.refuse(node, f"FILTER after {e.text.shown(node.this)}")
     test = e.test(node.expression.this, scope, "FILTER")
     name = f"{translated.name} FILTER (WHERE {test.name})" if translated.name and test.name else None
-    return Typed(aggregate_sql(translated, f" FILTER (WHERE {test.sql})"), translated.type, name)
+    return Typed(translated.sql(test.sql), translated.type, name)
 
 
 def _grouping(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -170,6 +249,9 @@ _SPREAD = "DISTINCT; NaN and infinity, when they occur"
 
 NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.Filter: Allowed(_filter, Entry(_SECTION, "f(…) FILTER (WHERE …)")),
+    exp.IgnoreNulls: Allowed(_aggregate, None),
+    exp.RespectNulls: Allowed(_aggregate, None),
+    exp.WithinGroup: Allowed(_aggregate, None),
 }
 
 
@@ -180,10 +262,12 @@ def _functions(*lines: tuple[str, str]) -> dict[type[exp.Expr] | str, Allowed]:
 
 FUNCTIONS = {
     **_functions(
-        ("count(* | [DISTINCT] x)", "several columns"),
+        ("count(* | [DISTINCT] x, …)", "DISTINCT *"),
         ("sum([DISTINCT] x)", "other than numbers"),
         ("avg([DISTINCT] x)", "DECIMAL of more than 24 digits"),
         ("mean([DISTINCT] x)", "DECIMAL of more than 24 digits"),
+        ("try_sum(x)", "DISTINCT; DECIMAL of more than 28 digits"),
+        ("try_avg(x)", "DISTINCT; DECIMAL of more than 24 digits"),
         ("min(x)", ""),
         ("max(x)", ""),
         ("count_if(condition)", "DISTINCT"),
@@ -199,6 +283,10 @@ FUNCTIONS = {
         ("variance(x)", _SPREAD),
         ("var_samp(x)", _SPREAD),
         ("var_pop(x)", _SPREAD),
+        *chosen_values.LINES,
+        *percentiles.LINES,
+        *correlations.LINES,
+        *arrays.LINES,
     ),
     **functions(_SECTION, ("grouping(key)", _grouping), ("grouping_id(key, …)", _grouping_id, "no argument")),
 }

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from rewriter.exec.translate import (
     aggregates,
+    arrays,
     conditionals,
     literals,
     math_functions,
@@ -20,6 +21,7 @@ from rewriter.exec.translate import (
     patterns,
     string_functions,
     time_functions,
+    transcendental_functions,
     windows,
 )
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
@@ -33,11 +35,14 @@ ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {
     **operators.NODES,
     **aggregates.NODES,
     **aggregates.FUNCTIONS,
+    **arrays.NODES,
+    **arrays.FUNCTIONS,
     **windows.NODES,
     **windows.FUNCTIONS,
     **conditionals.NODES,
     **conditionals.FUNCTIONS,
     **math_functions.FUNCTIONS,
+    **transcendental_functions.FUNCTIONS,
     **string_functions.NODES,
     **string_functions.FUNCTIONS,
     **time_functions.NODES,
@@ -69,7 +74,12 @@ In all queries:
 - NULLs are first in ascending and last in descending order, unless NULLS FIRST or NULLS LAST is specified. NaN is the
   greatest number and equals itself. 0.0 equals -0.0, and a group of both returns 0.0.
 - Sums, averages and deviations of DOUBLE may differ in their last digits: on each engine they depend on the order of
-  the rows.
+  the rows. EXP, LN, LOG, LOG10, LOG2, CBRT and POWER may differ in their last digit.
+- FIRST, LAST and ANY_VALUE return any value of the group, as in Spark: the rows of a group have no order, also if a
+  subquery sorts them. So do MAX_BY and MIN_BY among the rows of an equal key, and windows among equal rows. The engines
+  may choose different ones. MODE(x) returns any of several values that are as frequent.
+- PERCENTILE_APPROX, APPROX_PERCENTILE and APPROX_COUNT_DISTINCT are exact, where Spark approximates. A percentile
+  between equal zeros is 0.0 or -0.0.
 - A column without an alias has the name that Spark gives it, where `rewriter` can derive that name. Otherwise it is
   `_c0`, `_c1` … by its position.
 - Dates and timestamps must be in the years 1 to 9999 wherever they become text.

@@ -6,9 +6,19 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, VOID, SqlType, decimal
-from rewriter.exec.translate.casts import as_decimal, common_type, plain_cast
-from rewriter.exec.translate.expressions import Expressions, Scope, Typed, infix, narrow_literal
+from rewriter.exec.sql_types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    INT,
+    MAX_PRECISION,
+    STRING,
+    VOID,
+    SqlType,
+    decimal,
+)
+from rewriter.exec.translate.casts import as_decimal, common_type, plain_cast, promoted, string_literal
+from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call, infix, narrow_literal
 from rewriter.exec.translate.literals import has_suffix, number
 
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
@@ -27,14 +37,29 @@ def arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expression", "typed", "safe")
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     operator = _OPERATORS[type(node)]
-    return replace(calculated(e, left, right, operator, node), name=infix(operator, left.name, right.name))
+    days = _with_days(left, right, operator)
+    return days or replace(calculated(e, left, right, operator, node), name=infix(operator, left.name, right.name))
+
+
+def _with_days(left: Typed, right: Typed, operator: str) -> Typed | None:
+    """Returns a date plus or minus an integer, which is a number of days; ``None`` for other operands."""
+    date, days = (right, left) if operator == "+" and right.type == DATE else (left, right)
+    if date.type != DATE or not days.type.is_integer or days.type == BIGINT or operator not in ("+", "-"):
+        return None
+    sql = plain_cast(f"{date.sql} {operator} {plain_cast(days.sql, INT)}", DATE)
+    return Typed(sql, DATE, call("date_sub" if operator == "-" else "date_add", date.name, days.name))
 
 
 def calculated(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
     """Translates an operation, without its name."""
+    left, right = _numbers(e, left, right, operator, node)
     if left.type.is_decimal or right.type.is_decimal:
         left, right = narrow_literal(left), narrow_literal(right)
     if any(not value.type.is_numeric and value.type != VOID for value in (left, right)):
+        types = {left.type.name, right.type.name}
+        is_wrong = "boolean" in types or (types & {"date", "timestamp"} and operator not in "+-")
+        if is_wrong or ("timestamp" in types and (left.type.is_numeric or right.type.is_numeric)):
+            e.refuse_mixed(left.type, right.type, node, binary=False)
         e.refuse(node, f"{left.type} {operator} {right.type}")
     floating = left.type.is_floating or right.type.is_floating
     if (left.type.is_decimal or right.type.is_decimal) and not floating:
@@ -45,6 +70,22 @@ def calculated(e: Expressions, left: Typed, right: Typed, operator: str, node: e
     if type_.is_integer:
         return Typed(plain_cast(f"{_widened(first)} {operator} {_widened(second)}", type_), type_)
     return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
+
+
+def _numbers(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> tuple[Typed, Typed]:
+    """Returns the operands, of which a string beside a number is read as the type that it is promoted to."""
+    if left.type == right.type == STRING:
+        e.text.wrong(
+            f"The operator {operator} needs numbers, and both operands are a STRING.",
+            "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "42K09", node,
+        )  # fmt: skip
+    if left.type == STRING and right.type.is_numeric:
+        type_ = promoted(right.type)
+        return Typed(e.cast(left, type_, node), type_, left.name), right
+    if right.type == STRING and left.type.is_numeric:
+        type_ = promoted(left.type)
+        return left, Typed(e.cast(right, type_, node), type_, right.name)
+    return left, right
 
 
 def _widened(sql: str) -> str:
@@ -161,6 +202,7 @@ def whole_division(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates ``a DIV b`` of integers, towards zero."""
     e.allow_only(node, "this", "expression")
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
+    left, right = _numbers(e, left, right, "div", node)
     if not (left.type.is_integer and right.type.is_integer):
         e.refuse(node, f"{left.type} div {right.type}")
     first, second = plain_cast(left.sql, BIGINT), plain_cast(right.sql, BIGINT)
@@ -188,11 +230,16 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     ):
         # Spark reads ``-1::int`` as ``(-1)::int``.
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
+    is_typed_literal = isinstance(cast_operand, exp.Expr) and has_suffix(e.typed_text(cast_operand))
     value = e.translate(node.this, scope)
+    if isinstance(cast_operand, exp.Literal) and is_typed_literal and value.type.is_integer:
+        literal = f"-{cast_operand.this}"
+        return Typed(plain_cast(string_literal(literal), value.type), value.type, literal)
+    if value.type == STRING:
+        value = Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name)
     if not value.type.is_numeric or value.type.precision > EXACT_SIGN:
         e.refuse(node, f"-({value.type})")
     # -1.5D is a literal, and its column is named like one.
-    is_typed_literal = isinstance(node.this, exp.Cast) and has_suffix(e.typed_text(node.this.this))
     name = None if value.name is None else f"-{value.name}" if is_typed_literal else f"(- {value.name})"
     return Typed(without_overflow("-", value), value.type, name)
 

@@ -24,6 +24,9 @@ from rewriter.exec.sql_types import (
 )
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.duckdb_macros import READABLE
+from rewriter.timeline.timestamp_casts import date_text, timestamp_text
+
+_EPOCH = dt.datetime(1970, 1, 1)
 
 
 def quote(name: str) -> str:
@@ -56,6 +59,8 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
         return _to_string(sql, source)
     if source.is_datetime and target.is_datetime:
         return direct
+    if source.name == "timestamp" and (target.is_integer or target.name == "double"):
+        return _seconds(sql, target, keyword)
     if "boolean" in (source.name, target.name):
         return direct if source.is_integer or target.is_integer else None
     if not (source.is_numeric and target.is_numeric):
@@ -70,6 +75,13 @@ def _to_string(sql: str, source: SqlType) -> str | None:
     if source.is_datetime:
         return f"rw_time_text({sql})"
     return plain_cast(sql, STRING) if source.is_integer or source.name == "boolean" else None
+
+
+def _seconds(sql: str, target: SqlType, keyword: str) -> str:
+    """Returns the seconds since 1970: whole ones are rounded down."""
+    if target.name == "double":
+        return f"(CAST(epoch_us({sql}) AS DOUBLE) / 1000000)"
+    return f"{keyword}(rw_floor_divided(epoch_us({sql}), 1000000) AS {duckdb_type(target)})"
 
 
 def _numeric(sql: str, source: SqlType, target: SqlType, keyword: str, direct: str) -> str | None:
@@ -101,6 +113,7 @@ _CAST_TYPES = (
 )
 _REMARKS = {
     ("string", "decimal"): "exponents",
+    ("string", "float"): "hexadecimal numbers",
     ("string", "double"): "hexadecimal numbers",
     ("string", "date"): "years of other than four digits",
     ("string", "timestamp"): "other forms than 'yyyy-M-d[ H:m[:s[.SSSSSS]]][Z|±HH:mm]'",
@@ -160,6 +173,27 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
     return decimal(integer_digits + scale, scale) if integer_digits + scale <= MAX_PRECISION else None
 
 
+def promoted(type_: SqlType) -> SqlType:
+    """Returns the type that a string takes beside a value of another type (Spark's ANSI rules): BIGINT beside integers,
+    DOUBLE beside other numbers.
+
+    >>> str(promoted(SqlType("int"))), str(promoted(SqlType("decimal", 10, 2))), str(promoted(SqlType("date")))
+    ('bigint', 'double', 'date')
+    """
+    if type_.is_integer:
+        return BIGINT
+    return DOUBLE if type_.is_numeric else type_.plain
+
+
+def wider_type(left: SqlType, right: SqlType) -> SqlType | None:
+    """Returns the common type of two values, of which a string takes the type that it is promoted to."""
+    if left.name == "string" and right.name not in ("string", "void"):
+        return promoted(right)
+    if right.name == "string" and left.name not in ("string", "void"):
+        return promoted(left)
+    return common_type(left, right)
+
+
 def as_decimal(type_: SqlType) -> SqlType:
     """Returns the decimal that holds all values of an integer type."""
     return type_ if type_.is_decimal else decimal(INTEGERS[type_.name], 0)
@@ -172,11 +206,11 @@ def assigned(value: str, target: SqlType) -> str | None:
     if target.name == "string":
         return string_literal(value)
     if target == DATE:
-        day = date_value(value)
-        return None if day is None else f"DATE '{day.isoformat()}'"
+        day = date_text(value)
+        return None if day is None else f"DATE '{(_EPOCH + dt.timedelta(microseconds=day)).date().isoformat()}'"
     if target == TIMESTAMP:
-        instant = timestamp_value(value)
-        return None if instant is None else timestamp_sql(instant)
+        instant = timestamp_text(value)
+        return None if instant is None else timestamp_sql(_EPOCH + dt.timedelta(microseconds=instant))
     if target.is_integer and re.fullmatch(r"[+-]?[0-9]{1,18}", value):
         return plain_cast(str(int(value)), BIGINT)
     if target == DOUBLE and re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?", value):
@@ -184,43 +218,9 @@ def assigned(value: str, target: SqlType) -> str | None:
     return None
 
 
-def assigned_type(target: SqlType) -> SqlType:
-    """Returns the type that a string takes in a comparison with ``target``."""
-    return BIGINT if target.is_integer else target
-
-
-def date_value(text: str) -> dt.date | None:
-    match = re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", text.strip(" "), re.ASCII)
-    try:
-        return dt.date(*map(int, match.groups())) if match else None
-    except ValueError:
-        return None
-
-
-_TIMESTAMP = re.compile(
-    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?(Z|[+-]\d{2}:\d{2})?)?",
-    re.ASCII,
-)
-
-
-def timestamp_value(text: str) -> dt.datetime | None:
-    """Returns the instant in UTC, without a zone."""
-    match = _TIMESTAMP.fullmatch(text.strip(" "))
-    if match is None:
-        return None
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
-    clock = (int(hour or 0), int(minute or 0), int(second or 0), int((fraction or "0").ljust(6, "0")))
-    try:
-        instant = dt.datetime(int(year), int(month), int(day), *clock)
-        if zone not in (None, "Z"):
-            hours, minutes = int(zone[1:3]), int(zone[4:6])
-            if hours > 18 or minutes > 59:
-                return None
-            offset = dt.timedelta(hours=hours, minutes=minutes)
-            instant += offset if zone[0] == "-" else -offset
-    except (ValueError, OverflowError):
-        return None
-    return instant
+def is_day(text: str) -> bool:
+    """Tests whether a text is a day, without a time of day."""
+    return re.fullmatch(r" *\d{4}-\d{1,2}-\d{1,2} *", text, re.ASCII) is not None and date_text(text) is not None
 
 
 def timestamp_sql(instant: dt.datetime) -> str:

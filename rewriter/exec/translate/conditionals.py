@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BOOLEAN, DOUBLE, VOID
+from rewriter.exec.sql_types import BOOLEAN, DOUBLE, INT, VOID
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
@@ -44,6 +44,28 @@ def _nullif(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     (first, second), _ = e.cast_to_common_type([value, other], node, binary=True)
     sql = f"CASE WHEN {first} = {second} THEN NULL ELSE {value.sql} END"
     return Typed(plain_cast(sql, value.type), value.type, call("nullif", value.name, other.name))
+
+
+def _nullifzero(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    function, (value,) = _name_and_arguments(e, node, scope, 1, 1)
+    if not value.type.is_numeric:
+        e.refuse(node, f"{function.upper()} of {value.type}")
+    sql = plain_cast(f"CASE WHEN {value.sql} = 0 THEN NULL ELSE {value.sql} END", value.type)
+    return Typed(sql, value.type, call(function, value.name))
+
+
+def _zeroifnull(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    function, (value,) = _name_and_arguments(e, node, scope, 1, 1)
+    if not value.type.is_numeric:
+        e.refuse(node, f"{function.upper()} of {value.type}")
+    (first, zero), type_ = e.cast_to_common_type([value, Typed("CAST(0 AS INTEGER)", INT, "0", digits=0)], node)
+    return Typed(f"coalesce({first}, {zero})", type_, call(function, value.name))
+
+
+def _equal_null(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    function, values = _name_and_arguments(e, node, scope, 2, 2)
+    (first, second), _ = e.cast_to_common_type(values, node, binary=True)
+    return Typed(f"({first} IS NOT DISTINCT FROM {second})", BOOLEAN, call(function, *(v.name for v in values)))
 
 
 def _if(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -109,6 +131,10 @@ def _decode(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _extreme(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates the greatest or least of the values that are not NULL."""
     function, values = _name_and_arguments(e, node, scope, 2, _MAX_ARGUMENTS)
+    types = {value.type.name: value.type for value in values if value.type != VOID}
+    if "string" in types and len(types) > 1:
+        first_type, second_type, *_ = types.values()
+        e.refuse_mixed(first_type, second_type, node, binary=False)
     sqls, type_ = e.cast_to_common_type(values, node)
     if type_.is_floating or type_ == VOID:
         # Whether 0.0 or -0.0 is returned depends on the order of the arguments.
@@ -156,6 +182,9 @@ FUNCTIONS = functions(
     ("ifnull(a, b)", _coalesce(2)),
     ("nvl2(a, b, c)", _nvl2),
     ("nullif(a, b)", _nullif),
+    ("nullifzero(x)", _nullifzero),
+    ("zeroifnull(x)", _zeroifnull),
+    ("equal_null(a, b)", _equal_null, "a column of strings with another type; a CHAR column"),
     ("decode(x, search, result, …[, default])", _decode, "two arguments (a character set); NULL as search"),
     ("greatest(a, b, …)", _extreme, "DOUBLE and FLOAT"),
     ("least(a, b, …)", _extreme, "DOUBLE and FLOAT"),

@@ -13,7 +13,7 @@ from functools import cache
 from rewriter.exec.sql_types import INTEGERS, SqlType, duckdb_type
 
 #: The types to which ``rw_<type>`` and ``rw_try_<type>`` cast text; decimals are cast by ``rw_digits``.
-READABLE = ("boolean", *INTEGERS, "double", "date", "timestamp")
+READABLE = ("boolean", *INTEGERS, "float", "double", "date", "timestamp")
 
 #: The characters that Spark strips from both ends of a text before it reads a value. Java's own trim keeps DEL.
 _ENDS = r"[\x00-\x20\x7f]*"
@@ -31,6 +31,12 @@ def macros() -> Mapping[str, str]:
     """Returns the statements that define the macros, by name. Definitions may call other macros."""
     definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_NUMBERS)
     return {definition.partition("(")[0]: f"CREATE MACRO IF NOT EXISTS {definition}" for definition in definitions}
+
+
+@cache
+def lambda_macros() -> frozenset[str]:
+    """Returns the names of the macros that call a lambda, in which DuckDB binds no aggregate of HAVING or ORDER BY."""
+    return frozenset(name for name, definition in macros().items() if " lambda " in definition)
 
 
 _ERRORS = (
@@ -53,7 +59,7 @@ _FORMS = (
     f"rw_digits(x) AS CASE WHEN regexp_full_match(x, '{_JAVA_ENDS}{_NUMBER}{_JAVA_ENDS}') THEN rw_trimmed(x) "
     f"WHEN regexp_full_match(x, '.*([0-9.][eE]|[^\\x00-\\x7f]).*', 's') THEN rw_unsure(x, 'DECIMAL') END",
     "rw_special_float(y) AS CASE WHEN y IN ('+nan', '-nan') THEN NULL ELSE y END",
-    f"rw_float(x) AS CASE WHEN regexp_full_match(x, '{_JAVA_ENDS}{_NUMBER}(?:[eE][+-]?[0-9]+)?[dDfF]?{_JAVA_ENDS}') "
+    f"rw_floating(x) AS CASE WHEN regexp_full_match(x, '{_JAVA_ENDS}{_NUMBER}(?:[eE][+-]?[0-9]+)?[dDfF]?{_JAVA_ENDS}') "
     "THEN rtrim(rw_trimmed(x), 'dDfF') "
     f"WHEN regexp_full_match(x, '{_JAVA_ENDS}[+-]?(inf|infinity|nan){_JAVA_ENDS}', 'i') "
     "THEN rw_special_float(lower(rw_trimmed(x))) "
@@ -82,7 +88,9 @@ _FORMS = (
 
 def _readers() -> Iterator[str]:
     for name in READABLE:
-        form = {"double": "rw_float", "date": "rw_day", "timestamp": "rw_clock"}.get(name, "rw_whole")
+        form = {"float": "rw_floating", "double": "rw_floating", "date": "rw_day", "timestamp": "rw_clock"}.get(
+            name, "rw_whole"
+        )
         if name == "timestamp":
             yield f"rw_try_{name}(x) AS TRY_CAST({form}(x) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
         elif name != "boolean":
@@ -101,6 +109,8 @@ _TEXTS = (
     "rw_make_timestamp(y, m, d, h, i, s) AS CASE WHEN h > 23 THEN error('[DATETIME_FIELD_OUT_OF_BOUNDS] Invalid hour ' "
     "|| h || '.') WHEN s > 59 THEN error('[DUCKDB_UNSUPPORTED] The second ' || s || ' is not supported on DuckDB.') "
     "ELSE make_timestamp(y, m, d, h, i, s) END",
+    "rw_initcap(x) AS array_to_string(list_transform(string_split(lower(x), ' '), "
+    "lambda w: upper(left(w, 1)) || substring(w, 2)), ' ')",
     # A position below 1 counts from the end, 0 means 1, and the length counts from there, even before the text.
     "rw_start(x, p) AS CAST(CASE WHEN p > 0 THEN p - 1 WHEN p < 0 THEN length(x) + p ELSE 0 END AS BIGINT)",
     "rw_between(x, a, b) AS CASE WHEN b <= greatest(a, 0) THEN '' "
@@ -128,6 +138,25 @@ _NUMBERS = (
     "CASE WHEN abs(v.n) % abs(v.d) >= abs(v.d) - abs(v.n) % abs(v.d) THEN 1 ELSE 0 END) END)[1]",
     "rw_remainder(n, d) AS list_transform([{'n': n, 'd': d}], lambda v: CASE WHEN v.d = 0 AND v.n IS NOT NULL "
     "THEN error('[REMAINDER_BY_ZERO] Division by zero.') WHEN v.d <> 0 THEN v.n % v.d END)[1]",
+    # The value at a place of a sorted list that counts from 0, between two values if it has a fraction.
+    "rw_between_values(v, k) AS CASE WHEN v[CAST(floor(k) AS BIGINT) + 1] = v[CAST(ceil(k) AS BIGINT) + 1] "
+    "THEN v[CAST(floor(k) AS BIGINT) + 1] ELSE v[CAST(floor(k) AS BIGINT) + 1] + "
+    "(v[CAST(ceil(k) AS BIGINT) + 1] - v[CAST(floor(k) AS BIGINT) + 1]) * (k - floor(k)) END",
+    "rw_percentile(x, p, d) AS list_transform([list_sort(list_filter(x, lambda v: v IS NOT NULL), d)], "
+    "lambda v: CASE WHEN len(v) > 0 THEN rw_between_values(v, (len(v) - 1) * p) END)[1]",
+    "rw_ranked(x, p, d) AS list_transform([list_sort(list_filter(x, lambda v: v IS NOT NULL), d)], "
+    "lambda v: v[greatest(CAST(ceil(p * len(v)) AS BIGINT), 1)])[1]",
+    # Sums of powers of deviations from the mean. Equal values have none, even if their mean was rounded.
+    "rw_moments(x) AS list_transform([list_filter(x, lambda v: v IS NOT NULL)], lambda v: "
+    "list_transform([list_avg(v)], lambda a: {'n': len(v), 'm2': "
+    "CASE WHEN list_min(v) = list_max(v) AND isfinite(v[1]) THEN 0 "
+    "ELSE list_sum(list_transform(v, lambda w: (w - a) * (w - a))) END, "
+    "'m3': list_sum(list_transform(v, lambda w: (w - a) * (w - a) * (w - a))), "
+    "'m4': list_sum(list_transform(v, lambda w: (w - a) * (w - a) * (w - a) * (w - a)))})[1])[1]",
+    "rw_skewness(x) AS list_transform([rw_moments(x)], lambda s: "
+    "CASE WHEN s.m2 <> 0 THEN sqrt(s.n) * s.m3 / sqrt(s.m2 * s.m2 * s.m2) END)[1]",
+    "rw_kurtosis(x) AS list_transform([rw_moments(x)], lambda s: "
+    "CASE WHEN s.m2 <> 0 THEN s.n * s.m4 / (s.m2 * s.m2) - 3 END)[1]",
     # Rounded down.
     "rw_floor_divided(n, d) AS list_transform([n], lambda v: (v - ((v % d) + d) % d) // d)[1]",
 )

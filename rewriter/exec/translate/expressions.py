@@ -14,10 +14,12 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from rewriter.exec.spark_functions import is_function, similar_function
 from rewriter.exec.sql_types import BOOLEAN, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
-from rewriter.exec.translate.casts import assigned, assigned_type, cast, cast_entry, common_type, plain_cast
+from rewriter.exec.translate.casts import assigned, cast, cast_entry, plain_cast, wider_type
 from rewriter.exec.translate.sql_text import SqlText
+from rewriter.timeline.time_mistakes import check_text, refuse_number
 
 #: Clauses as users name them: sqlglot's names, or the text of a whole query, would not show users what is refused.
 _CLAUSES = {
@@ -25,7 +27,6 @@ _CLAUSES = {
     "distribute": "DISTRIBUTE BY",
     "laterals": "LATERAL VIEW",
     "pivots": "PIVOT",
-    "qualify": "QUALIFY",
     "sample": "TABLESAMPLE",
     "sort": "SORT BY",
     "windows": "WINDOW",
@@ -124,12 +125,13 @@ class Source:
 @dataclass(frozen=True)
 class Scope:
     """A scope of names. ``outer_scope`` is the scope around a subquery, ``queries`` are its common table
-    expressions.
+    expressions, ``windows`` the windows that the SELECT names.
     """
 
     sources: tuple[Source, ...] = ()
     outer_scope: Scope | None = None
     queries: Mapping[str, object] = field(default_factory=dict)
+    windows: Mapping[str, exp.Expr] = field(default_factory=dict)
 
     def find(self, name: str, qualifier: str | None) -> list[SourceColumn]:
         """Returns the columns that a name can mean, in the innermost scope that has any."""
@@ -199,21 +201,28 @@ class Expressions:
         """Translates the condition of a clause in which Spark refuses a bare NULL. ``clause`` is a key of
         ``_NO_TESTS``.
         """
-        if isinstance(node.unnest(), exp.Null):
+        value = self.translate(node, scope)
+        if isinstance(node.unnest(), exp.Null) or value.type not in (BOOLEAN, VOID):
             condition, sqlstate = _NO_TESTS[clause]
-            self.text.wrong(f"The condition of {clause} is a BOOLEAN, not VOID.", condition, sqlstate, node)
-        return self.condition(node, scope)
+            self.text.wrong(
+                f"The condition of {clause} is a BOOLEAN, not {value.type.shown}.", condition, sqlstate, node
+            )
+        return _boolean(value)
 
     def condition(self, node: exp.Expr, scope: Scope) -> Typed:
         """Translates a boolean, or NULL. Like Spark, it refuses numbers and strings."""
         value = self.translate(node, scope)
-        if value.type == VOID:
-            return Typed("CAST(NULL AS BOOLEAN)", BOOLEAN, value.name)
-        if value.type != BOOLEAN:
+        if value.type not in (BOOLEAN, VOID):
             self.text.wrong(
-                f"A condition is a BOOLEAN, not {value.type}.",
+                f"A condition is a BOOLEAN, not {value.type.shown}.",
                 "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
             )  # fmt: skip
+        return _boolean(value)
+
+    def comparable(self, value: Typed, node: exp.Expr, what: str) -> Typed:
+        """Returns the value. Refuses an array where values are compared: in ``what``."""
+        if value.type.element is not None:
+            self.refuse(node, f"{what} of {value.type}")
         return value
 
     def refuse(self, node: exp.Expr, construct: str | None = None) -> NoReturn:
@@ -222,8 +231,16 @@ class Expressions:
             name = self.text.called(node)
             if name is None and isinstance(node, exp.Func):
                 name = self.text.function_name(node)
+            if name is not None and self.text.called(node) == name and not is_function(name):
+                self._refuse_unknown(name, node)
             construct = f"The expression {self.text.shown(node)}" if name is None else f"The function {name}"
         self.text.refuse(construct, node)
+
+    def _refuse_unknown(self, name: str, node: exp.Expr) -> NoReturn:
+        """Raises Spark's error for a function that does not exist, with the nearest one that the list has."""
+        similar = similar_function(name, [function for function in self.allowed if isinstance(function, str)])
+        hint = None if similar is None else f"Did you mean {similar}?"
+        self.text.wrong(f"There is no function {name}.", "UNRESOLVED_ROUTINE", "42883", node, name, hint)
 
     def allow_only(self, node: exp.Expr, *translated_keys: str) -> None:
         """Refuses a node that carries an argument which the translation would drop."""
@@ -241,43 +258,75 @@ class Expressions:
         return sql
 
     def cast_to_common_type(
-        self, values: Sequence[Typed], node: exp.Expr, binary: bool = False
+        self, values: Sequence[Typed], node: exp.Expr, binary: bool = False, operands: Sequence[exp.Expr] = ()
     ) -> tuple[list[str], SqlType]:
-        """Casts the values to their common type. In a comparison (``binary``), a string constant takes the other's
-        type, and a literal integer beside a decimal is as narrow as its digits. A CHAR column is compared elsewhere, or
-        refused.
+        """Casts the values to their common type. A string beside another type takes the type that it is promoted to. In
+        a comparison (``binary``), a literal integer beside a decimal is as narrow as its digits, and a CHAR column is
+        compared elsewhere, or refused. ``operands`` are the values as typed, for errors.
         """
         if binary and any(value.char for value in values):
             self.refuse(node, "A CHAR column in this comparison")
+        if any(value.type.element is not None for value in values) and (
+            binary or len({value.type for value in values} - {VOID}) > 1
+        ):
+            self.refuse(node, f"{self.text.shown(node)}, which compares or mixes arrays,")
         if binary and any(value.type.is_decimal for value in values):
             values = [narrow_literal(value) for value in values]
-        value_types = [value.type for value in values if value.text is None and value.type != VOID]
-        target = (
-            value_types[0] if value_types else (STRING if any(value.text is not None for value in values) else VOID)
-        )
-        for type_ in value_types[1:]:
-            common_type_ = common_type(target, type_)
+        # Spark, too, begins with the strings.
+        target, *types = sorted((value.type for value in values), key=lambda type_: type_ != STRING)
+        for type_ in types:
+            common_type_ = wider_type(target, type_)
             if common_type_ is None:
-                self.refuse(node, f"{'Comparing' if binary else 'Mixing'} {target} with {type_}")
+                self._check_numbers(values, node, operands)
+                self.refuse_mixed(target, type_, node, binary)
             target = common_type_
-        if binary and target.name != "string" and any(value.text is not None for value in values):
-            target = assigned_type(target)
-        sqls = []
-        for value in values:
-            if value.text is not None and target.name != "string":
-                sql = assigned(value.text, target) if binary else None
-                if sql is None:
-                    self.refuse(node, f"Reading the string '{value.text}' as {target}")
-                sqls.append(sql)
-            else:
-                sqls.append(self.cast(value, target, node))
-        return sqls, target
+        return [self._read_as(value, target, node, binary) for value in values], target
+
+    def _read_as(self, value: Typed, target: SqlType, node: exp.Expr, binary: bool) -> str:
+        """Casts a value to the type that it is promoted to. A string constant is read here if its form is usual."""
+        if value.text is None or target.name == "string":
+            return self.cast(value, target, node)
+        if binary and target.is_datetime:
+            check_text(value.text, target.name.upper(), self.text.position(node))
+        sql = assigned(value.text, target)
+        if sql is None and target.is_datetime:
+            self.refuse(node, f"Reading the string '{value.text}' as {target}")
+        return self.cast(value, target, node) if sql is None else sql
+
+    def refuse_mixed(self, left: SqlType, right: SqlType, node: exp.Expr, binary: bool) -> NoReturn:
+        """Raises the error for two types without a common one: Spark's own, unless both are numbers."""
+        if left.is_numeric and right.is_numeric:
+            self.refuse(node, f"{'Comparing' if binary else 'Mixing'} {left} with {right}")
+        is_operator = isinstance(node, exp.Binary | exp.Between)
+        verb = "compared" if binary else "combined" if is_operator else "mixed"
+        is_time = left.is_datetime is not right.is_datetime and (left.is_integer or right.is_integer)
+        self.text.wrong(
+            f"{left.shown} and {right.shown} cannot be {verb}.",
+            f"DATATYPE_MISMATCH.{'BINARY_OP_DIFF_TYPES' if is_operator else 'DATA_DIFF_TYPES'}",
+            "42K09",
+            node,
+            hint="Write a time in quotes: '2013-07-01'." if is_time else "Convert one of them: CAST(… AS …).",
+        )
+
+    def _check_numbers(self, values: Sequence[Typed], node: exp.Expr, operands: Sequence[exp.Expr]) -> None:
+        """Refuses a number or a BOOLEAN that is compared with a time, as Spark does."""
+        time = next((value.type for value in values if value.type.is_datetime), None)
+        for operand, value in zip(operands, values, strict=False):
+            if time is not None and (value.type.is_numeric or value.type == BOOLEAN):
+                position, kind = self.text.position(operand), str(value.type).upper()
+                shown, article = self.text.shown(operand), "an" if kind.startswith("INT") else "a"
+                refuse_number(shown, str(time).upper(), f"{article} {kind}", position, is_list=isinstance(node, exp.In))
 
     def typed_text(self, node: exp.Expr) -> str:
         """Returns the typed text of the node, in lower case, if sqlglot kept its position."""
         if not node._meta or "start" not in node.meta:
             return ""
         return self.text.text[node.meta["start"] : node.meta["end"] + 1].lower()
+
+
+def _boolean(value: Typed) -> Typed:
+    """Returns a boolean; NULL of no type becomes one."""
+    return value if value.type == BOOLEAN else Typed("CAST(NULL AS BOOLEAN)", BOOLEAN, value.name)
 
 
 #: Translates a call, or nodes of one class.

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from rewriter.errors import NotSupportedError
 from rewriter.exec.engine import Relation
-from rewriter.exec.sql_types import VOID, SqlType, parse_type
+from rewriter.exec.sql_types import INT, VOID, SqlType, parse_type
+from rewriter.exec.translate.arrays import GENERATOR_ENTRIES, array, element_of, is_generator
 from rewriter.exec.translate.casts import quote
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn
 
@@ -77,6 +78,8 @@ class FromClauses:
             self.text.refuse(f"A query with {len(joins):,} joins, more than {_MOST_JOINS},", node)
         for join in joins:
             self._join(join, from_, outer_scope, ctes)
+        for view in node.args.get("laterals") or ():
+            self._lateral_view(view, from_, outer_scope, ctes)
         return f" FROM {from_.sql}", tuple(from_.sources)
 
     def alias(self) -> str:
@@ -85,6 +88,51 @@ class FromClauses:
         while f"s{self._serial}" in self.relations:
             self._serial += 1
         return f"s{self._serial}"
+
+    # -- lateral views and generators ---------------------------------------------------------------------------
+
+    def _lateral_view(self, view: exp.Expr, from_: _From, outer_scope: Scope, ctes: Ctes) -> None:
+        """Joins the rows that a generator makes from each row so far."""
+        self.expressions.allow_only(view, "this", "view", "outer", "alias")
+        if not view.args.get("view") or not is_generator(self.expressions, view.this):
+            self.text.refuse(f"LATERAL VIEW of {self.text.shown(view.this)}", view.this)
+        self.expressions.construct("LATERAL VIEW [OUTER] explode(array)")
+        scope = Scope(tuple(from_.sources), outer_scope if outer_scope.sources else None, dict(ctes))
+        is_outer = bool(view.args.get("outer"))
+        sql, source = self.generator(view.this, scope, is_outer)
+        from_.sql += f" LEFT JOIN {sql} ON true" if is_outer else f" CROSS JOIN {sql}"
+        from_.sources.append(self._aliased(view, source.columns, None))
+
+    def generator(self, node: exp.Expr, scope: Scope, outer: bool) -> tuple[str, Source]:
+        """Returns the relation that a call of EXPLODE or POSEXPLODE makes from a row, and its columns, under the names
+        that an item of a SELECT list gives them.
+        """
+        call_node = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
+        function = str(self.expressions.text.called(call_node))
+        (argument,) = self.expressions.arguments(call_node, 1)
+        value = array(self.expressions, argument, scope)
+        entry = GENERATOR_ENTRIES.get(function)
+        if entry is not None:
+            self.expressions.entries.add(entry)
+        columns = [("col", element_of(value))]
+        items = [f"unnest({value.sql})"]
+        if function.startswith("pos"):
+            columns.insert(0, ("pos", INT))
+            items.insert(0, f"CAST(generate_subscripts({value.sql}, 1) - 1 AS INTEGER)")
+        if function.endswith("_outer") and not outer:
+            self.text.refuse(f"The function {function}", call_node, "Write LATERAL VIEW OUTER explode(…).")
+        if isinstance(node, exp.Alias | exp.Aliases):
+            names = [node.alias] if isinstance(node, exp.Alias) else [name.name for name in node.expressions]
+            if len(names) != len(columns):
+                self.text.wrong(
+                    f"{len(names)} names are given to {len(columns)} columns.",
+                    "UDTF_ALIAS_NUMBER_MISMATCH", "42802", node,
+                )  # fmt: skip
+            columns = [(name, type_) for name, (_, type_) in zip(names, columns, strict=True)]
+        alias = self.alias()
+        selected = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(items))
+        sources = [SourceColumn(name, f"{alias}.c{number}", type_) for number, (name, type_) in enumerate(columns)]
+        return f"LATERAL (SELECT {selected}) AS {alias}", Source(None, tuple(sources))
 
     # -- joins --------------------------------------------------------------------------------------------------
 
@@ -100,7 +148,10 @@ class FromClauses:
         # sqlglot does not distinguish a comma from CROSS JOIN, and a comma binds looser than these joins.
         if from_.has_cross_join and (word in ("RIGHT", "FULL") or join.args.get("using") or method):
             self.text.refuse(f"{method or word} JOIN after a comma or CROSS JOIN", join.this)
-        sql, source = self._relation(join.this, ctes)
+        is_lateral = isinstance(join.this, exp.Lateral)
+        if is_lateral and (word not in ("INNER", "LEFT") or join.args.get("using") or method):
+            self.text.refuse(f"{method or word} JOIN LATERAL", join.this)
+        sql, source = self._lateral(join.this, from_, ctes) if is_lateral else self._relation(join.this, ctes)
         names = (
             self._common_names(from_.sources, source, join)
             if method
@@ -148,6 +199,8 @@ class FromClauses:
             after = [column for column in source.columns if column.name.lower() == name.lower()]
             if len(before) != 1 or len(after) != 1 or before[0].type is None or before[0].type != after[0].type:
                 self.text.refuse(f"USING of {name}, which is not one column of one type on both sides,", join.this)
+            if before[0].type.element is not None:
+                self.text.refuse(f"USING of {name}, an array,", join.this)
             if before[0].typed().char != after[0].typed().char:
                 self.text.refuse(f"USING of {name}, a CHAR of different lengths,", join.this)
             left, right = before[0].sql, after[0].sql
@@ -165,6 +218,18 @@ class FromClauses:
         return " AND ".join(tests)
 
     # -- relations ----------------------------------------------------------------------------------------------
+
+    def _lateral(self, node: exp.Expr, from_: _From, ctes: Ctes) -> tuple[str, Source]:
+        """Translates LATERAL (subquery), which may refer to the relations before it."""
+        self.expressions.allow_only(node, "this", "alias")
+        if not isinstance(node.this, exp.Subquery):
+            self.text.refuse(
+                f"LATERAL {self.text.shown(node.this)}", node.this, "Write LATERAL VIEW explode(…) v AS x."
+            )
+        self.expressions.construct("LATERAL (SELECT …)")
+        alias = self.alias()
+        query = self.translate(node.this, Scope(tuple(from_.sources)), ctes)
+        return f"LATERAL ({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
 
     def _relation(self, node: exp.Expr, ctes: Ctes) -> tuple[str, Source]:
         alias = self.alias()

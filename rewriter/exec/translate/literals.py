@@ -27,6 +27,7 @@ from rewriter.exec.sql_types import (
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS
 from rewriter.exec.translate.casts import assigned, plain_cast, string_literal, timestamp_sql
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
+from rewriter.timeline.time_mistakes import check_literal
 
 _TYPES = {
     exp.DType.TIMESTAMPTZ: TIMESTAMP,
@@ -206,7 +207,18 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
     e.construct("1L, 1S, 1Y, 1.5D, 1.5F")
     if target.is_floating:
         return Typed(plain_cast(string_literal(str(literal.this)), target), target, _float_name(str(literal.this)))
+    digits = str(literal.this)
+    negative = isinstance(node.parent, exp.Neg)
+    if target.is_integer and int(digits) >= LEAST[target.name] + negative:
+        e.text.wrong(
+            f"The number {'-' * negative}{digits} does not fit in {target.shown}.",
+            "INVALID_NUMERIC_LITERAL_RANGE", "22003", node, digits,
+        )  # fmt: skip
     return Typed(e.cast(value, target, node), target, value.name)
+
+
+#: The least values of the types of literals with a suffix, without their sign.
+LEAST = {"tinyint": 2**7, "smallint": 2**15, "bigint": 2**63}
 
 
 def has_suffix(spelling: str) -> bool:
@@ -215,6 +227,7 @@ def has_suffix(spelling: str) -> bool:
 
 
 def _instant(e: Expressions, text: str, target: SqlType, node: exp.Expr) -> str:
+    check_literal(text, target.name.upper(), e.text.position(node))
     sql = assigned(text, target)
     if sql is None:
         e.refuse(node, f"The literal {e.text.shown(node)}")

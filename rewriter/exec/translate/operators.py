@@ -10,10 +10,10 @@ from sqlglot import exp
 from rewriter.exec.sql_types import BOOLEAN, DATE, TIMESTAMP, VOID
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division
-from rewriter.exec.translate.casts import common_type, plain_cast
+from rewriter.exec.translate.casts import plain_cast, wider_type
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
 
-_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.RegexpLike, exp.Not)
+_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Not)
 _INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
 _CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -84,7 +84,7 @@ def _refuse_regrouped(e: Expressions, node: exp.Expr) -> None:
     right = node.expression
     if isinstance(right, exp.Paren) and not e.text.is_typed(right):
         right = right.this
-    if isinstance(node.this, _TESTS) or isinstance(right, (*_TESTS, *_COMPARISONS, exp.NullSafeEQ)):
+    if isinstance(node.this, _TESTS) or isinstance(right, (*_TESTS, *_COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ)):
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
 
 
@@ -93,7 +93,11 @@ def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     _refuse_regrouped(e, node)
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     attributes = [isinstance(part.unnest(), exp.Column) for part in (node.this, node.expression)]
-    (first, second), _ = e.cast_to_common_type(_padded(e, [left, right], all(attributes), node), node, binary=True)
+    values, operands = _padded(e, [left, right], all(attributes), node), (node.this, node.expression)
+    (first, second), _ = e.cast_to_common_type(values, node, binary=True, operands=operands)
+    if isinstance(node, exp.NullSafeNEQ):
+        name = infix("<=>", left.name, right.name)
+        return Typed(f"({first} IS DISTINCT FROM {second})", BOOLEAN, None if name is None else f"(NOT {name})")
     if isinstance(node, exp.NullSafeEQ):
         return Typed(f"({first} IS NOT DISTINCT FROM {second})", BOOLEAN, infix("<=>", left.name, right.name))
     operator = _COMPARISONS[type(node)]
@@ -132,8 +136,9 @@ def _padded_to(value: Typed, length: int) -> Typed:
 def _between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "low", "high")
     value, low, high = (e.translate(node.args[key], scope) for key in ("this", "low", "high"))
-    (value_sql, low_sql), _ = e.cast_to_common_type([value, low], node, binary=True)
-    (value_for_high, high_sql), _ = e.cast_to_common_type([value, high], node, binary=True)
+    lower, upper = (node.this, node.args["low"]), (node.this, node.args["high"])
+    (value_sql, low_sql), _ = e.cast_to_common_type([value, low], node, binary=True, operands=lower)
+    (value_for_high, high_sql), _ = e.cast_to_common_type([value, high], node, binary=True, operands=upper)
     name = call("between", value.name, low.name, high.name)
     return Typed(f"({value_sql} >= {low_sql} AND {value_for_high} <= {high_sql})", BOOLEAN, name)
 
@@ -146,7 +151,8 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if not node.expressions:
         e.text.wrong("IN needs at least one value.", "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", "42000", node)
     options = [e.translate(option, scope) for option in node.expressions]
-    sqls, _ = e.cast_to_common_type(_padded(e, [value, *options], False, node), node, binary=True)
+    values, operands = _padded(e, [value, *options], False, node), (node.this, *node.expressions)
+    sqls, _ = e.cast_to_common_type(values, node, binary=True, operands=operands)
     list_name = call("", *(option.name for option in options))
     name = None if value.name is None or list_name is None else f"({value.name} IN {list_name})"
     return Typed(f"({sqls[0]} IN ({', '.join(sqls[1:])}))", BOOLEAN, name)
@@ -159,7 +165,7 @@ def _in_query(e: Expressions, node: exp.Expr, value: Typed, scope: Scope) -> Typ
     sql, types = e.subquery(node.args["query"], scope)
     if value.char or any(type_.padded for type_ in types):
         e.refuse(node, "IN (SELECT …) of a CHAR column")
-    target = common_type(value.type, types[0]) if len(types) == 1 else None
+    target = wider_type(value.type, types[0]) if len(types) == 1 else None
     if target is None:
         e.refuse(node, "IN with this subquery")
     if types[0] != target:
@@ -264,7 +270,7 @@ _INTERVALS = Entry(
     "intervals of several units, computed ones, and as values; a time minus a time",
 )
 _REFUSED_TYPES = (
-    "a column of strings with another type; a CHAR column with an expression that is neither a literal nor a column; "
+    "a CHAR column with an expression that is neither a literal nor a column; "
     "another test as an operand without parentheses"
 )
 
@@ -285,10 +291,11 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.GT: _operator(_comparison, "a > b", _REFUSED_TYPES),
     exp.GTE: _operator(_comparison, "a >= b", _REFUSED_TYPES),
     exp.NullSafeEQ: _operator(_comparison, "a <=> b", _REFUSED_TYPES),
+    exp.NullSafeNEQ: _operator(_comparison, "a IS [NOT] DISTINCT FROM b", _REFUSED_TYPES),
     exp.Between: _operator(
         _between,
         "a BETWEEN b AND c",
-        "a CHAR column; a column of strings with another type; another test as an operand without parentheses",
+        "a CHAR column; another test as an operand without parentheses",
     ),
     exp.In: _operator(
         _in,
@@ -298,11 +305,11 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.Exists: _operator(_exists, "EXISTS (SELECT …)"),
     exp.Subquery: Allowed(_scalar, CONSTRUCTS["scalar subquery"]),
     exp.Is: _operator(_is, "a IS [NOT] NULL, a IS [NOT] TRUE|FALSE"),
-    exp.Add: _operator(_arithmetic, "a + b", "decimals whose result needs more than 38 digits; strings"),
-    exp.Sub: _operator(_arithmetic, "a - b", "decimals whose result needs more than 38 digits; strings"),
-    exp.Mul: _operator(_arithmetic, "a * b", "decimals whose result needs more than 38 digits; strings"),
-    exp.Div: _operator(_arithmetic, "a / b", "decimals whose quotient does not fit in 38 digits; strings"),
-    exp.Mod: _operator(_arithmetic, "a % b", "decimals of more than 38 digits together; strings"),
+    exp.Add: _operator(_arithmetic, "a + b", "decimals whose result needs more than 38 digits"),
+    exp.Sub: _operator(_arithmetic, "a - b", "decimals whose result needs more than 38 digits"),
+    exp.Mul: _operator(_arithmetic, "a * b", "decimals whose result needs more than 38 digits"),
+    exp.Div: _operator(_arithmetic, "a / b", "decimals whose quotient does not fit in 38 digits"),
+    exp.Mod: _operator(_arithmetic, "a % b", "decimals of more than 38 digits together"),
     exp.IntDiv: _operator(whole_division, "a DIV b", "other than integers"),
     exp.Interval: Allowed(_refuse_interval, _INTERVALS),
     exp.Neg: _operator(minus, "-a"),

@@ -17,7 +17,8 @@ from rewriter.exec.engine import EngineQuery
 from rewriter.exec.sql_types import SqlType, duckdb_type
 from rewriter.exec.translate.allowlist import ALLOWED
 from rewriter.exec.translate.allowlist_entries import Entry
-from rewriter.exec.translate.casts import common_type
+from rewriter.exec.translate.arrays import is_generator
+from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
 from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
@@ -134,30 +135,52 @@ class _Queries:
     def _select(self, node: exp.Select, outer_scope: Scope, ctes: Ctes) -> Query:
         e = self.expressions
         e.allow_only(node, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset",
-               "distinct", "with_", "hint")  # fmt: skip
+               "distinct", "with_", "hint", "windows", "qualify", "sort", "cluster", "distribute",
+               "laterals")  # fmt: skip
         head, ctes = self._with(node, outer_scope, ctes)
         from_sql, sources = self.clauses.clause(node, outer_scope, ctes)
-        scope = Scope(sources, outer_scope if outer_scope.sources else None, dict(ctes))
+        scope = Scope(sources, outer_scope if outer_scope.sources else None, dict(ctes), _windows(e, node))
         if node.args.get("where"):
             e.construct("WHERE")
         where = f" WHERE {e.test(node.args['where'].this, scope, 'WHERE').sql}" if node.args.get("where") else ""
-        items = self.lists.items(node.expressions, scope)
+        generator = self._generator(node)
+        generated: dict[int, list[Item]] = {}
+        if generator is not None:
+            join, source = self.clauses.generator(generator, scope, outer=False)
+            from_sql = f"{from_sql} CROSS JOIN {join}" if from_sql else f" FROM {join}"
+            generated[id(generator)] = [Item(c.name, c.typed(c.name), None, True) for c in source.columns]
+        items = self.lists.items(node.expressions, scope, generated)
         group = self.lists.group(node.args.get("group"), items, scope)
         tests = [group.having] if group.having else []
         if node.args.get("having"):
-            e.construct("HAVING")
-            tests.append(e.condition(self.lists.with_aliases(node.args["having"].this, items, scope), scope).sql)
+            tests.append(self.lists.having_sql(node.args["having"], items, group, scope))
         having = f" HAVING {' AND '.join(tests)}" if tests else ""
         self.lists.check_grouping(node, group, scope)
+        self.lists.check_ungrouped(node, items, group, scope)
         distinct = node.args.get("distinct")
         if distinct is not None:
             e.allow_only(distinct)
             e.construct("SELECT DISTINCT")
+            for item in items:
+                e.comparable(item.value, node, "SELECT DISTINCT")
         selected = self.lists.selected(items, group, distinct=distinct is not None)
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
+        sql += self.lists.qualify(node, items, scope)
         sql += self.lists.order(node, items, scope, distinct is not None) + self.lists.limits(node)
         columns = tuple((item.name, item.value.declared) for item in items)
         return self._headed(head, Query(sql, columns))
+
+    def _generator(self, node: exp.Select) -> exp.Expr | None:
+        """Returns the item of a SELECT list that is a call of EXPLODE or POSEXPLODE, perhaps with names."""
+        items = [item for item in node.expressions if is_generator(self.expressions, item)]
+        if len(items) > 1:
+            self.text.refuse(
+                "More than one generator in a SELECT list", items[1], "Write LATERAL VIEW for each of them."
+            )
+        has_groups = any(node.args.get(key) for key in ("group", "having", "qualify"))
+        if items and (has_groups or any(self.lists.has_aggregate_or_window(item) for item in node.expressions)):
+            self.text.refuse(f"{self.text.shown(items[0])} beside aggregates or windows", items[0])
+        return items[0] if items else None
 
     def _set_operation(self, node: exp.SetOperation, outer_scope: Scope, ctes: Ctes) -> Query:
         self.expressions.allow_only(node, "this", "expression", "distinct", "order", "limit", "offset", "with_")
@@ -197,9 +220,18 @@ class _Queries:
                     "NUM_COLUMNS_MISMATCH", "42826", node,
                 )  # fmt: skip
             for index, (_, type_) in enumerate(query.columns):
-                target = common_type(types[index], type_)
-                if target is None:
+                target = wider_type(types[index], type_)
+                if types[index].element is not None or type_.element is not None:
+                    is_all = isinstance(node, exp.Union) and not node.args.get("distinct")
+                    if not is_all or types[index] != type_:
+                        self.text.refuse(f"A set operation of {types[index]} and {type_}", node)
+                if target is None and types[index].is_numeric and type_.is_numeric:
                     self.text.refuse(f"A set operation of {types[index]} and {type_}", node)
+                if target is None:
+                    self.text.wrong(
+                        f"A set operation of {types[index].shown} and {type_.shown} is not possible.",
+                        "INCOMPATIBLE_COLUMN_TYPE", "42825", node,
+                    )  # fmt: skip
                 types[index] = target
         return types
 
@@ -223,9 +255,14 @@ class _Queries:
             )  # fmt: skip
         columns = []
         for cells in zip(*rows, strict=True):
-            columns.append(
-                self.expressions.cast_to_common_type([self.expressions.translate(c, Scope()) for c in cells], node)
-            )
+            values = [self.expressions.translate(cell, Scope()) for cell in cells]
+            types = {value.type.name for value in values} - {"void"}
+            if "string" in types and len(types) > 1:
+                self.text.wrong(
+                    "The rows of VALUES have a STRING and another type in one column.",
+                    "INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE", "42000", node,
+                )  # fmt: skip
+            columns.append(self.expressions.cast_to_common_type(values, node))
         names = tuple((f"col{number}", type_) for number, (_, type_) in enumerate(columns, start=1))
         lines = [f"({', '.join(sqls[row] for sqls, _ in columns)})" for row in range(len(rows))]
         items = ", ".join(f"CAST(v{n} AS {duckdb_type(type_)}) AS c{n}" for n, (_, type_) in enumerate(columns))
@@ -241,6 +278,14 @@ class _Queries:
         scope = Scope((Source(None, tuple(columns)),))
         tail = self.lists.order(node, items, scope, by_output=False) + self.lists.limits(node)
         return Query(f"SELECT {selected} FROM ({query.sql}) AS {alias}{tail}", query.columns)
+
+
+def _windows(e: Expressions, node: exp.Select) -> dict[str, exp.Expr]:
+    """Returns the windows that WINDOW defines, by name. Like Spark, their names are case-sensitive."""
+    windows = {window.this.name: window for window in node.args.get("windows") or ()}
+    if len(windows) < len(node.args.get("windows") or ()):
+        e.refuse(node, "A WINDOW clause that defines a name twice")
+    return windows
 
 
 def _is_chain_link(node: exp.Expr, distinct: bool) -> bool:

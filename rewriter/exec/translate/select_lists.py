@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.errors import Error
+from rewriter.exec.translate.aggregates import is_aggregate
+from rewriter.exec.translate.duckdb_macros import lambda_macros
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed
+from rewriter.exec.translate.ungrouped_columns import check_ungrouped
 
 
 @dataclass(frozen=True)
@@ -44,14 +48,22 @@ class SelectLists:
         self.expressions = expressions
         self.text = expressions.text
 
-    def items(self, nodes: Iterable[exp.Expr], scope: Scope) -> list[Item]:
+    def items(
+        self, nodes: Iterable[exp.Expr], scope: Scope, generated: Mapping[int, Sequence[Item]] | None = None
+    ) -> list[Item]:
+        """Translates the SELECT list. ``generated`` are the columns of generators in it, by the identity of their
+        nodes.
+        """
         items: list[Item] = []
         for node in nodes:
-            if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+            if generated is not None and id(node) in generated:
+                items += generated[id(node)]
+            elif isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
                 items += self._star(node, scope)
             elif isinstance(node, exp.Alias):
                 self.expressions.allow_only(node, "this", "alias")
-                items.append(Item(node.alias, self.expressions.translate(node.this, scope), node.this, True))
+                item_node = self._with_earlier_aliases(node.this, items, scope)
+                items.append(Item(node.alias, self.expressions.translate(item_node, scope), item_node, True))
             else:
                 value = self.expressions.translate(node, scope)
                 # A cast of a column keeps the column's name, but only at the top.
@@ -59,6 +71,25 @@ class SelectLists:
                 name = node.this.name if casts_column else value.name or f"_c{len(items)}"
                 items.append(Item(name, value, node, isinstance(node, exp.Column)))
         return items
+
+    def _with_earlier_aliases(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
+        """Returns an item in which names of items before it, which no column has, are replaced by their expressions."""
+        aliases = {item.name.lower() for item in items if item.node is not None and item.declared}
+        columns = [column for column in node.find_all(exp.Column) if not column.args.get("table")]
+        if not any(column.name.lower() in aliases and not scope.find(column.name, None) for column in columns):
+            return node
+        if self.has_aggregate_or_window(node) or isinstance(node, exp.Query) or node.find(exp.Query):
+            self.text.refuse(f"An alias of the same SELECT list in {self.text.shown(node)}", node)
+
+        def resolve(part: exp.Expr) -> exp.Expr:
+            if not isinstance(part, exp.Column) or part.args.get("table") or scope.find(part.name, None):
+                return part
+            item = self._item_by_name(part, items)
+            if item is None or item.node is None or self.has_aggregate_or_window(item.node):
+                return part
+            return exp.Paren(this=item.node.copy())
+
+        return node.transform(resolve)
 
     def _star(self, node: exp.Expr, scope: Scope) -> list[Item]:
         star = node if isinstance(node, exp.Star) else node.this
@@ -88,6 +119,8 @@ class SelectLists:
         """
         if clause is None:
             return Grouping("")
+        if clause.args.get("all"):
+            return self._group_by_all(clause, items, scope)
         self.expressions.allow_only(clause, "expressions", "rollup", "cube", "grouping_sets")
         grouping_sets = [grouping_set for key in _SETS.values() for grouping_set in clause.args.get(key) or ()]
         nested_sets = [node for node in clause.expressions if type(node) in _SETS]
@@ -122,6 +155,51 @@ class SelectLists:
         # Spark returns no total over no rows.
         distinct_keys = tuple(dict.fromkeys(all_keys))
         return Grouping(f" GROUP BY {', '.join(keys)}", "count(*) > 0", frozenset(distinct_keys), distinct_keys)
+
+    def has_aggregate_or_window(self, node: exp.Expr) -> bool:
+        """Tests whether an item aggregates or has a window."""
+        return _has(node, lambda part: is_aggregate(self.expressions, part)) or _has(node, _is_window)
+
+    def _group_by_all(self, clause: exp.Expr, items: Sequence[Item], scope: Scope) -> Grouping:
+        """Groups by each item of the SELECT list that has no aggregate."""
+        self.expressions.allow_only(clause, "all")
+        self._refuse_named_all("GROUP BY ALL", clause, items, scope)
+        if any(item.node is not None and _has(item.node, _is_window) for item in items):
+            self.text.refuse("GROUP BY ALL beside window functions", clause)
+        self.expressions.construct("GROUP BY ALL")
+        keys = [
+            self.expressions.comparable(item.value, clause, "GROUP BY ALL").sql
+            for item in items
+            if item.node is None or not _has(item.node, self.is_aggregate)
+        ]
+        return Grouping(f" GROUP BY {', '.join(keys)}" if keys else "", keys=frozenset(keys))
+
+    def _refuse_named_all(self, clause: str, node: exp.Expr, items: Sequence[Item], scope: Scope) -> None:
+        """Refuses ALL where Spark would take it for the name of a column."""
+        if scope.find("all", None) or any(item.name.lower() == "all" for item in items):
+            self.text.refuse(f"{clause} with a column `all`", node)
+
+    def is_aggregate(self, node: exp.Expr) -> bool:
+        return is_aggregate(self.expressions, node)
+
+    def qualify(self, select: exp.Select, items: Sequence[Item], scope: Scope) -> str:
+        """Translates QUALIFY, the condition about window functions."""
+        clause = select.args.get("qualify")
+        if clause is None:
+            return ""
+        parts = [*select.expressions, clause.this]
+        if select.args.get("group") or select.args.get("having") or any(_has(p, self.is_aggregate) for p in parts):
+            self.text.refuse(
+                "QUALIFY with aggregates", clause, "Aggregate in a subquery of FROM, and write QUALIFY around it."
+            )
+        if not any(_has(part, _is_window) for part in parts):
+            self.text.wrong(
+                "QUALIFY needs a window function, in its condition or in the SELECT list. Write WHERE instead.",
+                "QUALIFY_REQUIRES_WINDOW_FUNCTION", "42903", clause,
+            )  # fmt: skip
+        self.expressions.construct("QUALIFY")
+        condition = self._qualified(clause.this, items, scope)
+        return f" QUALIFY {self.expressions.test(condition, scope, 'WHERE').sql}"
 
     def selected(self, items: Sequence[Item], group: Grouping, *, distinct: bool) -> str:
         """Returns the SELECT list, as ``c0``, ``c1`` … Of equal zeros that are grouped, Spark returns 0.0,
@@ -158,6 +236,21 @@ class SelectLists:
                         "GROUPING_ID_COLUMN_MISMATCH", "42803", call,
                     )  # fmt: skip
 
+    def check_ungrouped(self, select: exp.Select, items: Sequence[Item], group: Grouping, scope: Scope) -> None:
+        """Raises the error for a column of a grouped query that is neither grouped nor aggregated."""
+        parts = [item.node for item in items if item.node is not None]
+        having, order = select.args.get("having"), select.args.get("order")
+        if not group.sql and having is None and not any(_has(part, self.is_aggregate) for part in parts):
+            return
+        if having is not None:
+            parts.append(self.having(having.this, items, group, scope))
+        names = {item.name.lower() for item in items}
+        parts += [
+            key for key in (order.expressions if order else ())
+            if not any(column.name.lower() in names for column in key.find_all(exp.Column))
+        ]  # fmt: skip
+        check_ungrouped(self.expressions, parts, group.keys, scope)
+
     def _only_listed(self, sets: exp.Expr, keys: Sequence[exp.Expr]) -> None:
         names = {column.sql().lower() for column in sets.find_all(exp.Column)}
         if {key.sql().lower() for key in keys} != names:
@@ -177,39 +270,94 @@ class SelectLists:
         ]
 
     def _key(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str:
-        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-            return self._ordinal(node, items).value.sql
         item = None
-        if isinstance(node, exp.Column) and not node.args.get("table") and not scope.find(node.name, None):
+        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+            item = self._ordinal(node, items, "GROUP BY")
+        elif isinstance(node, exp.Column) and not node.args.get("table") and not scope.find(node.name, None):
             item = self._item_by_name(node, items)
-        return item.value.sql if item is not None else self.expressions.translate(node, scope).sql
+        value = self.expressions.translate(node, scope) if item is None else item.value
+        return self.expressions.comparable(value, node, "GROUP BY").sql
 
-    def with_aliases(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
-        """Returns the condition of HAVING in which names of the SELECT list that no column has are replaced by their
+    def having_sql(self, clause: exp.Expr, items: Sequence[Item], group: Grouping, scope: Scope) -> str:
+        """Translates the condition of HAVING."""
+        self.expressions.construct("HAVING")
+        condition = self.having(clause.this, items, group, scope)
+        sql = self.expressions.condition(condition, scope).sql
+        if _calls_lambda(sql) and _has(condition, self.is_aggregate):
+            self.text.refuse(
+                "An average or a quotient of decimals in HAVING", clause,
+                "Write the condition in an outer query: SELECT … FROM (SELECT … GROUP BY …) WHERE ….",
+            )  # fmt: skip
+        return sql
+
+    def having(self, condition: exp.Expr, items: Sequence[Item], group: Grouping, scope: Scope) -> exp.Expr:
+        """Returns the condition of HAVING in which names of the SELECT list are replaced by their expressions.
+
+        As in Spark, a name within an aggregate is a column's. Elsewhere it is a column's that the query groups by, or
+        part of an expression that the query groups by; then an item's of the SELECT list.
+        """
+
+        def resolve(part: exp.Expr) -> exp.Expr:
+            if not isinstance(part, exp.Column) or part.args.get("table") or part.find_ancestor(exp.Query):
+                return part
+            is_column = bool(scope.find(part.name, None))
+            if is_column and (
+                self._in_aggregate(part) or (not group.set_keys and self._is_grouped(part, group, scope))
+            ):
+                return part
+            item = self._item_by_name(part, items)
+            if item is None or not item.declared or item.node is None or _is_same_column(item.node, part):
+                return part
+            if is_column and group.set_keys:
+                self.text.refuse(
+                    f"{part.name} in HAVING of ROLLUP, CUBE or GROUPING SETS, a column and an alias,", part
+                )
+            return exp.Paren(this=item.node.copy())
+
+        return condition.transform(resolve)
+
+    def _in_aggregate(self, node: exp.Expr) -> bool:
+        ancestor = node.parent
+        while ancestor is not None and not self.is_aggregate(ancestor):
+            ancestor = ancestor.parent
+        return ancestor is not None
+
+    def _is_grouped(self, column: exp.Expr, group: Grouping, scope: Scope) -> bool:
+        """Tests whether a query groups by a column, or by an expression of a condition that contains it."""
+        node: exp.Expr | None = column
+        while node is not None and not isinstance(node, exp.Connector | exp.Not):
+            try:
+                if self.expressions.translate(node, scope).sql in group.keys:
+                    return True
+            except Error:
+                return False  # not an expression of columns alone
+            node = node.parent
+        return False
+
+    def _qualified(self, condition: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
+        """Returns the condition of QUALIFY in which names of the SELECT list that no column has are replaced by their
         expressions.
         """
 
         def resolve(part: exp.Expr) -> exp.Expr:
-            if not isinstance(part, exp.Column) or part.args.get("table"):
+            if not isinstance(part, exp.Column) or part.args.get("table") or part.find_ancestor(exp.Query):
                 return part
             item = self._item_by_name(part, items)
-            if item is None or not item.declared or item.node is None:
+            if item is None or not item.declared or item.node is None or _is_same_column(item.node, part):
                 return part
             if scope.find(part.name, None):
-                if isinstance(item.node, exp.Column) and item.node.name.lower() == part.name.lower():
-                    return part
-                self.text.refuse(f"{part.name} in HAVING, which is both a column and an alias,", part)
+                self.text.refuse(f"{part.name} in QUALIFY, which is both a column and an alias,", part)
             return exp.Paren(this=item.node.copy())
 
-        return node.transform(resolve)
+        return condition.transform(resolve)
 
-    def _ordinal(self, node: exp.Expr, items: Sequence[Item]) -> Item:
+    def _ordinal(self, node: exp.Expr, items: Sequence[Item], clause: str) -> Item:
         digits = str(node.this)
         if not digits.isdigit() or not 1 <= int(digits) <= len(items):
-            self.text.wrong(
-                f"Position {digits} is not in the select list of {len(items)} columns.",
-                "GROUP_BY_POS_OUT_OF_RANGE", "42805", node,
-            )  # fmt: skip
+            message = f"Position {digits} is not in the select list of {len(items)} columns."
+            if clause == "ORDER BY":
+                self.text.wrong(message, "ORDER_BY_POS_OUT_OF_RANGE", "42805", node)
+            self.text.wrong(message, "GROUP_BY_POS_OUT_OF_RANGE", "42805", node)
         return items[int(digits) - 1]
 
     def _item_by_name(self, node: exp.Expr, items: Sequence[Item]) -> Item | None:
@@ -221,45 +369,71 @@ class SelectLists:
 
     def order(self, node: exp.Expr, items: Sequence[Item], scope: Scope, by_output: bool) -> str:
         """Translates ORDER BY. A name means an item of the SELECT list first, then a column."""
-        clause = node.args.get("order")
+        clauses = [key for key in ("order", "sort", "cluster", "distribute") if node.args.get(key)]
+        if len(clauses) > 1 and clauses != ["sort", "distribute"]:
+            self.text.refuse("More than one of ORDER BY, SORT BY, CLUSTER BY and DISTRIBUTE BY", node)
+        if "distribute" in clauses:
+            self.expressions.construct("DISTRIBUTE BY")
+            self._sort_keys(node.args["distribute"], items, scope, by_output)
+        clause = next((node.args[key] for key in clauses if key != "distribute"), None)
         if clause is None:
             return ""
+        self.expressions.construct(
+            "ORDER BY … NULLS FIRST, NULLS LAST" if clauses[0] == "order" else "SORT BY, CLUSTER BY"
+        )
+        return f" ORDER BY {', '.join(self._sort_keys(clause, items, scope, by_output))}"
+
+    def _sort_keys(self, clause: exp.Expr, items: Sequence[Item], scope: Scope, by_output: bool) -> list[str]:
         self.expressions.allow_only(clause, "expressions")
-        self.expressions.construct("ORDER BY … NULLS FIRST, NULLS LAST")
+        nodes = [key if isinstance(key, exp.Ordered) else exp.Ordered(this=key, nulls_first=True)
+                 for key in clause.expressions]  # fmt: skip
+        if isinstance(clause, exp.Order) and len(nodes) == 1 and _is_all(nodes[0].this):
+            self._refuse_named_all("ORDER BY ALL", clause, items, scope)
+            self.expressions.allow_only(nodes[0], "this", "desc", "nulls_first")
+            self.expressions.construct("ORDER BY ALL")
+            for selected_item in items:
+                self.expressions.comparable(selected_item.value, clause, "ORDER BY ALL")
+            return [f"c{number} {_direction(nodes[0])}" for number in range(len(items))]
         keys = []
-        for sort_key in clause.expressions:
+        for sort_key in nodes:
             self.expressions.allow_only(sort_key, "this", "desc", "nulls_first")
             target = sort_key.this
             item = None
             if isinstance(target, exp.Literal) and not target.args.get("is_string"):
-                item = self._ordinal(target, items)
+                item = self._ordinal(target, items, "ORDER BY")
             elif isinstance(target, exp.Column) and not target.args.get("table"):
                 item = self._item_by_name(target, items)
             if item is not None:
+                self.expressions.comparable(item.value, target, "ORDER BY")
                 sql = f"c{items.index(item)}"
             else:
                 value = self.expressions.translate(self._output_names(target, items, scope), scope)
+                self.expressions.comparable(value, target, "ORDER BY")
                 matching_numbers = [number for number, selected in enumerate(items) if selected.value.sql == value.sql]
                 sql = f"c{matching_numbers[0]}" if matching_numbers else value.sql
                 if by_output and not matching_numbers:
                     self.text.refuse("ORDER BY of SELECT DISTINCT by an expression that is not selected", target)
-            keys.append(f"{sql} {'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS "
-                        f"{'FIRST' if sort_key.args.get('nulls_first') else 'LAST'}")  # fmt: skip
-        return f" ORDER BY {', '.join(keys)}"
+            keys.append(f"{sql} {_direction(sort_key)}")
+        return keys
 
     def _output_names(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
-        """Replaces names of the SELECT list in an expression of ORDER BY. Refuses an expression in which a name is an
-        alias: its meaning depends on Spark's rules that we do not reproduce.
+        """Replaces names of the SELECT list in an expression of ORDER BY by their expressions: an item comes before a
+        column. Spark refuses an alias within an aggregate.
         """
-        for column in node.find_all(exp.Column):
-            if column.args.get("table") or isinstance(column.this, exp.Star):
-                continue
-            item = self._item_by_name(column, items)
-            if item is None or not item.declared or item.node is None:
-                continue
-            if not isinstance(item.node, exp.Column) or item.node.name.lower() != column.name.lower():
-                self.text.refuse(f"The alias {column.name} within an expression of ORDER BY", column)
-        return node
+
+        def resolve(part: exp.Expr) -> exp.Expr:
+            if not isinstance(part, exp.Column) or part.args.get("table") or isinstance(part.this, exp.Star):
+                return part
+            item = self._item_by_name(part, items)
+            if item is None or not item.declared or item.node is None or _is_same_column(item.node, part):
+                return part
+            if self._in_aggregate(part) or part.find_ancestor(exp.Window, exp.Query):
+                self.text.refuse(f"The alias {part.name} within an aggregate, window or subquery of ORDER BY", part)
+            if _has(item.node, self.is_aggregate) and _calls_lambda(item.value.sql):
+                self.text.refuse(f"The alias {part.name} of this aggregate within an expression of ORDER BY", part)
+            return exp.Paren(this=item.node.copy())
+
+        return node.transform(resolve)
 
     def limits(self, node: exp.Expr) -> str:
         sql = ""
@@ -270,6 +444,8 @@ class SelectLists:
             self.expressions.allow_only(clause, "expression")
             self.expressions.construct(key.upper())
             value = clause.expression
+            if key == "limit" and _is_all(value):
+                continue
             if isinstance(value, exp.Placeholder):
                 number = self.expressions.parameters.get(str(value.this))
                 text = str(number) if isinstance(number, int) and not isinstance(number, bool) else ""
@@ -279,6 +455,34 @@ class SelectLists:
                 self.text.refuse(f"{key.upper()} {self.text.shown(value)}", value)
             sql += f" {key.upper()} {text}"
         return sql
+
+
+def _calls_lambda(sql: str) -> bool:
+    return any(f"{name}(" in sql for name in lambda_macros())
+
+
+def _is_same_column(node: exp.Expr, column: exp.Column) -> bool:
+    """Tests whether an item of the SELECT list is the column whose name it has."""
+    return isinstance(node, exp.Column) and node.name.lower() == column.name.lower()
+
+
+def _is_all(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Var) and node.name.upper() == "ALL"
+
+
+def _direction(sort_key: exp.Expr) -> str:
+    nulls = "FIRST" if sort_key.args.get("nulls_first") else "LAST"
+    return f"{'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS {nulls}"
+
+
+def _is_window(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window)
+
+
+def _has(node: exp.Expr, test: Callable[[exp.Expr], bool]) -> bool:
+    """Tests whether a node of an expression, outside its subqueries, passes a test. An aggregate with OVER is none."""
+    nodes = node.walk(prune=lambda part: isinstance(part, exp.Query))
+    return any(test(part) and not (isinstance(part.parent, exp.Window) and part.parent.this is part) for part in nodes)
 
 
 def _without_alias(node: exp.Expr) -> exp.Expr:

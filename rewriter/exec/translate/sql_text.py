@@ -150,9 +150,19 @@ class SqlText:
             hint=hint,
         )
 
-    def wrong(self, message: str, condition: str, sqlstate: str, node: exp.Expr, object: str | None = None) -> NoReturn:
+    def wrong(
+        self,
+        message: str,
+        condition: str,
+        sqlstate: str,
+        node: exp.Expr,
+        object: str | None = None,
+        hint: str | None = None,
+    ) -> NoReturn:
         """Raises the error that Spark, too, raises for this node."""
-        raise EngineError(message, condition=condition, sqlstate=sqlstate, position=self.position(node), object=object)
+        raise EngineError(
+            message, condition=condition, sqlstate=sqlstate, position=self.position(node), object=object, hint=hint
+        )
 
     def string(self, node: exp.Expr) -> str:
         """The value of a string literal, as Spark reads it.
@@ -196,6 +206,14 @@ class SqlText:
                 raise _misread(f"{first.upper}(…) is", span)
             if first.is_operator(".") and second.kind is TokenKind.STRING:
                 raise _no_name(second)
+            # sqlglot drops a plus before a value, by which Spark reads a text as a number, and which it names.
+            if second.is_operator("+") and _expects_value(first):
+                raise NotSupportedError(
+                    "A plus before a value is not supported on DuckDB.",
+                    condition="DUCKDB_UNSUPPORTED",
+                    position=second.span,
+                    hint="Omit it. Use the Spark engine (engine spark), or write a cast, to read a text as a number.",
+                )
             # After a test, Spark's grammar allows AND, OR and the end of the expression; sqlglot continues the operand.
             if first.start in ends and (second.is_operator(*_GOING_ON) or second.is_word(*_GOING_ON_WORDS)):
                 raise ParseError(
@@ -211,6 +229,18 @@ class SqlText:
 def _begins(token: Token) -> bool:
     """True if a token may precede the first name or value of an expression, as a part of it or around it."""
     return token.is_operator("(", "!", "-") or token.is_word("NOT")
+
+
+#: Words and operators after which an expression begins.
+_BEFORE_VALUES = ("SELECT", "DISTINCT", "ALL", "WHERE", "AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE", "BETWEEN",
+                  "LIKE", "ILIKE", "RLIKE", "REGEXP", "BY", "ON", "HAVING", "QUALIFY", "DIV", "LIMIT", "OFFSET",
+                  "VALUES", "IN")  # fmt: skip
+_BEFORE_VALUES_OPERATORS = tuple("( , [ + - * / % || | & ^ ~ = == <=> <> != < <= > >=".split())
+
+
+def _expects_value(token: Token) -> bool:
+    """True if an expression begins after the token, so that a plus there has no left operand."""
+    return token.is_operator(*_BEFORE_VALUES_OPERATORS) or token.is_word(*_BEFORE_VALUES)
 
 
 #: Tokens that continue an expression after an operand.

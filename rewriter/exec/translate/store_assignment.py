@@ -50,7 +50,8 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
             return f"CAST({sql} AS {column.type})"
         if source_type.lower().replace(" ", "") != column.type.lower().replace(" ", ""):
             raise _incompatible(source_type, column) from None
-        return sql
+        # The fields get the declared names: files are read by them.
+        return sql if source_type == column.type else f"CAST({sql} AS {column.type})"
     if not _assignable(source, target):
         raise _incompatible(source_type, column)
     converted = _converted(sql, source, target, column, dialect)

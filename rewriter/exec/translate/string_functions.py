@@ -16,6 +16,7 @@ _CASED = (
     r"\x{410}-\x{44f}\x{2000}-\x{206f}\x{3000}-\x{30ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]*'"
 )
 _MAX_ARGUMENTS = 1000
+_TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
 def text(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -54,21 +55,55 @@ def _direct(template: str, argument_count: int = 1, spark: str | None = None, re
 def _cased(function: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         value = text(e, e.arguments(node, 1)[0], scope)
-        sql = (
-            f"CASE WHEN {value.sql} IS NULL OR regexp_full_match({value.sql}, {_CASED}, 's') "
-            f"THEN {function}({value.sql}) ELSE error('[DUCKDB_UNSUPPORTED] {function.upper()} of this text is not "
-            f"supported on DuckDB: ' || {value.sql}) END"
-        )
-        return Typed(sql, STRING, call(_name(e, node), value.name))
+        return Typed(_cased_sql(function, value.sql), STRING, call(_name(e, node), value.name))
 
     return translate
 
 
+def _cased_sql(function: str, sql: str, shown: str = "") -> str:
+    return (
+        f"CASE WHEN {sql} IS NULL OR regexp_full_match({sql}, {_CASED}, 's') "
+        f"THEN {function}({sql}) ELSE error('[DUCKDB_UNSUPPORTED] {shown or function.upper()} of this text is not "
+        f"supported on DuckDB: ' || {sql}) END"
+    )
+
+
 def _trim(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.allow_only(node, "this", "position")
-    function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or ""), "trim")
+    e.allow_only(node, "this", "position", "expression")
+    side = str(node.args.get("position") or "BOTH")
     value = text(e, node.this, scope)
-    return Typed(f"{function}({value.sql}, ' ')", STRING, call(function, value.name))
+    if node.args.get("expression") is not None:
+        return _trimmed(side, value, text(e, node.expression, scope))
+    return Typed(f"{_TRIMS[side]}({value.sql}, ' ')", STRING, call(_TRIMS[side], value.name))
+
+
+def _trimmed(side: str, value: Typed, characters: Typed) -> Typed:
+    """Returns a string without the given characters at its ends."""
+    name = None
+    if value.name is not None and characters.name is not None:
+        name = f"TRIM({side} {characters.name} FROM {value.name})"
+    return Typed(f"{_TRIMS[side]}({value.sql}, {characters.sql})", STRING, name)
+
+
+def _trim_call(side: str) -> Translation:
+    """Returns the translation of ``ltrim(s)`` and ``ltrim(characters, s)``; of ``btrim`` the characters follow."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        *characters, value = (text(e, argument, scope) for argument in e.arguments(node, 1, 2))
+        if not characters:
+            return Typed(f"{_TRIMS[side]}({value.sql}, ' ')", STRING, call(_name(e, node), value.name))
+        if side == "BOTH":
+            string = characters[0]
+            return Typed(f"trim({string.sql}, {value.sql})", STRING, call("btrim", string.name, value.name))
+        return _trimmed(side, value, characters[0])
+
+    return translate
+
+
+def _initcap(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = text(e, e.arguments(node, 1)[0], scope)
+    sql = _cased_sql("rw_initcap", value.sql, "INITCAP")
+    return Typed(sql, STRING, call("initcap", value.name))
 
 
 def _pipes(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -87,8 +122,23 @@ def _concatenation(values: list[Typed]) -> Typed:
     return Typed(f"({' || '.join(v.sql for v in values)})", STRING, call("concat", *(v.name for v in values)))
 
 
+def _text_or_array(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = e.translate(node, scope)
+    return value if value.type.element == STRING else text(e, node, scope)
+
+
+def _joined_elements(e: Expressions, value: Typed, separator: Typed, node: exp.Expr) -> Typed:
+    """Returns the elements of an array that are not NULL as one text, or NULL without any."""
+    if value.type.element is None:
+        return value
+    elements = f"list_filter({value.sql}, lambda x: x IS NOT NULL)"
+    sql = f"CASE WHEN len({elements}) > 0 THEN array_to_string({elements}, {separator.sql}) END"
+    return Typed(sql, STRING, value.name)
+
+
 def _concat_ws(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    values = [text(e, part, scope) for part in e.arguments(node, 2, _MAX_ARGUMENTS)]
+    values = [_text_or_array(e, part, scope) for part in e.arguments(node, 2, _MAX_ARGUMENTS)]
+    values = [values[0], *(_joined_elements(e, value, values[0], node) for value in values[1:])]
     sql = f"concat_ws({', '.join(v.sql for v in values)})"
     return Typed(sql, STRING, call("concat_ws", *(v.name for v in values)))
 
@@ -192,6 +242,18 @@ def _like(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(sql, BOOLEAN, name)
 
 
+def _ilike(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.allow_only(node, "this", "expression", "negate")
+    value, pattern = text(e, node.this, scope), e.translate(node.expression, scope)
+    if pattern.text is None or not pattern.text.isascii() or not like_pattern(pattern.text):
+        e.refuse(node, f"The ILIKE pattern {e.text.shown(node.expression)}")
+    sql = f"({_cased_sql('lower', value.sql)} LIKE lower({pattern.sql}) ESCAPE '\\')"
+    name = None if value.name is None else f"ilike({value.name}, {pattern.text})"
+    if node.args.get("negate"):
+        return Typed(f"(NOT {sql})", BOOLEAN, None if name is None else f"(NOT {name})")
+    return Typed(sql, BOOLEAN, name)
+
+
 def _rlike(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expression")
     return _regex_search(e, node, node.this, node.expression, "RLIKE", scope)
@@ -249,7 +311,11 @@ _PATTERN = "patterns other than those below"
 
 NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.DPipe: Allowed(_pipes, Entry(_SECTION, "a || b", "+ or - after it without parentheses")),
-    exp.Trim: Allowed(_trim, Entry(_SECTION, "trim([BOTH|LEADING|TRAILING FROM] s)", "other characters than blanks")),
+    exp.Trim: Allowed(_trim, Entry(_SECTION, "trim([BOTH|LEADING|TRAILING] [characters] [FROM] s)")),
+    exp.ILike: Allowed(
+        _ilike,
+        Entry(_SECTION, "s ILIKE 'pattern'", "ESCAPE, ILIKE ANY, patterns other than those below or not in ASCII"),
+    ),
     exp.Like: Allowed(_like, Entry(_SECTION, "s LIKE 'pattern'", "ESCAPE, LIKE ANY, patterns other than those below")),
     exp.RegexpLike: Allowed(_rlike, Entry(_SECTION, "s RLIKE 'regex', rlike(s, 'regex')", _PATTERN)),
 }
@@ -259,16 +325,21 @@ FUNCTIONS = functions(
     ("ucase(s)", _cased("upper"), _LETTERS),
     ("lower(s)", _cased("lower"), _LETTERS),
     ("lcase(s)", _cased("lower"), _LETTERS),
-    ("ltrim(s)", _direct("ltrim({0}, ' ')"), "other characters than blanks"),
-    ("rtrim(s)", _direct("rtrim({0}, ' ')"), "other characters than blanks"),
-    ("btrim(s)", _direct("trim({0}, ' ')"), "other characters than blanks"),
+    ("ltrim([characters, ]s)", _trim_call("LEADING")),
+    ("rtrim([characters, ]s)", _trim_call("TRAILING")),
+    ("btrim(s[, characters])", _trim_call("BOTH")),
+    ("initcap(s)", _initcap, _LETTERS),
     ("length(s)", _direct("length({0})", result="int")),
     ("len(s)", _direct("length({0})", result="int")),
     ("char_length(s)", _direct("length({0})", result="int")),
     ("character_length(s)", _direct("length({0})", result="int")),
     ("octet_length(s)", _direct("strlen({0})", result="int")),
+    ("ascii(s)", _direct("ascii({0})", result="int")),
+    ("md5(s)", _direct("md5({0})")),
+    ("sha1(s)", _direct("sha1({0})")),
+    ("sha(s)", _direct("sha1({0})")),
     ("concat(a, b, …)", _concat, "arrays"),
-    ("concat_ws(separator, a, b, …)", _concat_ws, "arrays"),
+    ("concat_ws(separator, a, b, …)", _concat_ws, "arrays of other types than STRING"),
     ("substring(s, start[, length])", _substring),
     ("substr(s, start[, length])", _substring),
     ("left(s, n)", _side("left")),

@@ -6,9 +6,10 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import BIGINT, DATE, INT, STRING, TIMESTAMP, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import Entry
-from rewriter.exec.translate.casts import assigned, date_value, plain_cast, string_literal
+from rewriter.exec.translate.casts import assigned, is_day, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.patterns import time_format, time_pattern
+from rewriter.timeline.time_mistakes import check_text
 
 _TRUNCATIONS = {"year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month",
                 "mm": "month", "week": "week", "day": "day", "dd": "day", "hour": "hour", "minute": "minute",
@@ -18,28 +19,32 @@ _FIELDS = {"year": ("year", ""), "quarter": ("quarter", ""), "month": ("month", 
            "day": ("day", ""), "dayofweek": ("dayofweek", " + 1"), "dow": ("dayofweek", " + 1"),
            "doy": ("dayofyear", ""), "hour": ("hour", ""), "minute": ("minute", "")}  # fmt: skip
 _UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+_WEEK = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 _DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
 _SECOND = 1_000_000
 _SECONDS = decimal(8, 6)
 
 
-def _time(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """Translates a date or timestamp, or a string literal that is one."""
+def _time(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
+    """Translates a date or timestamp, or a string, which is read as ``text_type``."""
     value = e.translate(node, scope)
     if value.text is not None:
-        kind = DATE if date_value(value.text) is not None else TIMESTAMP
+        kind = DATE if is_day(value.text) else TIMESTAMP
         sql = assigned(value.text, kind)
         if sql is not None:
             return Typed(sql, kind, value.name)
+        check_text(value.text, str(TIMESTAMP).upper(), e.text.position(node))
     if value.type == VOID:
         return Typed(plain_cast(value.sql, TIMESTAMP), TIMESTAMP, value.name)
+    if value.type == STRING:
+        return Typed(e.cast(value, text_type, node), text_type, value.name)
     if not value.type.is_datetime:
         e.refuse(node, f"A {value.type} where a date or timestamp is needed")
     return value
 
 
-def _one_time(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return _time(e, e.arguments(node, 1)[0], scope)
+def _one_time(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
+    return _time(e, e.arguments(node, 1)[0], scope, text_type)
 
 
 def _to_days(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -74,7 +79,7 @@ def _date_trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     unit = _TRUNCATIONS.get(unit_text.lower())
     if unit is None:
         e.refuse(node, f"DATE_TRUNC to {unit_text}")
-    value = _time(e, second, scope)
+    value = _time(e, second, scope, TIMESTAMP)
     sql = f"date_trunc({_unit_sql(unit_text, unit)}, {plain_cast(value.sql, TIMESTAMP)})"
     return Typed(sql, TIMESTAMP, call("date_trunc", unit_text, value.name))
 
@@ -92,10 +97,15 @@ def _trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _part(function: str, offset: str = "") -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        value = _one_time(e, node, scope)
+        value = _one_time(e, node, scope, _text_type(function))
         return Typed(_field(function, offset, value), INT, call(_name(e, node), value.name))
 
     return translate
+
+
+def _text_type(field: str) -> SqlType:
+    """Returns the type that a string is read as where a field of it is needed."""
+    return TIMESTAMP if field in ("hour", "minute", "second") else DATE
 
 
 def _field(function: str, offset: str, value: Typed) -> str:
@@ -103,7 +113,7 @@ def _field(function: str, offset: str, value: Typed) -> str:
 
 
 def _extracted(e: Expressions, node: exp.Expr, field: str, source: exp.Expr, scope: Scope) -> tuple[Typed, SqlType]:
-    value = _time(e, source, scope)
+    value = _time(e, source, scope, _text_type(field.lower()))
     if field.lower() == "second":
         micros = plain_cast(f"microsecond({plain_cast(value.sql, TIMESTAMP)})", decimal(8, 0))
         sql = plain_cast(f"{micros} * CAST('0.000001' AS DECIMAL(7,6))", _SECONDS)
@@ -164,7 +174,7 @@ def _parsed(e: Expressions, node: exp.Expr, value: Typed, format: str) -> str:
 
 def _date_format(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, format = _time(e, first, scope), _word(e, second, scope)
+    value, format = _time(e, first, scope, TIMESTAMP), _word(e, second, scope)
     return Typed(_formatted(e, node, value.sql, format), STRING, call("date_format", value.name, format))
 
 
@@ -174,6 +184,34 @@ def _formatted(e: Expressions, node: exp.Expr, sql: str, format: str) -> str:
         e.refuse(node, f"Writing by the time format '{format}'")
     moment = plain_cast(sql, TIMESTAMP)
     return f"rw_formatted({moment}, strftime({moment}, {string_literal(pattern)}))"
+
+
+def _to_char(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates ``to_char(time, format)``, which is DATE_FORMAT."""
+    first, second = e.arguments(node, 2)
+    value, format = e.translate(first, scope), _word(e, second, scope)
+    if not value.type.is_datetime:
+        e.refuse(node, f"{_name(e, node).upper()} of {value.type}")
+    return Typed(_formatted(e, node, value.sql, format), STRING, call("date_format", value.name, format))
+
+
+def _short_name(format: str) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = _one_time(e, node, scope)
+        return Typed(_formatted(e, node, value.sql, format), STRING, call(_name(e, node), value.name))
+
+    return translate
+
+
+def _next_day(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    value, word = _time(e, first, scope), _word(e, second, scope)
+    days = [number for number, day in enumerate(_WEEK, start=1) if word.upper() in (day[:2], day[:3], day)]
+    if not days:
+        e.refuse(node, f"The day of the week '{word}'")
+    date = plain_cast(value.sql, DATE)
+    sql = f"{date} + CAST(({days[0]} - isodow({date}) + 6) % 7 + 1 AS INTEGER)"
+    return Typed(plain_cast(sql, DATE), DATE, call("next_day", value.name, word))
 
 
 def _make_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -225,7 +263,7 @@ def _timestampadd(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     unit = first.name.upper() if isinstance(first, exp.Column) else ""
     if unit not in _UNITS:
         e.refuse(node, f"The unit {e.text.shown(first)}")
-    amount, value = _to_days(e, second, scope), _time(e, third, scope)
+    amount, value = _to_days(e, second, scope), _time(e, third, scope, TIMESTAMP)
     if amount.type == BIGINT:
         e.refuse(node, f"{_name(e, node).upper()} of a BIGINT")
     number = plain_cast(amount.sql, INT)
@@ -290,43 +328,72 @@ def _unix_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(plain_cast(f"{value.sql} - DATE '1970-01-01'", INT), INT, call("unix_date", value.name))
 
 
+def _clock(type_: SqlType) -> Translation:
+    """Returns the translation of the present moment or day in UTC: one instant for the whole statement, which DuckDB
+    takes anew when a prepared statement runs again.
+    """
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        called = e.text.called(node)
+        if called is None:
+            # Without parentheses, a column of this name comes first, as in Spark.
+            e.allow_only(node)
+            matches = scope.find(e.text.shown(node), None)
+            if len(matches) == 1 and matches[0].type is not None:
+                return matches[0].typed(matches[0].name)
+        else:
+            e.arguments(node, 0)
+        name = "now()" if called == "now" else f"current_{'date' if type_ == DATE else 'timestamp'}()"
+        return Typed(plain_cast("current_timestamp AT TIME ZONE 'UTC'", type_), type_, name)
+
+    return translate
+
+
 _SECTION = "Dates and times"
-_STRINGS = "columns of strings"
 _FORMATS = "formats other than those below"
 _EXTRACT = "fields other than YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFWEEK, DOW, DOY, HOUR, MINUTE, SECOND"
 
 NODES: dict[type[exp.Expr] | str, Allowed] = {
+    exp.CurrentTimestamp: Allowed(_clock(TIMESTAMP), Entry(_SECTION, "current_timestamp[()]")),
+    exp.CurrentDate: Allowed(_clock(DATE), Entry(_SECTION, "current_date[()]")),
     exp.Extract: Allowed(_extract, Entry(_SECTION, "extract(field FROM time)", _EXTRACT)),
 }
 FUNCTIONS = functions(
     _SECTION,
-    ("year(time)", _part("year"), _STRINGS),
-    ("quarter(time)", _part("quarter"), _STRINGS),
-    ("month(time)", _part("month"), _STRINGS),
-    ("day(time)", _part("day"), _STRINGS),
-    ("dayofmonth(time)", _part("day"), _STRINGS),
-    ("dayofyear(time)", _part("dayofyear"), _STRINGS),
-    ("dayofweek(time)", _part("dayofweek", " + 1"), _STRINGS),
-    ("weekday(time)", _part("isodow", " - 1"), _STRINGS),
-    ("weekofyear(time)", _part("week"), _STRINGS),
-    ("hour(time)", _part("hour"), _STRINGS),
-    ("minute(time)", _part("minute"), _STRINGS),
-    ("second(time)", _part("second"), _STRINGS),
+    ("now()", _clock(TIMESTAMP)),
+    ("curdate()", _clock(DATE)),
+    ("year(time)", _part("year")),
+    ("quarter(time)", _part("quarter")),
+    ("month(time)", _part("month")),
+    ("day(time)", _part("day")),
+    ("dayofmonth(time)", _part("day")),
+    ("dayofyear(time)", _part("dayofyear")),
+    ("dayofweek(time)", _part("dayofweek", " + 1")),
+    ("weekday(time)", _part("isodow", " - 1")),
+    ("weekofyear(time)", _part("week")),
+    ("hour(time)", _part("hour")),
+    ("minute(time)", _part("minute")),
+    ("second(time)", _part("second")),
     ("date_part('field', time)", _date_part, _EXTRACT),
     ("datepart('field', time)", _date_part, _EXTRACT),
     ("date_trunc('unit', time)", _date_trunc, "units other than YEAR … SECOND"),
     ("trunc(time, 'unit')", _trunc, "units other than YEAR, QUARTER, MONTH, WEEK"),
-    ("last_day(time)", _last_day, _STRINGS),
-    ("add_months(time, n)", _add_months, _STRINGS),
-    ("date_add(time, days)", _date_add("+"), _STRINGS),
+    ("last_day(time)", _last_day),
+    ("add_months(time, n)", _add_months),
+    ("date_add(time, days)", _date_add("+")),
     ("dateadd(time, days)", _date_add("+"), "a unit"),
-    ("date_sub(time, days)", _date_add("-"), _STRINGS),
+    ("date_sub(time, days)", _date_add("-")),
     ("datediff(end, start)", _date_diff, "a unit"),
     ("date_diff(end, start)", _date_diff, "a unit"),
     ("timestampadd(unit, n, time)", _timestampadd, "units other than SECOND … YEAR; BIGINT"),
     ("to_date(x[, format])", _to_date, _FORMATS),
     ("to_timestamp(x[, format])", _to_timestamp, _FORMATS),
     ("date_format(time, format)", _date_format, _FORMATS),
+    ("to_char(time, format)", _to_char, f"numbers; {_FORMATS}"),
+    ("to_varchar(time, format)", _to_char, f"numbers; {_FORMATS}"),
+    ("dayname(time)", _short_name("EEE")),
+    ("monthname(time)", _short_name("MMM")),
+    ("next_day(time, 'day')", _next_day, "a day that is not literal"),
     ("make_date(year, month, day)", _make_date),
     ("make_timestamp(year, month, day, hour, minute, second)", _make_timestamp, "parts of a second, a zone"),
     ("unix_timestamp(x[, format])", _unix_timestamp, f"without an argument; {_FORMATS}"),

@@ -3,62 +3,152 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import DOUBLE, INT, SqlType
-from rewriter.exec.translate.aggregates import aggregate, aggregate_sql
+from rewriter.exec.sql_types import DOUBLE, INT, STRING, VOID, SqlType
+from rewriter.exec.translate.aggregate_calls import AggregateCall, aggregate_call, chosen_value
+from rewriter.exec.translate.aggregates import aggregate
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast
-from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, functions
+from rewriter.exec.translate.chosen_values import chosen_name
+from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.math_functions import literal_int
 
-_RANKS = {"row_number": INT, "rank": INT, "dense_rank": INT, "percent_rank": DOUBLE, "cume_dist": DOUBLE}
+#: The ranks: their types, and their names in the names of columns.
+_RANKS = {
+    "row_number": (INT, "row_number()"),
+    "rank": (INT, "RANK()"),
+    "dense_rank": (INT, "DENSE_RANK()"),
+    "percent_rank": (DOUBLE, "PERCENT_RANK()"),
+    "cume_dist": (DOUBLE, "cume_dist()"),
+}
+_WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+_TO_ROW = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+_TO_PEERS = "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A translated function without OVER. ``frame`` is Spark's name of the frame that it always has."""
+
+    sql: str
+    type: SqlType
+    name: str | None
+    frame: str | None = None
+
+
+@dataclass(frozen=True)
+class _Definition:
+    """The window of a function. ``sql`` is OVER with its definition. ``keys`` and ``frame`` are its parts in Spark's
+    name of the column; ``keys`` are ``None`` if one of them has no name.
+    """
+
+    sql: str
+    keys: str | None
+    frame: str
+    is_ordered: bool
+    has_frame: bool
+
+    def name(self, function: str | None, frame: str | None) -> str | None:
+        if function is None or self.keys is None:
+            return None
+        return f"{function} OVER ({self.keys}{' ' if self.keys else ''}{frame or self.frame})"
 
 
 def _window(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.allow_only(node, "this", "partition_by", "order", "spec", "over")
+    e.allow_only(node, "this", "partition_by", "order", "spec", "over", "alias")
     if str(node.args.get("over") or "").upper() != "OVER":
         e.refuse(node)
-    e.construct("f(…) OVER (PARTITION BY … ORDER BY …)")
-    if isinstance(node.this, exp.IgnoreNulls | exp.RespectNulls):
-        e.refuse(node, "IGNORE NULLS and RESPECT NULLS")
-    function = e.text.called(node.this)
-    order = node.args.get("order")
-    rank_translation = _RANKED.get(function or "")
-    if rank_translation is not None and (order is None or node.args.get("spec") is not None):
-        # Spark rejects both, and DuckDB accepts them.
-        e.refuse(node, f"{str(function).upper()} without ORDER BY or with a frame")
-    parts = [e.translate(key, scope).sql for key in node.args.get("partition_by") or ()]
-    words = [f"PARTITION BY {', '.join(parts)}"] if parts else []
-    if order is not None:
-        words.append(f"ORDER BY {', '.join(_key(e, key, scope) for key in order.expressions)}")
-    if node.args.get("spec") is not None:
-        words.append(_frame(e, node.args["spec"], order is not None))
-    clause = f" OVER ({' '.join(words)})"
-    if rank_translation is not None:
-        e.entries.add(_entry(str(function)))
-        sql, type_ = rank_translation(e, node.this, scope)
-        return Typed(plain_cast(sql + clause, type_), type_)
-    translated_aggregate = aggregate(e, node.this, scope)
-    if translated_aggregate is None:
-        e.refuse(node.this)
-    if translated_aggregate.argument.startswith("DISTINCT "):
+    e.construct("f(…) [FILTER (…)] OVER (PARTITION BY … ORDER BY …)")
+    function_node, filter_node = node.this, None
+    if isinstance(function_node, exp.Filter):
+        e.allow_only(function_node, "this", "expression")
+        function_node, filter_node = function_node.this, function_node.expression
+    window = _definition(e, _named(e, node, scope), scope)
+    call_ = aggregate_call(e, function_node)
+    if call_ is not None and call_.function in _RULES:
+        if filter_node is not None:
+            hint = "Filter the rows in a subquery, or put the condition into the argument."
+            e.text.refuse(f"{call_.function.upper()} with FILTER and OVER", node, hint)
+        function = _ranked(e, call_, window, scope)
+        sql = plain_cast(function.sql + window.sql, function.type)
+        return Typed(sql, function.type, window.name(function.name, function.frame))
+    translated = aggregate(e, function_node, scope)
+    if translated is None:
+        e.refuse(function_node)
+    if translated.argument.startswith("DISTINCT "):
         e.refuse(node, "DISTINCT with OVER")
-    return Typed(aggregate_sql(translated_aggregate, clause), translated_aggregate.type)
+    if not translated.frames and (window.is_ordered or window.has_frame):
+        e.text.wrong(
+            f"The window of {e.text.shown(function_node)} has no ORDER BY and no frame.",
+            "INVALID_WINDOW_SPEC_FOR_AGGREGATION_FUNC", "42601", node,
+        )  # fmt: skip
+    name, test = translated.name, ""
+    if filter_node is not None:
+        condition = e.test(filter_node.this, scope, "FILTER")
+        test, name = condition.sql, f"{name} FILTER (WHERE {condition.name})" if name and condition.name else None
+    return Typed(translated.sql(test, window.sql), translated.type, window.name(name, None))
 
 
-def _entry(function: str) -> Entry:
-    entry = FUNCTIONS[function].entry
-    assert entry is not None
-    return entry
+def _ranked(e: Expressions, call_: AggregateCall, window: _Definition, scope: Scope) -> _Function:
+    """Translates a function of the places of rows."""
+    name = call_.function.upper()
+    if call_.function in _ORDERED and (not window.is_ordered or (window.has_frame and call_.function != "nth_value")):
+        # Spark rejects both, and DuckDB accepts them.
+        without = "ORDER BY" if call_.function == "nth_value" else "ORDER BY or with a frame"
+        e.refuse(call_.node, f"{name} without {without}")
+    if call_.order is not None or (call_.ignore_nulls is not None and call_.function not in _NULLS):
+        e.refuse(call_.node, f"{name} with IGNORE NULLS, RESPECT NULLS or WITHIN GROUP")
+    entry = ENTRIES.get(call_.function)
+    if entry is not None:
+        e.entries.add(entry)
+    return _RULES[call_.function](e, call_, scope)
 
 
-def _key(e: Expressions, sort_key: exp.Expr, scope: Scope) -> str:
+def _named(e: Expressions, node: exp.Expr, scope: Scope) -> exp.Expr:
+    """Returns the definition of the window that ``OVER name`` names; the node itself if OVER defines its own."""
+    if node.args.get("alias") is None:
+        return node
+    if any(node.args.get(key) for key in ("partition_by", "order", "spec")):
+        e.refuse(node, "A window that extends another")
+    name = node.args["alias"].name
+    window = scope.windows.get(name)
+    if window is None:
+        hint = f" The windows are {', '.join(scope.windows)}." if scope.windows else ""
+        e.text.wrong(
+            f"The window `{name}` is not defined in the WINDOW clause.{hint}",
+            "MISSING_WINDOW_SPECIFICATION", "42P20", node, name,
+        )  # fmt: skip
+    e.construct("f(…) OVER name, WINDOW name AS (…)")
+    e.allow_only(window, "this", "partition_by", "order", "spec")
+    return window
+
+
+def _definition(e: Expressions, window: exp.Expr, scope: Scope) -> _Definition:
+    parts = [
+        e.comparable(e.translate(key, scope), key, "PARTITION BY") for key in window.args.get("partition_by") or ()
+    ]
+    order, spec = window.args.get("order"), window.args.get("spec")
+    keys = [_key(e, key, scope) for key in order.expressions] if order is not None else []
+    clauses = [("PARTITION BY", parts)] if parts else []
+    clauses += [("ORDER BY", keys)] if keys else []
+    frame = "" if spec is None else _frame(e, spec, order is not None)
+    words = [f"{word} {', '.join(value.sql for value in values)}" for word, values in clauses]
+    names = None
+    if all(value.name is not None for value in (*parts, *keys)):
+        names = " ".join(f"{word} {', '.join(str(value.name) for value in values)}" for word, values in clauses)
+    sql = " ".join([*words, frame] if frame else words)
+    return _Definition(f" OVER ({sql})", names, frame or (_TO_PEERS if keys else _WHOLE), bool(keys), bool(frame))
+
+
+def _key(e: Expressions, sort_key: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(sort_key, "this", "desc", "nulls_first")
     value = e.translate(sort_key.this, scope)
     nulls = "FIRST" if sort_key.args.get("nulls_first") else "LAST"
-    return f"{value.sql} {'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS {nulls}"
+    direction = f"{'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS {nulls}"
+    return Typed(f"{value.sql} {direction}", VOID, None if value.name is None else f"{value.name} {direction}")
 
 
 def _frame(e: Expressions, spec: exp.Expr, has_order: bool) -> str:
@@ -73,51 +163,98 @@ def _frame(e: Expressions, spec: exp.Expr, has_order: bool) -> str:
 
 
 def _frame_bound(e: Expressions, spec: exp.Expr, key: str, kind: str) -> str:
-    bound_node, side = spec.args[key], str(spec.args.get(f"{key}_side") or "")
+    bound_node, side = spec.args[key], str(spec.args.get(f"{key}_side") or "").upper()
     if isinstance(bound_node, str):
-        return f"{bound_node} {side}".strip()
+        return f"{bound_node.upper()} {side}".strip()
     if kind == "RANGE":
         e.refuse(spec, "RANGE with a distance")
     return f"{literal_int(e, bound_node)} {side}"
 
 
-def _rank(function: str) -> Callable[[Expressions, exp.Expr, Scope], tuple[str, SqlType]]:
-    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[str, SqlType]:
-        e.arguments(node, 0)
-        return f"{function}()", _RANKS[function]
-
-    return translate
+_Rule = Callable[[Expressions, AggregateCall, Scope], _Function]
 
 
-def _ntile(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[str, SqlType]:
-    number = literal_int(e, e.arguments(node, 1)[0])
+def _rank(e: Expressions, call_: AggregateCall, scope: Scope) -> _Function:
+    e.arguments(call_.node, 0)
+    type_, name = _RANKS[call_.function]
+    return _Function(f"{call_.function}()", type_, name, _TO_PEERS if call_.function == "cume_dist" else _TO_ROW)
+
+
+def _ntile(e: Expressions, call_: AggregateCall, scope: Scope) -> _Function:
+    number = literal_int(e, e.arguments(call_.node, 1)[0])
     if number < 1:
-        e.refuse(node, f"NTILE({number})")
-    return f"ntile({number})", INT
+        e.refuse(call_.node, f"NTILE({number})")
+    return _Function(f"ntile({number})", INT, f"ntile({number})", _TO_ROW)
 
 
-def _neighbor(function: str) -> Callable[[Expressions, exp.Expr, Scope], tuple[str, SqlType]]:
-    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[str, SqlType]:
-        argument, *options = e.arguments(node, 1, 3)
-        distance = literal_int(e, options[0]) if options else 1
-        values = [e.translate(argument, scope)]
-        if len(options) < 2:
-            return f"{function}({values[0].sql}, {distance})", values[0].type
-        values.append(e.translate(options[1], scope))
-        (value, default), type_ = e.cast_to_common_type(values, node)
-        if type_ != values[0].type:
-            e.refuse(node, f"{function.upper()} of {values[0].type} with a default of {values[1].type}")
-        return f"{function}({value}, {distance}, {default})", type_
+def _neighbor(e: Expressions, call_: AggregateCall, scope: Scope) -> _Function:
+    function = call_.function
+    argument, *options = e.arguments(call_.node, 1, 3)
+    distance = literal_int(e, options[0]) if options else 1
+    value, default = e.translate(argument, scope), Typed("NULL", VOID, "NULL")
+    sqls, type_ = [value.sql], value.type
+    if len(options) == 2:
+        default = e.translate(options[1], scope)
+        sqls, type_ = e.cast_to_common_type([value, default], call_.node)
+        is_mixed = default.type != VOID and (value.type == STRING) is not (default.type == STRING)
+        if type_ != value.type or is_mixed:
+            e.refuse(call_.node, f"{function.upper()} of {value.type} with a default of {default.type}")
+    sqls.insert(1, str(distance))
+    offset = distance if function == "lead" else -distance
+    return _Function(
+        f"{function}({', '.join(sqls)}{_nulls(call_)})",
+        type_,
+        call(function, value.name, str(distance), default.name),
+        f"ROWS BETWEEN {offset} FOLLOWING AND {offset} FOLLOWING",
+    )
 
-    return translate
+
+def _end_value(function: str) -> _Rule:
+    def rule(e: Expressions, call_: AggregateCall, scope: Scope) -> _Function:
+        value, ignore_nulls = chosen_value(e, call_, scope)
+        if value.type == VOID:
+            e.refuse(call_.node, f"{call_.function.upper()} of NULL")
+        sql = f"{function}({value.sql}{' IGNORE NULLS' if ignore_nulls else ''})"
+        return _Function(sql, value.type, call(chosen_name(call_), value.name))
+
+    return rule
 
 
-_RANKED: dict[str, Callable[[Expressions, exp.Expr, Scope], tuple[str, SqlType]]] = {
-    **{name: _rank(name) for name in _RANKS},
+def _nth_value(e: Expressions, call_: AggregateCall, scope: Scope) -> _Function:
+    argument, place_node = e.arguments(call_.node, 2)
+    value, place = e.translate(argument, scope), literal_int(e, place_node)
+    if place < 1:
+        e.text.wrong(
+            f"The place of a value in NTH_VALUE is at least 1, not {place}.",
+            "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "42K09", place_node,
+        )  # fmt: skip
+    if value.type == VOID:
+        e.refuse(call_.node, "NTH_VALUE of NULL")
+    name = call("nth_value", value.name, str(place))
+    name = f"{name} ignore nulls" if name is not None and call_.ignore_nulls else name
+    return _Function(f"nth_value({value.sql}, {place}{_nulls(call_)})", value.type, name)
+
+
+def _nulls(call_: AggregateCall) -> str:
+    return " IGNORE NULLS" if call_.ignore_nulls else ""
+
+
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(_RANKS, _rank),
     "ntile": _ntile,
-    "lag": _neighbor("lag"),
-    "lead": _neighbor("lead"),
+    "lag": _neighbor,
+    "lead": _neighbor,
+    "nth_value": _nth_value,
+    "first": _end_value("first_value"),
+    "first_value": _end_value("first_value"),
+    "any_value": _end_value("first_value"),
+    "last": _end_value("last_value"),
+    "last_value": _end_value("last_value"),
 }
+#: The functions that need ORDER BY.
+_ORDERED = (*_RANKS, "ntile", "lag", "lead", "nth_value")
+#: The functions with IGNORE NULLS.
+_NULLS = ("lag", "lead", "nth_value", "first", "first_value", "any_value", "last", "last_value")
 
 
 def _refuse_without_over(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -133,6 +270,8 @@ FUNCTIONS = functions(
     ("percent_rank()", _refuse_without_over, "without ORDER BY"),
     ("cume_dist()", _refuse_without_over, "without ORDER BY"),
     ("ntile(n)", _refuse_without_over, "without ORDER BY; n that is not a literal"),
-    ("lag(x[, n[, default]])", _refuse_without_over, "IGNORE NULLS; a default of another type"),
-    ("lead(x[, n[, default]])", _refuse_without_over, "IGNORE NULLS; a default of another type"),
+    ("lag(x[, n[, default]]) [IGNORE NULLS]", _refuse_without_over, "a default of another type"),
+    ("lead(x[, n[, default]]) [IGNORE NULLS]", _refuse_without_over, "a default of another type"),
+    ("nth_value(x, n) [IGNORE NULLS]", _refuse_without_over, "without ORDER BY; n that is not a literal"),
 )
+ENTRIES: dict[object, Entry | None] = {name: allowed.entry for name, allowed in FUNCTIONS.items()}

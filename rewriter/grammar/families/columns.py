@@ -15,8 +15,9 @@ from rewriter.grammar.unparse import column_text, listed, name_text, option, quo
 RULES = r"""
 ?statement: add_columns | comment_column | comment_on
 
-add_columns: "ALTER" "TABLE" name "ADD" ("COLUMN" | "COLUMNS") (columns | column ("," column)*)
-comment_column: "ALTER" "TABLE" name "ALTER" "COLUMN"? NAME "COMMENT" STRING
+add_columns: "ALTER" "TABLE" name "ADD" ("COLUMN" | "COLUMNS") (columns "CASCADE"? | column ("," column)*)
+comment_column: "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "COMMENT" STRING
+              | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "TYPE" type         -> column_type
               | "ALTER" "TABLE" name "CHANGE" "COLUMN"? NAME NAME type ["COMMENT" STRING]    -> change_column
 comment_on: "COMMENT" "ON" "TABLE" name "IS" (STRING | NULL)
           | "COMMENT" "ON" "COLUMN" name "IS" (STRING | NULL)    -> comment_on_column
@@ -25,7 +26,7 @@ comment_on: "COMMENT" "ON" "TABLE" name "IS" (STRING | NULL)
 
 @dataclass(frozen=True, kw_only=True)
 class AddColumns(Statement):
-    """``ALTER TABLE t ADD COLUMNS (c type [COMMENT '…'], …)``."""
+    """``ALTER TABLE t ADD COLUMNS (c type [COMMENT '…'], …) [CASCADE]``: Hive's word says what is always so here."""
 
     table: Name
     columns: tuple[ColumnDef, ...]
@@ -44,10 +45,11 @@ def add_columns_text(s: AddColumns) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CommentColumn(Statement):
-    """``ALTER TABLE t ALTER COLUMN c COMMENT '…'``, or ``CHANGE COLUMN c c type [COMMENT '…']``, which changes no more.
+    """``ALTER TABLE t ALTER COLUMN c COMMENT '…'``, ``ALTER COLUMN c TYPE type``, or ``CHANGE COLUMN c c type [COMMENT
+    '…']``.
 
     ``comment`` is ``None`` if ``COMMENT ON COLUMN t.c IS NULL`` removes it, and if CHANGE does not mention it.
-    ``renamed`` is what CHANGE says of the column: it must be as the column is.
+    ``renamed`` is what CHANGE or TYPE says of the column: its name must be as it is, its type may be a wider one.
     """
 
     table: Name
@@ -60,6 +62,17 @@ class CommentColumn(Statement):
 @builds("comment_column")
 def comment_column(table: Name, column: Terminal, comment: Terminal) -> CommentColumn:
     return CommentColumn(table=table, column=column.name, comment=comment.string, column_span=column.span)
+
+
+@builds("column_type")
+def column_type(table: Name, column: Terminal, type_: str) -> CommentColumn:
+    return CommentColumn(
+        table=table,
+        column=column.name,
+        comment=None,
+        renamed=ColumnDef(column.name, type_, None, column.span),
+        column_span=column.span,
+    )
 
 
 @builds("change_column")

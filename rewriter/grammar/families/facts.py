@@ -43,7 +43,8 @@ period: PERIOD NAME
 periods: PERIODS "(" NAME ("," NAME)* ")"
 partitioned_by_time: PARTITIONED "BY" NAME "AS" "(" layout_column ("," layout_column)* ")"
 layout_column: NAME ["=" STRING]
-raw: RAW
+raw: RAW ["(" raw_column ("," raw_column)* ")"]
+raw_column: NAME "AS" EXPRESSION
 trusted: TRUSTED
 complete: COMPLETE "WITH" "ANY" NAME                                -> complete_with_any
         | COMPLETE "WITH" NAME "IN" "(" literal ("," literal)* ")"  -> complete_with
@@ -107,11 +108,26 @@ def complete_text(rule: CompleteWith) -> str:
 
 
 @dataclass(frozen=True)
+class RawColumn:
+    """``column AS expression`` in ``RAW (…)``: a column of the cube, as the user's SQL over the table's columns."""
+
+    column: str
+    expression: str
+    span: Span = field(default=Span(0, 0), compare=False)
+    expression_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("raw_column")
+def raw_column(column: Terminal, expression: Terminal) -> RawColumn:
+    return RawColumn(column.name, expression.token.text, column.span, expression.span)
+
+
+@dataclass(frozen=True)
 class FactTable:
     """One ``TABLE …`` of a storage block. ``periods`` are names of update periods, upper case.
 
-    ``flags`` are read here and checked later: ``RAW``, ``TRUSTED``, ``COMPLETE``. ``complete`` is the value of COMPLETE
-    WITH.
+    ``flags`` are read here and checked later: ``TRUSTED``, ``COMPLETE``. ``complete`` is the value of COMPLETE WITH,
+    ``raw`` that of RAW; ``None`` without it.
     ``start`` and ``end`` bound the time for which the table is used.
     """
 
@@ -122,6 +138,7 @@ class FactTable:
     complete: tuple[CompleteWith, ...] = ()
     start: str | None = None
     end: str | None = None
+    raw: tuple[RawColumn, ...] | None = None
     span: Span = field(default=Span(0, 0), compare=False)
 
 
@@ -150,13 +167,14 @@ def fact_table(name: Name | None, span: Span, clauses: Sequence[Clause]) -> Fact
             position=span,
             hint="Write TABLE t PERIOD DAILY PARTITIONED BY event_time AS (dt = 'yyyy-MM-dd').",
         )
-    flags = [flag for flag in ("RAW", "TRUSTED") if flag in values] + (["COMPLETE"] if complete else [])
+    flags = (["TRUSTED"] if "TRUSTED" in values else []) + (["COMPLETE"] if complete else [])
     return FactTable(
         table=name,
         periods=values["PERIOD"],
         partitioned_by=tuple(clause.value for clause in layouts),
         flags=tuple(flags),
         complete=tuple(complete),
+        raw=values.get("RAW"),
         start=values.get("START"),
         end=values.get("END"),
         span=span,
@@ -175,8 +193,16 @@ def periods(word: Terminal, *names: Terminal) -> Clause:
 
 
 @builds("raw")
-def raw(word: Terminal) -> Clause:
-    return Clause("RAW", True, word.span)
+def raw(word: Terminal, *columns: RawColumn | None) -> Clause:
+    given_columns = tuple(column for column in columns if column is not None)
+    refuse_duplicates([(column.column, column.span) for column in given_columns], str.lower)
+    return Clause("RAW", given_columns, word.span)
+
+
+def raw_text(columns: Sequence[RawColumn]) -> str:
+    if not columns:
+        return "RAW"
+    return f"RAW {listed(f'{quote_name(column.column)} AS {column.expression}' for column in columns)}"
 
 
 @builds("trusted")
@@ -199,6 +225,7 @@ def fact_table_text(table: FactTable) -> str:
         f"TABLE {name_text(table.table)}" if table.table is not None else None,
         f"PERIOD {table.periods[0]}" if len(table.periods) == 1 else f"PERIODS {listed(table.periods)}",
         *(layout_text(time, columns) for time, columns in table.partitioned_by),
+        None if table.raw is None else raw_text(table.raw),
         *(flag for flag in table.flags if flag != "COMPLETE"),
         *map(complete_text, table.complete),
         option("START", table.start),

@@ -22,6 +22,8 @@ compact: "ALTER" "TABLE" name [partition_spec] "COMPACT" [STRING]
 vacuum: "VACUUM" ["TABLE" name] ["RETAIN" NUMBER NAME] [DRY "RUN"]
 vacuum_unknown: "VACUUM" "UNKNOWN" "DIRECTORIES" (DRY "RUN" | "CONFIRM" STRING)
 repair_table: (MSCK REPAIR? | REPAIR) "TABLE" name [repaired "PARTITIONS"] [repaired_where]
+            | (MSCK REPAIR? | REPAIR) "TABLE" name repaired "PARTITIONS" bare_where
+bare_where: "(" filter ("," filter)* ")"    -> repaired_where
 !repaired: "ADD" | "DROP" | "SYNC"
 repaired_where: "PARTITION" "(" filter ("," filter)* ")"
 recover_partitions: "ALTER" "TABLE" name "RECOVER" "PARTITIONS"
@@ -112,7 +114,7 @@ def vacuum_unknown_text(s: VacuumUnknown) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RepairTable(Statement):
-    """``MSCK [REPAIR] TABLE t [ADD|DROP|SYNC PARTITIONS] [PARTITION (filter)]``; ``what`` is one of the three words.
+    """``MSCK [REPAIR] TABLE t [ADD|DROP|SYNC PARTITIONS] [[PARTITION] (filter)]``; ``what`` is one of the three words.
 
     Without ``repair`` it only reports. ALTER TABLE … RECOVER PARTITIONS is a repair that adds.
     """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rewriter.errors import NotSupportedError, ParseError, Span
+from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.families.writes import Insert, insert_text
 from rewriter.grammar.lexer import Token
 from rewriter.grammar.parser import read_by_grammar
@@ -53,10 +54,10 @@ def split_inserts(tokens: Sequence[Token]) -> tuple[Sequence[Token], ...]:
     return (tokens[: heads[0]], *(tokens[start:end] for start, end in pairwise([*heads, len(tokens)])))
 
 
-def read_inserts(text: str, parts: Sequence[Sequence[Token]]) -> Insert | MultiInsert:
+def read_inserts(text: str, parts: Sequence[Sequence[Token]]) -> Insert | InsertDirectory | MultiInsert:
     """Parses the INSERTs behind the WITH or FROM of their queries, from the parts that ``split_inserts`` returns."""
     source_tokens, *inserts = parts
-    parsed: list[Insert] = []
+    parsed: list[Insert | InsertDirectory] = []
     for number, insert_tokens in enumerate(inserts):
         end = Span(insert_tokens[-1].end, insert_tokens[-1].end)
         try:
@@ -66,12 +67,14 @@ def read_inserts(text: str, parts: Sequence[Sequence[Token]]) -> Insert | MultiI
                 # Not the end of the input, but the next INSERT.
                 error.message, error.position = "Syntax error at or near 'INSERT'.", inserts[number + 1][0].span
             raise
-        assert isinstance(statement, Insert)
+        assert isinstance(statement, Insert | InsertDirectory)
         parsed.append(replace(statement, span=Span(insert_tokens[0].start, insert_tokens[-1].end)))
     return _assembled(text, source_tokens, parsed)
 
 
-def _assembled(text: str, source_tokens: Sequence[Token], inserts: Sequence[Insert]) -> Insert | MultiInsert:
+def _assembled(
+    text: str, source_tokens: Sequence[Token], inserts: Sequence[Insert | InsertDirectory]
+) -> Insert | InsertDirectory | MultiInsert:
     """Builds the statement whose tokens from WITH or FROM on are ``source_tokens``. Each insert has only its part.
 
     Raises ``ParseError`` if the parts do not form queries, ``NotSupportedError`` for a second WITH.
@@ -101,8 +104,10 @@ def _assembled(text: str, source_tokens: Sequence[Token], inserts: Sequence[Inse
                     "Expected SELECT after an INSERT that follows FROM.", position=insert.query.span, hint=_HINT
                 )
     if len(inserts) > 1:
-        return MultiInsert(source=source, inserts=tuple(inserts))
+        return MultiInsert(source=source, inserts=tuple(map(_into_table, inserts)))
     single_insert = inserts[0]
+    if isinstance(single_insert, InsertDirectory):
+        return replace(single_insert, query=joined(source, single_insert.query))
     return Insert(
         table=single_insert.table,
         query=joined(source, single_insert.query),
@@ -130,6 +135,18 @@ def _selects(tokens: Sequence[Token]) -> bool:
     return False
 
 
-def _misplaced(insert: Insert) -> ParseError:
+def _into_table(insert: Insert | InsertDirectory) -> Insert:
+    """Returns an INSERT of several. Raises ``NotSupportedError`` for a directory: several are committed together."""
+    if isinstance(insert, Insert):
+        return insert
+    raise NotSupportedError(
+        "INSERT OVERWRITE DIRECTORY beside other INSERTs is not supported.",
+        position=insert.path_span,
+        object=insert.path,
+        hint="Write it as a statement of its own: FROM s INSERT OVERWRITE DIRECTORY '…' SELECT …",
+    )
+
+
+def _misplaced(insert: Insert | InsertDirectory) -> ParseError:
     start = insert.span.start
     return ParseError("Syntax error at or near 'INSERT'.", position=Span(start, start + len("INSERT")), hint=_HINT)

@@ -14,6 +14,7 @@ from rewriter.grammar.unparse import listed, name_text, option, partition_text, 
 
 RULES = r"""
 ?statement: add_partitions | drop_partitions | rename_partition | exchange_partitions | truncate | show_partitions
+          | touch
 
 add_partitions: "ALTER" "TABLE" name "ADD" [if_not_exists] partition_location (","? partition_location)*
 partition_location: partition_spec ["LOCATION" STRING]
@@ -27,6 +28,7 @@ exchange_partitions: "ALTER" "TABLE" name "EXCHANGE" partition_spec ("," _exchan
 _exchanged: partition_spec | bare_spec
 bare_spec: "(" partition_item ("," partition_item)* ")"                 -> partition_spec
 truncate: "TRUNCATE" "TABLE" name [partition_spec]
+touch: "ALTER" "TABLE" name "TOUCH" [partition_spec]
 show_partitions: "SHOW" "PARTITIONS" name [partition_spec] [where] [order_by] [limit] [as_json]
 order_by: "ORDER" "BY" sort_key ("," sort_key)*
 sort_key: NAME [ASC | DESC]
@@ -155,7 +157,7 @@ def exchange_partitions_text(s: ExchangePartitions) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Truncate(Statement):
-    """``TRUNCATE TABLE t [PARTITION (…)]``; the spec may be partial."""
+    """``TRUNCATE TABLE t [PARTITION (…)]``; the spec may be partial, and a column without a value has any value."""
 
     table: Name
     partition: tuple[PartitionItem, ...] | None = None
@@ -163,13 +165,31 @@ class Truncate(Statement):
 
 @builds("truncate")
 def truncate(table: Name, partition: tuple[PartitionItem, ...] | None) -> Truncate:
-    require_values(partition or ())
     return Truncate(table=table, partition=partition)
 
 
 @renders(Truncate)
 def truncate_text(s: Truncate) -> str:
     return words(f"TRUNCATE TABLE {name_text(s.table)}", partition_text(s.partition))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Touch(Statement):
+    """``ALTER TABLE t TOUCH [PARTITION (…)]``: Hive's statement for its hooks. The spec may be partial."""
+
+    table: Name
+    partition: tuple[PartitionItem, ...] | None = None
+
+
+@builds("touch")
+def touch(table: Name, partition: tuple[PartitionItem, ...] | None) -> Touch:
+    require_values(partition or ())
+    return Touch(table=table, partition=partition)
+
+
+@renders(Touch)
+def touch_text(s: Touch) -> str:
+    return words(f"ALTER TABLE {name_text(s.table)} TOUCH", partition_text(s.partition))
 
 
 @dataclass(frozen=True)

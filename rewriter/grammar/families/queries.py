@@ -6,8 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rewriter.errors import Error, NotSupportedError, ParseError, Span
+from rewriter.grammar.families.maintenance import RepairTable
 from rewriter.grammar.families.multi_inserts import MultiInsert, read_inserts, split_inserts
-from rewriter.grammar.families.partitions import DropPartitions, ShowPartitions
+from rewriter.grammar.families.output_directories import InsertDirectory
+from rewriter.grammar.families.partitions import (
+    AddPartitions,
+    DropPartitions,
+    ExchangePartitions,
+    RenamePartition,
+    ShowPartitions,
+    Touch,
+    Truncate,
+)
+from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.lexer import Token, shifted, tokens
 from rewriter.grammar.parser import begins_statement, read_by_grammar, read_statement
@@ -28,7 +39,7 @@ class Select(Statement):
 
 
 @reads(*QUERY_STARTS, "(")
-def read_rows(text: str, statement_tokens: Sequence[Token]) -> Select | Insert | MultiInsert:
+def read_rows(text: str, statement_tokens: Sequence[Token]) -> Select | Insert | InsertDirectory | MultiInsert:
     """Parses a query, or the inserts that follow WITH or FROM."""
     if statement_tokens[0].is_word("WITH", "FROM") and (parts := split_inserts(statement_tokens)):
         return read_inserts(text, parts)
@@ -87,14 +98,45 @@ def explain_write_text(s: ExplainWrite) -> str:
     return f"EXPLAIN {render(s.statement)}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExplainChange(Statement):
+    """``EXPLAIN`` of a statement that changes partitions, or their storage. It is not executed."""
+
+    statement: Statement
+
+
+_CHANGES = (
+    AddPartitions,
+    DropPartitions,
+    RenamePartition,
+    ExchangePartitions,
+    Truncate,
+    Touch,
+    SetLocation,
+    SetFileFormat,
+    SetSerde,
+    RepairTable,
+)
+
+
+@renders(ExplainChange)
+def explain_change_text(s: ExplainChange) -> str:
+    return f"EXPLAIN {render(s.statement)}"
+
+
 @reads("EXPLAIN")
-def read_explain(text: str, statement_tokens: Sequence[Token]) -> Explain | ExplainScan | ExplainWrite:
+def read_explain(text: str, statement_tokens: Sequence[Token]) -> Explain | ExplainScan | ExplainWrite | ExplainChange:
     form, query = "ALL", statement_tokens[1:]
     before = query and query[0].is_word("WITH", "FROM") and split_inserts(query)
     if before or (query and query[0].is_word("INSERT", "LOAD")):
         statement = read_statement(text, query)
-        assert isinstance(statement, Insert | MultiInsert | LoadData)
+        if not isinstance(statement, Insert | MultiInsert | LoadData):
+            raise _unexplained(query, statement_tokens)
         return ExplainWrite(statement=replace(statement, span=Span(query[0].start, query[-1].end)))
+    if query and query[0].is_word("ALTER", "TRUNCATE", "MSCK", "REPAIR"):
+        change = read_by_grammar(text, query)
+        if isinstance(change, _CHANGES):
+            return ExplainChange(statement=replace(change, span=Span(query[0].start, query[-1].end)))
     if query and query[0].is_word(*_EXPLAINED):
         form, query = query[0].upper, query[1:]
     elif query and query[0].is_word(*_SPARK_EXPLAINED):
@@ -119,7 +161,8 @@ def _unexplained(remaining: Sequence[Token], statement_tokens: Sequence[Token]) 
         return NotSupportedError(
             f"EXPLAIN of {remaining[0].upper} is not supported yet.",
             position=remaining[0].span,
-            hint="EXPLAIN SCAN explains SHOW PARTITIONS and ALTER TABLE … DROP PARTITION."
+            hint="EXPLAIN SCAN explains SHOW PARTITIONS and ALTER TABLE … DROP PARTITION; EXPLAIN explains statements "
+            "that change partitions."
             if finds
             else "EXPLAIN the query alone.",
         )

@@ -6,14 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewriter.errors import NotSupportedError, Span
+from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import (
     Format,
+    delimited_format,
     format_of_class,
     format_of_classes,
     refuse_schema,
+    refused_nesting,
     refused_transform,
+    row_format_text,
     table_flags,
     table_options,
 )
@@ -45,7 +49,13 @@ _partition_column: column | column_reference | transform
 column_reference: NAME
 transform: NAME "(" _transform_argument ("," _transform_argument)* ")"
 _transform_argument: NAME | NUMBER | STRING
-row_format: ROW "FORMAT" "SERDE" STRING
+row_format: ROW "FORMAT" "SERDE" STRING | delimited
+delimited: ROW "FORMAT" "DELIMITED" (fields | escaped | null_text | line_end | nested_end)*
+fields: FIELDS "TERMINATED" "BY" STRING
+escaped: ESCAPED "BY" STRING
+line_end: LINES "TERMINATED" "BY" STRING
+nested_end: COLLECTION "ITEMS" "TERMINATED" "BY" STRING | MAP "KEYS" "TERMINATED" "BY" STRING
+null_text: NULL "DEFINED" "AS" STRING
 stored_by_classes: STORED "AS" "INPUTFORMAT" STRING "OUTPUTFORMAT" STRING
 drop_table: "DROP" "TABLE" [if_exists] name [PURGE]
 rename: "ALTER" (TABLE | VIEW) name "RENAME" "TO" new_name
@@ -63,6 +73,7 @@ class NewTable(Statement):
     temporary: bool = False
     if_not_exists: bool = False
     format: str | None = None
+    row_format: RowFormat | None = None
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     property_spans: tuple[Span, ...] = field(default=(), compare=False)
@@ -169,7 +180,7 @@ def create_table_like_text(s: CreateTableLike) -> str:
         creating(s),
         name_text(s.table),
         f"LIKE {name_text(s.source)}",
-        f"USING {quote_name(s.format)}" if s.format is not None else None,
+        *format_text(s),
         option("LOCATION", s.location),
         properties_text(s.properties),
     )
@@ -186,9 +197,14 @@ def creating(s: CreateTable | CreateTableAs | CreateTableLike) -> str:
     )
 
 
+def format_text(s: NewTable) -> tuple[str | None, ...]:
+    """Returns the clauses of the format."""
+    return f"USING {quote_name(s.format)}" if s.format is not None else None, row_format_text(s.row_format)
+
+
 def table_clauses_text(s: CreateTable | CreateTableAs) -> tuple[str | None, ...]:
     return (
-        f"USING {quote_name(s.format)}" if s.format is not None else None,
+        *format_text(s),
         f"PARTITIONED BY {listed(map(column_text, s.partitioned_by))}" if s.partitioned_by else None,
         option("COMMENT", s.comment),
         option("LOCATION", s.location),
@@ -222,8 +238,42 @@ def transform(name: Terminal, *arguments: Terminal) -> ColumnDef:
 
 
 @builds("row_format")
-def row_format(word: Terminal, name: Terminal) -> Clause:
+def row_format(*parts: Any) -> Clause:
+    if len(parts) == 1:
+        clause: Clause = parts[0]
+        return clause
+    word, name = parts
     return Clause("ROW FORMAT", format_of_class(name), word.span)
+
+
+@builds("delimited")
+def delimited(word: Terminal, *clauses: Clause) -> Clause:
+    return Clause("ROW FORMAT", delimited_format(clauses, word.span), word.span)
+
+
+@builds("fields")
+def fields(word: Terminal, text: Terminal) -> Clause:
+    return Clause("FIELDS TERMINATED BY", text, from_to(word.span, text.span))
+
+
+@builds("escaped")
+def escaped(word: Terminal, text: Terminal) -> Clause:
+    return Clause("ESCAPED BY", text, from_to(word.span, text.span))
+
+
+@builds("line_end")
+def line_end(word: Terminal, text: Terminal) -> Clause:
+    return Clause("LINES TERMINATED BY", text, from_to(word.span, text.span))
+
+
+@builds("nested_end")
+def nested_end(word: Terminal, text: Terminal) -> Clause:
+    raise refused_nesting(from_to(word.span, text.span))
+
+
+@builds("null_text")
+def null_text(word: Terminal, text: Terminal) -> Clause:
+    return Clause("NULL DEFINED AS", text, from_to(word.span, text.span))
 
 
 @builds("stored_by_classes")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import SupportsInt
 
 from rewriter.catalog.model.objects import Fact, StorageTable, Table
 from rewriter.errors import NotSupportedError
@@ -61,7 +62,7 @@ class Choice:
 
     Partitions were searched in ``target``. ``beyond`` lies behind open ends and is missing, too. ``newest`` is the end
     of all existing partitions of all candidates, if an end was open. ``remedies`` say how existing rollups can be made
-    to serve where time is missing.
+    to serve where time is missing. ``raw`` says that the base rows are events with a time of their own.
     """
 
     base: Period
@@ -78,6 +79,29 @@ class Choice:
     end: OpenEnd | None = None
     newest: int | None = None
     remedies: tuple[str, ...] = ()
+    raw: bool = False
+
+
+@dataclass(frozen=True)
+class _Base:
+    """The base period, and whether the base rows are events with a time of their own (``RAW``). If they are, tables of
+    the same period that hold no events are rollups.
+    """
+
+    period: Period
+    is_raw: bool
+
+    def holds(self, source: Source) -> bool:
+        """Tests whether the rows of a source are the base rows."""
+        return source.period is self.period and (not self.is_raw or source.storage_table.raw is not None)
+
+    def begins(self, fact: Fact) -> bool:
+        """Tests whether a fact has base rows."""
+        return fact.base_period is self.period and (not self.is_raw or fact.is_raw)
+
+    def target(self, requested: RangeSet) -> RangeSet:
+        """Returns the base periods that hold rows of ``requested``."""
+        return touched(requested, self.period) if self.is_raw else snapped(requested, self.period)
 
 
 def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, settings: Settings) -> Choice | None:
@@ -88,11 +112,14 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     lacking = tuple(_lacks_columns(fact, demand) for fact in facts if fact not in carrying)
     if not carrying:
         return None
-    base = min(fact.base_period for fact in carrying)
-    if any(not (base.is_aligned(r.start) and base.is_aligned(r.end)) for r in demand.exact_ranges if _closed_range(r)):
+    finest = min(fact.base_period for fact in carrying)
+    base = _Base(finest, any(fact.is_raw and fact.base_period is finest for fact in carrying))
+    exact_bounds = [bound for r in demand.exact_ranges if _closed_range(r) for bound in (r.start, r.end)]
+    if not base.is_raw and not all(map(finest.is_aligned, exact_bounds)):
         return None
     secondary_uses = tuple(
-        replace(o, requested=None if o.requested is None else snapped(o.requested, base)) for o in demand.secondary_uses
+        replace(o, requested=None if o.requested is None else snapped(o.requested, finest))
+        for o in demand.secondary_uses
     )
     demand = replace(demand, secondary_uses=secondary_uses)
     groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
@@ -110,7 +137,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         source: SourceTimelines(*(cut(line, source.period, valid[source]) for line in _timelines(reader, source)))
         for source in sources
     }
-    closing, newest = _close_ends(snapped(demand.requested, base), carrying, lines, valid, reader, now, demand)
+    closing, newest = _close_ends(base.target(demand.requested), carrying, lines, valid, reader, now, demand)
     target = closing.searched
     check_certain(target, carrying)
     priced = costs(
@@ -122,7 +149,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         reader,
         by_bytes=settings.cost_in_bytes,
     )
-    doubts = DoubtReader(reader, lines, base)
+    doubts = DoubtReader(reader, lines, finest)
     choices = [_judge(group, base, target, demand, lines, valid, priced, settings, doubts) for group in groups]
     # Rows without a time belong to the result, too: a fact that does not have them is incomplete.
     timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
@@ -138,7 +165,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         Cause(
             PruneCause.PERIOD_TOO_COARSE,
             fact.name,
-            f"begins with {fact.base_period.name}, another fact with {base.name}",
+            f"begins with {fact.base_period.name}, another fact with {'events' if base.is_raw else finest.name}",
         )
         for fact in coarser
     )
@@ -166,6 +193,16 @@ def missing_columns(fact: Fact, demand: Demand) -> list[str]:
     return [name for name in demand.columns if name.lower() not in carried]
 
 
+def touched(requested: RangeSet, base: Period) -> RangeSet:
+    """Returns the base periods that have an instant in common with ``requested``, as ranges."""
+    touched_ranges = []
+    for time_range in requested:
+        start = time_range.start if time_range.start <= MIN_INSTANT else base.floor(time_range.start)
+        end = time_range.end if time_range.end >= MAX_INSTANT else base.ceil(time_range.end)
+        touched_ranges.append(TimeRange(start, end))
+    return RangeSet.of(*touched_ranges)
+
+
 def snapped(requested: RangeSet, base: Period) -> RangeSet:
     """Returns the base periods that start inside ``requested``, as ranges: a row's time is the start of its base
     period.
@@ -183,18 +220,18 @@ def _lacks_columns(fact: Fact, demand: Demand) -> Cause:
     return Cause(PruneCause.COLUMN_MISSING, fact.name, f"lacks {', '.join(missing_columns(fact, demand))}")
 
 
-def _groups(facts: Sequence[Fact], base: Period, *, additive: bool) -> list[list[Fact]]:
+def _groups(facts: Sequence[Fact], base: _Base, *, additive: bool) -> list[list[Fact]]:
     """Returns all facts together if partitions of several may be mixed. Otherwise each fact alone, and only facts whose
     base period is the finest: coarser facts are rollups of the same events.
     """
     if additive:
         return [list(facts)]
-    return [[fact] for fact in facts if fact.base_period is base]
+    return [[fact] for fact in facts if base.begins(fact)]
 
 
 def _judge(
     facts: list[Fact],
-    base: Period,
+    base: _Base,
     target: RangeSet,
     demand: Demand,
     lines: Timelines,
@@ -216,16 +253,17 @@ def _judge(
             sources.append(source)
         else:
             causes.append(cause)
-    straddling = [source for source in sources if any(_straddles(source, other, base) for other in sources)]
+    straddling = [source for source in sources if any(_straddles(source, other, base.period) for other in sources)]
     sources = [source for source in sources if source not in straddling]
     causes += [_straddling(source) for source in straddling]
-    best = cover(target, [_candidate(source, lines[source].fresh, priced) for source in sources])
+    serving = {source: _serving(source, lines[source].fresh, base, demand.requested) for source in sources}
+    best = cover(target, [_candidate(source, timeline, priced) for source, timeline in serving.items()])
     outdated = RangeSet.EMPTY
     for source in sources:
         timelines = lines[source]
         outdated = outdated | instants(source.period, timelines.outdated, fitting(source.period, best.missing, target))
         causes += nearest_misses(source, timelines, best.missing, target, valid[source], doubts.reason)
-        if settings.explain and source.period is not base:
+        if settings.explain and source.period is not base.period:
             finer = RangeSet.of(
                 *(time_range for part in best.parts if part.period < source.period for time_range in times(part))
             )
@@ -234,15 +272,22 @@ def _judge(
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     cost = priced.described(best.cost)
     helping = remedies(sources, lines, best.missing, target)
-    choice = Choice(base, target, best, outdated, tuple(facts), periods, tuple(causes), cost, remedies=helping)
-    return choice, tuple(sources)
+    choice = Choice(base.period, target, best, outdated, tuple(facts), periods, tuple(causes), cost, remedies=helping)
+    return replace(choice, raw=base.is_raw), tuple(sources)
 
 
-def _excluded(source: Source, base: Period, demand: Demand, settings: Settings) -> Cause | None:
+def _serving(source: Source, timeline: PartitionTimeline, base: _Base, requested: RangeSet) -> PartitionTimeline:
+    """Returns the periods that serve: base rows wherever the predicate takes some of them, and rollups where it takes
+    all.
+    """
+    return timeline if not base.is_raw or base.holds(source) else cut(timeline, source.period, requested)
+
+
+def _excluded(source: Source, base: _Base, demand: Demand, settings: Settings) -> Cause | None:
     period, unnamed = source.period, undeclared(demand.secondary_uses, source.storage_table)
     if unnamed:
         return Cause(PruneCause.COLUMN_MISSING, str(source), f"is not partitioned by {', '.join(unnamed)}")
-    if period is not base:
+    if not base.holds(source):
         # The base period always serves: its rows are the reference, however their time is used.
         if demand.raw:
             return Cause(
@@ -262,10 +307,10 @@ def _excluded(source: Source, base: Period, demand: Demand, settings: Settings) 
             detail = f"{secondary_use.time} is restricted to {requested}, which cuts {period.name} periods"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
         uses_time = bool(demand.units or demand.secondary_uses)
-        if not base.nests_in(period) and (uses_time or _loses_starts(period, base, demand.requested)):
+        if not base.period.nests_in(period) and (uses_time or _loses_starts(period, base.period, demand.requested)):
             # A base row counts as of the start of its week, and so does its month; the rollup's rows lie in their own.
-            reason = "time is used" if uses_time else f"the range cuts {base.name} periods"
-            detail = f"{reason}, and {base.name} does not nest in it"
+            reason = "time is used" if uses_time else f"the range cuts {base.period.name} periods"
+            detail = f"{reason}, and {base.period.name} does not nest in it"
             return Cause(PruneCause.PERIOD_TOO_COARSE, str(source), detail)
     if settings.periods is not None and period.kind not in settings.periods:
         return Cause(PruneCause.EXCLUDED_BY_SETTING, str(source), "SET rewriter.periods excludes this period")
@@ -376,7 +421,7 @@ def _close_ends(
     lines: Timelines,
     valid: Mapping[Source, RangeSet],
     reader: CatalogReader,
-    now: int,
+    now: SupportsInt,
     demand: Demand,
 ) -> tuple[ClosedRanges, int | None]:
     """Returns ``requested`` with open ends closed at the extent of all candidates, not only of the group that will
@@ -388,7 +433,7 @@ def _close_ends(
     windows = {source.storage_table.table: (source, window) for source, window in valid.items()}
     existing = widened(existing, ((s.fact, s.storage_table, window) for s, window in windows.values()), reader)
     promise = promised(facts, ((source.fact, window) for source, window in valid.items()), now)
-    closing = close_ends(requested, existing, promise, ignored_from=now if demand.from_now else None)
+    closing = close_ends(requested, existing, promise, ignored_from=int(now) if demand.from_now else None)
     return closing, None if existing is None else existing.end
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import SupportsInt
 
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.facts.time_key_ranges import keys_outside
@@ -149,7 +150,7 @@ def _beyond(
             yield TimeRange(slot.start, slot.end)
 
 
-def promised(facts: Sequence[Fact], windows: Iterable[tuple[Fact, RangeSet]], now: int) -> OpenEnd | None:
+def promised(facts: Sequence[Fact], windows: Iterable[tuple[Fact, RangeSet]], now: SupportsInt) -> OpenEnd | None:
     """Returns the latest end up to which a fact should have data, by its LATENESS: the end of its whole base periods
     that were over that long ago, within its tables' windows. ``None`` if no fact declares a LATENESS.
     """
@@ -158,7 +159,7 @@ def promised(facts: Sequence[Fact], windows: Iterable[tuple[Fact, RangeSet]], no
     for fact in facts:
         if fact.lateness is None:
             continue
-        end = fact.base_period.floor(earlier(fact.lateness, now, fact.calendar))
+        end = fact.base_period.floor(earlier(fact.lateness, int(now), fact.calendar))
         over = RangeSet(time_range for of, window in windows_ if of is fact for time_range in window)
         over &= RangeSet.of(TimeRange(MIN_INSTANT, end)) if end > MIN_INSTANT else RangeSet.EMPTY
         if over:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import SupportsInt
+
 from rewriter.catalog.model.objects import Storage, StorageTable
 from rewriter.planner.cover.nested_cover import whole_periods
 from rewriter.timeline.calendars import Calendar, Period
@@ -19,7 +21,7 @@ def is_bounded(storage: Storage, table: StorageTable) -> bool:
     return any(bound is not None for bounded in (storage, table) for bound in (bounded.start, bounded.end))
 
 
-def window(storage: Storage, table: StorageTable, now: int, calendar: Calendar) -> RangeSet:
+def window(storage: Storage, table: StorageTable, now: SupportsInt, calendar: Calendar) -> RangeSet:
     """Returns the time that a table serves: its storage's window and its own, ``START`` included, ``END`` excluded.
 
     ``now`` is the origin of relative bounds, in microseconds UTC; wall times are the calendar's. Empty if a start is
@@ -30,7 +32,7 @@ def window(storage: Storage, table: StorageTable, now: int, calendar: Calendar) 
     return between(storage.start, storage.end, now, calendar) & between(table.start, table.end, now, calendar)
 
 
-def between(start: str | None, end: str | None, now: int, calendar: Calendar) -> RangeSet:
+def between(start: str | None, end: str | None, now: SupportsInt, calendar: Calendar) -> RangeSet:
     """Returns the time between two bounds as they were typed; empty if the start is not before the end.
 
     >>> from rewriter.timeline.calendars import calendar_of

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, SupportsInt
 
 from rewriter.catalog.filters.predicates import AnyOf, ScanFilter
 from rewriter.catalog.model.key_ranges import KeyRange, merged
-from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.catalog.model.objects import Column, PartitionValues, Table
 from rewriter.errors import DataError, Span
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
@@ -22,9 +22,26 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
+class Clock:
+    """The present moment of one statement, in microseconds UTC. Tells whether anything was computed from it.
+
+    >>> clock = Clock(0)
+    >>> int(clock), clock.was_read
+    (0, True)
+    """
+
+    def __init__(self, now: int) -> None:
+        self._now = now
+        self.was_read = False
+
+    def __int__(self) -> int:
+        self.was_read = True
+        return self._now
+
+
 @dataclass(frozen=True)
 class Settings:
-    """The planner's settings in a session. ``now`` is in microseconds UTC, read once per statement.
+    """The planner's settings in a session. ``now`` is in microseconds UTC, the same for the whole statement.
 
     ``explain`` asks for causes, too, why coarser periods serve only a part of what could be read from them;
     ``cost_in_bytes`` for the cover of the fewest bytes instead of the fewest partitions; ``derive`` for what the output
@@ -32,7 +49,7 @@ class Settings:
     period an error.
     """
 
-    now: int
+    now: SupportsInt
     partial_data: bool = False
     periods: frozenset[UpdatePeriod] | None = None
     explain: bool = False
@@ -349,10 +366,23 @@ class Derivation:
 
 
 @dataclass(frozen=True)
+class CatalogAggregate:
+    """An item of a SELECT that the catalog can compute: the number of rows, or with ``column``, the first partition
+    column, its least or its greatest value. ``name`` is that of the output column.
+    """
+
+    function: Literal["COUNT", "MIN", "MAX"]
+    name: str
+    column: Column | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables.
 
     ``edits`` are those of the text that belong to no reference. ``derivation`` is there where ``Settings.derive`` asks.
+    With ``row_limit``, any so many rows of the only table are enough. ``catalog_aggregates`` are all items of a query
+    of one table whose rows the catalog selects, or empty.
     """
 
     template: SqlTemplate
@@ -362,6 +392,8 @@ class Plan:
     edits: tuple[str, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
     derivation: Derivation | None = None
+    row_limit: int | None = None
+    catalog_aggregates: tuple[CatalogAggregate, ...] = ()
 
     @cached_property
     def uses(self) -> tuple[TableUse, ...]:

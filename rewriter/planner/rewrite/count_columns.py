@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from rewriter.errors import InternalError, NotSupportedError, Span
 from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.rewrite.union_arms import Extra, arm_column
 from rewriter.planner.scope.blocks import Block, CubeSource
 from rewriter.planner.scope.inlining import Level
 from rewriter.planner.text.edits import Edit
@@ -31,8 +32,8 @@ class Counters:
         self._source = source
         self._is_nullable = nullable
         self.edits: list[Edit] = []
-        #: Columns that the relation must offer besides the cube's: expressions over a storage table, by name.
-        self.extras: dict[str, str] = {}
+        #: Columns that the relation must offer besides the cube's.
+        self.extras: dict[str, Extra] = {}
         self._names: dict[str, str] = {}
         self._names_in_extras: set[str] = set()
 
@@ -59,16 +60,18 @@ class Counters:
 
     def of_events(self) -> str:
         """Returns an expression for the number of events that a row of the block represents."""
-        measure = self._source.cube.count_measure
+        cube = self._source.cube
+        measure = cube.count_measure
         if measure is None:
             raise InternalError("a cube without a COUNT measure has no events to sum")
         if not self._is_nullable:
             return self.column(measure.name)
         present = self.presence_name
         if present not in self.extras:
-            self.extras[present] = f"COALESCE({quote_identifier(measure.name)}, 0)"
-            self._names_in_extras.add(measure.name)
-            self._names[measure.name] = self._visible(present)
+            name = measure.name
+            self.extras[present] = lambda arm: f"COALESCE({arm_column(arm, name, cube)}, 0)"
+            self._names_in_extras.add(name)
+            self._names[name] = self._visible(present)
         return f"COALESCE({self._qualified(self._names[measure.name])}, 1)"
 
     def column(self, name: str) -> str:
@@ -78,7 +81,8 @@ class Counters:
             if visible.lower() in self._outputs():
                 # ORDER BY and HAVING would find the output column of that name.
                 extra = self._unused_name(f"rw_{name.lower()}")
-                self.extras[extra] = quote_identifier(name)
+                cube = self._source.cube
+                self.extras[extra] = lambda arm: arm_column(arm, name, cube)
                 self._names_in_extras.add(name)
                 visible = self._visible(extra)
             self._names[name] = visible
@@ -107,8 +111,8 @@ class Counters:
                 continue
             passed_name = None if level.passes_all else _passed_name(level, name)
             if passed_name is None:
-                passed_name, edit = self._extend_select(level, name)
-                self.edits.append(edit)
+                passed_name, edits = self._extend_select(level, name)
+                self.edits += edits
                 hidden_names.append(passed_name)
             name = passed_name
         if hidden_names and self._shown_by_star():
@@ -130,20 +134,18 @@ class Counters:
                 return True
         return False
 
-    def _extend_select(self, level: Level, name: str) -> tuple[str, Edit]:
+    def _extend_select(self, level: Level, name: str) -> tuple[str, list[Edit]]:
         position = self._text.select_list(level.select)
-        if level.renamed:
-            raise NotSupportedError(
-                "COUNT and AVG over a cube in a subquery with a column list are not supported yet.",
-                position=self._text.place(Span(position, position)),
-                hint="Name the columns inside the subquery, with AS.",
-            )
         fresh = name if name.startswith("rw_") else f"rw_{name.lower()}"
-        while fresh in level.output_values:
+        while fresh in {*level.output_values, *(name.name.lower() for names in level.column_lists for name in names)}:
             fresh += "_"
         qualifier = f"{quote_identifier(level.alias)}." if level.alias else ""
         item = f"{qualifier}{quote_identifier(name)} AS {quote_identifier(fresh)}"
-        return fresh, Edit(Span(position, position), (f"{item}, ",), f"a subquery also selects {item}")
+        edits = [Edit(Span(position, position), (f"{item}, ",), f"a subquery also selects {item}")]
+        for column_list in level.column_lists:
+            start = column_list[0].meta["start"]
+            edits.append(Edit(Span(start, start), (f"{quote_identifier(fresh)}, ",)))
+        return fresh, edits
 
 
 def _names(level: Level, name: str) -> bool:
@@ -153,7 +155,7 @@ def _names(level: Level, name: str) -> bool:
 
 def _passed_name(level: Level, name: str) -> str | None:
     """Returns the name under which a subquery passes a column of its relation on, if it does."""
-    if level.renamed:
+    if level.column_lists:
         return None
     for item in level.select.expressions:
         column = item.unalias()

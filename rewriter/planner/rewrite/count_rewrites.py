@@ -11,7 +11,7 @@ from rewriter.planner.rewrite.count_columns import Counters
 from rewriter.planner.rewrite.event_counters import ambiguity, declaration_hint
 from rewriter.planner.scope.item_names import item_name_edits
 from rewriter.planner.scope.projections import descend
-from rewriter.planner.text.edits import Copied, Edit
+from rewriter.planner.text.edits import Copied, Edit, Part
 from rewriter.planner.text.query_text import QueryText
 
 
@@ -75,13 +75,6 @@ def _count_edits(text: QueryText, call: CountCall, events: str) -> list[Edit]:
 
 def _average_edit(text: QueryText, call: AvgCall, counters: Counters) -> Edit:
     span, argument_span = text.call(call.node)
-    if call.measure.type.startswith("decimal"):
-        raise NotSupportedError(
-            f"AVG of the DECIMAL measure {call.measure.name} is not supported yet.",
-            position=text.place(span),
-            object=call.measure.name,
-            hint=f"Write SUM({call.measure.name}) / SUM({call.measure.counted_by}).",
-        )
     end = _end_of_call(text, span)
     # A FILTER and an OVER belong to both sums.
     suffix = (Copied(Span(span.end, end)),) if end > span.end else ()
@@ -91,12 +84,50 @@ def _average_edit(text: QueryText, call: AvgCall, counters: Counters) -> Edit:
     description = (
         f"{text.text[span.start : span.end]} becomes SUM({text.text[argument.start : argument.end]}) / SUM({counter})"
     )
+    count: tuple[Part, ...] = (f"NULLIF(SUM({counter})", *suffix, ", 0)")
+    if call.measure.type.startswith("decimal"):
+        total: tuple[Part, ...] = ("SUM(", Copied(argument), ")", *suffix)
+        return Edit(Span(span.start, end), _decimal_average(text, call, span, total, count), description)
     # Spark's AVG of BIGINT has no overflow: it sums doubles. Decimals are exact whatever the order of the rows.
     is_integer = call.measure.type == "bigint"
     opening, closing = ("CAST(SUM(CAST(", " AS DECIMAL(20,0)))") if is_integer else ("SUM(", ")")
     total = (opening, Copied(argument), closing, *suffix, *((" AS DOUBLE)",) if is_integer else ()))
-    parts = ("(", *total, f" / NULLIF(SUM({counter})", *suffix, ", 0))")
-    return Edit(Span(span.start, end), parts, description)
+    return Edit(Span(span.start, end), ("(", *total, " / ", *count, ")"), description)
+
+
+#: The digits of the number of values that a DECIMAL is averaged over. The CAST fails for more values.
+_COUNT_DIGITS = 12
+#: The longest scale, and the most digits before the point, for which all intermediate results fit in 38 digits.
+_MAX_AVERAGED_SCALE, _MAX_AVERAGED_DIGITS = 9, 18
+
+
+def _decimal_average(
+    text: QueryText, call: AvgCall, span: Span, total: tuple[Part, ...], count: tuple[Part, ...]
+) -> tuple[Part, ...]:
+    """Returns the quotient of a decimal sum and a count, exact and then rounded half up once, as AVG rounds.
+
+    A division of decimals rounds to a scale that follows from the types, and a second rounding to the average's scale
+    could differ. So the whole part is divided exactly, and only the remainder's quotient is rounded: it is short enough
+    to have more than ``_COUNT_DIGITS`` digits behind the average's, where no quotient that is not half is rounded up to
+    half.
+    """
+    precision, scale = (int(digits) for digits in call.measure.type[len("decimal(") : -1].split(","))
+    if scale > _MAX_AVERAGED_SCALE or precision - scale > _MAX_AVERAGED_DIGITS:
+        raise NotSupportedError(
+            f"AVG of the {call.measure.type.upper()} measure {call.measure.name} is not supported: its sums have too "
+            "many digits.",
+            position=text.place(span),
+            object=call.measure.name,
+            hint=f"Write SUM({call.measure.name}) / SUM({call.measure.counted_by}).",
+        )
+    divisor: tuple[Part, ...] = ("CAST(", *count, f" AS DECIMAL({_COUNT_DIGITS},0))")
+    rest: tuple[Part, ...] = (*total, " % ", *divisor)
+    rest_type = f"DECIMAL({_COUNT_DIGITS + scale + 4},{scale + 4})"
+    return (
+        "CAST(CAST((", *total, " - ", *rest, ") / ", *divisor, f" AS DECIMAL({precision - scale + 1},0)) + ",
+        "CAST(CAST(", *rest, f" AS {rest_type}) / ", *divisor, f" AS DECIMAL({scale + 5},{scale + 4}))",
+        f" AS DECIMAL({precision + 4},{scale + 4}))",
+    )  # fmt: skip
 
 
 def _end_of_call(text: QueryText, span: Span) -> int:

@@ -1,42 +1,87 @@
-"""The relation that replaces a cube in a query: one SELECT per (storage table, period), joined by UNION ALL."""
+"""The relation that replaces a cube in a query: one SELECT per storage table, joined by UNION ALL.
+
+A table that holds several periods is read once: its arms become one SELECT, with a CASE where their columns differ.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rewriter.catalog.model.objects import Cube
 from rewriter.planner.cover.arms import Arm
 from rewriter.planner.cover.secondary_times import layout_of
 from rewriter.planner.model.plan import TableToken, quote_identifier
+from rewriter.planner.rewrite.raw_columns import raw_expression
 from rewriter.planner.text.literals import string_literal, timestamp_literal
 from rewriter.planner.zones.zone_sql import start_of
-from rewriter.timeline.calendars import Calendar, ZonedPeriod
+from rewriter.timeline.calendars import ZonedPeriod
 from rewriter.timeline.layout_parts import DATE, STRING, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.timeline import OrdinalRange
 
+#: The expression of a column over the table of an arm.
+Extra = Callable[[Arm], str]
+#: The most ranges of an arm that shares a SELECT with other arms of its table.
+_MOST_SHARED_RANGES = 16
+
 
 def relation(
-    arms: Sequence[Arm], cube: Cube, columns: Sequence[str], extras: Mapping[str, str] | None = None
+    arms: Sequence[Arm], cube: Cube, columns: Sequence[str], extras: Mapping[str, Extra] | None = None
 ) -> list[str | TableToken]:
     """``(SELECT … UNION ALL SELECT …)`` over the arms, with ``columns`` of the cube in that order; without arms an
-    empty relation. ``extras`` are further numbers: expressions over an arm's table, by name.
+    empty relation. ``extras`` are further columns, by name: each returns its expression over an arm's table.
     """
     if not arms:
         return [f"({_empty(cube, columns, extras or ())})"]
     parts: list[str | TableToken] = ["("]
-    for index, arm in enumerate(arms):
+    for index, scan in enumerate(scans(arms)):
         if index:
             parts.append(" UNION ALL ")
-        items = [_column(arm, name, cube.calendar) for name in columns]
-        items += [f"{expression} AS {quote_identifier(name)}" for name, expression in (extras or {}).items()]
-        parts += [f"SELECT {', '.join(items)} FROM ", TableToken(arm.table)]
-        parts.append(f" WHERE {_predicate(arm)}")
+        predicates = [_predicate(arm) for arm in scan]
+        items = [_item(name, [arm_column(arm, name, cube) for arm in scan], predicates) for name in columns]
+        items += [_item(name, [extra(arm) for arm in scan], predicates) for name, extra in (extras or {}).items()]
+        parts += [f"SELECT {', '.join(items)} FROM ", TableToken(scan[0].table)]
+        either = predicates[0] if len(scan) == 1 else " OR ".join(f"({predicate})" for predicate in predicates)
+        parts.append(f" WHERE {either}")
     return [*parts, ")"]
 
 
-def _column(arm: Arm, name: str, calendar: Calendar) -> str:
-    period = calendar.of(arm.layout.period)
+def scans(arms: Sequence[Arm]) -> list[list[Arm]]:
+    """Returns the arms that one SELECT reads. Arms of one table share it, unless an arm has many ranges, which a CASE
+    would repeat.
+    """
+    scans_by_table: dict[str, list[Arm]] = {}
+    others: list[list[Arm]] = []
+    for arm in arms:
+        if len(arm.ranges) + sum(len(selection.ranges) for selection in arm.secondary_selections) > _MOST_SHARED_RANGES:
+            others.append([arm])
+        else:
+            scans_by_table.setdefault(arm.table.name, []).append(arm)
+    return [*scans_by_table.values(), *others]
+
+
+def _item(name: str, values: Sequence[str], predicates: Sequence[str]) -> str:
+    """Returns a column of a SELECT over several arms, from its values and the predicates of the arms."""
+    value = values[0]
+    if len(set(values)) > 1:
+        branches = zip(predicates, values, strict=True)
+        value = f"CASE {' '.join(f'WHEN {predicate} THEN {value}' for predicate, value in branches)} END"
+    column_name = quote_identifier(name)
+    return column_name if value == column_name else f"{value} AS {column_name}"
+
+
+def arm_column(arm: Arm, name: str, cube: Cube) -> str:
+    """Returns the value of a column of the cube in an arm's rows."""
+    if arm.storage_table.raw is not None:
+        return raw_expression(arm.storage_table.raw, arm.table, cube, name)
+    return partition_column(arm, name, cube)
+
+
+def partition_column(arm: Arm, name: str, cube: Cube) -> str:
+    """Returns a column of the cube in a table of which all rows of a partition have one time, the start of its period:
+    that time, and other columns by their names.
+    """
+    period = cube.calendar.of(arm.layout.period)
     if name.lower() == arm.storage_table.time.lower():
         start = "CAST(NULL AS TIMESTAMP)" if arm.null_time else start_expression(arm.layout)
     elif any(name.lower() == other.time.lower() for other in arm.storage_table.others):
@@ -46,7 +91,7 @@ def _column(arm: Arm, name: str, calendar: Calendar) -> str:
     if isinstance(period, ZonedPeriod):
         ordinals = arm.ordinals(name)
         start = start_of(period, start, ordinals) if ordinals else "CAST(NULL AS TIMESTAMP)"
-    return f"{start} AS {quote_identifier(name)}"
+    return start
 
 
 def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:

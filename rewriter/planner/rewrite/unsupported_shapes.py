@@ -14,6 +14,14 @@ def refuse_shapes(text: QueryText, block: Block) -> None:
     """Raises ``NotSupportedError``, at the first cube's name, for a FROM in which a cube cannot be planned."""
     select, source = block.select, block.cubes[0]
     refused = None
+    if select.args.get("sample") or source.node.args.get("sample") or "sample" in _modifiers(select):
+        raise NotSupportedError(
+            f"TABLESAMPLE over the cube {source.cube.name} is not supported: a row stands for many events, so a sample "
+            "of rows is no sample of events.",
+            position=text.place(source.span),
+            object=source.cube.name,
+            hint="Sample a table of events, or an aggregation: FROM (SELECT … GROUP BY …) TABLESAMPLE (…).",
+        )
     if any(relation.args.get("joins") for relation in relations(select)):
         refused = "Joins in parentheses with a cube are"
     elif unsupported := _modifiers(select):
@@ -34,7 +42,7 @@ def refuse_shapes(text: QueryText, block: Block) -> None:
 
 
 _MODIFIERS = {
-    "sample": "TABLESAMPLE over", "pivots": "PIVOT over", "laterals": "LATERAL beside", "version": "Time travel over",
+    "pivots": "PIVOT over", "laterals": "LATERAL beside", "version": "Time travel over",
     "when": "Time travel over",
 }  # fmt: skip
 

@@ -169,6 +169,13 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
     placed = {id(source.node) for block in blocks for source in block.cubes}
     for key, source in cubes.items():
         if key not in placed:
+            if isinstance(source.node.find_ancestor(exp.Subquery, exp.Select), exp.Subquery):
+                raise NotSupportedError(
+                    f"The cube {source.cube.name} in a join in parentheses that does not come first is not supported.",
+                    position=query.place(source.span),
+                    object=source.cube.name,
+                    hint="Write the joins without parentheses, FROM a JOIN b ON … JOIN c ON …, or in a subquery.",
+                )
             raise NotSupportedError(
                 f"The cube {source.cube.name} is used where only a table is allowed.",
                 position=query.place(source.span),
@@ -205,7 +212,7 @@ def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) 
         name = catalog_name(node, reader.current)
         name_in_text = node.name if name is None else seen_from(reader.current, name)
         raise AnalysisError(
-            f"The table, cube or fact {node.sql(dialect='spark', comments=False)} cannot be found.",
+            f"The table, cube or fact {_name_without_alias(node)} cannot be found.",
             condition="TABLE_OR_VIEW_NOT_FOUND",
             sqlstate="42P01",
             position=query.place(span),
@@ -213,6 +220,10 @@ def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) 
             hint=did_you_mean(name_in_text, names) or _where_to_look(node, reader),
         )
     return resolved
+
+
+def _name_without_alias(node: exp.Table) -> str:
+    return ".".join(part.sql(dialect="spark", comments=False) for part in node.parts)
 
 
 def _where_to_look(node: exp.Table, reader: CatalogReader) -> str:

@@ -12,6 +12,7 @@ from sqlglot import exp
 from rewriter.catalog.model.objects import Cube
 from rewriter.errors import NotSupportedError
 from rewriter.planner.scope.cte_references import CteReferences
+from rewriter.planner.scope.first_rows import returns_first_rows
 from rewriter.planner.scope.joins import conjuncts, contributes, relations
 from rewriter.planner.scope.projections import descend, own_nodes, projection_of, substituted
 from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
@@ -29,14 +30,14 @@ class Level:
 
     ``alias`` is the name of its one relation inside it. ``source_values`` are the values that the relation offers,
     ``output_values`` the values that the subquery offers itself. Both are over the cube's columns, by name in lower
-    case. ``renamed`` says that a list of columns follows its alias.
+    case. ``column_lists`` are the lists of names that follow its alias, and that of its CTE.
     """
 
     select: exp.Select
     alias: str
     source_values: Mapping[str, exp.Expr]
     output_values: Mapping[str, exp.Expr]
-    renamed: bool
+    column_lists: tuple[tuple[exp.Identifier, ...], ...]
 
     @property
     def passes_all(self) -> bool:
@@ -107,6 +108,24 @@ def _folds(select: exp.Select) -> bool:
     return any(isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window) for node in own_nodes(select))
 
 
+def _counts_rows(node: exp.Expr, cube: Cube) -> NotSupportedError:
+    """Returns the error for COUNT or AVG over rows of a cube."""
+    measure = cube.count_measure
+    hint = "Aggregate inside the subquery; repeat a shared CTE at each reference."
+    if isinstance(node, exp.Count) and measure is not None:
+        hint = (
+            f"Select {measure.name} in the subquery, and write SUM({measure.name}) instead of COUNT. Or aggregate in "
+            "the subquery; repeat a shared CTE at each reference."
+        )
+    return NotSupportedError(
+        f"{node.key.upper()} over a subquery of the cube {cube.name} that does more than project and filter it, or is "
+        "a CTE referenced more than once, would count rows, not events.",
+        condition="AMBIGUOUS_COUNT",
+        object=cube.name,
+        hint=hint,
+    )
+
+
 class Inlining:
     """The view that the blocks of one query have of its cubes. Each relation is examined once, however often it is
     named.
@@ -136,18 +155,11 @@ class Inlining:
         such.
         """
         counted_over = self._rows_of(relation) if self._cubes else ()
+        are_single = bool(counted_over) and returns_first_rows(select, relation, counted_over)
         for node in _counting(select) if counted_over else ():
-            for cube in counted_over:
+            for cube in () if are_single and not isinstance(node, exp.Avg) else counted_over:
                 if any(m.counted_by for m in cube.measures) if isinstance(node, exp.Avg) else cube.counters:
-                    raise NotSupportedError(
-                        f"{node.key.upper()} over a subquery of the cube {cube.name} that does more "
-                        "than project and filter it, or is a CTE referenced more than once, would "
-                        "count rows, not events.",
-                        condition="AMBIGUOUS_COUNT",
-                        object=cube.name,
-                        hint="Aggregate inside the subquery, or write SUM of the COUNT measure; repeat a "
-                        "shared CTE at each reference.",
-                    )
+                    raise _counts_rows(node, cube)
 
     def _rows_of(self, node: exp.Expr | None) -> tuple[Cube, ...]:
         """Returns the cubes whose single rows a relation returns, each once."""
@@ -172,7 +184,8 @@ class Inlining:
         elif isinstance(node, exp.Select) and not _folds(node):
             for index, relation in enumerate(relations(node)):
                 if contributes(node, index):
-                    yield from self._rows_of(relation)
+                    cubes = self._rows_of(relation)
+                    yield from () if returns_first_rows(node, relation, cubes) else cubes
 
     def levels(self, relation: exp.Expr) -> tuple[exp.Table | None, tuple[Level, ...]]:
         """Returns the cube's name below a derived table or a CTE that only projects and filters it, and the levels
@@ -218,12 +231,12 @@ class Inlining:
             if table is None:
                 return None, ()
             source_values = dict(inner_levels[-1].output_values)
-        column_lists = [
-            column_list.args["columns"]
+        column_lists = tuple(
+            tuple(column_list.args["columns"])
             for column_list in lists
             if column_list is not None and column_list.args.get("columns")
-        ]
-        level = Level(select, source.alias_or_name, source_values, {}, bool(column_lists))
+        )
+        level = Level(select, source.alias_or_name, source_values, {}, column_lists)
         if column_lists and level.passes_all:
             raise NotSupportedError(
                 "A column list after a subquery that selects * from a cube is not supported yet.",
@@ -232,7 +245,7 @@ class Inlining:
         output_values = dict(
             self._find_outputs(level, [identifier.name for identifier in column_lists[-1]] if column_lists else [])
         )
-        return table, (*inner_levels, Level(select, level.alias, source_values, output_values, level.renamed))
+        return table, (*inner_levels, Level(select, level.alias, source_values, output_values, column_lists))
 
     def _find_outputs(self, level: Level, names: list[str]) -> Iterator[tuple[str, exp.Expr]]:
         """Yields each output column's name and value. It yields neither of two columns with the same name, because

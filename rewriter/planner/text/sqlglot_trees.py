@@ -52,8 +52,8 @@ def settle(tree: exp.Expr) -> list[exp.Expr]:
 def settle_joins(nodes: Iterable[exp.Expr]) -> bool:
     """Attaches the joins of ``FROM a JOIN b … SELECT …`` to the SELECT, like those of ``SELECT … FROM a JOIN b``.
 
-    sqlglot leaves them on the first relation, where a query that begins with SELECT has none. Returns whether there
-    were any.
+    sqlglot leaves them on the first relation, where a query that begins with SELECT has none. Joins in parentheses that
+    come first, ``FROM (a JOIN b …) JOIN c``, are joins without parentheses. Returns whether there were any.
     """
     has_changed = False
     for select in nodes:
@@ -61,12 +61,26 @@ def settle_joins(nodes: Iterable[exp.Expr]) -> bool:
             continue
         from_ = select.args.get("from_")
         first = from_.this if isinstance(from_, exp.From) else None
+        while isinstance(from_, exp.From) and (inner := _in_parentheses(first)) is not None:
+            assert first is not None
+            select.set("joins", [*(first.args.get("joins") or ()), *(select.args.get("joins") or ())])
+            from_.set("this", inner)
+            first, has_changed = inner, True
         joins = first.args.get("joins") if isinstance(first, exp.Expr) else None
         if first is not None and joins:
             first.set("joins", None)
             select.set("joins", [*joins, *(select.args.get("joins") or ())])
             has_changed = True
     return has_changed
+
+
+def _in_parentheses(relation: exp.Expr | None) -> exp.Expr | None:
+    """Returns the relation, perhaps with joins, of which ``relation`` adds no more than parentheses; else ``None``."""
+    if not isinstance(relation, exp.Subquery) or not isinstance(relation.this, exp.Table | exp.Subquery):
+        return None
+    return (
+        None if any(value and key not in ("this", "joins") for key, value in relation.args.items()) else relation.this
+    )
 
 
 #: How deep parentheses may nest: sqlglot needs several of Python's thousand frames for each, and takes long to run out

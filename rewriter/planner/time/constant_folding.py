@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
+from typing import SupportsInt
 
 from sqlglot import exp
 
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type
 from rewriter.planner.time.datetime_fields import unit_named
 from rewriter.planner.time.interval_literals import Interval, interval_literal, unit_interval
-from rewriter.planner.time.timestamp_casts import date_text, has_zone, timestamp_text
 from rewriter.timeline.calendars import UTC as UTC_CALENDAR
 from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.civil import DAY, MAX_INSTANT, MIN_INSTANT, civil_from_days, days_from_civil, month_length
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.timestamp_casts import date_text, has_zone, timestamp_text
 
 
 class Kind(Enum):
@@ -48,7 +49,7 @@ class Constants:
     in which texts and dates are read.
     """
 
-    now: int
+    now: SupportsInt
     parameters: Mapping[str, object]
     calendar: Calendar = UTC_CALENDAR
 
@@ -98,9 +99,9 @@ class Constants:
             case exp.Placeholder():
                 return self._parameter(node)
             case exp.CurrentTimestamp() if not node.this:
-                return Constant(Kind.TIMESTAMP, self.now)
+                return Constant(Kind.TIMESTAMP, int(self.now))
             case exp.CurrentDate() if not node.this:
-                return _day_of(self.calendar.wall(self.now))
+                return _day_of(self.calendar.wall(int(self.now)))
             case exp.Anonymous():
                 return self._fold_call(node)
             case exp.Cast() | exp.TryCast():
@@ -153,7 +154,7 @@ class Constants:
     def _fold_call(self, node: exp.Anonymous) -> Constant | None:
         match node.name.upper():
             case "NOW" if not node.expressions:
-                return Constant(Kind.TIMESTAMP, self.now)
+                return Constant(Kind.TIMESTAMP, int(self.now))
             case "MAKE_DATE" if len(node.expressions) == 3:
                 return self._make_time(Kind.DATE, node.expressions)
         return None

@@ -54,13 +54,13 @@ def field_unit(name: str) -> UpdatePeriod | None:
     return _FIELDS.get(name.upper())
 
 
-def date_field(name: str) -> UpdatePeriod | None:
-    """Returns the unit that a field of EXTRACT or date_part counts, if that is year, quarter, month or day of the
-    month.
+def counted_field(name: str) -> UpdatePeriod | None:
+    """Returns the unit that a field of EXTRACT or date_part counts, if that is year, quarter, month, day of the month
+    or hour.
     """
     unit = field_unit(name)
-    dates = unit in (_P.YEARLY, _P.QUARTERLY, _P.MONTHLY) or name.upper() in ("DAY", "D", "DAYS")
-    return unit if dates else None
+    is_counted = unit in (_P.YEARLY, _P.QUARTERLY, _P.MONTHLY, _P.HOURLY) or name.upper() in ("DAY", "D", "DAYS")
+    return unit if is_counted else None
 
 
 def pattern_unit(pattern: str) -> UpdatePeriod | None:

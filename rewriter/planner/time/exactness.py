@@ -45,7 +45,7 @@ def compared_ranges(column: exp.Column, constants: Constants) -> Iterator[RangeS
             continue
         # Comparisons with the time itself are all read as ``=``: the bound of ``>`` would be a microsecond later.
         is_time = operand.unit is None and operand.form is Form.TIME
-        for op, other in chain.from_iterable(map(_compared_with, _uses(node))):
+        for op, other in chain.from_iterable(map(compared_with, uses(node, as_text=True))):
             value = constants.fold(other)
             ranges = compare(exp.EQ if is_time else op, operand, value) if value is not None else None
             if ranges is not None:
@@ -55,10 +55,10 @@ def compared_ranges(column: exp.Column, constants: Constants) -> Iterator[RangeS
             yield from compared_ranges(outer_column, constants)
 
 
-def _uses(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Returns a node, and the nodes around it that return its value for some row."""
+def uses(node: exp.Expr, *, as_text: bool = False) -> Iterator[exp.Expr]:
+    """Returns a node, and the nodes around it that return its value for some row, ``as_text`` also as a text."""
     yield node
-    while isinstance(node.parent, _ONE_OF_THEM) or _is_text_of(node.parent, node):
+    while isinstance(node.parent, _ONE_OF_THEM) or (as_text and _is_text_of(node.parent, node)):
         assert node.parent is not None
         node = node.parent
         yield node
@@ -73,7 +73,7 @@ def _is_text_of(parent: exp.Expr | None, node: exp.Expr) -> bool:
     )
 
 
-def _compared_with(node: exp.Expr) -> Iterator[_Comparison]:
+def compared_with(node: exp.Expr) -> Iterator[_Comparison]:
     """Returns the values with which the surrounding node compares a time."""
     parent = node.parent
     match parent:
@@ -100,7 +100,7 @@ def _compared_with(node: exp.Expr) -> Iterator[_Comparison]:
             index = next(i for i, element in enumerate(parent.expressions) if element is node)
             yield from (
                 (op, other.expressions[index])
-                for op, other in _compared_with(parent)
+                for op, other in compared_with(parent)
                 if isinstance(other, exp.Tuple) and len(other.expressions) == len(parent.expressions)
             )
 

@@ -10,10 +10,10 @@ from enum import Enum, auto
 from sqlglot import exp
 
 from rewriter.planner.time.constant_folding import Constant, Constants, Kind, as_date, as_timestamp
-from rewriter.planner.time.datetime_fields import date_field, unit_of
+from rewriter.planner.time.datetime_fields import counted_field, unit_of
 from rewriter.planner.time.interval_literals import NO_INTERVAL
+from rewriter.planner.time.texts_of_times import PatternOf, Texts, texts_of
 from rewriter.planner.time.time_expressions import Chain, climb
-from rewriter.planner.time.timestamp_casts import timestamp_text
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.civil import DAY, MAX_INSTANT, MIN_INSTANT, civil_from_days, days_from_civil
 from rewriter.timeline.periods import UpdatePeriod
@@ -24,7 +24,7 @@ _P = UpdatePeriod
 
 class Form(Enum):
     """The form of the operand's value for a time: the time itself, its year's number, the number of its unit within a
-    longer one (which recurs), or a text of fixed shape.
+    longer one (which recurs), or a text (``texts_of_times``).
     """
 
     TIME = auto()
@@ -41,6 +41,7 @@ class Operand:
     unit: UpdatePeriod | None
     form: Form = Form.TIME
     calendar: Calendar = UTC
+    texts: Texts | None = None
 
     @property
     def is_wall(self) -> bool:
@@ -48,27 +49,16 @@ class Operand:
         return not self.calendar.is_utc and (self.chain.date or self.form is not Form.TIME)
 
 
-#: Patterns of date_format, as sqlglot translated them, with their units, and the texts that compare to ranges.
-_PATTERNS = {
-    "%Y": _P.YEARLY,
-    "%Y-%mstrict": _P.MONTHLY,
-    "%Y-%mstrict-%dstrict": _P.DAILY,
-    "%Y-%mstrict-%dstrict %Hstrict": _P.HOURLY,
-    "%Y-%mstrict-%dstrict %Hstrict:%Mstrict": _P.MINUTELY,
-}
-_TEXTS: dict[UpdatePeriod | None, str] = {
-    _P.YEARLY: r"[1-9]\d{3}", _P.MONTHLY: r"[1-9]\d{3}-\d{2}", _P.DAILY: r"[1-9]\d{3}-\d{2}-\d{2}",
-    _P.HOURLY: r"[1-9]\d{3}-\d{2}-\d{2} \d{2}", _P.MINUTELY: r"[1-9]\d{3}-\d{2}-\d{2} \d{2}:\d{2}",
-}  # fmt: skip
 #: Times outside the years 1 to 9999 are cut off. A move as long as all of them is useless.
 _LOW, _HIGH = 2 * MIN_INSTANT - MAX_INSTANT, 2 * MAX_INSTANT - MIN_INSTANT
 _YEARS = range(-9_999, 20_000)
 
 
-#: The maximum number of months, quarters or days that are examined to find those that a field selects.
+#: The maximum number of months, quarters, days or hours that are examined to find those that a field selects.
 LONGEST_LOOK = 2_500
 _FIELDS: dict[type[exp.Expr], UpdatePeriod] = {
     exp.Year: _P.YEARLY, exp.Quarter: _P.QUARTERLY, exp.Month: _P.MONTHLY, exp.Day: _P.DAILY, exp.DayOfMonth: _P.DAILY,
+    exp.Hour: _P.HOURLY,
 }  # fmt: skip
 
 
@@ -76,16 +66,21 @@ def _field_of(node: exp.Expr) -> tuple[UpdatePeriod | None, exp.Expr | None]:
     """Returns the unit that ``year(x)``, ``EXTRACT(MONTH FROM x)`` or ``date_part('day', x)`` counts, and x."""
     match node:
         case exp.Extract():
-            unit, source = date_field(node.name), node.expression
+            unit, source = counted_field(node.name), node.expression
         case exp.Anonymous() if node.name.upper() in ("DATE_PART", "DATEPART") and len(node.expressions) == 2:
-            unit, source = date_field(node.expressions[0].name), node.expressions[1]
+            unit, source = counted_field(node.expressions[0].name), node.expressions[1]
         case _:
             unit, source = _FIELDS.get(type(node)), node.this
     return (unit, source) if isinstance(source, exp.Expr) else (None, None)
 
 
-def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Operand | None:
-    """Returns ``node`` as a monotone function of ``column``, which it contains; ``None`` if it is not one."""
+def operand_of(
+    node: exp.Expr, column: exp.Column, constants: Constants, pattern_of: PatternOf | None = None
+) -> Operand | None:
+    """Returns ``node`` as a monotone function of ``column``, which it contains; ``None`` if it is not one.
+
+    ``pattern_of`` returns the pattern of a date_format as it was typed. Without it, the order of texts is not known.
+    """
     chain, outermost = climb(column, constants, node)
     if not constants.calendar.is_utc and not _holds_in_zone(chain):
         return None
@@ -100,12 +95,15 @@ def operand_of(node: exp.Expr, column: exp.Column, constants: Constants) -> Oper
         return None
     field, source = _field_of(node)
     if field is not None and source is outermost and (chain.unit is None or chain.unit.nests_in(field)):
+        if field is _P.HOURLY and (chain.date or not calendar.is_utc):
+            return None  # a date has the hour 0; the zone's hours are not counted from the start of its day
         return Operand(chain, field, Form.YEAR if field is _P.YEARLY else Form.FIELD, calendar)
-    unit = _PATTERNS.get(node.text("format")) if isinstance(node, exp.TimeToStr) and node.this is outermost else None
-    if unit is not None and (chain.unit is None or chain.unit.nests_in(unit)):
-        # An hour of the zone's clocks may occur twice.
-        return Operand(chain, unit, Form.TEXT, calendar) if calendar.is_utc or unit >= _P.DAILY else None
-    return None
+    texts = texts_of(node, outermost, is_date=chain.date, pattern_of=pattern_of)
+    if texts is None or not (calendar.is_utc or (texts.unit is not None and texts.unit >= _P.DAILY)):
+        return None  # an hour of the zone's clocks may occur twice
+    if chain.unit is not None and texts.unit is not None and not chain.unit.nests_in(texts.unit):
+        return None
+    return Operand(chain, texts.unit or chain.unit, Form.TEXT, calendar, texts)
 
 
 def _holds_in_zone(chain: Chain) -> bool:
@@ -116,8 +114,16 @@ def _holds_in_zone(chain: Chain) -> bool:
 
 def compare(op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
     """Returns the instants t with ``operand(t) op value``, for =, <, <=, > and >=; ``None`` if they are not certain."""
-    instant, shift = _instant(operand, value), operand.chain.shift.micros
-    if instant is None or abs(shift) > MAX_INSTANT - MIN_INSTANT or (operand.form is Form.TEXT and op is not exp.EQ):
+    instant = _instant(operand, value) if operand.texts is None else None
+    if operand.texts is not None:
+        compared = operand.texts.compared(op, value.text) if value.kind is Kind.STRING else None
+        if compared is not None and compared.instant is None:
+            return RangeSet.EMPTY
+        op, instant = (compared.op, compared.instant) if compared is not None else (op, None)
+    if instant is None:
+        return None
+    shift = operand.chain.shift.micros
+    if abs(shift) > MAX_INSTANT - MIN_INSTANT:
         return None
     unit = _unit(operand)
     if operand.unit is not None and unit is None:
@@ -146,8 +152,8 @@ def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, bo
 
     ``None`` if they are not certain, or ``within`` has an open end or more than ``LONGEST_LOOK`` units.
     """
-    kind, shift = operand.unit, operand.chain.shift
-    if kind is None or value.kind is not Kind.INTEGER or shift != NO_INTERVAL:
+    kind, shift, number = operand.unit, operand.chain.shift, as_number(value)
+    if kind is None or number is None or shift != NO_INTERVAL:
         return None
     if any(time_range.start == MIN_INSTANT or time_range.end == MAX_INSTANT for time_range in bounds):
         return None
@@ -155,13 +161,15 @@ def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, bo
     spans = [range(unit.ordinal(time_range.start), unit.ordinal(time_range.end - 1) + 1) for time_range in bounds]
     if sum(map(len, spans)) > LONGEST_LOOK:
         return None
-    ordinals = {o for span in spans for o in span if op(_number(kind, o), value.number)}
+    ordinals = {o for span in spans for o in span if op(_number(kind, o), number)}
     pairs = ((unit.start(o), unit.end(o)) for o in ordinals)
     return RangeSet(TimeRange(start, end) for start, end in pairs if start < end) & bounds
 
 
 def _number(unit: UpdatePeriod, ordinal: int) -> int:
-    """Returns the value of ``quarter``, ``month`` or ``day`` for a period."""
+    """Returns the value of ``quarter``, ``month``, ``day`` or ``hour`` for a period."""
+    if unit is _P.HOURLY:
+        return ordinal % 24
     if unit is _P.DAILY:
         return civil_from_days(ordinal)[2]
     return ordinal % (4 if unit is _P.QUARTERLY else 12) + 1
@@ -171,11 +179,6 @@ def _instant(operand: Operand, value: Constant) -> int | None:
     """Returns the constant as an instant, coerced as in Spark to the operand's type."""
     if operand.form is Form.YEAR:
         return _year_start(value)
-    if operand.form is Form.TEXT:
-        # y and yyyy, which are indistinguishable here, print the years before 1000 differently; the texts of later
-        # years are equal to none of these.
-        is_unit_text = value.kind is Kind.STRING and re.fullmatch(_TEXTS[operand.unit], value.text, re.ASCII)
-        return timestamp_text(value.text) if is_unit_text else None
     if value.kind not in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP):
         return None
     if operand.is_wall:
@@ -190,11 +193,16 @@ def _instant(operand: Operand, value: Constant) -> int | None:
     return folded.number if folded else None
 
 
+def as_number(value: Constant) -> int | None:
+    """Returns the number that a constant is beside an INT: a text is cast to a number. ``None`` if it is not
+    certain.
+    """
+    if value.kind is Kind.STRING and re.fullmatch(r"[0-9]{1,9}", value.text, re.ASCII):
+        return int(value.text)
+    return value.number if value.kind is Kind.INTEGER else None
+
+
 def _year_start(value: Constant) -> int | None:
-    """Returns the start of the year with that number. A text that is compared with a number is cast to one."""
-    number = value.number
-    if value.kind is Kind.STRING and re.fullmatch(r"[0-9]{1,5}", value.text, re.ASCII):
-        number = int(value.text)
-    elif value.kind is not Kind.INTEGER:
-        return None
-    return days_from_civil(min(max(number, _YEARS[0]), _YEARS[-1]), 1, 1) * DAY
+    """Returns the start of the year with that number."""
+    number = as_number(value)
+    return None if number is None else days_from_civil(min(max(number, _YEARS[0]), _YEARS[-1]), 1, 1) * DAY

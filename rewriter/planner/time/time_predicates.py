@@ -16,6 +16,8 @@ from sqlglot import exp
 from rewriter.planner.text.sqlglot_trees import find_all
 from rewriter.planner.time.constant_folding import Constant, Constants, Kind, as_date, as_timestamp
 from rewriter.planner.time.monotone_functions import Form, Operand, compare, operand_of, select
+from rewriter.planner.time.texts_of_times import PatternOf
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet
 
 IsTime = Callable[[exp.Column], bool]
@@ -39,13 +41,16 @@ class Reader:
     """Reads predicates over one time dimension. Every method returns ``None`` for a predicate that it does not
     understand.
 
-    The result for recurring fields, ``month(t) = 2``, holds for the instants of ``bounds``.
+    The result for recurring fields, ``month(t) = 2``, holds for the instants of ``bounds``. Fields of a unit below
+    ``finest`` are not read.
     """
 
     is_time: IsTime
     constants: Constants
     bounds_of: BoundsOf
     bounds: RangeSet = RangeSet.ALL
+    pattern_of: PatternOf | None = None
+    finest: UpdatePeriod = UpdatePeriod.MINUTELY
 
     def truth(self, node: exp.Expr) -> Truth | None:
         """Returns the instants for which the predicate ``node`` is true and false. Linear in its nodes and the
@@ -85,28 +90,34 @@ class Reader:
         # A chain of a thousand ORs is a tree as deep.
         parts = list(node.flatten())
         truths = [self.truth(part) for part in parts]
-        understood = [truth for truth in truths if truth is not None]
-        if isinstance(node, exp.And):
-            return self._narrowed(
-                _conjunction(understood), [p for p, truth in zip(parts, truths, strict=True) if truth is None]
-            )
-        return (
-            _conjunction([truth.negated() for truth in understood]).negated()
-            if len(understood) == len(truths)
-            else None
-        )
+        is_and = isinstance(node, exp.And)
+        # a OR b is NOT (NOT a AND NOT b).
+        understood = [truth if is_and else truth.negated() for truth in truths if truth is not None]
+        if len(understood) == len(truths):
+            both: Truth | None = _conjunction(understood)
+        else:
+            pending = [part for part, truth in zip(parts, truths, strict=True) if truth is None]
+            both = self._narrowed(_conjunction(understood), pending, negated=not is_and)
+        return both if both is None or is_and else both.negated()
 
-    def _narrowed(self, truth: Truth, parts: Iterable[exp.Expr]) -> Truth | None:
-        """Returns ``truth AND parts``, for parts that are understood where ``truth`` is true. Elsewhere it must be
-        false.
+    def _narrowed(self, truth: Truth, parts: list[exp.Expr], *, negated: bool) -> Truth | None:
+        """Returns ``truth AND parts`` (or their negations), for parts that are understood where ``truth`` is true, in
+        some order. Elsewhere it must be false.
         """
-        for part in parts:
-            two_valued = truth.true | truth.false == RangeSet.ALL
-            part_truth = replace(self, bounds=truth.true).truth(part) if two_valued else None
-            if part_truth is None:
+        while parts:
+            pending = []
+            for part in parts:
+                is_two_valued = truth.true | truth.false == RangeSet.ALL
+                part_truth = replace(self, bounds=truth.true & self.bounds).truth(part) if is_two_valued else None
+                if part_truth is None:
+                    pending.append(part)
+                    continue
+                part_truth = part_truth.negated() if negated else part_truth
+                at_null = _conjunction([truth, part_truth]).at_null
+                truth = Truth(truth.true & part_truth.true, truth.false | (truth.true & part_truth.false), at_null)
+            if len(pending) == len(parts):
                 return None
-            at_null = _conjunction([truth, part_truth]).at_null
-            truth = Truth(truth.true & part_truth.true, truth.false | (truth.true & part_truth.false), at_null)
+            parts = pending
         return truth
 
     def _is(self, node: exp.Is) -> Truth | None:
@@ -147,6 +158,8 @@ class Reader:
 
     def _where(self, op: type[exp.Expr], operand: Operand, value: Constant) -> RangeSet | None:
         if operand.form is Form.FIELD:
+            if operand.unit is not None and operand.unit < self.finest:
+                return None
             return select(_NUMBERS[op], operand, value, self.bounds)
         return compare(op, operand, value)
 
@@ -189,7 +202,7 @@ class Reader:
         columns = find_all(node, exp.Column)
         if len(columns) != 1 or not self.is_time(columns[0]):
             return None
-        return operand_of(node, columns[0], self.constants)
+        return operand_of(node, columns[0], self.constants, self.pattern_of)
 
 
 def ranges_of(node: exp.Expr, reader: Reader) -> RangeSet | None:

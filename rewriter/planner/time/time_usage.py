@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from rewriter.errors import AnalysisError, DataError, Span
+from rewriter.grammar.lexer import TokenKind, string_value
 from rewriter.planner.scope.blocks import CubeSource
 from rewriter.planner.scope.column_use import Columns
 from rewriter.planner.scope.projections import substituted
@@ -18,6 +19,7 @@ from rewriter.planner.text.sqlglot_trees import one_of, walk
 from rewriter.planner.time.constant_folding import Constants, Kind, as_timestamp
 from rewriter.planner.time.exactness import compared_ranges
 from rewriter.planner.time.granularity import check_unit, used_unit
+from rewriter.planner.time.mistaken_constants import check_constants
 from rewriter.planner.time.time_predicates import Reader, ranges_of
 from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.periods import UpdatePeriod
@@ -84,12 +86,13 @@ def time_use(
     consumed: set[int] = set()
     left = list(conditions)
     for dimension in source.cube.times:
-        reader = _reader(dimension, columns, constants, bounds_of)
+        reader = _reader(text, source, dimension, columns, constants, bounds_of)
         let_through, bounded = RangeSet.ALL, False
-        for _ in range(2):
-            # Between the ends that the first round finds, the second round also reads recurring fields, such as months.
-            conditions, left = left, []
-            for condition in conditions:
+        pending: list[exp.Expr] = []
+        while len(left) != len(pending):
+            # Between the ends that a round finds, the next one also reads recurring fields: months, then their days.
+            pending, left = left, []
+            for condition in pending:
                 reader = reader if reader.bounds is let_through else replace(reader, bounds=let_through)
                 # A predicate that reduces to ranges is not true for NULL, so it also holds for rows without the cube.
                 ranges = ranges_of(condition, reader)
@@ -127,6 +130,7 @@ def time_use(
             else:
                 use.units.setdefault(unit, node)
         elif isinstance(node, exp.Column) and id(node) not in consumed and columns.is_time(node):
+            check_constants(text, node, constants)
             use.record(node)
             use.compared_ranges.extend(compared_ranges(node, constants))
     is_called = bool(source.levels) and any(map(_is_time_range_in, text.find_all(exp.Anonymous)))
@@ -144,14 +148,26 @@ _may_use = one_of(*_TRUNCATIONS, exp.Identifier, exp.Anonymous, exp.Column)
 
 
 def _reader(
-    dimension: str, columns: Columns, constants: Constants, bounds_of: Callable[[exp.Anonymous], RangeSet | None]
+    text: QueryText,
+    source: CubeSource,
+    dimension: str,
+    columns: Columns,
+    constants: Constants,
+    bounds_of: Callable[[exp.Anonymous], RangeSet | None],
 ) -> Reader:
     """Reads predicates over one time dimension."""
 
     def own_bounds(call: exp.Anonymous) -> RangeSet | None:
         return bounds_of(call) if _is_call_of(call, columns, dimension) else None
 
-    return Reader(lambda column: columns.is_time(column, dimension), constants, own_bounds)
+    def pattern_of(call: exp.TimeToStr) -> str | None:
+        tokens = text.within(text.call(call)[1]) if "start" in call.meta else []
+        return string_value(tokens[-1]) if tokens and tokens[-1].kind is TokenKind.STRING else None
+
+    finest = min((fact.base_period.kind for fact in source.facts), default=UpdatePeriod.MINUTELY)
+    return Reader(
+        lambda column: columns.is_time(column, dimension), constants, own_bounds, pattern_of=pattern_of, finest=finest
+    )
 
 
 def _edges(ranges: RangeSet, calendar: Calendar) -> UpdatePeriod | None:
@@ -217,7 +233,7 @@ def _time_range_in(text: QueryText, call: exp.Anonymous, constants: Constants) -
     if len(call.expressions) not in (2, 3):
         raise bad_call(text, call)
     bounds = [_instant(text, argument, position, constants) for argument in call.expressions[1:]]
-    start, end = bounds[0], bounds[1] if len(bounds) == 2 else constants.now
+    start, end = bounds[0], bounds[1] if len(bounds) == 2 else int(constants.now)
     if start > end:
         raise DataError(
             "The range of time_range_in ends before it begins.",

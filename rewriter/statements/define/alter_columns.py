@@ -1,20 +1,35 @@
-"""Columns and comments of a table: ALTER TABLE … ADD COLUMNS, ALTER COLUMN … COMMENT, COMMENT ON.
+"""Columns and comments of a table: ALTER TABLE … ADD COLUMNS, ALTER COLUMN, CHANGE COLUMN, COMMENT ON.
 
-No file is read or written: rows that are older than a column have NULL in it.
+No file is read or written: rows that are older than a column have NULL in it. A type may only become one that holds all
+values of the old one, and that both engines read from files of the old one.
 """
 
 from __future__ import annotations
+
+import re
 
 from rewriter.catalog.model.changes import AlterColumns
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import AnalysisError, Error, NotSupportedError
 from rewriter.grammar.families import columns as s
-from rewriter.grammar.terms import Name
+from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import new_column
 from rewriter.statements.resolve.partition_specs import check_unique
+
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_WIDER_TYPES = {
+    "tinyint": ("smallint", "int", "bigint", "double"),
+    "smallint": ("int", "bigint", "double"),
+    "int": ("bigint", "double"),
+    "float": ("double",),
+}
+_WIDER = (
+    "TINYINT to SMALLINT to INT to BIGINT, TINYINT, SMALLINT, INT or FLOAT to DOUBLE, DECIMAL to a greater precision "
+    "with the same scale"
+)
 
 
 @runs(s.AddColumns)
@@ -32,20 +47,24 @@ def add_columns(statement: s.AddColumns, context: Context) -> Result:
 
 @runs(s.CommentColumn)
 def comment_column(statement: s.CommentColumn, context: Context) -> Result:
-    """ALTER TABLE … ALTER COLUMN … COMMENT, COMMENT ON COLUMN, and CHANGE COLUMN where it changes no more than that."""
+    """ALTER TABLE … ALTER COLUMN … COMMENT or TYPE, CHANGE COLUMN, COMMENT ON COLUMN.
+
+    Raises ``NotSupportedError`` for another name, and for a type that is not a wider one; ``IntegrityError``
+    COLUMN_IN_USE if a fact reads a column whose type changes; ``ConflictError`` where another transaction has written
+    the table meanwhile.
+    """
     table = context.table(statement.table)
     column = _column(statement, table)
     renamed = statement.renamed
+    types: dict[str, str] = {}
     if renamed is not None and (renamed.name.lower() != column.name.lower() or renamed.type != column.type):
-        raise NotSupportedError(
-            f"The column {column.name} {column.type} of {table.name} cannot become {renamed.name} "
-            f"{renamed.type}: existing files are not rewritten.",
-            position=renamed.span,
-            object=column.name,
-            hint=f"Add a column, or create a new table: CREATE TABLE new AS SELECT … FROM {table.name}.",
-        )
+        _check_wider(table, column, renamed)
+        types = {column.name: str(renamed.type)}
+    comments: dict[str | None, str | None] = {}
     if renamed is None or statement.comment is not None:
-        _commit(AlterColumns(table, comments={column.name: statement.comment}), statement.table, context)
+        comments = {column.name: statement.comment}
+    if comments or types:
+        _commit(AlterColumns(table, comments=comments, types=types), statement.table, context)
     return Result("ALTER TABLE ALTER COLUMN")
 
 
@@ -71,6 +90,36 @@ def _column(statement: s.CommentColumn, table: Table) -> Column:
         object=statement.column,
         hint=f"The columns are {', '.join(column.name for column in table.all_columns)}.",
     )
+
+
+def _check_wider(table: Table, column: Column, renamed: ColumnDef) -> None:
+    """Raises ``NotSupportedError`` unless the column keeps its name, and the new type is safe for existing files."""
+    reason, hint = "", f"Add a column, or create a new table: CREATE TABLE new AS SELECT … FROM {table.name}."
+    if renamed.name.lower() != column.name.lower():
+        reason = "existing files are not rewritten"
+    elif column in table.partition_columns:
+        reason = "its values are the names of the partitions"
+    elif not is_wider(column.type, str(renamed.type)):
+        reason = "existing files are not rewritten"
+        hint += f" A type may become a wider one: {_WIDER}."
+    elif table.format != "parquet":
+        reason = f"the files of the format {table.format} may be read differently"
+    if reason:
+        raise NotSupportedError(
+            f"The column {column.name} {column.type} of {table.name} cannot become {renamed.name} "
+            f"{renamed.type}: {reason}.",
+            position=renamed.span,
+            object=column.name,
+            hint=hint,
+        )
+
+
+def is_wider(type_: str, new_type: str) -> bool:
+    """Returns whether both engines read every value of Parquet files of a type as the same value of a new type."""
+    if new_type in _WIDER_TYPES.get(type_, ()):
+        return True
+    old, new = _DECIMAL.fullmatch(type_), _DECIMAL.fullmatch(new_type)
+    return old is not None and new is not None and old[2] == new[2] and int(old[1]) < int(new[1])
 
 
 def _commit(change: AlterColumns, name: Name, context: Context) -> None:

@@ -14,6 +14,7 @@ from rewriter.grammar.families import facts as s
 from rewriter.grammar.terms import Name
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.define.cubes import not_supported
+from rewriter.statements.define.raw_tables import raw_columns
 from rewriter.statements.define.table_properties import check_storage_table
 from rewriter.statements.resolve.partition_specs import value_of
 from rewriter.timeline.layouts import TimeLayout, check_distinguishable
@@ -23,9 +24,6 @@ from rewriter.timeline.periods import UpdatePeriod
 def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> StorageTable:
     if clause.table is None:
         raise not_supported("A storage table without a name", clause.span, "Name it: TABLE t PERIOD …")
-    for flag, hint in _FLAG_HINTS.items():
-        if flag in clause.flags:
-            raise not_supported(flag, clause.table.span, hint)
     table = context.table(clause.table)
     if session_of(table.name):
         raise AnalysisError(
@@ -56,7 +54,10 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
         for time, by_period in layouts_by_time.items()
     }
     complete = _completeness(clause, cube, table, times)
-    _check_carried(clause.table, cube, columns, table, [column.column for column in complete])
+    other_columns = tuple(column.column for column in complete)
+    raw = raw_columns(clause, cube, columns, table, other_columns)
+    if raw is None:
+        _check_carried(clause.table, cube, columns, table, other_columns)
     leading, *other_times = layouts
     stored = StorageTable(
         table.name,
@@ -67,12 +68,10 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
         tuple(OtherTime(time, layouts[time]) for time in other_times),
         clause.start,
         clause.end,
+        raw=raw,
     )
     check_storage_table(table, stored, clause.table.span)
     return stored
-
-
-_FLAG_HINTS = {"RAW": "Remove RAW: a row's time is then the start of its period."}
 
 
 def _times(clause: s.FactTable, cube: Cube, table: Table) -> dict[str, tuple[s.LayoutColumn, ...]]:
@@ -227,7 +226,7 @@ def _listed_values(column: Column, rule: s.CompleteWith) -> Completeness:
 
 
 def _check_carried(
-    name: Name, cube: Cube, columns: tuple[str, ...] | None, table: Table, other_columns: list[str]
+    name: Name, cube: Cube, columns: tuple[str, ...] | None, table: Table, other_columns: Sequence[str]
 ) -> None:
     """Checks that the table has the fact's dimensions and measures, with the cube's types, in its files or as
     ``other_columns``.

@@ -1,7 +1,7 @@
 """CREATE FACT: its columns, storages and tables, checked against the cube and each other.
 
-Features that the dialect reads but this version does not support (raw time, clusters) are refused here, before they
-could give a wrong result.
+Features that the dialect reads but this version does not support (clusters) are refused here, before they could give a
+wrong result.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.cubes import not_supported
 from rewriter.statements.define.fact_storage import invalid_fact, storage_table
+from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
 from rewriter.statements.define.tables import already_exists
 from rewriter.statements.resolve.named_objects import named_cube
 from rewriter.timeline.calendars import Calendar
@@ -53,6 +54,7 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
             statement.lateness,
         )
         _check_nesting(fact, statement.name.span)
+        check_raw_siblings(fact, context.snapshot.facts_of(cube.name), statement.name.span)
         _check_sums(statement, fact, cube, context)
         try:
             transaction.commit([CreateObject(fact)])
@@ -67,6 +69,11 @@ def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
     """
     for stored in fact.tables:
         table = context.snapshot.table(stored.table)
+        if stored.raw is not None and not stored.trusted:
+            yield (
+                f"{table.name} is RAW: on your word, each event lies in the partition of its {stored.time}; CHECK FACT "
+                f"{fact.name} proves it"
+            )
         if stored.trusted or all(period == fact.base_period for period in stored.layouts):
             continue
         has_partitions = next(context.snapshot.lookup(table, None).found_keys(), None) is not None
@@ -91,7 +98,7 @@ def check_lateness(lateness: str | None, at: Span, calendar: Calendar, context: 
     """Raises ``DataError`` INVALID_LATENESS, at its position, for a LATENESS that is no length of time."""
     try:
         if lateness is not None:
-            earlier(lateness, context.planning.now, calendar)
+            earlier(lateness, int(context.planning.now), calendar)
     except Error as error:
         raise error.at(at) from None
 
@@ -245,7 +252,8 @@ def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> N
 
 
 def _check_nesting(fact: Fact, at: Span) -> None:
-    """Checks that, in a zone, periods finer than a day divide its days."""
+    """Checks that, in a zone, periods finer than a day divide its days, and that events are the base."""
+    check_raw_periods(fact, at)
     periods = sorted({period for table in fact.tables for period in table.layouts})
     days = next((period for period in periods if not isinstance(period, UpdatePeriod)), None)
     for period in periods:

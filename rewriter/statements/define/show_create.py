@@ -11,15 +11,17 @@ from collections.abc import Iterator
 from rewriter.catalog.model.column_statistics import is_reserved
 from rewriter.catalog.model.objects import Column, Cube, Fact, Storage, StorageTable, Table, View
 from rewriter.catalog.model.qualified_names import parts_of
+from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, row_format_properties
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.model.temporary_names import session_of, shown
 from rewriter.errors import ParseError
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn
 from rewriter.grammar.families.descriptions import ShowCreate
-from rewriter.grammar.families.facts import CompleteWith, CreateFact, FactStorage, FactTable, LayoutColumn
+from rewriter.grammar.families.facts import CompleteWith, CreateFact, FactStorage, FactTable, LayoutColumn, RawColumn
 from rewriter.grammar.families.tables import CreateTable
 from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.lexer import tokens
+from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ColumnDef, Literal, Name, Query
 from rewriter.grammar.unparse import render
 from rewriter.planner.scope.expand_views import names_in
@@ -65,8 +67,11 @@ def _table(table: Table, as_serde: bool) -> str:
         columns = table.all_columns
         partitioning = tuple(ColumnDef(column.name, None) for column in table.partition_columns)
     temporary = session_of(table.name) is not None
+    separators = row_format_properties(table.file_options)
     properties = {
-        key: value for key, value in table.properties.items() if not (is_reserved(key) or key.startswith(MOVING))
+        key: value
+        for key, value in table.properties.items()
+        if not (is_reserved(key) or key.startswith(MOVING) or key in separators)
     }
     create_statement = CreateTable(
         table=Name((shown(table.name),)) if temporary else _name(table.name),
@@ -75,11 +80,17 @@ def _table(table: Table, as_serde: bool) -> str:
         external=table.external,
         temporary=temporary,
         format=None if as_serde else table.format,
+        row_format=_row_format(table) if any(key in table.properties for key in separators) else None,
         location=table.location if table.external else None,
         comment=table.comment,
         properties=tuple(sorted(properties.items())),
     )
     return laid_out(render(create_statement) + (f" STORED AS {table.format}" if as_serde else ""))
+
+
+def _row_format(table: Table) -> RowFormat:
+    options = table.file_options
+    return RowFormat(options[FIELD], options.get(ESCAPE), options[NULL])
 
 
 def _column(column: Column) -> ColumnDef:
@@ -161,6 +172,7 @@ def _storage_table(table: StorageTable) -> FactTable:
         ),
         table.start,
         table.end,
+        None if table.raw is None else tuple(RawColumn(column, sql) for column, sql in table.raw.items()),
     )
 
 
@@ -180,7 +192,18 @@ def _name(full_name: str) -> Name:
 
 
 #: Words that begin a new line outside of parentheses.
-_CLAUSES = ("USING", "PARTITIONED", "COMMENT", "LOCATION", "TBLPROPERTIES", "STORED", "TIME", "WEIGHT", "LATENESS")
+_CLAUSES = (
+    "USING",
+    "ROW",
+    "PARTITIONED",
+    "COMMENT",
+    "LOCATION",
+    "TBLPROPERTIES",
+    "STORED",
+    "TIME",
+    "WEIGHT",
+    "LATENESS",
+)
 
 
 def laid_out(text: str) -> str:

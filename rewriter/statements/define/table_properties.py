@@ -22,9 +22,10 @@ from rewriter.catalog.keys.paths import (
 from rewriter.catalog.model.changes import AlterTable, RefreshTimelines
 from rewriter.catalog.model.column_statistics import is_reserved
 from rewriter.catalog.model.objects import Column, Fact, StorageTable, Table
+from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.store import schema
-from rewriter.errors import AnalysisError, Error, InternalError, Span
+from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, Span
 from rewriter.grammar.families import table_properties as s
 from rewriter.grammar.families import timelines
 from rewriter.grammar.terms import Name
@@ -190,6 +191,7 @@ def _canonical_property(key: str, value: str, table: Table, context: Context) ->
             "own property.",
         )
     refuse_reserved(key)
+    _refuse_text_property(key, value, table)
     if is_about_packing(key):
         return checked_packing(key, value, table)
     if is_about_sharing(key):
@@ -201,9 +203,30 @@ def _canonical_property(key: str, value: str, table: Table, context: Context) ->
 
 def _refuse_change(key: str, value: str | None, table: Table, span: Span) -> None:
     try:
+        _refuse_text_property(key, value, table)
         refuse_change(key, value, table)
     except Error as error:
         raise error.at(span) from None
+
+
+#: Properties of a table by which Hive reads text files.
+_OF_TEXT = ("field.delim", "escape.delim", "line.delim", "serialization.null.format", "serialization.encoding",
+            "skip.header.line.count", "skip.footer.line.count", "textinputformat.record.delimiter",
+            "serialization.last.column.takes.rest")  # fmt: skip
+
+
+def _refuse_text_property(key: str, value: str | None, table: Table) -> None:
+    """Raises ``NotSupportedError`` FILES_WOULD_BE_MISREAD for a property by which text files are read."""
+    name = key.lower().removeprefix(SERDE_PROPERTY)
+    if table.format != TEXTFILE or name not in _OF_TEXT or value == table.file_options.get(name, "0"):
+        return
+    raise NotSupportedError(
+        f"The property {key} would change how the text files of {table.name} are read.",
+        condition="FILES_WOULD_BE_MISREAD",
+        sqlstate="0A000",
+        object=key,
+        hint="State separators in CREATE TABLE … ROW FORMAT DELIMITED. A file with a header is CSV: USING csv",
+    )
 
 
 def _refuse_reserved(key: str, span: Span) -> None:

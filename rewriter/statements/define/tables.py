@@ -21,6 +21,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.json_codec import kind_of
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Cube, Fact, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
+from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, row_format_properties
 from rewriter.catalog.model.temporary_names import stored_name
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar.families import tables as s
@@ -34,7 +35,7 @@ from rewriter.statements.define.table_properties import checked
 from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
 )
-from rewriter.statements.resolve.locations import FORMATS, absolute
+from rewriter.statements.resolve.locations import absolute, check_table_format
 from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
@@ -75,6 +76,8 @@ class CreationTarget:
     format: str
     existing: Table | View | Cube | Fact | Namespace | None
     comment: str | None
+    #: The separators of text files, as properties of the table.
+    row_format: Mapping[str, str]
 
     @classmethod
     def of(
@@ -149,7 +152,7 @@ class CreationTarget:
         comment = like.comment if like is not None else None
         if not isinstance(statement, s.CreateTableLike):
             comment = statement.comment
-        return cls(statement, context, name, format_, existing, comment)
+        return cls(statement, context, name, format_, existing, comment, _row_format(statement, format_, like))
 
     @property
     def is_there(self) -> bool:
@@ -189,6 +192,8 @@ class CreationTarget:
         properties = checked(property_items, table, self.context)
         comment = properties.pop(COMMENT, self.comment)
         is_stated = not isinstance(statement, s.CreateTableLike) and self.comment is not None
+        properties |= self.row_format
+        check_columns_of_format(self.format, table.columns, statement.table.span)
         table = replace(table, properties=properties, comment=self.comment if is_stated else comment)
         if table.external:
             try:
@@ -196,6 +201,31 @@ class CreationTarget:
             except Error as error:
                 raise error.at(statement.table.span) from None
         return table
+
+
+def check_columns_of_format(format: str, columns: Sequence[Column], position: Span) -> None:
+    """Raises ``NotSupportedError`` for a column that text files do not hold."""
+    for column in columns if format == TEXTFILE else ():
+        if column.type.lower().startswith(("array", "map", "struct", "binary")):
+            raise NotSupportedError(
+                f"The column {column.name}, {column.type.upper()}, cannot be in a text file.",
+                position=position,
+                object=column.name,
+                hint="Use STORED AS PARQUET, ORC or JSON.",
+            )
+
+
+def _row_format(
+    statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike, format: str, like: Table | None
+) -> dict[str, str]:
+    """Returns the separators of text files as properties: those of the statement, or of the table that is copied."""
+    stated = statement.row_format
+    if format != TEXTFILE:
+        return {}
+    if stated is not None:
+        escape = {} if stated.escape is None else {ESCAPE: stated.escape}
+        return row_format_properties({FIELD: stated.field, **escape, NULL: stated.null})
+    return row_format_properties({} if like is None or statement.format is not None else like.file_options)
 
 
 def default_location(name: str, table_id: int, context: Context) -> str:
@@ -372,12 +402,5 @@ def new_column(definition: ColumnDef) -> Column:
 
 
 def _format(statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike) -> str:
-    file_format = (statement.format or "parquet").lower()
-    if file_format in FORMATS:
-        return file_format
-    raise NotSupportedError(
-        f"The format {statement.format} is not supported.",
-        position=statement.format_span or statement.table.span,
-        object=statement.table.last,
-        hint=f"Use one of {', '.join(FORMATS)}.",
-    )
+    position = statement.format_span or statement.table.span
+    return check_table_format(statement.format or "parquet", position, statement.table.last)

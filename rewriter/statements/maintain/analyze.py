@@ -255,7 +255,14 @@ def _counted(
     if not scanned:
         return _Counts(0, {column.name.lower(): _figures(column, 0, [0, 0, None, None]) for column in columns})
     name = f"rw_{next(context.serial)}_analyzed"
-    relation = Relation(name, table.format, table.columns, table.partition_columns, tuple(scanned))
+    relation = Relation(
+        name,
+        table.format,
+        table.columns,
+        table.partition_columns,
+        tuple(scanned),
+        options=table.file_options,
+    )
     (row,) = _answers(f"SELECT {_items(columns)} FROM {name}", relation, context)
     return _read_counts(row, columns)
 
@@ -286,7 +293,13 @@ def _counted_per_partition(
     name = f"rw_{next(context.serial)}_analyzed"
     group_columns = (*(table.partition_columns[index] for index in analyzed), Column(number, "int"))
     relation = Relation(
-        name, table.format, table.columns, group_columns, tuple(scanned), packed_columns=table.partition_columns
+        name,
+        table.format,
+        table.columns,
+        group_columns,
+        tuple(scanned),
+        packed_columns=table.partition_columns,
+        options=table.file_options,
     )
     sql = f"SELECT {_items(columns)}, {number} AS place FROM {name} GROUP BY {number}"
     for *row, index in _answers(sql, relation, context):

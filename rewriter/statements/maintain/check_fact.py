@@ -22,6 +22,7 @@ from rewriter.runtime.multi_statement import not_in_transaction
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.maintain.event_times import misplaced_events
 from rewriter.statements.maintain.fact_comparison import Comparison, Difference, differences
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
@@ -71,6 +72,8 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     rows: list[Row] = []
     try:
         for stored in stored_periods(fact):
+            if stored.table.raw is not None:
+                rows += _check_events(stored, cube, range_, context)
             rows += _check_stored_period(stored, cube, range_, listings if statement.accept else None, context)
         for other in facts[1:]:
             rows += _check_other(fact, other, cube, range_, context)
@@ -163,6 +166,25 @@ def _check_stored_period(
         if agreeing:
             _accept(stored, agreeing, accepting, context)
             yield from _finding_rows(name, period, agreeing, "accepted", cube.calendar)
+
+
+def _check_events(stored: StoredPeriod, cube: Cube, requested: RangeSet, context: Context) -> Iterator[Row]:
+    """Checks that the events of a RAW table lie in the periods of their partitions."""
+    period, name, calendar = stored.period, stored.table.table, cube.calendar
+    checked = inside(fresh_line(stored, context).ranges(), period, requested)
+    count = 0
+    arm = _arm(stored, ordinals_of(period, checked), context)
+    for count, (ordinal, events) in enumerate(misplaced_events(arm, cube, context) if checked else (), start=1):
+        if count <= MOST_SHOWN:
+            texts = (calendar.text(period.start(ordinal)), calendar.text(period.end(ordinal)))
+            finding = f"{events:,} event{'' if events == 1 else 's'} outside the partition's period"
+            yield (name, period.name, *texts, *[None] * 4, finding, 1)
+    if count > MOST_SHOWN:
+        yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more partitions are not shown", None)
+    if checked:
+        bounds = (calendar.text(checked.ranges[0].start), calendar.text(checked.ranges[-1].end))
+        finding = _DIFFERS if count else "agrees"
+        yield (name, period.name, *bounds, None, stored.table.time, None, None, finding, _count(period, checked))
 
 
 def _periods_without_differences(period: Period, time: RangeSet, differing: Collection[int]) -> RangeSet:

@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import CompactedPartition, CompactPartitions
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
 from rewriter.catalog.model.removal_roots import roots_of
-from rewriter.errors import Error, NotSupportedError, OperationalError
+from rewriter.errors import DataError, Error, NotSupportedError, OperationalError
 from rewriter.exec.engine import EngineQuery, Packing, Relation, Write, WrittenFile, scan_file
 from rewriter.grammar.families import maintenance as s
 from rewriter.grammar.unparse import quote_name
@@ -33,6 +34,8 @@ from rewriter.statements.show.content_statistics import files_of
 from rewriter.statements.write.managed_write import make_folder, removed_on_failure, removed_on_refusal
 from rewriter.statements.write.packing import packing_of
 
+#: The most full files that one transaction writes.
+_MOST_FILES_AT_ONCE = 8
 _PADDED = re.compile(r"(var)?char\(\d+\)")
 _COLUMNS = (
     Column("partition", "string"),
@@ -45,6 +48,9 @@ _COLUMNS = (
 @runs(s.Compact)
 def compact(statement: s.Compact, context: Context) -> Result:
     """ALTER TABLE t [PARTITION (…)] COMPACT: rows of (partition, files_before, files_after, bytes), in key order.
+
+    Without a spec, partitions of periods that have not ended are left alone. The oldest are first, and each transaction
+    writes a few files, so that an interrupted COMPACT keeps what it has done.
 
     Partitions of one file are left alone, and those that an engine would write into as many files again. Raises
     COMPACT_EXTERNAL_TABLE 0A000, PARTITIONS_NOT_FOUND 428FT where the spec names nothing, ``ConflictError`` where
@@ -63,17 +69,56 @@ def compact(statement: s.Compact, context: Context) -> Result:
         )
     partitions = [partition for partition in _named_partitions(table, statement, context) if partition.files]
     packing = packing_of(table, context)
+    has_all = statement.partition is None
     if packing is None:
         chosen = [partition for partition in partitions if partition.files > 1]
     else:
-        neighbors = context.snapshot.satisfying(table, None)
-        chosen = _to_pack(partitions, files_of(table, neighbors, context), packing.target_bytes)
-    if not chosen:
-        return listing("COMPACT", _COLUMNS, [])
+        files = files_of(table, partitions, context)
+        chosen = _to_pack(partitions, files, packing.target_bytes, has_all=has_all)
+    rows: list[Row] = []
     try:
-        return listing("COMPACT", _COLUMNS, _compact(table, chosen, packing, context))
+        for chunk in _chunks(_ended(table, chosen, context) if has_all else chosen, context):
+            rows += _compact(table, chunk, packing, context)
     except Error as error:
         raise error.at(statement.table.span) from None
+    return listing("COMPACT", _COLUMNS, rows)
+
+
+def _ended(table: Table, partitions: Sequence[Partition], context: Context) -> list[Partition]:
+    """Returns the partitions without those of periods that have not ended, which are still written. Only the fact that
+    uses a table knows its periods.
+    """
+    fact = context.snapshot.fact_using(table.name)
+    storage_table = None if fact is None else fact.storage_table(table.name)
+    if fact is None or storage_table is None:
+        return list(partitions)
+    binding, now = TimeBinding(fact, storage_table, table), int(context.planning.now)
+
+    def has_ended(partition: Partition) -> bool:
+        try:
+            slot = binding.locate(partition.values)
+        except DataError:
+            return True  # Its key names no period.
+        return slot is None or slot.end <= now
+
+    return list(filter(has_ended, partitions))
+
+
+def _chunks(partitions: Sequence[Partition], context: Context) -> Iterator[list[Partition]]:
+    """Yields the partitions in key order, oldest first, so that a transaction writes no more than about
+    ``_MOST_FILES_AT_ONCE`` full files.
+    """
+    most_bytes = _MOST_FILES_AT_ONCE * context.settings.target_file_bytes
+    chunk: list[Partition] = []
+    chunk_bytes = 0
+    for partition in partitions:
+        if chunk and chunk_bytes + partition.bytes > most_bytes:
+            yield chunk
+            chunk, chunk_bytes = [], 0
+        chunk.append(partition)
+        chunk_bytes += partition.bytes
+    if chunk:
+        yield chunk
 
 
 def _named_partitions(table: Table, statement: s.Compact, context: Context) -> tuple[Partition, ...]:
@@ -120,16 +165,16 @@ def _compact(table: Table, chosen: Sequence[Partition], packing: Packing | None,
 
 
 def _to_pack(
-    partitions: Sequence[Partition], files: Mapping[bytes, Sequence[DataFile]], target_bytes: int
+    partitions: Sequence[Partition], files: Mapping[bytes, Sequence[DataFile]], target_bytes: int, *, has_all: bool
 ) -> list[Partition]:
     """Returns those of the partitions that have several files, or are in a file that is small or holds dead rows.
 
-    ``files`` are those of all partitions of the table. One small file alone is left as it is.
+    One small file alone is left as it is. Dead rows are only found if these are all partitions of the table.
     """
     live_parts = Counter(file.path for partition_files in files.values() for file in partition_files)
     dead, small = set(), set()
     for file in (file for partition_files in files.values() for file in partition_files):
-        if file.part is not None and live_parts[file.path] < file.part.partitions:
+        if has_all and file.part is not None and live_parts[file.path] < file.part.partitions:
             dead.add(file.path)
         elif file.file_bytes < target_bytes // 2:
             small.add(file.path)
@@ -178,7 +223,16 @@ def _write_files(
     )
     name, columns = f"rw_{next(context.serial)}_compacted", tuple(map(_plain, table.columns))
     stored = table.partition_columns
-    relation = Relation(name, table.format, columns, (number,), scanned, grown=True, packed_columns=stored)
+    relation = Relation(
+        name,
+        table.format,
+        columns,
+        (number,),
+        scanned,
+        options=table.file_options,
+        grown=True,
+        packed_columns=stored,
+    )
     items = ", ".join(quote_name(column.name) for column in (*columns, number))
     query = EngineQuery(f"SELECT {items} FROM {name}", (relation,))
     by_key: dict[bytes, list[WrittenFile]] = {partition.key: [] for partition in chosen}
@@ -187,7 +241,17 @@ def _write_files(
     key_of = {
         (str(index),) if packing is None else partition.values: partition.key for index, partition in enumerate(chosen)
     }
-    for file in context.engine().write(query, Write(folder, table.format, columns, (number,), packing=packing)):
+    for file in context.engine().write(
+        query,
+        Write(
+            folder,
+            table.format,
+            columns,
+            (number,),
+            packing=packing,
+            options=table.file_options,
+        ),
+    ):
         by_key[key_of[file.values]].append(file)
     for partition in chosen:
         _check_rows(table, partition, files[partition.key], by_key[partition.key])

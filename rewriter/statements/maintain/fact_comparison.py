@@ -104,6 +104,7 @@ def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Conte
             use.table.columns,
             use.table.partition_columns,
             scan_files(use, context),
+            options=use.table.file_options,
         )
         for use in uses
     )

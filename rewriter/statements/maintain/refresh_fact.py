@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from rewriter.catalog.facts.time_key_ranges import time_values
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table
-from rewriter.errors import Error, InternalError
+from rewriter.errors import DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
 from rewriter.planner.cover.arms import Arm
@@ -165,7 +165,14 @@ def _write(stored: StoredPeriod, table: Table, cube: Cube, recomputed: RangeSet,
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
         packing = packing_of(table, context)
-        write = Write(folder, table.format, table.columns, table.partition_columns, packing=packing)
+        write = Write(
+            folder,
+            table.format,
+            table.columns,
+            table.partition_columns,
+            packing=packing,
+            options=table.file_options,
+        )
         return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
 
     def change(write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:
@@ -179,6 +186,8 @@ def _write(stored: StoredPeriod, table: Table, cube: Cube, recomputed: RangeSet,
         ]
         targets = list(_targets(stored, table, values_of_times, by_values.keys()))
         if by_values.keys() - set(targets):
+            if stored.fact.is_raw:
+                raise _misplaced(stored.fact)
             raise InternalError(f"rows of {table.name} belong to partitions that were not selected for the refresh")
         parts = tuple(PartitionWrite(values, by_values.get(values, ())) for values in targets)
         # All other partitions of the periods become empty.
@@ -186,6 +195,16 @@ def _write(stored: StoredPeriod, table: Table, cube: Cube, recomputed: RangeSet,
         return [WritePartitions(table, write_id, parts, overwrite=True, wipes=wipes)]
 
     write_managed(table, fill, change, (Reading(uses),), context, read_base(table, uses, query.relations, context))
+
+
+def _misplaced(fact: Fact) -> DataError:
+    events = next(table.table for table in fact.tables if table.raw is not None)
+    return DataError(
+        f"Events of {events} lie outside the periods of their partitions.",
+        condition="TIME_OUTSIDE_PARTITION",
+        object=events,
+        hint=f"CHECK FACT {fact.name} lists the partitions. Write these events into the partitions of their time.",
+    )
 
 
 def _template(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence[Arm]) -> SqlTemplate:

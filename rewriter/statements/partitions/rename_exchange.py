@@ -1,4 +1,4 @@
-"""ALTER TABLE … PARTITION … RENAME, ALTER TABLE … EXCHANGE PARTITION, and TRUNCATE TABLE.
+"""ALTER TABLE … PARTITION … RENAME, EXCHANGE PARTITION and TOUCH, and TRUNCATE TABLE.
 
 Each is one catalog transaction; none starts an engine or opens a data file. ``catalog.partition_moves`` decides the new
 places.
@@ -13,15 +13,18 @@ from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.model.changes import TruncatePartitions
 from rewriter.catalog.model.key_ranges import merged
 from rewriter.catalog.model.objects import PartitionValues, Table
-from rewriter.errors import AnalysisError, Error, NotSupportedError
+from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.errors import AnalysisError, Error, NotSupportedError, partitions_not_found
 from rewriter.grammar.families import partitions as s
 from rewriter.grammar.terms import Name, PartitionItem
+from rewriter.grammar.unparse import partition_text
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import check_partition_locations
 from rewriter.statements.resolve.partition_lookup import spec_span
 from rewriter.statements.resolve.partition_specs import read_full, read_spec, read_static, require_partitioned
+from rewriter.storage.discovered_partitions import look_up
 
 
 @runs(s.RenamePartition, in_transaction=True)
@@ -41,7 +44,7 @@ def rename_partition(statement: s.RenamePartition, context: Context) -> Result:
     except Error as error:
         raise error.at(spec_span(statement.partition)) from None
     try:
-        partition_moves.rename(context.begin, context.catalog.begin, context.snapshot, table, old, new)
+        partition_moves.rename(context.begin, _begin_note(context), context.snapshot, table, old, new)
     except Error as error:
         raise error.at(spec_span(statement.to)) from None
     return Result("ALTER TABLE RENAME PARTITION")
@@ -76,7 +79,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
         except Error as error:
             raise error.at(spec_span(spec)) from None
     try:
-        partition_moves.exchange(context.begin, context.catalog.begin, context.snapshot, target, source, prefixes)
+        partition_moves.exchange(context.begin, _begin_note(context), context.snapshot, target, source, prefixes)
     except Error as error:
         raise error.at(statement.table.span) from None
     return Result("ALTER TABLE EXCHANGE PARTITION")
@@ -85,6 +88,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
 @runs(s.Truncate, in_transaction=True)
 def truncate(statement: s.Truncate, context: Context) -> Result:
     """TRUNCATE TABLE: the partitions that have the spec's values stay, without rows. It is no error if there are none.
+    A column that the spec names without a value has any value.
 
     A concurrent write conflicts if it falls into the key ranges that were searched.
     """
@@ -113,6 +117,23 @@ def truncate(statement: s.Truncate, context: Context) -> Result:
     return Result("TRUNCATE TABLE")
 
 
+@runs(s.Touch, in_transaction=True)
+def touch(statement: s.Touch, context: Context) -> Result:
+    """ALTER TABLE … TOUCH: changes nothing. Raises PARTITIONS_NOT_FOUND 428FT if no partition has the spec's values."""
+    table = context.table(statement.table)
+    if statement.partition is not None:
+        require_partitioned(table, statement.table.span)
+        filter_ = read_static(table, read_spec(table, statement.partition).static)
+        if not look_up(table, filter_, context.snapshot, statement.table.span).count():
+            raise partitions_not_found(
+                f"The partition(s) {partition_text(statement.partition)}",
+                table.name,
+                shown=seen_from(context.snapshot.current, table.name),
+                position=spec_span(statement.partition),
+            )
+    return Result("ALTER TABLE TOUCH")
+
+
 def _require_transactional(table: Table, name: Name, context: Context) -> None:
     try:
         context.require_transactional(table)
@@ -138,3 +159,7 @@ def _prefix(table: Table, items: Sequence[PartitionItem]) -> PartitionValues:
         object=table.name,
         hint=f"Name leading partition columns of ({', '.join(names)}): all partitions below them move.",
     )
+
+
+def _begin_note(context: Context) -> partition_moves.Begin | None:
+    return context.catalog.begin if context.rehearsed is None else None

@@ -270,7 +270,7 @@ def _commit(findings: _Findings, context: Context) -> None:
     if changes:
         total = len(findings.absent) + len(findings.new) + len(note.partitions)
         context.progress.report("committing", total=total, unit="partitions")
-        with context.catalog.begin(context.snapshot) as transaction:
+        with context.begin() as transaction:
             transaction.commit(changes)
 
 

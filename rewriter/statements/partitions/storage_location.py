@@ -16,6 +16,7 @@ from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, Change, PartitionAlteration
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, Table
+from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.grammar.families import storage as s
 from rewriter.grammar.terms import Name
@@ -23,18 +24,18 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import check_new_location, check_partition_locations
-from rewriter.statements.resolve.locations import FORMATS, absolute
+from rewriter.statements.resolve.locations import absolute, check_table_format
 from rewriter.statements.resolve.partition_lookup import spec_span
 from rewriter.statements.resolve.partition_specs import read_full, require_partitioned
 
-#: The property of a table or partition that keeps its serde, and the prefix of those of SERDEPROPERTIES.
+#: The property of a table or partition that keeps its serde.
 SERDE = "rewriter.serde"
-SERDE_PROPERTY = "rewriter.serdeproperties."
 
 _SERDES = {
     "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe": "parquet",
     "parquet.hive.serde.ParquetHiveSerDe": "parquet",
     "org.apache.hadoop.hive.ql.io.orc.OrcSerde": "orc",
+    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe": TEXTFILE,
     "org.apache.hadoop.hive.serde2.OpenCSVSerde": "csv",
     "org.apache.hadoop.hive.serde2.JsonSerDe": "json",
     "org.apache.hive.hcatalog.data.JsonSerDe": "json",
@@ -99,13 +100,7 @@ def set_location(statement: s.SetLocation, context: Context) -> Result:
 def set_file_format(statement: s.SetFileFormat, context: Context) -> Result:
     """Accepts the table's own format; another one would misread its files and is refused."""
     table, _ = _storage_owner(statement, context)
-    if statement.format not in FORMATS:
-        raise NotSupportedError(
-            f"The format {statement.format} is not supported.",
-            position=statement.format_span,
-            object=table.name,
-            hint=f"Use one of {', '.join(FORMATS)}.",
-        )
+    check_table_format(statement.format, statement.format_span, table.name)
     if statement.format != table.format:
         raise _error_misread(table, statement.format, statement.format_span)
     return Result("ALTER TABLE SET FILEFORMAT")
@@ -159,7 +154,7 @@ def _storage_owner(
 def _check_property(table: Table, key: str, value: str, span: Span) -> None:
     if key.lower() == _ALWAYS:
         return
-    as_read = _AS_TEXT_IS_READ.get(table.format)
+    as_read = table.file_options if table.format == TEXTFILE else _AS_TEXT_IS_READ.get(table.format)
     if as_read is not None:
         harmless = as_read.get(key.lower()) == value
     else:
@@ -180,7 +175,7 @@ def _error_misread(table: Table, file_format: str, span: Span) -> NotSupportedEr
 
 
 def _commit(changes: Sequence[Change], name: Name, context: Context) -> None:
-    with context.catalog.begin(context.snapshot) as transaction:
+    with context.begin() as transaction:
         try:
             transaction.commit(changes)
         except Error as error:

@@ -34,8 +34,13 @@ def placed(error: Error, query: Query, sql: str) -> Error:
 _HINTS = {
     "UNRESOLVED_COLUMN": "DESCRIBE a table, cube or fact to see its columns.",
     "CAST_INVALID_INPUT": "Correct the value, or exclude its row with WHERE.",
+    "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES": "Cast one side, or write a time in quotes, such as '2013-07-01'.",
+    "INVALID_TYPED_LITERAL": "Write a value that exists, such as DATE '2013-02-28'.",
     "DIVIDE_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
     "PARTITION_VALUE_TOO_LONG": "Partition by a shorter value, and keep the long text in a data column.",
+    "TIME_OUTSIDE_": "Exclude its row with WHERE, or store it as parquet.",
+    "VALUE_OUTSIDE_TEXTFILE": "Exclude its row with WHERE, or store it as parquet. ESCAPED BY in the row format allows "
+    "separators and line ends, NULL DEFINED AS another text of NULL.",
     "INVALID_PARTITION_VALUE": "Exclude its row with WHERE, or convert the value.",
 }
 

@@ -18,6 +18,7 @@ from rewriter.planner.model.plan import Plan, TableUse
 from rewriter.runtime.result import Result, Row
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import expanded, planned, prepare, scanned
 from rewriter.statements.resolve.partition_lookup import dropped, listed
@@ -97,6 +98,10 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
 
     Looks up the files; starts no engine.
     """
+    if computed_query(plan, context) is not None:
+        (use,) = plan.uses
+        header = f"{use.table.name}: no file; the catalog has the numbers of rows and the partition values"
+        return "\n".join([header, *(_access_paths(use, context) if use.table.partition_columns else ())])
     lines = []
     totals = [0, 0, 0]
     for use in plan.uses:
@@ -104,10 +109,12 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
             named_files = expanded(use.table, query)
             counts = (0, len(named_files), sum(file.bytes for file in named_files))
         else:
-            partitions_read, files = scanned(use, context)
+            partitions_read, files = scanned(use, context, plan.row_limit)
             counts = (partitions_read, len({file.path for file in files}), sum(file.bytes for file in files))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         lines.append(f"{use.table.name}: {_amount(*counts, use, context)}")
+        if plan.row_limit is not None:
+            lines.append("  LIMIT: no more files are read than its rows need")
         if use.table.partition_columns:
             lines += _access_paths(use, context)
         lines += _references(use, plan, context)

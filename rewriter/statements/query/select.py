@@ -5,36 +5,29 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, Partition, Table
 from rewriter.errors import Error, Span
+from rewriter.exec.data_files import stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, scan_file
 from rewriter.grammar.families import queries as s
 from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Query
-from rewriter.planner.model.plan import Plan, TableUse
+from rewriter.planner.model.plan import Clock, Plan, TableUse
 from rewriter.planner.plan_query import plan_query
+from rewriter.runtime.prepared_queries import Prepared, query_key
 from rewriter.runtime.result import Result, Scan, Stats, spark_type
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.computed_pruning import narrowed
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.storage.data_files import FoundFile, directory, expand, external_files
 from rewriter.storage.discovered_partitions import discovered
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A planned query with everything that its engine needs, and the amount that it reads."""
-
-    plan: Plan
-    query: EngineQuery
-    scans: tuple[Scan, ...]
-    planning_seconds: float
 
 
 @runs(s.Select, in_transaction=True, without_warehouse=True)
@@ -60,10 +53,36 @@ def select(statement: s.Select, context: Context) -> Result:
 
 def prepare(query: Query, context: Context) -> Prepared:
     """Plans a query and looks up the files of the partitions that its plan reads. Starts an engine only for queries of
-    files.
+    files. A query that ran before under the same state of the catalog is taken from the session.
     """
     started = time.perf_counter()
-    plan = planned(query, context)
+    snapshot, clock = context.snapshot, Clock(int(context.planning.now))
+    key = None
+    if context.transaction is None:
+        key = query_key(query, snapshot.current, context.planning, context.parameters)
+    prepared = None if key is None else context.prepared.get(key, snapshot.state)
+    if prepared is None:
+        context = replace(context, planning=replace(context.planning, now=clock))
+        plan = plan_query(query, snapshot, context.planning, context.parameters)
+        settled_plan = narrowed(plan, context)
+        prepared = _prepared(query, settled_plan, context)
+        is_kept = settled_plan is plan and not clock.was_read and all(map(_is_listed, plan.uses))
+        if key is not None and is_kept:
+            context.prepared.keep(key, snapshot.state, prepared)
+    else:
+        snapshot.hold_files()
+    return replace(prepared, planning_seconds=time.perf_counter() - started)
+
+
+def _is_listed(use: TableUse) -> bool:
+    """Tests whether the catalog lists the files of a table."""
+    return use.table.id >= 0 and not use.table.external
+
+
+def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
+    computed = computed_query(plan, context)
+    if computed is not None:
+        return Prepared(plan, computed, (Scan(plan.uses[0].table.name, 0, 0, 0),), planning_seconds=0.0)
     names: dict[int, str] = {}
     relations: list[Relation] = []
     scans: list[Scan] = []
@@ -71,13 +90,13 @@ def prepare(query: Query, context: Context) -> Prepared:
         names[use.table.id] = (
             f"rw_{next(context.serial)}_{re.sub('[^a-z0-9]+', '_', use.table.name.lower()).strip('_')}"
         )
-        relation, partitions = _relation(names[use.table.id], use, query, context)
+        relation, partitions = _relation(names[use.table.id], use, query, context, plan.row_limit)
         relations.append(relation)
         size = sum([file.bytes for file in relation.files])
         scans.append(Scan(use.table.name, partitions, len({file.path for file in relation.files}), size))
     sql = plan.template.render(lambda table: names[table.id])
     engine_query = EngineQuery(sql, tuple(relations), plan.parameters, query.tokens if sql == query.text else None)
-    return Prepared(plan, engine_query, tuple(scans), time.perf_counter() - started)
+    return Prepared(plan, engine_query, tuple(scans), planning_seconds=0.0)
 
 
 def planned(query: Query, context: Context) -> Plan:
@@ -104,12 +123,16 @@ def scan_files(use: TableUse, context: Context) -> tuple[ScanFile, ...]:
     return scanned(use, context)[1]
 
 
-def scanned(use: TableUse, context: Context) -> tuple[int, tuple[ScanFile, ...]]:
+def scanned(use: TableUse, context: Context, most_rows: int | None = None) -> tuple[int, tuple[ScanFile, ...]]:
     """Returns the number of partitions that a plan reads of a table, and their files. An unpartitioned table has 0.
 
-    If the plan reads a whole managed table, partitions without files are counted and not read.
+    If the plan reads a whole managed table, partitions without files are counted and not read. With ``most_rows``, the
+    files are the first ones that have so many rows.
     """
     table = use.table
+    first_files = None if most_rows is None else _first_files(use, most_rows, context)
+    if first_files is not None:
+        return len({file.values for file in first_files}) if table.partition_columns else 0, first_files
     if not table.partition_columns:
         return 0, _files(use, (the_partition(table),) if table.external else (), context)
     if not table.external and use.ranges is None and use.wanted is None and not use.selections:
@@ -117,6 +140,57 @@ def scanned(use: TableUse, context: Context) -> tuple[int, tuple[ScanFile, ...]]
         return context.snapshot.partition_count(table), files
     partitions = selected(use, context)
     return len(partitions), _files(use, partitions, context)
+
+
+#: The most files of an external table whose rows are counted for a LIMIT.
+MOST_COUNTED_FILES = 1000
+
+
+def _first_files(use: TableUse, most_rows: int, context: Context) -> tuple[ScanFile, ...] | None:
+    """Returns the first files of a table that have so many rows, or all; ``None`` if too many rows are not known.
+
+    Packed files are taken whole. A file whose rows the catalog does not know counts as empty.
+    """
+    table = use.table
+    if table.external:
+        return _first_external_files(use, most_rows, context)
+    rows = 0
+    paths: set[str] = set()
+    all_files = context.snapshot.files(table, use.ranges)
+    for _, file in all_files:
+        if rows >= most_rows:
+            break
+        rows += file.rows or 0
+        paths.add(file.path)
+    return tuple([scan_file(file, partition.values) for partition, file in all_files if file.path in paths])
+
+
+def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tuple[ScanFile, ...] | None:
+    """Does the same for Parquet files of an external table, by listing directories and reading footers until the rows
+    suffice.
+    """
+    table = use.table
+    if table.format.lower() != "parquet":
+        return None
+    partitions = selected(use, context) if table.partition_columns else (the_partition(table),)
+    rows = 0
+    files: list[ScanFile] = []
+    for partition in partitions:
+        if rows >= most_rows:
+            break
+        if table.partition_columns and not os.path.isdir(directory(table, partition)):
+            return None
+        for _, file in external_files(table, (partition,)):
+            if rows >= most_rows:
+                break
+            if len(files) == MOST_COUNTED_FILES:
+                return None
+            try:
+                rows += stored_rows("parquet", file.path)
+            except Error:
+                return None
+            files.append(ScanFile(file.path, partition.values, file.bytes, file.modified))
+    return tuple(files)
 
 
 def _files(use: TableUse, partitions: tuple[Partition, ...], context: Context) -> tuple[ScanFile, ...]:
@@ -146,7 +220,7 @@ def the_partition(table: Table) -> Partition:
     return Partition(encode(table.id, (), ()), (), location=table.location)
 
 
-def _relation(name: str, use: TableUse, query: Query, context: Context) -> tuple[Relation, int]:
+def _relation(name: str, use: TableUse, query: Query, context: Context, most_rows: int | None) -> tuple[Relation, int]:
     """Returns what the engine reads for a table, and the number of its partitions."""
     table = use.table
     if table.id < 0:
@@ -158,10 +232,18 @@ def _relation(name: str, use: TableUse, query: Query, context: Context) -> tuple
         files = tuple(ScanFile(f.path, (), f.bytes) for f in named_files)
         return Relation(name, table.format, columns, (), files), 0
     try:
-        count, files = scanned(use, context)
+        count, files = scanned(use, context, most_rows)
     except Error as error:
         raise error.at(query.span) from None
-    relation = Relation(name, table.format, table.columns, table.partition_columns, files, grown=True)
+    relation = Relation(
+        name,
+        table.format,
+        table.columns,
+        table.partition_columns,
+        files,
+        options=table.file_options,
+        grown=True,
+    )
     return relation, count
 
 

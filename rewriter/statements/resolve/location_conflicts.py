@@ -158,6 +158,23 @@ def check_database_location(location: str, context: Context) -> None:
                 )
 
 
+def check_output_directory(path: str, context: Context) -> None:
+    """Raises ``IntegrityError`` UNSAFE_LOCATION where the content of a directory may not be replaced.
+
+    It may not be, contain or lie in the location of a table or of a partition, nor be the root of the file system.
+    """
+    chain = _Chain.of(path)
+    tables = [(table, _Chain.of(table.location)) for table in context.snapshot.tables()]
+    _refuse_root(path)
+    _refuse_managed(path, [(table.location, other) for table, other in tables if not table.external], context)
+    for table, other in tables:
+        if chain.holds(other) or other.holds(chain):
+            raise _error_unsafe(path, f"shares files with the table {shown(table.name)}")
+        if table.partition_columns and table.external and not is_discovered(table):
+            for partition in context.snapshot.partitions_at(table, [path]):
+                raise _error_unsafe(path, f"shares files with {_user_text(table, partition)} of {shown(table.name)}")
+
+
 def is_shared(table: Table) -> bool:
     """Returns whether an external table states that it shares files."""
     return table.properties.get(SHARED) == "true"

@@ -5,10 +5,31 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rewriter.errors import NotSupportedError
+from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.terms import Name
 
-FORMATS = ("parquet", "csv", "json", "orc")
+FORMATS = ("parquet", "csv", "json", "orc", "textfile")
+#: Formats that Hive and Spark have, and the reasons why they are not supported.
+_REFUSED = {
+    "avro": "PySpark does not contain Spark's reader of Avro (spark-avro), and DuckDB has none.",
+    "sequencefile": "its rows are objects of Hadoop's Java classes, which neither DuckDB nor Spark's own readers read.",
+    "rcfile": "its rows are objects of Hive's Java classes, which neither DuckDB nor Spark's own readers read.",
+    "text": "it has one column and no separators.",
+}
+
+
+def check_table_format(format: str, position: Span, object: str) -> str:
+    """Returns the format of a table in lower case. Raises ``NotSupportedError`` for one that no table can have."""
+    lowered = format.lower()
+    if lowered in FORMATS:
+        return lowered
+    reason = _REFUSED.get(lowered)
+    raise NotSupportedError(
+        f"The format {format} is not supported{'.' if reason is None else f': {reason}'}",
+        position=position,
+        object=object,
+        hint=f"Use one of {', '.join(FORMATS)}.",
+    )
 
 
 def absolute(location: str, base: str | Path, name: Name) -> str:

@@ -42,6 +42,7 @@ _SERDES = {
     "orc": (f"{_ORC}.OrcSerde", f"{_ORC}.OrcInputFormat", f"{_ORC}.OrcOutputFormat"),
     "csv": (f"{_HADOOP}.hive.serde2.OpenCSVSerde", *_LINES),
     "json": (f"{_HADOOP}.hive.serde2.JsonSerDe", *_LINES),
+    "textfile": (f"{_HADOOP}.hive.serde2.lazy.LazySimpleSerDe", *_LINES),
 }
 
 
@@ -157,7 +158,8 @@ def own_table_metadata(table: Table, context: Context) -> Metadata:
     if table.partition_columns:
         metadata["Partitions"] = "discovered" if is_discovered(table) else len(partitions)
     if not table.external:
-        metadata["Files"] = sum(partition.files for partition in partitions)
+        # A packed file is one file of several partitions.
+        metadata["Files"] = len({file.path for _, file in context.snapshot.files(table)})
         metadata["Valid write ids"] = str(context.snapshot.write_ids(table.id))
     return metadata
 

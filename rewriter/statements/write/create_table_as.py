@@ -24,13 +24,14 @@ from rewriter.grammar.datatypes import check_type_depth
 from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import ColumnDef
 from rewriter.runtime.heartbeat import heartbeat
+from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_empty
 from rewriter.statements.define.tables import CreationTarget, referred, split_columns
 from rewriter.statements.query.engine_errors import placed
-from rewriter.statements.query.select import Prepared, prepare
+from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.partition_specs import Spec
 from rewriter.statements.write.insert import move, rows_of, staged, stats_of, taken_back, written
 from rewriter.statements.write.insert_target import Target

@@ -39,13 +39,14 @@ from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.grammar.families import writes as s
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan
+from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result, Stats
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file
 from rewriter.statements.define.mark_complete import check_window, loaded_window
 from rewriter.statements.query.engine_errors import placed
-from rewriter.statements.query.select import Prepared, prepare, the_partition
+from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
@@ -267,7 +268,16 @@ def written(
     """Runs the engine on a query, which was typed as ``source``. Files without rows are left out."""
     table, limit = target.table, context.settings.max_dynamic_partitions
     packing = None if target.is_static else packing_of(table, context)
-    write = Write(folder, table.format, table.columns, table.partition_columns, target.static, limit, packing)
+    write = Write(
+        folder,
+        table.format,
+        table.columns,
+        table.partition_columns,
+        target.static,
+        limit,
+        packing,
+        options=table.file_options,
+    )
     try:
         with context.progress.watching(folder):
             return tuple([file for file in context.engine().write(query, write) if file.rows != 0])

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, Table
+from rewriter.catalog.model.row_formats import TEXTFILE
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
 from rewriter.exec.data_files import TEXT_FORMATS, stored_columns, stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
@@ -124,7 +125,12 @@ def _rows(table: Table, path: str, path_text: str, context: Context) -> int:
     if table.format not in TEXT_FORMATS:
         return stored_rows(table.format, path)
     relation = Relation(
-        f"rw_{next(context.serial)}_load", table.format, table.columns, (), (ScanFile(path, (), os.path.getsize(path)),)
+        f"rw_{next(context.serial)}_load",
+        table.format,
+        table.columns,
+        (),
+        (ScanFile(path, (), os.path.getsize(path)),),
+        options=table.file_options,
     )
     counts = ", ".join(f"COUNT({quote_identifier(column.name)})" for column in table.columns)
     query = EngineQuery(f"SELECT COUNT(*), {counts} FROM {relation.name}", (relation,))
@@ -153,6 +159,8 @@ def _check(table: Table, path: str, path_text: str) -> None:
             object=limited.name,
             hint=_insert_hint(table),
         )
+    if table.format == TEXTFILE:
+        return  # It names no columns.
     try:
         stored = stored_columns(table.format, path)
     except Error as error:
@@ -195,4 +203,6 @@ def _difference(table: Table, stored: Sequence[Column]) -> str | None:
 
 
 def _insert_hint(table: Table) -> str:
+    if table.format == TEXTFILE:
+        return f"Check the separators and the columns of {table.name}."
     return f"INSERT INTO {table.name} SELECT … FROM {table.format}.`…` converts the rows."

@@ -26,13 +26,14 @@ from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Coverage, quote_identifier
 from rewriter.planner.shared_source import Shared, shared_part
+from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result, Scan, Stats
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.mark_complete import loaded_window
 from rewriter.statements.query.engine_errors import placed
-from rewriter.statements.query.select import Prepared, prepare
+from rewriter.statements.query.select import prepare
 from rewriter.statements.write.external_base_changes import Listing, note_changed
 from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, rows_of, written
 from rewriter.statements.write.managed_write import WriteChange, WriteDirectory, proven, write_tables

@@ -111,8 +111,11 @@ def _check_rows(rows: DerivedRows, plan: Plan, target: Target, binding: TimeBind
     """Checks the form of some rows of the query and the partitions that they go to. Returns what was read for them."""
     reading, fact = plan.readings[rows.reading], binding.fact
     for table in (*(use.table for use in reading.uses), *reading.unread):
-        if fact.storage_table(table.name) is None:
+        stored = fact.storage_table(table.name)
+        if stored is None:
             raise _Unproven(f"its query reads {table.name}, which is not a table of the fact {fact.name}")
+        if stored.raw is not None and rows.cube is None:
+            raise _Unproven(f"its query reads the events of {table.name} themselves, and not the cube {fact.cube}")
     if rows.computed and any(note.startswith("not used") for note in reading.notes):
         raise _Unproven("its query has a condition that does not select whole partitions")
     cube = context.snapshot.cube(fact.cube)

@@ -24,7 +24,7 @@ NEEDING = [
     "SELECT 1 FROM d.t",
     "EXPLAIN SELECT * FROM t",
     "INSERT INTO t VALUES (1)",
-    "DROP TABLE IF EXISTS t",
+    "DROP TABLE t",
     "DROP DATABASE d",
     "ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')",
     "VACUUM",
@@ -39,6 +39,9 @@ NEEDING = [
 ]
 #: Statements that touch no object.
 FREE = [
+    "DROP TABLE IF EXISTS t",
+    "DROP VIEW IF EXISTS d.v",
+    "DROP DATABASE IF EXISTS d CASCADE",
     "SELECT 1",
     "SELECT x + 1 FROM VALUES (1) AS v(x)",
     "EXPLAIN SELECT 1",

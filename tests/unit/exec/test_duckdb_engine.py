@@ -74,7 +74,7 @@ def test_text_whose_case_may_differ_is_refused_when_met(duckdb: DuckDBEngine) ->
 
 def test_formats_that_are_not_written(duckdb: DuckDBEngine, tmp_path: Path) -> None:
     with pytest.raises(NotSupportedError):
-        duckdb.write(EngineQuery("SELECT 1"), Write(str(tmp_path / "w"), "json", (Column("a", "int"),), ()))
+        duckdb.write(EngineQuery("SELECT 1"), Write(str(tmp_path / "w"), "avro", (Column("a", "int"),), ()))
 
 
 def test_interrupt_stops_the_query_and_leaves_the_engine(duckdb: DuckDBEngine) -> None:

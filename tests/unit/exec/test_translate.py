@@ -27,23 +27,24 @@ def run(sql: str, **parameters: object) -> Translation:
 
 REFUSED = [
     # functions that differ, are not deterministic, or were never compared
-    ("SELECT current_timestamp() FROM t", "current_timestamp"),
-    ("SELECT now() FROM t", "now()"),
     ("SELECT rand() FROM t", "rand"),
-    ("SELECT percentile(a, 0.5) FROM t", "percentile"),
-    ("SELECT any_value(a) FROM t", "any_value"),
     ("SELECT db.f(a) FROM t", "db.f(a"),
     # windows, grouping sets, samples, laterals, pivots
-    ("SELECT a FROM t QUALIFY row_number() OVER (ORDER BY a) = 1", None),
-    ("SELECT a FROM t GROUP BY ALL", None),
+    ("SELECT count(*) FROM t QUALIFY row_number() OVER (ORDER BY count(*)) = 1", None),
+    ("SELECT s, a, row_number() OVER (ORDER BY d) AS d FROM t QUALIFY d = 1", "d"),
+    ("SELECT count(*) FROM t GROUP BY a QUALIFY row_number() OVER (ORDER BY a) = 1", None),
+    ("SELECT a, sum(d) OVER (PARTITION BY a) AS x FROM t GROUP BY ALL", None),
+    ("SELECT a AS `all` FROM t GROUP BY ALL", None),
+    ("SELECT a AS `all`, s FROM t ORDER BY ALL", None),
+    ("SELECT sum(a) OVER (w ORDER BY s) AS x FROM t WINDOW w AS (PARTITION BY d)", None),
     ("SELECT a FROM t TABLESAMPLE (10 PERCENT)", None),
     ("SELECT e FROM t LATERAL VIEW explode(l) v AS e", None),
     ("SELECT * FROM t PIVOT (sum(a) FOR s IN ('x'))", None),
-    ("SELECT a FROM t SORT BY a", None),
-    ("SELECT a FROM t DISTRIBUTE BY a", None),
+    ("SELECT a FROM t SORT BY a ORDER BY s", None),
+    ("SELECT a FROM t DISTRIBUTE BY a ORDER BY s", None),
     ("SELECT DISTINCT ON (a) a FROM t", None),
     ("SELECT * EXCEPT (a) FROM t", None),
-    ("SELECT a FROM t LIMIT ALL", None),
+    ("SELECT a FROM t OFFSET ALL", None),
     ("WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r", None),
     # joins
     ("SELECT t.a FROM t NATURAL JOIN t u", None),
@@ -53,7 +54,6 @@ REFUSED = [
     ("SELECT * FROM t", "*"),
     ("SELECT x FROM t", "x"),
     ("SELECT struct(a, s) FROM t", None),
-    ("SELECT array(1, 2)", None),
     ("SELECT CAST(a AS array<int>) FROM t", None),
     ("SELECT CAST(s AS varchar(3)) FROM t", "varchar("),
     ("SELECT CAST(d AS string) FROM t", "CAST(d"),
@@ -63,12 +63,7 @@ REFUSED = [
     ("SELECT m * m FROM t", "m * m"),
     ("SELECT avg(m) FROM t", "avg(m"),
     # comparisons in which Spark casts a column
-    ("SELECT a FROM t WHERE s = 5", "s = 5"),
-    ("SELECT a FROM t WHERE ts > s", "ts > s"),
     ("SELECT a FROM t WHERE ts > 'yesterday'", None),
-    ("SELECT a + s FROM t", "a + s"),
-    ("SELECT coalesce(a, 'x') FROM t", None),
-    ("SELECT a FROM t UNION ALL SELECT s FROM t", None),
     # patterns
     (r"SELECT a FROM t WHERE s RLIKE '\\bx'", None),
     (r"SELECT a FROM t WHERE s RLIKE '(?i)x'", None),
@@ -76,7 +71,8 @@ REFUSED = [
     ("SELECT a FROM t WHERE s RLIKE dt", None),
     (r"SELECT a FROM t WHERE s LIKE 'a\\b'", None),
     ("SELECT a FROM t WHERE s LIKE 'a!%' ESCAPE '!'", None),
-    ("SELECT a FROM t WHERE s ILIKE 'a'", None),
+    ("SELECT a FROM t WHERE s ILIKE 'ä'", None),
+    ("SELECT a FROM t WHERE s ILIKE dt", None),
     ("SELECT to_timestamp(s, 'yyyy-MM-dd h a') FROM t", None),
     ("SELECT to_timestamp(s, 'MM-dd') FROM t", None),
     ("SELECT to_timestamp(s, dt) FROM t", None),
@@ -111,21 +107,32 @@ def test_refused(sql: str, excerpt: str | None) -> None:
 
 def test_a_refusal_names_the_construct_and_the_way_out() -> None:
     with pytest.raises(NotSupportedError) as caught:
-        run("SELECT a, percentile(a, 0.5) FROM t")
-    assert "percentile" in caught.value.message
+        run("SELECT a, histogram_numeric(a, 5) FROM t")
+    assert "histogram_numeric" in caught.value.message
     assert "Spark engine" in (caught.value.hint or "")
 
 
-def test_aliases_in_expressions_of_order_by_are_refused() -> None:
-    with pytest.raises(NotSupportedError):
-        run("SELECT -a AS b FROM t ORDER BY b + 1")
-    with pytest.raises(NotSupportedError):
-        run("SELECT d AS a FROM t ORDER BY a + 1")
+def test_a_name_in_order_by_is_an_alias_first() -> None:
+    assert "-(CAST(" in run("SELECT -a AS a FROM t ORDER BY a + 1").sql.partition("ORDER BY")[2]
+    for order in ("SUM(a)", "SUM(a) OVER ()", "(SELECT max(a) FROM t AS u)"):
+        with pytest.raises(NotSupportedError, match="The alias a within"):
+            run(f"SELECT -max(a) AS a FROM t GROUP BY s ORDER BY {order}")
 
 
-def test_having_with_a_name_of_two_meanings_is_refused() -> None:
-    with pytest.raises(NotSupportedError):
-        run("SELECT s, max(a) AS a FROM t GROUP BY s HAVING a > 1")
+def test_a_name_in_having_is_a_grouped_column_then_an_alias() -> None:
+    assert "max(" in run("SELECT s, max(a) AS a FROM t GROUP BY s HAVING a > 1").sql.partition("HAVING")[2]
+    assert 'HAVING (s1."a" > CAST(1 AS INTEGER))' in run("SELECT -a AS a FROM t GROUP BY a HAVING a > 1").sql
+    with pytest.raises(NotSupportedError, match="a column and an alias"):
+        run("SELECT -a AS a FROM t GROUP BY ROLLUP (a) HAVING a > 1")
+    with pytest.raises(NotSupportedError, match="quotient of decimals in HAVING"):
+        run("SELECT s FROM t GROUP BY s HAVING max(a) / 2.0 > 1")
+
+
+def test_a_name_in_a_subquery_of_having_is_its_own() -> None:
+    translated = run(
+        "SELECT upper(s) AS z FROM t GROUP BY s HAVING max(a) > (SELECT max(z) FROM (SELECT a AS z FROM t) AS u)"
+    )
+    assert "upper" not in translated.sql.partition("HAVING")[2]
 
 
 def test_only_used_parameters_are_passed() -> None:

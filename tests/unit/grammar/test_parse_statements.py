@@ -32,7 +32,15 @@ from rewriter.grammar.families.fact_changes import (
     SetLateness,
     SetTrusted,
 )
-from rewriter.grammar.families.facts import CompleteWith, CreateFact, DropFact, FactStorage, FactTable, LayoutColumn
+from rewriter.grammar.families.facts import (
+    CompleteWith,
+    CreateFact,
+    DropFact,
+    FactStorage,
+    FactTable,
+    LayoutColumn,
+    RawColumn,
+)
 from rewriter.grammar.families.maintenance import (
     AnalyzeTable,
     AnalyzeTables,
@@ -43,6 +51,7 @@ from rewriter.grammar.families.maintenance import (
     VacuumUnknown,
 )
 from rewriter.grammar.families.multi_inserts import MultiInsert
+from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.families.partitions import (
     AddPartitions,
     DropPartitions,
@@ -50,9 +59,10 @@ from rewriter.grammar.families.partitions import (
     PartitionLocation,
     RenamePartition,
     ShowPartitions,
+    Touch,
     Truncate,
 )
-from rewriter.grammar.families.queries import Explain, ExplainScan, ExplainWrite, Select
+from rewriter.grammar.families.queries import Explain, ExplainChange, ExplainScan, ExplainWrite, Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
 from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
@@ -70,6 +80,7 @@ from rewriter.grammar.families.views import CreateView, DropView, ShowViews
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.filters import And, Comparison, IsNull, Or
 from rewriter.grammar.parser import parse
+from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, NewName, PartitionItem, Query
 
@@ -325,6 +336,37 @@ STATEMENTS: list[tuple[str, Statement]] = [
             format="orc",
         ),
     ),
+    (
+        "create table t (a int) row format delimited fields terminated by '9' escaped by '\\\\' "
+        "lines terminated by '\\n' null defined as ''",
+        CreateTable(
+            table=name("t"),
+            columns=(ColumnDef("a", "int"),),
+            format="textfile",
+            row_format=RowFormat("\t", "\\", ""),
+        ),
+    ),
+    (
+        "CREATE TABLE t (a int) ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe' STORED AS "
+        "INPUTFORMAT 'org.apache.hadoop.mapred.TextInputFormat' "
+        "OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat'",
+        CreateTable(table=name("t"), columns=(ColumnDef("a", "int"),), format="textfile"),
+    ),
+    (
+        "insert overwrite local directory '/o' row format delimited fields terminated by ',' stored as textfile "
+        "select 1",
+        InsertDirectory(path="/o", query=Query("select 1"), local=True, row_format=RowFormat(",")),
+    ),
+    (
+        "WITH x AS (SELECT 1) INSERT OVERWRITE DIRECTORY '/o' USING csv OPTIONS (header = true, 'sep' ',') TABLE x",
+        InsertDirectory(
+            path="/o",
+            query=Query("WITH x AS (SELECT 1)" + " " * 78 + "TABLE x"),
+            format="csv",
+            options=(("header", "true"), ("sep", ",")),
+        ),
+    ),
+    ("INSERT OVERWRITE directory SELECT 1", Insert(table=name("directory"), query=Query("SELECT 1"), overwrite=True)),
     # CREATE TABLE in its other forms
     (
         "create or replace temporary table t partitioned by (b) stored as orc as (SELECT 1 AS a, 2 AS b)",
@@ -380,6 +422,18 @@ STATEMENTS: list[tuple[str, Statement]] = [
     (
         "ALTER TABLE t CHANGE c C INT COMMENT ''",
         CommentColumn(table=name("t"), column="c", comment="", renamed=ColumnDef("C", "int")),
+    ),
+    (
+        "ALTER TABLE t CHANGE c COMMENT 'x'",
+        CommentColumn(table=name("t"), column="c", comment="x"),
+    ),
+    (
+        "ALTER TABLE t CHANGE COLUMN c comment STRING",
+        CommentColumn(table=name("t"), column="c", comment=None, renamed=ColumnDef("comment", "string")),
+    ),
+    (
+        "ALTER TABLE t ALTER COLUMN c TYPE BIGINT",
+        CommentColumn(table=name("t"), column="c", comment=None, renamed=ColumnDef("c", "bigint")),
     ),
     (
         "ALTER TABLE t CHANGE COLUMN c d BIGINT",
@@ -567,7 +621,8 @@ STATEMENTS: list[tuple[str, Statement]] = [
     (
         """CREATE FACT IF NOT EXISTS f OF CUBE c (origin, period) WEIGHT 10 LATENESS '1 day 6 hours'
            STORED IN STORAGE hot ON CLUSTER c1 (
-             PERIODS (HOURLY, DAILY) PARTITIONED BY t AS (dt, hr = 'HH') PARTITIONED BY u AS (ut) TRUSTED RAW
+             PERIODS (HOURLY, DAILY) PARTITIONED BY t AS (dt, hr = 'HH') PARTITIONED BY u AS (ut) TRUSTED RAW,
+             TABLE e PERIOD HOURLY PARTITIONED BY t AS (dt) RAW (n AS 1, t AS seen)
            ) START '2013-01-01' END 'now.day - 1 day'
            STORED IN STORAGE cold (
              TABLE x COMPLETE WITH country IN ('us', 'eu') COMPLETE WITH ANY region
@@ -588,7 +643,14 @@ STATEMENTS: list[tuple[str, Statement]] = [
                             None,
                             ("HOURLY", "DAILY"),
                             (("t", (LayoutColumn("dt"), LayoutColumn("hr", "HH"))), ("u", (LayoutColumn("ut"),))),
-                            ("RAW", "TRUSTED"),
+                            ("TRUSTED",),
+                            raw=(),
+                        ),
+                        FactTable(
+                            name("e"),
+                            ("HOURLY",),
+                            (("t", (LayoutColumn("dt"),)),),
+                            raw=(RawColumn("n", "1"), RawColumn("t", "seen")),
                         ),
                     ),
                     cluster="c1",
@@ -669,6 +731,31 @@ STATEMENTS: list[tuple[str, Statement]] = [
     (
         "EXPLAIN INSERT OVERWRITE t SELECT 1",
         ExplainWrite(statement=Insert(table=name("t"), query=Query("SELECT 1"), overwrite=True)),
+    ),
+    ("ALTER TABLE db.t TOUCH", Touch(table=name("db", "t"))),
+    (
+        "ALTER TABLE t TOUCH PARTITION (ds='x')",
+        Touch(table=name("t"), partition=(PartitionItem("ds", Literal("string", "x")),)),
+    ),
+    (
+        "TRUNCATE TABLE t PARTITION (ds, hr='12')",
+        Truncate(
+            table=name("t"),
+            partition=(PartitionItem("ds", None), PartitionItem("hr", Literal("string", "12"))),
+        ),
+    ),
+    (
+        "MSCK REPAIR TABLE t SYNC PARTITIONS (ds = 1)",
+        RepairTable(table=name("t"), repair=True, what="SYNC", where=Comparison("ds", "=", Literal("number", "1"))),
+    ),
+    (
+        "ALTER TABLE t ADD COLUMNS (c INT) CASCADE",
+        AddColumns(table=name("t"), columns=(ColumnDef("c", "int"),)),
+    ),
+    ("EXPLAIN TRUNCATE TABLE t", ExplainChange(statement=Truncate(table=name("t")))),
+    (
+        "EXPLAIN MSCK REPAIR TABLE t",
+        ExplainChange(statement=RepairTable(table=name("t"), repair=True, what="ADD")),
     ),
     (
         "EXPLAIN LOAD DATA INPATH 'x' INTO TABLE t",
@@ -864,3 +951,19 @@ def test_a_statement_of_many_partitions() -> None:
     assert isinstance(statement, AddPartitions)
     assert len(statement.partitions) == 3000
     assert statement.partitions[-1].spec[1].value == number("2999")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["a", "f(a, b) + 1", "CASE WHEN a IN (1, 2) THEN ',' ELSE ')' END", "m['k, (']", "CAST(a AS DECIMAL(10, 2))"],
+)
+def test_an_expression_of_a_raw_table_ends_with_its_comma_or_parenthesis(expression: str) -> None:
+    """It is kept as it was typed."""
+    for after in ("", ", t AS seen"):
+        raw = f"RAW (n AS {expression}{after})"
+        text = f"CREATE FACT f OF CUBE c STORED IN (TABLE e PERIOD DAILY PARTITIONED BY t AS (dt) {raw})"
+        statement = parse(text)
+        assert isinstance(statement, CreateFact)
+        first, *_ = statement.storages[0].tables[0].raw or ()
+        assert first == RawColumn("n", expression)
+        assert text[first.expression_span.start : first.expression_span.end] == expression

@@ -33,7 +33,15 @@ from rewriter.grammar.families.fact_changes import (
     SetLateness,
     SetTrusted,
 )
-from rewriter.grammar.families.facts import CompleteWith, CreateFact, DropFact, FactStorage, FactTable, LayoutColumn
+from rewriter.grammar.families.facts import (
+    CompleteWith,
+    CreateFact,
+    DropFact,
+    FactStorage,
+    FactTable,
+    LayoutColumn,
+    RawColumn,
+)
 from rewriter.grammar.families.maintenance import (
     AnalyzeTable,
     AnalyzeTables,
@@ -43,6 +51,7 @@ from rewriter.grammar.families.maintenance import (
     Vacuum,
 )
 from rewriter.grammar.families.multi_inserts import MultiInsert
+from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.families.partitions import (
     AddPartitions,
     DropPartitions,
@@ -71,6 +80,7 @@ from rewriter.grammar.families.views import CreateView, DropView, ShowViews
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.parser import parse
+from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, NewName, PartitionItem, Query
 from rewriter.grammar.unparse import quote, quote_name, render
@@ -137,17 +147,19 @@ columns = some.builds(ColumnDef, names, types, optional(texts))
 layouts = tuples(some.builds(LayoutColumn, names, optional(texts)), unique("column"))
 periods = some.sampled_from(["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"])
 complete = tuples(some.builds(CompleteWith, names, optional(tuples(literals))), unique("column"), least=0)
+expressions = some.sampled_from(["a", "f(a, b) + 1", "CASE WHEN a IN (1, 2) THEN ',' ELSE ')' END", "m['k, (']"])
 fact_tables = some.builds(
-    lambda table, many, by, flags, complete, start, end: FactTable(
-        table, many, by, (*flags, "COMPLETE") if complete else flags, complete, start, end
+    lambda table, many, by, flags, complete, start, end, raw: FactTable(
+        table, many, by, (*flags, "COMPLETE") if complete else flags, complete, start, end, raw
     ),
     optional(qualified),
     tuples(periods, str),
     tuples(some.tuples(names, layouts), lambda item: item[0].lower()),
-    some.sampled_from([(), ("RAW",), ("TRUSTED",), ("RAW", "TRUSTED")]),
+    some.sampled_from([(), ("TRUSTED",)]),
     complete,
     optional(texts),
     optional(texts),
+    optional(tuples(some.builds(RawColumn, names, expressions), unique("column"), least=0)),
 )
 storages = some.builds(
     FactStorage, names | some.just("default"), tuples(fact_tables), optional(names), optional(texts), optional(texts)
@@ -215,6 +227,20 @@ multi_inserts = some.builds(
 statements = some.one_of(
     multi_inserts,
     some.builds(LoadData, path=texts, table=qualified, partition=optional(static), overwrite=flags, local=flags),
+    some.builds(
+        InsertDirectory,
+        path=texts,
+        query=queries,
+        local=flags,
+        format=some.sampled_from(["parquet", "csv", "x y"]),
+        options=tuples(some.tuples(texts, texts), lambda pair: pair[0].lower(), least=0),
+    ),
+    some.builds(
+        InsertDirectory,
+        path=texts,
+        query=queries,
+        row_format=some.sampled_from([RowFormat(), RowFormat("\t", "\\", "")]),
+    ),
     some.builds(Select, query=queries),
     some.builds(Explain, what=some.sampled_from(["REWRITE", "COVER", "SCAN", "ENGINE", "ALL"]), query=queries),
     some.builds(
@@ -229,6 +255,13 @@ statements = some.one_of(
         comment=optional(texts),
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
         temporary=flags,
+    ),
+    some.builds(
+        CreateTable,
+        table=qualified,
+        columns=tuples(columns),
+        format=some.just("textfile"),
+        row_format=some.sampled_from([RowFormat(), RowFormat(",", "\\", "null"), RowFormat("\t", None, "it's")]),
     ),
     some.builds(
         CreateTableAs,

@@ -225,6 +225,7 @@ def test_the_words_of_a_body_have_the_place_of_the_view_s_name(text: str) -> Non
         ("SELECT * FROM «v» VERSION AS OF 1", "UNSUPPORTED", "the view v"),
         ("SELECT * FROM «listed» AS x (p)", "ASSIGNMENT_ARITY_MISMATCH", "2 columns, but 1 names"),
         ("SELECT * FROM v, «gone»", "TABLE_OR_VIEW_NOT_FOUND", "The table, cube or fact gone"),
+        ("SELECT * FROM v, «gone» AS g", "TABLE_OR_VIEW_NOT_FOUND", "The table, cube or fact gone cannot be found."),
     ],
 )
 def test_errors_say_which_view_and_where_it_is_named(text: str, condition: str, message: str) -> None:

@@ -76,7 +76,7 @@ def test_predicates_agree_with_evaluation_for_long() -> None:
         "t < 'now'", "t < DATE '2013-01-01' + INTERVAL 1 QUARTER", "t < DATE '2013-01-01' + INTERVAL '1 month 2 days'",
         "t < TIMESTAMP_NTZ '2013-01-01 00:00:00+01:00'", "date_format(t, 'yyyy-MM') >= '2013-01'",
         "date_format(t, 'yyyy-MM') = '2013-1'", "date_format(t, 'MM') = '01'", "date_format(t, 'yyyy') = '0005'",
-        "CAST(t AS DATE) IN ('2013-01-31 05:00', TIMESTAMP '2013-01-02 00:00:00')", "CAST(t AS STRING) < '2013'",
+        "CAST(t AS DATE) IN ('2013-01-31 05:00', TIMESTAMP '2013-01-02 00:00:00')", "CAST(t AS STRING) < '2013-1'",
         "coalesce(t, DATE '2013-01-01') < '2014-01-01'", "t + INTERVAL '1' DAY < t", "db.to_date(t) = '2013-01-01'",
         "date_add(t, :n) < '2013-01-01'", "t < DATE '9999-12-31' + INTERVAL 2 DAY", "t < DATE '2013-01-01' - 900000",
         "year(t) < 2147483647 + 1", "datediff(HOUR, t, DATE '2013-01-01') = 0", "t < '2013' '-01'", "t < :missing",
@@ -141,10 +141,41 @@ def test_months_within_a_year_are_a_range() -> None:
     )
 
 
+def test_hours_and_days_within_a_month_are_a_range() -> None:
+    hour = days(("2013-02-15T13", "2013-02-15T14"))
+    assert ranges("year(t) = 2013 AND month(t) = 2 AND day(t) = 15 AND hour(t) = 13") == hour
+    assert ranges("hour(t) = 13 AND day(t) = '15' AND month(t) = '02' AND year(t) = '2013'") == hour
+    assert ranges("NOT (hour(t) <> 13 OR day(t) <> 15 OR month(t) <> 2 OR year(t) <> 2013)") == hour
+    assert ranges("to_date(t) IN ('2013-02-15', '2013-02-16') AND extract(HOUR FROM t) >= 22") == days(
+        ("2013-02-15T22", "2013-02-16"), ("2013-02-16T22", "2013-02-17")
+    )
+
+
+def typed_pattern(call: sqlglot.exp.TimeToStr) -> str | None:
+    return "yyyy-MM" if call.text("format") == "%Y-%mstrict" else None
+
+
+def test_texts_that_sort_like_times_are_ranges() -> None:
+    for text, expected in {
+        "CAST(t AS STRING) < '2013'": RangeSet.of(TimeRange(MIN_INSTANT, parse_instant("2013"))),
+        "CAST(t AS STRING) > '2013-02-15 13:00:00'": RangeSet.of(
+            TimeRange(parse_instant("2013-02-15T13") + 1, MAX_INSTANT)
+        ),
+        "CAST(t AS STRING) = '2013-02'": RangeSet.EMPTY,
+        "CAST(to_date(t) AS STRING) BETWEEN '2013-02-15' AND '2013-02-16'": days(("2013-02-15", "2013-02-17")),
+        "date_format(t, 'yyyy-MM') BETWEEN '2013-02' AND '2013-03'": days(("2013-02", "2013-04")),
+        "date_format(t, 'yyyy-MM') <= '2013-02-15' AND t >= '2013'": days(("2013", "2013-03")),
+        "date_format(t, 'yyyy-MM') < '2013' AND t >= '2012'": days(("2012", "2013")),
+    }.items():
+        reader = Reader(lambda column: column.name == "t", NOW, lambda call: None, pattern_of=typed_pattern)
+        assert ranges_of(condition(text), reader) == expected, text
+
+
 def test_months_without_ends_are_no_range() -> None:
     """Every February there ever was: the row filter stays, and the range is open."""
     for text in ("t >= '2013-01-01' AND month(t) = 2", "month(t) = 2 OR year(t) = 2013", "NOT (month(t) = 2)",
-                 "t BETWEEN '2000-01-01' AND '2014-01-01' AND day(t) = 1", "year(t) = 2013 AND month(t) = '2'",
+                 "t BETWEEN '2000-01-01' AND '2014-01-01' AND day(t) = 1", "year(t) = 2013 AND month(t) = '2.0'",
+                 "year(t) = 2013 AND hour(t) = 5", "NOT (month(t) <> 2 OR carrier <> 'UA')",
                  "year(t) = 2013 AND month(t + INTERVAL 1 DAY) = 2"):  # fmt: skip
         assert ranges(text) is None
 

@@ -52,6 +52,9 @@ SPARK_TEXTS = [
     "'2013-01-05 05:06:07-1030'",
     "'2013-01-05 05:06:07+5'", "'2013-01-05 05:06:07 UTC'", ":text",
 ]  # fmt: skip
+#: Texts with some of the fields of a time; the last has a colon.
+SORTED_TEXTS = ["'2013'", "'2013-01'", "'2013-02'", "'2013-01-29'", "'2012-02-29'", "'2013-01-29 06'",
+                "'2013-01-29 06:00'"]  # fmt: skip
 PARAMETER_TEXT = "2013-02-05 06:07:08"
 
 #: Predicates that bound the time, so that months and days within it can be counted.
@@ -61,6 +64,14 @@ BOUNDED = (
     "(year(t) = 2013 OR t = '2012-02-29')",
     "(year(t) = 2013 AND month(t) < 7)",
 )  # fmt: skip
+
+
+#: Predicates that bound the time so that hours can be counted.
+DAYS = (
+    "year(t) = 2013 AND month(t) = 2 AND day(t) > 20",
+    "CAST(t AS DATE) IN (DATE '2012-02-29', DATE '2013-01-31')",
+    "t BETWEEN '2012-02-27 05:00' AND '2012-03-02'",
+)
 
 
 def predicate(rng: random.Random, depth: int, words: Words) -> str:
@@ -77,13 +88,16 @@ def predicate(rng: random.Random, depth: int, words: Words) -> str:
         return rng.choice(["TRUE", "FALSE", "1 = 0", "1 < 2", "NULL"])
     if rng.random() < 0.1:
         return f"({rng.choice(BOUNDED)} AND {_field(rng)})"
+    if rng.random() < 0.03:
+        hours = rng.choice(["hour(t)", "extract(HOUR FROM t)"])
+        return f"({hours} {rng.choice(['=', '<', '>='])} {rng.randrange(-1, 25)} AND {rng.choice(DAYS)})"
     spark = words is Words.SPARK
     operand, constants = rng.choice(_operands(rng, spark))
     if rng.random() < 0.08:
         constants = [*constants, "NULL"] * 2
     same = "<=>" if spark else "IS NOT DISTINCT FROM"
     negation = rng.choice(["", "", "NOT "])
-    if operand.startswith("date_format"):
+    if operand == "date_format(t, 'y')":
         return rng.choice(
             [f"{operand} {rng.choice(['=', '<>', same])} {rng.choice(constants)}",
              f"{operand} {negation}IN ({', '.join(rng.choices(constants, k=rng.randrange(1, 4)))})"]
@@ -159,7 +173,10 @@ def _operands(rng: random.Random, spark: bool) -> list[tuple[str, list[str]]]:
         ("to_date(date_trunc('month', t))", dates), ("date_part('year', t)", [*YEARS, "'2013'"]),
         ("year(date_add(t, 3))", YEARS), *[(chain(rng), [*dates, *DATE_TEXTS])] * 8, (f"year({chain(rng)})", YEARS),
         ("CAST(t AS TIMESTAMP)", times),
-        ("date_format(t, 'yyyy-MM-dd')", ["'2013-01-29'", "'2013-02-01'", "'2012-02-29'"]),
-        ("date_format(t, 'yyyy-MM')", ["'2013-01'", "'2013-02'"]), ("date_format(t, 'y')", ["'2013'", "'2012'"]),
-        ("date_format(t, 'yyyy-MM-dd HH')", ["'2013-01-29 06'"]),
+        ("date_format(t, 'y')", ["'2013'", "'2012'"]), ("CAST(t AS STRING)", [*SORTED_TEXTS, "'2013-01-29 06:00:00'"]),
+        ("CAST(to_date(t) AS STRING)", SORTED_TEXTS), ("CAST(date_trunc('month', t) AS STRING)", SORTED_TEXTS),
+        *[(f"date_format(t, '{pattern}')", SORTED_TEXTS)
+          for pattern in ("yyyy", "yyyy-MM", "yyyy-MM-dd", "yyyy-MM-dd HH", "yyyy-MM-dd HH:mm")],
+        *[(f"date_format(t, '{pattern}')", [text.replace("-", "").replace(" ", "") for text in SORTED_TEXTS[:-1]])
+          for pattern in ("yyyyMM", "yyyyMMdd", "yyyyMMddHH")],
     ]  # fmt: skip

@@ -261,7 +261,7 @@ def run_problem(sql: str, session: Session) -> str | None:
     return None
 
 
-_OUTSIDE = re.compile(r"LOCATION|(parquet|csv|json|orc)\s*\.", re.IGNORECASE)
+_OUTSIDE = re.compile(r"LOCATION|DIRECTORY|(parquet|csv|json|orc)\s*\.", re.IGNORECASE)
 
 
 def fuzz(session: Session, rounds: int, seconds: float, seed: int = SEED) -> list[str]:

@@ -144,3 +144,57 @@ def test_a_conflict_leaves_nothing(session: Session, monkeypatch: pytest.MonkeyP
         session.execute("ALTER TABLE t COMPACT")
     assert content(session) == ["(7,)"]
     assert len(folders(session)) == 3
+
+
+def hours(session: Session, count: int) -> None:
+    """Creates a table of hours that a fact uses, with two files for each hour from 2024-01-01T00 on."""
+    session.execute("CREATE TABLE t (id INT) PARTITIONED BY (dt STRING)")
+    session.execute("CREATE CUBE visits (id INT, seen TIMESTAMP TIME)")
+    session.execute(
+        "CREATE FACT all_visits OF CUBE visits STORED IN ("
+        "TABLE t PERIOD HOURLY PARTITIONED BY seen AS (dt = 'yyyy-MM-dd-HH'))"
+    )
+    for _ in range(2):
+        values = ", ".join(f"({hour}, '2024-01-01-{hour:02}')" for hour in range(count))
+        session.execute(f"INSERT INTO t VALUES {values}")
+
+
+def packed(session: Session) -> list[str]:
+    return [str(row[0]) for row in rows(session, "ALTER TABLE t COMPACT")]
+
+
+def test_periods_that_have_not_ended_are_left_alone(session: Session) -> None:
+    hours(session, 4)
+    session.execute("SET rewriter.now = '2024-01-01T02:59'")
+    before = content(session)
+    assert packed(session) == ["dt=2024-01-01-00", "dt=2024-01-01-01"]
+    assert packed(session) == []
+    assert rows(session, "ALTER TABLE t PARTITION (dt = '2024-01-01-03') COMPACT")[0][0] == "dt=2024-01-01-03"
+    session.execute("SET rewriter.now = '2024-01-01T03:00'")
+    assert "dt=2024-01-01-02" in packed(session)
+    assert content(session) == before
+    assert list(findings(session.catalog.database)) == []
+
+
+def test_each_transaction_writes_a_few_files_oldest_first(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    hours(session, 24)
+    before = content(session)
+    partition_bytes = session.catalog.snapshot().satisfying(session.catalog.snapshot().table("t"), None)[0].bytes
+    session.execute(f"SET rewriter.sink.target_file_bytes = {partition_bytes}")
+    write, writes = session._started_engine().write, []
+
+    def write_twice(query: object, target: object) -> object:
+        writes.append(query)
+        if len(writes) == 3:
+            raise EngineError("stopped")
+        return write(query, target)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(session._started_engine(), "write", write_twice)
+    with pytest.raises(EngineError, match="stopped"):
+        session.execute("ALTER TABLE t COMPACT")
+    table = session.catalog.snapshot().table("t")
+    counts = [partition.files for partition in session.catalog.snapshot().satisfying(table, None)]
+    assert counts == sorted(counts)
+    assert set(counts) == {1, 2}
+    assert content(session) == before
+    assert list(findings(session.catalog.database)) == []

@@ -46,6 +46,30 @@ def timestamp_text(text: str) -> int | None:
     return instant if MIN_INSTANT <= instant < MAX_INSTANT else None
 
 
+#: Texts that Spark casts to neither type, whatever follows: blanks, words other than now and the like, numbers that are
+#: no years, other punctuation.
+_NO_TIME = re.compile(r"[0-9]{0,3}|[0-9]{8,}|[0-9]{4}[/.].*|(?!epoch|now|yesterday)[a-su-z].*", re.ASCII | re.I | re.S)
+
+
+def is_malformed_date(text: str) -> bool:
+    """Tests whether ``CAST(text AS DATE)`` certainly fails."""
+    match = _DATE.fullmatch(text)
+    return _is_no_day(match) if match is not None else _NO_TIME.fullmatch(text.strip(" ")) is not None
+
+
+def is_malformed_timestamp(text: str) -> bool:
+    """Tests whether ``CAST(text AS TIMESTAMP)`` certainly fails."""
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
+        return _NO_TIME.fullmatch(text.strip(" ")) is not None
+    hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
+    return _is_no_day(match) or hour > 23 or minute > 59 or second > 59
+
+
+def _is_no_day(match: re.Match[str]) -> bool:
+    return int(match["year"]) >= 1 and _day(match) is None
+
+
 def has_zone(text: str) -> bool:
     """Tests whether a timestamp text names a zone."""
     match = _TIMESTAMP.fullmatch(text)

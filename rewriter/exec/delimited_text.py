@@ -1,0 +1,140 @@
+"""Hive's text files: a row a line, fields between separators, as its LazySimpleSerDe reads and writes them.
+
+Lines end with a line feed, a carriage return, or both. Lacking fields are NULL, surplus ones are ignored, and an empty
+field of a type other than STRING is NULL. With an escape character, ``\\n`` and ``\\r`` are the ends of lines, and any
+other character behind it is itself. The code also runs in Spark's Python workers, shipped by value like the module that
+it imports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from rewriter.exec.json_lines import plain_times
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS = 10_000
+_COMPRESSED = (".gz", ".bz2", ".deflate", ".lz4", ".lzo", ".snappy", ".zst")
+_LETTERS = {"n": "\n", "r": "\r"}
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+#: The names of options are Hive's.
+_FIELD, _ESCAPE, _NULL = "field.delim", "escape.delim", "serialization.null.format"
+
+
+def read_columns(
+    path: str, columns: Sequence[tuple[str, bool]], options: Mapping[str, str]
+) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a file as texts. A column is its name, and whether it is a string: empty texts of the others
+    are NULL. Raises ``ValueError`` for a compressed file, and for one that is not UTF-8.
+    """
+    import pyarrow as pa
+
+    rows = read_rows(path, len(columns), options)
+    while chunk := list(islice(rows, _ROWS)):
+        arrays = [
+            pa.array(texts if is_string else [text or None for text in texts], pa.string())
+            for (_, is_string), texts in zip(columns, zip(*chunk, strict=True), strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in columns])
+
+
+def read_rows(path: str, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
+    """Yields the first ``count`` fields of each line; ``None`` is NULL."""
+    if path.lower().endswith(_COMPRESSED):
+        raise ValueError("it is compressed, which is not supported")
+    separator, escape, null = options[_FIELD], options.get(_ESCAPE), options[_NULL]
+    absent: list[str | None] = [None] * count
+    with open(path, encoding="utf-8-sig") as file:
+        for line in file:
+            fields = split_fields(line.removesuffix("\n"), separator, escape)[:count]
+            texts = [None if field == null else _unescaped(field, escape) for field in fields]
+            yield texts + absent[len(texts) :]
+
+
+def split_fields(line: str, separator: str, escape: str | None) -> list[str]:
+    """Returns the fields of a line as they are stored."""
+    parts = line.split(separator)
+    if escape is None or escape not in line:
+        return parts
+    fields: list[str] = []
+    is_continued = False
+    for part in parts:
+        if is_continued:
+            fields[-1] += separator + part
+        else:
+            fields.append(part)
+        # A separator behind an odd number of escape characters is escaped.
+        is_continued = (len(part) - len(part.rstrip(escape))) % 2 == 1
+    return fields
+
+
+def _unescaped(field: str, escape: str | None) -> str:
+    if escape is None or escape not in field:
+        return field
+    return re.sub(f"{re.escape(escape)}(.)", lambda match: _LETTERS.get(match[1], match[1]), field, flags=re.DOTALL)
+
+
+class TextWriter:
+    """Writes tables of one schema into a new file. The options are those of the reader."""
+
+    def __init__(self, path: str, options: Mapping[str, str]) -> None:
+        self._file = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+        self._separator, self._escape, self._null = options[_FIELD], options.get(_ESCAPE), options[_NULL]
+
+    def write_table(self, table: pa.Table) -> None:
+        """Writes rows. Raises ``ValueError`` for a value that would be read as another one."""
+        for batch in table.to_batches(max_chunksize=_ROWS):
+            columns = [
+                [self._stored(name, text) for text in _texts(name, column)]
+                for name, column in zip(table.column_names, batch.columns, strict=True)
+            ]
+            for text in columns[0]:
+                if text.startswith("\ufeff"):
+                    raise _unstorable(table.column_names[0], "begins with a byte order mark, which readers remove")
+            self._file.writelines(f"{self._separator.join(row)}\n" for row in zip(*columns, strict=True))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _stored(self, name: str, text: str | None) -> str:
+        if text is None:
+            return self._null
+        if self._escape is not None:
+            escape = self._escape
+            text = text.replace(escape, escape * 2).replace(self._separator, escape + self._separator)
+            text = text.replace("\n", f"{escape}n").replace("\r", f"{escape}r")
+        elif self._separator in text:
+            raise _unstorable(name, "contains the separator of fields")
+        elif "\n" in text or "\r" in text:
+            raise _unstorable(name, "contains the end of a line")
+        if text == self._null:
+            raise _unstorable(name, "is the text of NULL")
+        return text
+
+
+def _unstorable(name: str, reason: str) -> ValueError:
+    return ValueError(f"[VALUE_OUTSIDE_TEXTFILE] A value of the column {name} {reason}.")
+
+
+def _texts(name: str, array: pa.Array) -> Sequence[str | None]:
+    """Returns the values of a column as texts."""
+    import pyarrow as pa
+
+    type_ = array.type
+    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+        texts: list[str | None] = array.to_pylist()
+        return texts
+    if pa.types.is_date(type_) or pa.types.is_timestamp(type_):
+        times = plain_times(name, array, "VALUE_OUTSIDE_TEXTFILE", "text files")
+        return [text.rstrip("0").rstrip(".") if text is not None and "." in text else text for text in times]
+    if pa.types.is_decimal(type_):
+        return [None if value is None else f"{value:f}" for value in array.to_pylist()]
+    plain = array.cast(pa.string()).to_pylist()
+    if pa.types.is_floating(type_):
+        return [None if text is None else _NOT_FINITE.get(text, text) for text in plain]
+    return list(plain)

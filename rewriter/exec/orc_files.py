@@ -1,0 +1,142 @@
+"""Writes Arrow tables as ORC files, and reads ORC files, by Arrow's library.
+
+The code also runs in Spark's Python workers, shipped by value, so it imports nothing of this package.
+
+A timestamp is written as an instant (``timestamp with local time zone``), which every reader finds at the same time:
+the other timestamps of ORC are those of a clock at the writer's place. Some times differ between readers, or cannot be
+read by some of them, and are refused: dates before 1582-10-15 (Spark takes them as Julian ones), timestamps that do not
+fit 64 bits of nanoseconds (Arrow cannot read them), and parts of a second before 1970 (Spark cannot read them as Arrow
+writes them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: In days since 1970: 1582-10-15, the first day of the Gregorian calendar.
+FIRST_GREGORIAN_DAY = -141_427
+#: In microseconds since 1970: 1677-09-22 and 2262-04-11, which nanoseconds can express.
+FIRST_INSTANT, LAST_INSTANT = -9_223_286_400_000_000, 9_223_286_400_000_000
+SECOND = 1_000_000
+
+
+class OrcWriter:
+    """Writes tables of one schema into a new ORC file."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow.orc
+
+        self._writer: Any = pyarrow.orc.ORCWriter(path, compression="snappy")
+
+    def write_table(self, table: pa.Table) -> None:
+        """Writes rows. Raises ``ValueError`` for times that not every reader finds again."""
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            for chunk in column.chunks:
+                check_times(name, chunk)
+        self._writer.write(table)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def check_times(name: str, values: pa.Array) -> None:
+    """Raises ``ValueError`` for a date or timestamp, also within nested values, that is not written."""
+    for array in _scalars(values):
+        refused = _refused(array)
+        if refused is not None:
+            raise ValueError(
+                f"[TIME_OUTSIDE_ORC] The value {refused} of the column {name} cannot be stored in an ORC file so that "
+                "every program reads it."
+            )
+
+
+def _refused(array: pa.Array) -> str | None:
+    """Returns the text of a value that is not written."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_date32(array.type):
+        days = array.cast(pa.int32())
+        mask = pc.less(days, FIRST_GREGORIAN_DAY)
+    elif pa.types.is_timestamp(array.type):
+        instants = array.cast(pa.timestamp("us", tz=array.type.tz)).cast(pa.int64())
+        outside = pc.or_(pc.less(instants, FIRST_INSTANT), pc.greater(instants, LAST_INSTANT))
+        seconds = pc.multiply(pc.divide(instants, SECOND), SECOND)
+        mask = pc.or_(outside, pc.and_(pc.less(instants, 0), pc.not_equal(seconds, instants)))
+    else:
+        return None
+    refused = array.filter(mask)
+    if not len(refused):
+        return None
+    is_timestamp = pa.types.is_timestamp(array.type)
+    plain = refused.cast(pa.timestamp(array.type.unit)) if is_timestamp else refused
+    return str(plain.slice(0, 1).cast(pa.string())[0])
+
+
+def _scalars(array: pa.Array) -> Iterator[pa.Array]:
+    """Yields the arrays of scalars of which an array of nested values consists."""
+    import pyarrow as pa
+
+    if not pa.types.is_nested(array.type):
+        yield array
+        return
+    if pa.types.is_map(array.type):
+        # Arrow flattens lists, but not maps.
+        array = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
+    flat = array.flatten()
+    for child in flat if isinstance(flat, list) else [flat]:
+        yield from _scalars(child)
+
+
+def read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Yields the columns of the file that have one of these names, ignoring case; a table for each stripe.
+
+    Timestamps are in microseconds. Raises ``ValueError`` for columns that cannot be found by name, and for times that
+    Arrow reads otherwise than Spark.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.orc
+
+    file = pyarrow.orc.ORCFile(path)
+    stored_names = list(file.schema.names)
+    if stored_names and all(name.startswith("_col") for name in stored_names):
+        raise ValueError("[DUCKDB_UNSUPPORTED] The ORC file has numbers instead of names of columns (_col0, …)")
+    wanted = {name.lower() for name in names}
+    chosen = [name for name in stored_names if name.lower() in wanted]
+    if len({name.lower() for name in chosen}) < len(chosen):
+        raise ValueError("[DUCKDB_UNSUPPORTED] The ORC file has columns whose names differ in their case alone")
+    for name in chosen:
+        type_ = file.schema.field(name).type
+        if pa.types.is_timestamp(type_) and type_.tz is None:
+            raise ValueError(
+                f"[DUCKDB_UNSUPPORTED] The column {name} of the ORC file has timestamps of the clock of the program "
+                "that wrote it, which is not known on DuckDB"
+            )
+    for number in range(file.nstripes):
+        try:
+            # Without a column, Arrow loses the number of rows.
+            batch = file.read_stripe(number, columns=chosen or stored_names[:1])
+        except pa.ArrowInvalid as error:
+            if "nanosecond resolution" not in str(error):
+                raise
+            text = "The ORC file has timestamps before 1677 or after 2262, which are not supported on DuckDB"
+            raise ValueError(f"[DUCKDB_UNSUPPORTED] {text}") from None
+        table = pa.Table.from_batches([batch])
+        for index, field in enumerate(table.schema):
+            column = table.column(index)
+            if pa.types.is_timestamp(field.type):
+                column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", tz="UTC"), safe=False)
+                table = table.set_column(index, field.name, column)
+            for chunk in column.chunks if chosen else ():
+                refused = _refused(chunk)
+                if refused is not None:
+                    raise ValueError(
+                        f"[DUCKDB_UNSUPPORTED] The column {field.name} of the ORC file has the value {refused}, which "
+                        "programs read differently"
+                    )
+        yield table

@@ -1,0 +1,47 @@
+"""The functions of Spark: the names of SHOW FUNCTIONS, each with its group, from a file of the package."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+_STORED = Path(__file__).with_name("spark_functions.txt")
+
+#: Their first argument is a unit, not an expression.
+_OF_THE_GRAMMAR = ("timediff", "timestampadd", "timestampdiff")
+
+
+@cache
+def function_groups() -> Mapping[str, str]:
+    """Returns the group of each built-in function and operator of Spark, by its name in lower case.
+
+    >>> function_groups()["median"]
+    'agg_funcs'
+    """
+    lines = _STORED.read_text(encoding="utf-8").splitlines()
+    return dict(line.split() for line in lines if not line.startswith("#"))
+
+
+def is_function(name: str) -> bool:
+    """Returns True for a built-in function of Spark, in lower case, also for one that only its grammar knows.
+
+    >>> is_function("sum"), is_function("timestampdiff"), is_function("sumn")
+    (True, True, False)
+    """
+    return name in function_groups() or name in _OF_THE_GRAMMAR
+
+
+def similar_function(name: str, preferred: Iterable[str] = ()) -> str | None:
+    """Returns the function whose name is most like ``name``: one of ``preferred`` if any is similar, otherwise any of
+    Spark.
+
+    >>> similar_function("sumn"), similar_function("zzz")
+    ('sum', None)
+    """
+    for names in (list(preferred), [name for name in function_groups() if name.isidentifier()]):
+        nearest = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.75)
+        if nearest:
+            return nearest[0]
+    return None

@@ -1,0 +1,83 @@
+"""Queries that were planned, with their files, kept for the next run of the same text.
+
+A planned query depends on its text and the values of its parameters, on the planner's settings, and on the state of
+the catalog. With all of these equal, the next run takes the kept plan. Not kept: queries that read files which the
+catalog does not list, that compute conditions on the values of partitions, or whose plan depends on the clock.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from rewriter.catalog.reading.snapshot_reads import CatalogState
+from rewriter.exec.engine import EngineQuery
+from rewriter.grammar.terms import Query
+from rewriter.planner.model.plan import Plan, Settings
+from rewriter.runtime.result import Scan
+
+#: The most queries of one session, the most files of all of them together, and the longest text.
+_MOST_QUERIES, _MOST_FILES, _LONGEST = 64, 50_000, 10_000
+#: The types of parameters whose equal values mean the same.
+_COMPARED = (str, int, bool, type(None))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A planned query with everything that its engine needs, and the amount that it reads."""
+
+    plan: Plan
+    query: EngineQuery
+    scans: tuple[Scan, ...]
+    planning_seconds: float
+
+
+@dataclass(frozen=True)
+class QueryKey:
+    """What a planned query depends on beside the catalog's state. ``start`` is the position of the query's text.
+
+    ``parameters`` are (name, type, value).
+    """
+
+    text: str
+    start: int
+    database: str
+    settings: Settings
+    parameters: tuple[tuple[str, type, object], ...]
+
+
+def query_key(query: Query, database: str, settings: Settings, parameters: Mapping[str, object]) -> QueryKey | None:
+    """Returns the key of a query; ``None`` for one that is not kept, because it is long or has other parameters."""
+    if len(query.text) > _LONGEST or not all(type(value) in _COMPARED for value in parameters.values()):
+        return None
+    values = tuple((name, type(value), value) for name, value in parameters.items())
+    return QueryKey(query.text, query.span.start, database, replace(settings, now=0), values)
+
+
+class PreparedQueries:
+    """The prepared queries of one session for one state of the catalog. Those that ran longest ago are dropped."""
+
+    def __init__(self) -> None:
+        self._state: CatalogState | None = None
+        self._prepared: OrderedDict[QueryKey, Prepared] = OrderedDict()
+
+    def get(self, key: QueryKey, state: CatalogState) -> Prepared | None:
+        """Returns the prepared query under a state; ``None`` if there is none."""
+        prepared = self._prepared.get(key) if state == self._state else None
+        if prepared is not None:
+            self._prepared.move_to_end(key)
+        return prepared
+
+    def keep(self, key: QueryKey, state: CatalogState, prepared: Prepared) -> None:
+        """Keeps a query that was prepared under a state. Queries of any other state are dropped."""
+        if state != self._state:
+            self._prepared.clear()
+            self._state = state
+        self._prepared[key] = prepared
+        while len(self._prepared) > _MOST_QUERIES or sum(map(_files, self._prepared.values())) > _MOST_FILES:
+            self._prepared.popitem(last=False)
+
+
+def _files(prepared: Prepared) -> int:
+    return sum([len(relation.files) for relation in prepared.query.relations])

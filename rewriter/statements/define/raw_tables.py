@@ -1,0 +1,168 @@
+"""RAW tables of a fact, where each row is an event: their columns, checked against the cube and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from rewriter.catalog.model.objects import Cube, Fact, Table
+from rewriter.errors import AnalysisError, Error, Span
+from rewriter.grammar.families import facts as s
+from rewriter.planner.rewrite.raw_columns import counted_measures, is_count
+from rewriter.planner.scope.deterministic import is_scalar
+from rewriter.planner.text.query_text import QueryText
+from rewriter.statements.define.cubes import not_supported
+
+_CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate)
+_TIME_TYPES = ("timestamp", "date")
+
+
+def raw_columns(
+    clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | None, table: Table, complete: tuple[str, ...]
+) -> Mapping[str, str] | None:
+    """Returns the expressions of a RAW clause by the cube's columns; ``None`` without the clause.
+
+    Raises INVALID_FACT unless each column that the fact carries has an expression or a column of its name and type, or
+    is a COUNT measure. ``complete`` are the partition columns that name no time.
+    """
+    if clause.raw is None:
+        return None
+    if len(cube.times) > 1:
+        raise not_supported(
+            "RAW in a cube of several time dimensions", clause.span, "Declare a cube with one of them for the events."
+        )
+    if len(clause.periods) > 1:
+        raise _invalid(
+            f"The RAW table {table.name} has several periods, but a row is one event.",
+            clause.span,
+            "Name the one period of its partitions: PERIOD HOURLY.",
+        )
+    time, names = cube.times[0], {name.lower(): name for name in cube.column_order}
+    expressions: dict[str, str] = {}
+    for column in clause.raw:
+        name = names.get(column.column.lower())
+        if name is None or not _is_carried(name, cube, columns):
+            shown = ", ".join(c for c in cube.column_order if _is_carried(c, cube, columns))
+            raise _invalid(
+                f"{column.column} is not a column of the fact.", column.span, f"The columns are {shown}.", column.column
+            )
+        _check_expression(column, table)
+        expressions[name] = column.expression
+    stored = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in complete}
+    types = {c.name: c.type for c in cube.dimensions} | {m.name: m.type for m in cube.measures}
+    for name in cube.column_order:
+        if name in expressions or not _is_carried(name, cube, columns):
+            continue
+        column_in_table = stored.get(name.lower())
+        if column_in_table is None:
+            counted = counted_measures(cube, name)
+            if len(counted) > 1:
+                raise _invalid(
+                    f"{name} counts the values of {' and '.join(m.name for m in counted)}, which may be NULL apart.",
+                    clause.span,
+                    f"Write what an event counts: RAW ({name} AS expression), or give each measure its own count.",
+                    name,
+                )
+            if is_count(cube, name):
+                continue
+            raise _invalid(
+                f"The RAW table {table.name} has no column {name}.",
+                clause.span,
+                f"Write how an event gives it: RAW ({name} AS expression).",
+                name,
+            )
+        expected = _TIME_TYPES if name == time else (types[name],)
+        if column_in_table.type not in expected:
+            declared, wanted = column_in_table.type.upper(), expected[0].upper()
+            raise _invalid(
+                f"{column_in_table.name} is {declared} in {table.name}, but {wanted} in {cube.name}.",
+                clause.span,
+                f"Convert it: RAW ({name} AS CAST({column_in_table.name} AS {wanted})).",
+                name,
+            )
+    return expressions
+
+
+def check_raw_periods(fact: Fact, at: Span) -> None:
+    """Raises INVALID_FACT unless the RAW tables of a fact are its base, in whose periods all others can be divided."""
+    raw_tables = [table for table in fact.tables if table.raw is not None]
+    if not raw_tables:
+        return
+    base = next(iter(raw_tables[0].layouts))
+    for table in fact.tables:
+        for period in table.layouts:
+            if table.raw is not None and period is not base:
+                raise _invalid(
+                    f"The RAW tables {raw_tables[0].table} and {table.table} have partitions of {base.name} and "
+                    f"{period.name}.",
+                    at,
+                    "Store the events of a fact in partitions of one period.",
+                )
+            if table.raw is None and (period <= base or not base.nests_in(period)):
+                raise _invalid(
+                    f"{table.table} is {period.name}, and the RAW table {raw_tables[0].table} is {base.name}: a rollup "
+                    "consists of whole partitions of events.",
+                    at,
+                    f"Store periods in which {base.name} ones nest, or partition the events by a shorter period.",
+                )
+
+
+def check_raw_siblings(fact: Fact, siblings: Iterable[Fact], at: Span) -> None:
+    """Raises INVALID_FACT if the cube would have events, and rows of a shorter period than that of their partitions:
+    the time of an event is exact, and that of such a row is the start of its period.
+    """
+    for sibling in siblings:
+        for raw, other in ((fact, sibling), (sibling, fact)):
+            if raw.is_raw and not other.is_raw and other.base_period < raw.base_period:
+                raise _invalid(
+                    f"The base period of the fact {other.name} is {other.base_period.name}, and the events of "
+                    f"{raw.name} are in {raw.base_period.name} partitions.",
+                    at,
+                    "Partition the events by a period that is not longer, or use another cube.",
+                )
+
+
+def _is_carried(name: str, cube: Cube, columns: tuple[str, ...] | None) -> bool:
+    return columns is None or name in columns or name == cube.times[0]
+
+
+def _check_expression(column: s.RawColumn, table: Table) -> None:
+    """Raises, at the expression, unless it is a deterministic function of the columns of one row of the table."""
+    text = QueryText(f"SELECT {column.expression}", column.expression_span.start - len("SELECT "))
+    try:
+        tree = text.tree
+    except Error as error:
+        raise error.at(column.expression_span) from None
+    items = tree.expressions if isinstance(tree, exp.Select) else []
+    others = [key for key, value in tree.args.items() if value and key not in ("expressions", "kind")]
+    if len(items) != 1 or others or isinstance(items[0], exp.Alias | exp.Star):
+        raise _invalid(
+            f"{column.expression} is not one expression.",
+            column.expression_span,
+            f"Write {column.column} AS expression, over the columns of {table.name}.",
+            column.column,
+        )
+    names = {c.name.lower() for c in table.all_columns}
+    for node in items[0].walk():
+        if isinstance(node, exp.Column) and (node.table or node.name.lower() not in names):
+            raise AnalysisError(
+                f"The column {node.sql()} of the expression of {column.column} is not in {table.name}.",
+                condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
+                sqlstate="42703",
+                position=column.expression_span,
+                object=node.name,
+                hint=f"The columns are {', '.join(c.name for c in table.all_columns)}.",
+            )
+        is_of_row = is_scalar(node) and not isinstance(node, (*_CLOCKS, exp.Placeholder, exp.Parameter, exp.Star))
+        if not is_of_row:
+            raise _invalid(
+                f"The expression of {column.column} is not a deterministic function of one row's columns.",
+                column.expression_span,
+                "Use scalar functions; no aggregates, subqueries, windows, parameters, random values or the clock.",
+                column.column,
+            )
+
+
+def _invalid(message: str, at: Span, hint: str, named: str | None = None) -> AnalysisError:
+    return AnalysisError(message, condition="INVALID_FACT", position=at, object=named, hint=hint)

@@ -1,0 +1,207 @@
+"""Random queries over a cube whose base is a RAW table, compared with plain SQL over the events."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rewriter
+from rewriter.dbapi import Connection
+from rewriter.exec.engine import Engine
+from rewriter.planner import cube_reference
+from rewriter.planner.cover import choose_facts
+from rewriter.planner.rewrite import raw_columns
+from tests.rotation import turn
+
+START, DAYS = datetime(2013, 1, 29), 32
+END = START + timedelta(days=DAYS)
+BASES = {"HOURLY": "yyyy-MM-dd-HH", "DAILY": "yyyy-MM-dd"}
+PYTHON_FORMS = {"HOURLY": "%Y-%m-%d-%H", "DAILY": "%Y-%m-%d"}
+ROLLUPS = {"DAILY": "yyyy-MM-dd", "MONTHLY": "yyyy-MM"}
+#: The cube's columns as SQL over an event.
+EVENTS = "SELECT upper(code) AS carrier, kind, miles * 2 AS distance, delay, worst, happened AS departed FROM events"
+AGGREGATES = {
+    "COUNT(*)": "COUNT(*)",
+    "SUM(distance)": "SUM(distance)",
+    "AVG(delay)": "AVG(delay)",
+    "SUM(delay)": "SUM(delay)",
+    "MAX(worst)": "MAX(worst)",
+    "SUM(departures)": "COUNT(delay)",
+    "COUNT(DISTINCT carrier)": "COUNT(DISTINCT carrier)",
+    "MIN(departed)": "MIN(departed)",
+    "SUM(CASE WHEN kind = 1 THEN distance END)": "SUM(CASE WHEN kind = 1 THEN distance END)",
+    "COUNT(carrier)": "COUNT(carrier)",
+}
+KEYS = (
+    "carrier", "kind", "kind % 2", "date_trunc('day', departed)", "hour(departed)", "minute(departed)",
+    "month(departed)", "to_date(departed)",
+)  # fmt: skip
+
+
+class World:
+    """A warehouse with events and rollups, which random steps change."""
+
+    def __init__(self, connection: Connection, source: random.Random) -> None:
+        self.connection, self.source = connection, source
+        self.base = source.choice(sorted(BASES))
+        self.rollups = ["MONTHLY"] if self.base == "DAILY" else ["DAILY", "MONTHLY"]
+        self.rolled = 0
+        run = connection.execute
+        run("CREATE TABLE events (code STRING, kind INT, miles BIGINT, delay DOUBLE, worst INT, happened TIMESTAMP) "
+            "PARTITIONED BY (dt STRING)")  # fmt: skip
+        data = "carrier STRING, kind INT, flights BIGINT, departures BIGINT, distance BIGINT, delay DOUBLE, worst INT"
+        for period in self.rollups:
+            run(f"CREATE TABLE {period} ({data}) PARTITIONED BY (dt STRING)")
+        run("CREATE CUBE flights (carrier STRING, kind INT, flights BIGINT MEASURE COUNT, "
+            "departures BIGINT MEASURE COUNT, distance BIGINT MEASURE SUM, "
+            "delay DOUBLE MEASURE SUM COUNTED BY departures, worst INT MEASURE MAX, "
+            "departed TIMESTAMP TIME)")  # fmt: skip
+        tables = [f"TABLE {p} PERIOD {p} PARTITIONED BY departed AS (dt = '{ROLLUPS[p]}')" for p in self.rollups]
+        run(f"CREATE FACT f OF CUBE flights STORED IN (TABLE events PERIOD {self.base} PARTITIONED BY departed AS "
+            f"(dt = '{BASES[self.base]}') RAW (carrier AS upper(code), distance AS miles * 2, departed AS happened), "
+            f"{', '.join(tables)})")  # fmt: skip
+        self.insert(150)
+        step = timedelta(hours=1) if self.base == "HOURLY" else timedelta(days=1)
+        times = [START + step * number for number in range(timedelta(days=DAYS) // step)]
+        specs = " ".join(f"PARTITION (dt = '{time:{PYTHON_FORMS[self.base]}}')" for time in times)
+        run(f"ALTER TABLE events ADD IF NOT EXISTS {specs}")
+        run("REFRESH FACT f")
+
+    def insert(self, count: int) -> None:
+        """Inserts random events, each into the partition of its time."""
+        rows = []
+        for _ in range(count):
+            time = START + timedelta(seconds=self.source.randrange(DAYS * 86_400))
+            code = self.source.choice(["'ua'", "'AA'", "'Ua'", "NULL"])
+            delay = self.source.choice(["NULL", "1.5D", "-0.25D", "8D"])
+            worst = self.source.choice(["NULL", "3", "-7"])
+            rows.append(
+                f"({code}, {self.source.randrange(3)}, {self.source.randrange(100)}, {delay}, {worst}, "
+                f"TIMESTAMP '{time}', '{time:{PYTHON_FORMS[self.base]}}')"
+            )
+        self.connection.execute(f"INSERT INTO events VALUES {', '.join(rows)}")
+
+    def step(self) -> None:
+        """Takes one random step."""
+        kind = self.source.choice(["insert", "refresh", "refresh", "roll up", "roll up", "drop"])
+        rollup = self.source.choice(self.rollups)
+        if kind == "insert":
+            self.insert(self.source.randrange(1, 9))
+        elif kind == "refresh":
+            self.connection.execute("REFRESH FACT f")
+        elif kind == "drop":
+            self.connection.execute(f"ALTER TABLE {rollup} DROP IF EXISTS PARTITION (dt >= '{self.time():%Y-%m-%d}')")
+        else:
+            time = self.source.choice(["departed", "departed", "departed + INTERVAL 20 MINUTES"])
+            key = f"date_format({time}, '{ROLLUPS[rollup]}')"
+            self.connection.execute(
+                f"INSERT OVERWRITE {rollup} SELECT carrier, kind, SUM(flights), SUM(departures), SUM(distance), "
+                f"SUM(delay), MAX(worst), {key} FROM flights WHERE departed >= '{self.time()}' AND departed < '{END}' "
+                f"GROUP BY carrier, kind, {key}"
+            )
+
+    def time(self) -> datetime:
+        """Returns a random bound: a day, an hour, or a time inside an hour."""
+        seconds = self.source.randrange(DAYS * 86_400)
+        return START + timedelta(seconds=seconds - seconds % self.source.choice([86_400, 86_400, 3_600, 60, 1]))
+
+    def query(self) -> tuple[str, str]:
+        """Returns a random query over the cube, and the same over the events."""
+        aggregates = self.source.sample(sorted(AGGREGATES), self.source.randrange(1, 3))
+        keys = self.source.sample(KEYS, self.source.choice([0, 0, 0, 1, 1, 2]))
+        start, end = sorted((self.time(), self.time()))
+        where = self.source.choice([
+            f"departed >= '{start}' AND departed < '{end}'",
+            f"departed >= '{start}' AND departed < '{END}'",
+            f"departed > '{start}' AND departed <= '{end}'",
+            f"departed BETWEEN '{start}' AND '{end}' AND kind <> 0",
+            f"departed >= '{START}' AND departed < '{END}' AND minute(departed) < 30",
+        ])  # fmt: skip
+        order = f" GROUP BY {', '.join(keys)}" if keys else ""
+        over_cube = f"SELECT {', '.join([*keys, *aggregates])} FROM flights WHERE {where}{order}"
+        items = [*keys, *(AGGREGATES[aggregate] for aggregate in aggregates)]
+        return over_cube, f"SELECT {', '.join(items)} FROM ({EVENTS}) AS e WHERE {where}{order}"
+
+    def compare(self) -> None:
+        """Raises if a random query has other rows over the cube than over the events."""
+        over_cube, over_events = self.query()
+        cursor = self.connection.execute(over_cube)
+        rows = cursor.fetchall()
+        self.rolled += any(use.table.name != "events" for use in cursor.plan.uses)
+        expected = self.connection.execute(over_events).fetchall()
+        assert sorted(map(_comparable, rows)) == sorted(map(_comparable, expected)), over_cube
+
+
+def _comparable(row: tuple[Any, ...]) -> str:
+    values = [round(v, 9) + 0.0 if isinstance(v, float) and not math.isnan(v) else v for v in row]
+    return repr(values)
+
+
+def _history(path: Path, engine: Engine | str, seed: int, steps: int, queries: int) -> int:
+    source = random.Random(seed)
+    with rewriter.connect(path / str(seed), engine=engine) as connection:
+        world = World(connection, source)
+        for _ in range(steps):
+            world.step()
+            for _ in range(queries):
+                world.compare()
+        return world.rolled
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_queries_over_events_are_those_over_the_cube(duckdb: Engine, tmp_path: Path, number: int) -> None:
+    rolled = histories = 0
+    while histories < 3 or rolled <= 5:
+        assert histories < 15, "The queries use no rollups."
+        rolled += _history(tmp_path, duckdb, 100 * turn() + 20 * number + histories, 4, 12)
+        histories += 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(60))
+def test_many_queries_over_events(duckdb: Engine, tmp_path: Path, seed: int) -> None:
+    _history(tmp_path, duckdb, seed, 8, 25)
+
+
+def test_queries_over_events_on_spark(spark: Engine, tmp_path: Path) -> None:
+    _history(tmp_path, spark, turn(), 2, 6)
+
+
+def _serve_uncut(patch: pytest.MonkeyPatch) -> None:
+    """A rollup serves where the range takes a part of its period."""
+    patch.setattr(choose_facts, "_serving", lambda source, timeline, base, requested: timeline)
+
+
+def _cover_inward(patch: pytest.MonkeyPatch) -> None:
+    """Events are covered as rows whose time is the start of their partition."""
+    patch.setattr(choose_facts, "touched", choose_facts.snapped)
+
+
+def _count_nulls(patch: pytest.MonkeyPatch) -> None:
+    """A COUNT measure counts events although it counts the values of a measure."""
+    patch.setattr(raw_columns, "counted_measures", lambda cube, name: [])
+
+
+def _prove_parts(patch: pytest.MonkeyPatch) -> None:
+    """A rollup of a part of a partition's events is proven."""
+    patch.setattr(cube_reference, "_splits_partitions", lambda query: False)
+
+
+@pytest.mark.share(4)
+@pytest.mark.parametrize("plant", [_serve_uncut, _cover_inward, _count_nulls, _prove_parts])
+def test_planted_faults_are_found(
+    duckdb: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    def run() -> None:
+        for seed in range(30):
+            _history(tmp_path, duckdb, seed, 5, 15)
+
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        run()
