@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import rewriter
+from rewriter.catalog.model.objects import Fact
 from rewriter.dbapi import Connection
 from rewriter.exec.engine import Engine
 from rewriter.planner import cube_reference
@@ -23,7 +24,7 @@ START, DAYS = datetime(2013, 1, 29), 32
 END = START + timedelta(days=DAYS)
 BASES = {"HOURLY": "yyyy-MM-dd-HH", "DAILY": "yyyy-MM-dd"}
 PYTHON_FORMS = {"HOURLY": "%Y-%m-%d-%H", "DAILY": "%Y-%m-%d"}
-ROLLUPS = {"DAILY": "yyyy-MM-dd", "MONTHLY": "yyyy-MM"}
+ROLLUPS = {"HOURLY": "yyyy-MM-dd-HH", "DAILY": "yyyy-MM-dd", "MONTHLY": "yyyy-MM"}
 #: The cube's columns as SQL over an event.
 EVENTS = "SELECT upper(code) AS carrier, kind, miles * 2 AS distance, delay, worst, happened AS departed FROM events"
 AGGREGATES = {
@@ -32,7 +33,7 @@ AGGREGATES = {
     "AVG(delay)": "AVG(delay)",
     "SUM(delay)": "SUM(delay)",
     "MAX(worst)": "MAX(worst)",
-    "SUM(departures)": "COUNT(delay)",
+    "SUM(departures)": "SUM(CASE WHEN delay IS NULL THEN 0 ELSE 1 END)",
     "COUNT(DISTINCT carrier)": "COUNT(DISTINCT carrier)",
     "MIN(departed)": "MIN(departed)",
     "SUM(CASE WHEN kind = 1 THEN distance END)": "SUM(CASE WHEN kind = 1 THEN distance END)",
@@ -50,7 +51,8 @@ class World:
     def __init__(self, connection: Connection, source: random.Random) -> None:
         self.connection, self.source = connection, source
         self.base = source.choice(sorted(BASES))
-        self.rollups = ["MONTHLY"] if self.base == "DAILY" else ["DAILY", "MONTHLY"]
+        periods = list(ROLLUPS)
+        self.rollups = source.choice([periods[periods.index(self.base) :], ["MONTHLY"], [self.base]])
         self.rolled = 0
         run = connection.execute
         run("CREATE TABLE events (code STRING, kind INT, miles BIGINT, delay DOUBLE, worst INT, happened TIMESTAMP) "
@@ -193,8 +195,13 @@ def _prove_parts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(cube_reference, "_splits_partitions", lambda query: False)
 
 
-@pytest.mark.share(4)
-@pytest.mark.parametrize("plant", [_serve_uncut, _cover_inward, _count_nulls, _prove_parts])
+def _mix_up_rollups(patch: pytest.MonkeyPatch) -> None:
+    """Rollups of the events' own period count as base rows."""
+    patch.setattr(Fact, "is_base", lambda fact, table, period: period == fact.base_period)
+
+
+@pytest.mark.share(5)
+@pytest.mark.parametrize("plant", [_serve_uncut, _cover_inward, _count_nulls, _prove_parts, _mix_up_rollups])
 def test_planted_faults_are_found(
     duckdb: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None]
 ) -> None:

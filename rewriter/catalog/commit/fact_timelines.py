@@ -105,7 +105,7 @@ class FactTimelineUpdate:
         ``doubt`` is the reason, in words, why nothing follows from the tables that the query read.
         """
         binding = self._bindings[table.id]
-        if slot is None or slot.period == binding.base_period:
+        if slot is None or binding.is_base(slot.period):
             return Proof(self._context.snapshot.sequence)
         if doubt is not None:
             return Proof(UNKNOWN, doubt)
@@ -120,7 +120,7 @@ class FactTimelineUpdate:
     def is_base(self, table: Table, slot: Slot | None) -> bool:
         """Returns True for a partition of the base period, or of NULL time, which only base rows have."""
         binding = self._bindings[table.id]
-        return binding.has_base and (slot is None or slot.period == binding.base_period)
+        return binding.has_base and (slot is None or binding.is_base(slot.period))
 
     def stored_proof(self, table: Table, stored: StoredPartition) -> Proof:
         """Returns the proof of an existing partition."""
@@ -165,14 +165,15 @@ class FactTimelineUpdate:
             self._set_states(table, slot, frozenset({schema.FRESH}))
         if proof.as_of != REGISTERED:
             self._note_base_change(binding, slot)
-        elif slot is not None and slot.period == binding.base_period:
+        elif slot is not None and binding.is_base(slot.period):
             self._registered.setdefault(binding.time_key, []).append(slot)
 
     def note_dropped(self, table: Table, values: PartitionValues) -> None:
         """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""
-        slot = self._bindings[table.id].locate(values)
-        self._secondary_timelines.note_dropped(self._bindings[table.id], values)
-        is_base = slot is not None and slot.period == self._bindings[table.id].base_period
+        binding = self._bindings[table.id]
+        slot = binding.locate(values)
+        self._secondary_timelines.note_dropped(binding, values)
+        is_base = slot is not None and binding.is_base(slot.period)
         self._set_states(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
 
     def note_wiped(self, table: Table, values: PartitionValues) -> None:
@@ -204,7 +205,7 @@ class FactTimelineUpdate:
             for slot, states in self._states.get(table_id, {}).items():
                 changes[slot.period].states[slot.ordinal] = states
             for slot, period_parts in parts.get(table_id, {}).items():
-                if slot.period == binding.base_period:
+                if binding.is_base(slot.period):
                     changes[slot.period].states[slot.ordinal] = self._parts.base_states(binding, period_parts)
             if binding.has_base:
                 presence.change(binding, changes[binding.base_period])
@@ -216,7 +217,7 @@ class FactTimelineUpdate:
                 dependent = proof.doubt == INCOMPLETE
                 changes[slot.period].states[slot.ordinal] = presence.checked(binding, slot, states, dependent)
             for slot, period_parts in parts.get(table_id, {}).items():
-                if slot.period != binding.base_period:
+                if not binding.is_base(slot.period):
                     states = self._parts.rollup_states(binding, slot, period_parts, content)
                     states = presence.checked(binding, slot, states, self._parts.depends_on_whole_base(period_parts))
                     changes[slot.period].states[slot.ordinal] = self._since(binding, slot, states, content)

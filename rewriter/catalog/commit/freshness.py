@@ -56,7 +56,7 @@ class BaseContent:
             slot = binding.locate(values)
         except DataError:
             return  # A dropped partition from before the fact: it was never in a timeline.
-        if slot is None or slot.period == binding.base_period:
+        if slot is None or binding.is_base(slot.period):
             self._events.setdefault(binding.table.id, []).append((slot, binding.combination(values, slot), commit))
             key = binding.time_key
             self._newest_by_time[key] = max(commit, self._newest_by_time.get(key, UNKNOWN))
@@ -289,9 +289,7 @@ class Provenance:
                 if slot is None or not has_content or not unread.contains(slot.start):
                     continue
                 base_combination = base.combination(partition.values, slot)
-                if slot.period == base.base_period and _may_affect(
-                    base, slot, base_combination, rollup, period, combination
-                ):
+                if base.is_base(slot.period) and _may_affect(base, slot, base_combination, rollup, period, combination):
                     return True
         return False
 

@@ -76,7 +76,11 @@ class TimeBinding:
     @property
     def has_base(self) -> bool:
         """True if the table holds base partitions."""
-        return self.base_period in self.storage_table.layouts
+        return any(self.is_base(period) for period in self.storage_table.layouts)
+
+    def is_base(self, period: Period) -> bool:
+        """Tests whether the table's partitions of a period hold base rows (``Fact.is_base``)."""
+        return self.fact.is_base(self.storage_table, period)
 
     def since(self, made_by: int) -> int:
         """Returns the commit since which the table belongs to a fact that the commit ``made_by`` created."""
@@ -89,8 +93,8 @@ class TimeBinding:
 
     @property
     def coarser_periods(self) -> tuple[Period, ...]:
-        """The periods of the table other than the base period, fine to coarse."""
-        return tuple(sorted(period for period in self.storage_table.layouts if period != self.base_period))
+        """The periods of the table that hold rollups, fine to coarse."""
+        return tuple(sorted(period for period in self.storage_table.layouts if not self.is_base(period)))
 
     @property
     def rollup_periods(self) -> tuple[Period, ...]:
@@ -245,7 +249,7 @@ class TimeBinding:
         first_error: DataError | None = None
         for period, layout, pick in self._readers:
             time_values = pick(values)
-            timeless = period == self.base_period and all(value is None for value in time_values)
+            timeless = self.is_base(period) and all(value is None for value in time_values)
             try:
                 slot = None if timeless else Slot(period, layout.ordinal(time_values))
                 if slot is not None:

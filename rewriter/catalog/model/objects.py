@@ -343,6 +343,13 @@ class Fact:
         """True if its base rows are events with a time of their own, in a table that is declared RAW."""
         return any(table.raw is not None for table in self.tables)
 
+    def is_base(self, table: StorageTable, period: Period) -> bool:
+        """Tests whether a table's partitions of a period hold base rows.
+
+        If a table is declared RAW, its events are the base, and other tables of the same period hold rollups.
+        """
+        return period == self.base_period and (table.raw is not None or not self.is_raw)
+
     @property
     def times(self) -> tuple[str, ...]:
         """The time dimensions that its base partitions name, the leading one first; all base tables name the same."""

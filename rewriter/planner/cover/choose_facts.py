@@ -386,7 +386,8 @@ def timeless_outside(reader: CatalogReader, facts: Sequence[Fact]) -> Iterator[s
 def _null_time_arms(reader: CatalogReader, fact: Fact, *, bounded: bool) -> Iterator[Arm]:
     for storage in fact.storages:
         for storage_table in storage.tables:
-            layout = storage_table.layouts.get(fact.base_period)
+            period = fact.base_period
+            layout = storage_table.layouts.get(period) if fact.is_base(storage_table, period) else None
             if layout is not None and is_bounded(storage, storage_table) is bounded:
                 arm = Arm(table_of(reader, storage_table), storage_table, layout, (), null_time=True)
                 if reader.partitions(arm.table, key_ranges(arm)):
@@ -406,7 +407,8 @@ def _badness(choice: Choice) -> tuple[int, int, int, int, tuple[str, ...]]:
 def _candidate(source: Source, timeline: PartitionTimeline, priced: Costs) -> Candidate:
     table, period = source.storage_table.table, source.period
     cost = priced.of_partition(table, period)
-    return Candidate(source.fact.name, source.storage.name, table, period, timeline, source.fact.weight, cost)
+    is_raw = source.storage_table.raw is not None
+    return Candidate(source.fact.name, source.storage.name, table, period, timeline, source.fact.weight, cost, is_raw)
 
 
 def _timelines(reader: CatalogReader, source: Source) -> Iterator[PartitionTimeline]:

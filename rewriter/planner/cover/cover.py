@@ -4,7 +4,8 @@ A *slot* is a partition of a candidate that lies wholly inside one range of the 
 candidate's validity. A cover is a set of disjoint slots. The best cover is the least in this order:
 
 1. microseconds missing, 2. cost, 3. number of partitions, 4. weight, each summed over the cover;
-5. names: its slots in order of time, each as (start, fact, storage, table, coarser period first), compared like lists:
+5. names: its slots in order of time, each as (start, rollups before events, fact, storage, table, coarser period
+   first), compared like lists:
    at the first slot that differs, the one that starts earlier, then the one that is first by name.
 
 No two covers are equal in 5 if no two candidates agree in (fact, storage, table, period), so there is one best cover.
@@ -67,7 +68,8 @@ class Candidate:
     ``weight`` is its fact's. ``cost`` is that of one partition, in a unit that all candidates share: 1 each to count
     partitions, or their mean bytes, rounded up. It is positive, because opening a partition has a cost even if the
     partition is empty; other values raise ``ValueError``. The timeline is cut to the window of
-    validity (``validity.cut``).
+    validity (``validity.cut``). The partitions of a RAW table hold ``events``: at the same price, rollups of their
+    period come before them.
     """
 
     fact: str
@@ -77,6 +79,7 @@ class Candidate:
     timeline: PartitionTimeline = field(hash=False)
     weight: int = 0
     cost: int = 1
+    events: bool = False
 
     def __post_init__(self) -> None:
         if self.cost < 1:
@@ -168,13 +171,13 @@ def extent(candidates: Sequence[Candidate]) -> TimeRange | None:
     return TimeRange(min(starts), max(ends)) if starts else None
 
 
-def _rank(candidate: Candidate) -> tuple[int, int, int, str, str, str]:
+def _rank(candidate: Candidate) -> tuple[int, int, int, bool, str, str, str]:
     """Returns the sort key: coarse before fine, then cheap before expensive, then by name."""
-    return -int(candidate.period), candidate.cost, candidate.weight, *_name(candidate)[:3]
+    return -int(candidate.period), candidate.cost, candidate.weight, *_name(candidate)[:4]
 
 
-def _name(candidate: Candidate) -> tuple[str, str, str, int]:
-    return candidate.fact, candidate.storage, candidate.table, -int(candidate.period)
+def _name(candidate: Candidate) -> tuple[bool, str, str, str, int]:
+    return candidate.events, candidate.fact, candidate.storage, candidate.table, -int(candidate.period)
 
 
 def _price(target: RangeSet, sorted_candidates: Sequence[Candidate]) -> tuple[list[PricedCandidate], int]:

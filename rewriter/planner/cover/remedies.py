@@ -17,7 +17,7 @@ def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, tar
     """
     sentences: list[str] = []
     for source in sources:
-        if missing and source.period is not source.fact.base_period:
+        if missing and not source.is_base:
             requested = fitting(source.period, missing, target)
             sentences += _sentences(source, lines[source], _base(source, lines), requested)
     return tuple(dict.fromkeys(sentences))
@@ -61,7 +61,7 @@ def _base(source: Source, lines: Timelines) -> RangeSet:
     return RangeSet(
         TimeRange(other.period.start(ordinals.start), other.period.start(ordinals.end))
         for other, timelines in lines.items()
-        if other.fact is source.fact and other.period is source.fact.base_period
+        if other.fact is source.fact and other.is_base
         for ordinals in timelines.fresh.ranges()
     )
 

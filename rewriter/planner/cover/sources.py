@@ -20,6 +20,11 @@ class Source:
     storage_table: StorageTable
     period: Period
 
+    @property
+    def is_base(self) -> bool:
+        """True if its partitions hold base rows of its fact."""
+        return self.fact.is_base(self.storage_table, self.period)
+
     def __str__(self) -> str:
         return f"{self.fact.name}.{self.storage_table.table} {self.period.name}"
 

@@ -45,7 +45,7 @@ class DoubtReader:
         """Returns the number of base periods of the fact that are missing inside the partitions now."""
         lacking = time
         for other, timelines in self.lines.items():
-            if other.fact is source.fact and other.period is source.fact.base_period:
+            if other.fact is source.fact and other.is_base:
                 ranges = timelines.fresh.ranges()
                 lacking = lacking - RangeSet(
                     TimeRange(other.period.start(r.start), other.period.start(r.end)) for r in ranges

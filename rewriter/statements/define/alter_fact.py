@@ -131,6 +131,12 @@ def _added_storages(fact: Fact, block: FactStorage, context: Context) -> tuple[S
             block.span,
             "The base period cannot be changed: create another fact of the cube.",
         )
+    if altered.is_raw and not fact.is_raw:
+        raise invalid_fact(
+            f"The base rows of the fact {fact.name} are {fact.base_period.name}: it cannot have a RAW table.",
+            block.span,
+            "Create another fact of the cube for the events.",
+        )
     try:
         check_storages(replace(declared, storages=blocks), altered, cube, context)
     except Error as error:
@@ -150,7 +156,9 @@ def _left(fact: Fact, name: Name) -> tuple[Storage, ...]:
         for storage in fact.storages
     ]
     storages = tuple(storage for storage in left if storage.tables)
-    if not any(fact.base_period in table.layouts for storage in storages for table in storage.tables):
+    if not any(
+        fact.is_base(table, period) for storage in storages for table in storage.tables for period in table.layouts
+    ):
         raise invalid_fact(
             f"{removed_table.table} is the only table of the fact {fact.name} that holds its base period, "
             f"{fact.base_period.name}.",

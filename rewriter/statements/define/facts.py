@@ -74,7 +74,7 @@ def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
                 f"{table.name} is RAW: on your word, each event lies in the partition of its {stored.time}; CHECK FACT "
                 f"{fact.name} proves it"
             )
-        if stored.trusted or all(period == fact.base_period for period in stored.layouts):
+        if stored.trusted or all(fact.is_base(stored, period) for period in stored.layouts):
             continue
         has_partitions = next(context.snapshot.lookup(table, None).found_keys(), None) is not None
         if table.external or has_partitions:
@@ -218,7 +218,7 @@ def _check_sums(statement: s.CreateFact, fact: Fact, cube: Cube, context: Contex
                 f"Declare {name} DOUBLE in {table.name}: a sum of FLOAT values is DOUBLE. Base tables may hold FLOAT.",
                 name,
             )
-        if fact.base_period in stored.layouts:
+        if any(fact.is_base(stored, period) for period in stored.layouts):
             first, rounded_before = base = base or (table.name, rounded)
             if rounded != rounded_before:
                 name = min(rounded ^ rounded_before)

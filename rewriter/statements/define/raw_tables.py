@@ -85,7 +85,7 @@ def raw_columns(
 
 
 def check_raw_periods(fact: Fact, at: Span) -> None:
-    """Raises INVALID_FACT unless the RAW tables of a fact are its base, in whose periods all others can be divided."""
+    """Raises INVALID_FACT unless the RAW tables of a fact have one period, and rollups consist of whole ones."""
     raw_tables = [table for table in fact.tables if table.raw is not None]
     if not raw_tables:
         return
@@ -99,7 +99,7 @@ def check_raw_periods(fact: Fact, at: Span) -> None:
                     at,
                     "Store the events of a fact in partitions of one period.",
                 )
-            if table.raw is None and (period <= base or not base.nests_in(period)):
+            if table.raw is None and not base.nests_in(period):
                 raise _invalid(
                     f"{table.table} is {period.name}, and the RAW table {raw_tables[0].table} is {base.name}: a rollup "
                     "consists of whole partitions of events.",

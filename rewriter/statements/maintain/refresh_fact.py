@@ -69,7 +69,7 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
         if not statement.dry_run:
             context = context.renewed()
         for stored in stored_periods(fact):
-            if stored.period is not fact.base_period:
+            if not stored.is_base:
                 rows += _refresh(stored, cube, base_time, range_, changed_time, statement, context)
     except Error as error:
         error.position = None  # The position was in a generated query.

@@ -20,6 +20,11 @@ class StoredPeriod:
     table: StorageTable
     period: Period
 
+    @property
+    def is_base(self) -> bool:
+        """True if its partitions hold base rows."""
+        return self.fact.is_base(self.table, self.period)
+
 
 def stored_periods(fact: Fact) -> list[StoredPeriod]:
     """Returns all (storage table, period) of a fact, in its order, coarse before fine."""
@@ -33,7 +38,7 @@ def stored_periods(fact: Fact) -> list[StoredPeriod]:
 
 def base_periods(fact: Fact) -> list[StoredPeriod]:
     """Returns the places of the base of a fact: one, or several copies."""
-    return [stored for stored in stored_periods(fact) if stored.period is fact.base_period]
+    return [stored for stored in stored_periods(fact) if stored.is_base]
 
 
 def times(period: Period, ordinals: Sequence[OrdinalRange]) -> RangeSet:

@@ -103,7 +103,7 @@ def _reason(
         lacking = RangeSet(_instants(period, ordinals_lacking) for ordinals_lacking in incomplete.ranges())
         base = fact.base_period
         for other in fact.tables:
-            if base in other.layouts:
+            if base in other.layouts and fact.is_base(other, base):
                 timeline = context.snapshot.timeline(other.table, base, other.time)
                 lacking = lacking - RangeSet(
                     _instants(base, ordinals_present) for ordinals_present in timeline.ranges()
@@ -246,7 +246,8 @@ def _candidates(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline
             valid = window(storage, table, context.planning.now, fact.calendar)
             for period in table.layouts:
                 line_there = cut(line(table.table, period, table.time), period, valid)
-                candidates.append(Candidate(fact.name, storage.name, table.table, period, line_there))
+                is_raw = table.raw is not None
+                candidates.append(Candidate(fact.name, storage.name, table.table, period, line_there, events=is_raw))
     existing = [(candidate.table, candidate.period) for candidate in candidates if not candidate.timeline.is_empty]
     priced = costs(existing, context.snapshot, by_bytes=context.planning.cost_in_bytes)
     return [replace(candidate, cost=priced.of_partition(candidate.table, candidate.period)) for candidate in candidates]

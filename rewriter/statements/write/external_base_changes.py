@@ -169,6 +169,6 @@ def _bases(binding: TimeBinding, partitions: Collection[Partition]) -> dict[byte
     bases = {}
     for partition in partitions:
         slot = binding.locate(partition.values)
-        if slot is None or slot.period == binding.base_period:
+        if slot is None or binding.is_base(slot.period):
             bases[partition.key] = partition
     return bases
