@@ -72,6 +72,7 @@ def _conditions(type_: str, source: random.Random) -> str:
     ])  # fmt: skip
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("number", range(14))
 def test_the_catalog_returns_what_the_engine_returns(
     session: Session, monkeypatch: pytest.MonkeyPatch, number: int

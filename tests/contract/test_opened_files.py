@@ -32,6 +32,7 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
         yield opened
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize(
     ("sql", "files", "rows"),
     [

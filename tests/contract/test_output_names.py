@@ -68,6 +68,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("query", QUERIES)
 def test_names_mean_what_they_mean_over_the_plain_table(cube_session: Session, query: str) -> None:
     rows, base_rows = (

@@ -157,6 +157,7 @@ def _history(path: Path, engine: Engine, reader: Engine, seed: int, steps: int) 
         assert list(findings(session.catalog.database)) == []
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("number", range(12))
 def test_histories_leave_the_same_rows(duckdb: Engine, tmp_path: Path, number: int) -> None:
     _history(tmp_path, duckdb, duckdb, turn() * 100 + number, 40)
@@ -388,6 +389,7 @@ def _runs_cross_gaps(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(file_groups, "_value_runs", value_runs)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "plant", [_reads_whole_files, _compact_keeps_dead_rows, _vacuum_takes_one_row_for_all, _runs_cross_gaps]
 )

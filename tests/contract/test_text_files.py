@@ -38,6 +38,7 @@ READ_BY_HIVE = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.spark
 @pytest.mark.parametrize("form", ["", "ROW FORMAT DELIMITED FIELDS TERMINATED BY ';'", ESCAPED])
 def test_values_are_read_as_they_were_written(form: str, duckdb: Engine, spark: Engine, tmp_path: Path) -> None:
@@ -104,6 +105,7 @@ def test_partitions_are_written_compacted_and_loaded(engine: Engine, tmp_path: P
             assert session.execute(f"SELECT * FROM {table} ORDER BY day, id").fetch() == expected
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize(
     ("form", "value"),
     [

@@ -53,6 +53,7 @@ MISTAKES = {
 }  # fmt: skip
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_condition_selects_the_rows_of_the_plain_table(cube_session: Session, condition: str) -> None:
     query = (

@@ -151,6 +151,7 @@ def _kept(session: Session, name: str, tests: list[str]) -> dict[str, object]:
     return kept
 
 
+@pytest.mark.share(4)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("layout", "writer"),

@@ -89,6 +89,7 @@ def engine_named(request: pytest.FixtureRequest, name: str) -> Engine:
     return engine
 
 
+@pytest.mark.share(2)
 @pytest.mark.spark
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_reader_finds_the_values_that_either_engine_wrote(
@@ -127,6 +128,7 @@ def test_every_reader_finds_the_values_that_either_engine_wrote(
             assert comparable(list(zip(*(c.to_pylist() for c in stored.columns), strict=True))) == expected
 
 
+@pytest.mark.share(4)
 @pytest.mark.spark
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("form", ["(f DOUBLE, g FLOAT, k STRING)", "(f DOUBLE, g FLOAT) PARTITIONED BY (k STRING)"])
@@ -146,6 +148,7 @@ def test_conditions_on_nan_are_those_of_spark(
                 check(session, f"by_{writer.name}")
 
 
+@pytest.mark.share(2, "spark")
 @pytest.mark.parametrize("format", FORMATS)
 def test_tables_are_made_of_queries_and_overwritten_by_partition(format: str, engine: Engine, tmp_path: Path) -> None:
     with Session(tmp_path, engine) as session:
@@ -206,6 +209,7 @@ NESTED_ROWS = (
 )
 
 
+@pytest.mark.share(2)
 @pytest.mark.spark
 @pytest.mark.parametrize("format", FORMATS)
 def test_nested_values_are_read_as_they_were_written(format: str, spark: SparkEngine, tmp_path: Path) -> None:
@@ -237,6 +241,7 @@ def test_nested_values_that_a_format_does_not_hold_are_refused(spark: Engine, tm
             session.execute("INSERT INTO j SELECT array(map(1, 'a'))")
 
 
+@pytest.mark.share(4)
 @pytest.mark.spark
 @pytest.mark.parametrize("format", FORMATS)
 def test_conditions_on_either_zero_keep_the_rows_of_both(format: str, engine: Engine, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def check(session: Session, table: str, columns: tuple[str, ...], rows: int) -> 
                 assert session.execute(query).fetch() == [(rows,)], query
 
 
+@pytest.mark.share(2, "spark")
 @pytest.mark.parametrize("packed", ["true", "false"])
 def test_conditions_on_either_zero_keep_the_rows_of_both(engine: Engine, tmp_path: Path, packed: str) -> None:
     with Session(tmp_path / "warehouse", engine) as session:

@@ -79,6 +79,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "w"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_rows_are_no_bug_of_ours(sound: Path, tmp_path: Path, damage: str) -> None:
     refused = 0
