@@ -38,6 +38,21 @@ AGGREGATES = {
     "MIN(departed)": "MIN(departed)",
     "SUM(CASE WHEN kind = 1 THEN distance END)": "SUM(CASE WHEN kind = 1 THEN distance END)",
     "COUNT(carrier)": "COUNT(carrier)",
+    **{
+        aggregate: aggregate
+        for aggregate in (
+            "MEDIAN(distance)",
+            "PERCENTILE(worst, 0.25)",
+            "SIZE(COLLECT_SET(carrier))",
+            "STDDEV_POP(kind)",
+            "APPROX_COUNT_DISTINCT(kind)",
+            "MAX(carrier) FILTER (WHERE kind < 2)",
+            "BOOL_OR(kind = 2)",
+            "SORT_ARRAY(COLLECT_LIST(worst))",
+            "CORR(kind, distance)",
+            "COUNT(DISTINCT carrier, kind)",
+        )
+    },
 }
 KEYS = (
     "carrier", "kind", "kind % 2", "date_trunc('day', departed)", "hour(departed)", "minute(departed)",
