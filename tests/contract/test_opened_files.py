@@ -29,6 +29,8 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
         opened.execute("MSCK REPAIR TABLE outside")
         opened.execute("CREATE TABLE inside (a INT) PARTITIONED BY (d INT) TBLPROPERTIES ('rewriter.packed' = 'false')")
         opened.execute("INSERT INTO inside SELECT a, d FROM outside")
+        opened.execute("CREATE TABLE together (a INT) PARTITIONED BY (d INT)")
+        opened.execute("INSERT INTO together SELECT a, d FROM outside")
         yield opened
 
 
@@ -42,6 +44,8 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
         ("SELECT * FROM outside LIMIT 1000", 12, 33),
         ("SELECT * FROM inside LIMIT 5", 2, 5),
         ("SELECT * FROM inside LIMIT 33", 11, 33),
+        ("SELECT * FROM together LIMIT 5", 1, 5),
+        ("SELECT * FROM together LIMIT 0", 0, 0),
         # All files are needed, or that they are not is not certain.
         ("SELECT count(*) FROM outside LIMIT 5", 12, 1),
         ("SELECT DISTINCT a FROM outside LIMIT 5", 12, 5),
@@ -62,6 +66,18 @@ def test_limit(session: Session, sql: str, files: int, rows: int) -> None:
 def test_limit_that_is_a_parameter(session: Session) -> None:
     result = session.execute("SELECT a FROM outside LIMIT :n", {"n": 4})
     assert (result.stats.files, len(result.fetch())) == (3, 4)
+
+
+def test_parts_of_a_packed_file_are_enough(session: Session) -> None:
+    lines = [line for (line,) in session.execute("EXPLAIN SCAN SELECT * FROM together LIMIT 5").fetch()]
+    assert lines[0].startswith("together: 2 partitions, 1 file, ")
+    session.execute("ALTER TABLE together DROP PARTITION (d = 1)")
+    session.execute("INSERT INTO together VALUES (7, 3)")
+    everything = session.execute("SELECT a, d FROM together").fetch()
+    for limit in (1, 3, 4, 8, 30):
+        rows = session.execute(f"SELECT a, d FROM together LIMIT {limit}").fetch()
+        assert len(rows) == limit
+        assert set(rows) <= set(everything)
 
 
 def test_explain_scan_tells_it(session: Session) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
+from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column, Partition, Table
 from rewriter.errors import Error, Span
 from rewriter.exec.data_files import stored_rows
@@ -149,20 +150,36 @@ MOST_COUNTED_FILES = 1000
 def _first_files(use: TableUse, most_rows: int, context: Context) -> tuple[ScanFile, ...] | None:
     """Returns the first files of a table that have so many rows, or all; ``None`` if too many rows are not known.
 
-    Packed files are taken whole. A file whose rows the catalog does not know counts as empty.
+    A file whose rows the catalog does not know counts as empty. Reads the partitions of the catalog up to the last one
+    whose rows are needed.
     """
     table = use.table
     if table.external:
         return _first_external_files(use, most_rows, context)
     rows = 0
     paths: set[str] = set()
-    all_files = context.snapshot.files(table, use.ranges)
+    ranges = use.ranges
+    if ranges is None and table.partition_columns:
+        ranges = _first_partitions(table, most_rows, context)
+    all_files = context.snapshot.files(table, ranges)
     for _, file in all_files:
         if rows >= most_rows:
             break
         rows += file.rows or 0
         paths.add(file.path)
     return tuple([scan_file(file, partition.values) for partition, file in all_files if file.path in paths])
+
+
+def _first_partitions(table: Table, most_rows: int, context: Context) -> tuple[KeyRange, ...]:
+    """Returns the keys of the first partitions of a managed table that have so many rows, or of all."""
+    rows, first, last = 0, None, b""
+    for partition in context.snapshot.lookup(table, None).partitions():
+        if rows >= most_rows:
+            break
+        rows += partition.rows or 0
+        first = partition.key if first is None else first
+        last = partition.key
+    return () if first is None else (KeyRange(first, KeyRange.of_key(last).end),)
 
 
 def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tuple[ScanFile, ...] | None:
