@@ -295,3 +295,28 @@ def test_a_value_that_does_not_fit_its_column_is_told_with_its_place(
     with pytest.raises(DataError) as caught:
         session.execute("SELECT CAST(k AS INT) FROM t3").fetch()
     assert "in line" not in caught.value.message
+
+
+def test_times_of_any_microsecond_are_compared(session: Session, tmp_path: Path) -> None:
+    most = 2**63 - 1  # DuckDB's infinity.
+    moments = [0, -1, 1_356_998_400_000_000, most, most - 1, -most, -most - 1, 253_402_300_799_999_999, None]
+    (tmp_path / "times").mkdir()
+    for number, batch in enumerate((moments, moments[3:4], moments[:3])):
+        times = pa.array(batch, pa.timestamp("us", tz="UTC"))
+        pq.write_table(pa.table({"t": times, "i": list(range(len(batch)))}), tmp_path / "times" / f"{number}.parquet")
+    session.execute(f"CREATE EXTERNAL TABLE times (t TIMESTAMP, i BIGINT) LOCATION '{tmp_path / 'times'}'")
+    for operator, compare in (("<", int.__lt__), (">=", int.__ge__), ("=", int.__eq__)):
+        for bound, micros in (
+            ("1970-01-01", 0),
+            ("2013-01-01", moments[2]),
+            ("9999-12-31 23:59:59.999999", moments[7]),
+        ):
+            rows = session.execute(f"SELECT i FROM times WHERE t {operator} TIMESTAMP '{bound}'").fetch()
+            expected = sorted(
+                (i,)
+                for batch in (moments, moments[3:4], moments[:3])
+                for i, moment in enumerate(batch)
+                if moment is not None and micros is not None and compare(moment, micros)
+            )
+            assert sorted(rows) == expected, (operator, bound)
+    assert session.execute("SELECT COUNT(t), COUNT(*) FROM times").fetch() == [(12, 13)]

@@ -404,6 +404,9 @@ def _as_declared_type(sql: str, type_name: str, column: Column) -> str:
         return sql
     if not _readable(type_name, target):
         raise _mismatch(column, type_name)
+    if type_name == "TIMESTAMP WITH TIME ZONE":
+        # A cast takes the long way through the rules of time zones. Only the two infinite values need it.
+        return f"COALESCE(make_timestamp(epoch_us({sql})), CAST({sql} AS {declared}))"
     return f"CAST({sql} AS {declared})"
 
 
