@@ -24,9 +24,9 @@ Key = tuple["str | None", ...]
 #: them.
 Place = tuple[int, int, int, int, "int | None"]
 
-#: A row group ends with the partition that reaches this many rows. A group of fewer rows would have more statistics
-#: than data; more rows would have to be read for one small partition.
-GROUP_ROWS = 16_384
+#: A row group ends with the partition that reaches this many rows. Smaller groups would make footers that cost
+#: more than the rows; of larger ones, more rows would have to be read for one small partition.
+GROUP_ROWS = 65_536
 
 
 @dataclass

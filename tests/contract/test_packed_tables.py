@@ -252,9 +252,9 @@ def test_row_groups_end_with_partitions(duckdb: Engine, tmp_path: Path) -> None:
     """A row group holds whole partitions, or a piece of one."""
     with Session(tmp_path, duckdb) as session:
         session.execute("CREATE TABLE t (x INT) PARTITIONED BY (d INT) TBLPROPERTIES ('rewriter.packed' = 'true')")
-        hundred, six = (", ".join(f"({number})" for number in range(most)) for most in (100, 6))
+        hundred, times = (", ".join(f"({number})" for number in range(most)) for most in (100, 25))
         query = f"SELECT b.x AS x, a.x DIV 3 AS d FROM VALUES {hundred} AS a(x) CROSS JOIN VALUES {hundred} AS b(x)"
-        session.execute(f"INSERT INTO t SELECT q.* FROM ({query}) q CROSS JOIN VALUES {six} AS c(y)")
+        session.execute(f"INSERT INTO t SELECT q.* FROM ({query}) q CROSS JOIN VALUES {times} AS c(y)")
         (file,) = _files(tmp_path)
         metadata = pq.ParquetFile(file).metadata
         bounds = []

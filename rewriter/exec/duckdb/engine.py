@@ -131,9 +131,10 @@ class DuckDBEngine:
         self._is_closed = False
         self._schemas = FileSchemas()
         self._prepared = PreparedQueries()
-        #: The connections of queries that are running now, in any thread; and those for the next queries.
+        #: The connections of queries that are running now, in any thread; and those for the next queries, by whether
+        #: they read managed files alone.
         self._busy: set[duckdb.DuckDBPyConnection] = set()
-        self._idle: list[duckdb.DuckDBPyConnection] = []
+        self._idle: dict[bool, list[duckdb.DuckDBPyConnection]] = {True: [], False: []}
         #: The query whose columns were asked last: an INSERT asks for them, and writes it next.
         self._translated: tuple[EngineQuery, Translation] | None = None
 
@@ -226,7 +227,8 @@ class DuckDBEngine:
             self._is_closed = True
             database, self._database = self._database, None
             spill, self._spill = self._spill, None
-            idle, self._idle = self._idle, []
+            idle = [connection for connections in self._idle.values() for connection in connections]
+            self._idle = {True: [], False: []}
         deadline = time.monotonic() + CLOSING_SECONDS
         while time.monotonic() < deadline:
             with self._lock:
@@ -261,7 +263,8 @@ class DuckDBEngine:
         """
         import duckdb
 
-        opened = _OpenedQuery(self._connected())
+        managed = all(map(is_managed, query.relations))
+        opened = _OpenedQuery(self._connected(managed))
         is_clean = False
         try:
             if prepared is None:
@@ -281,29 +284,33 @@ class DuckDBEngine:
                 raise KeyboardInterrupt from None
             raise name_damaged_file(_own_error(error, directory), query.relations, _OF_FILES) from None
         finally:
-            self._release(opened.connection, is_clean)
+            self._release(opened.connection, is_clean, managed)
 
-    def _connected(self) -> duckdb.DuckDBPyConnection:
-        """Returns a connection that has our settings."""
+    def _connected(self, managed: bool) -> duckdb.DuckDBPyConnection:
+        """Returns a connection that has our settings.
+
+        For queries that read ``managed`` files alone, DuckDB keeps the footers of files: managed files never change.
+        """
         database = self._start()
         with self._lock:
             if self._is_closed:
                 raise engine_closed()
-            connection = self._idle.pop() if self._idle else None
+            idle = self._idle[managed]
+            connection = idle.pop() if idle else None
             if connection is None:
                 connection = database.cursor()
-                connection.execute(SESSION_SETTINGS)
+                connection.execute(f"{SESSION_SETTINGS}SET parquet_metadata_cache = {str(managed).lower()};")
             self._busy.add(connection)
             return connection
 
-    def _release(self, connection: duckdb.DuckDBPyConnection, is_clean: bool) -> None:
+    def _release(self, connection: duckdb.DuckDBPyConnection, is_clean: bool, managed: bool) -> None:
         """Keeps the connection of a query for the next one if the query left nothing in it."""
         import duckdb
 
         with self._lock:
             self._busy.discard(connection)
-            if is_clean and not self._is_closed and len(self._idle) < _MOST_IDLE:
-                self._idle.append(connection)
+            if is_clean and not self._is_closed and len(self._idle[managed]) < _MOST_IDLE:
+                self._idle[managed].append(connection)
                 return
         with suppress(duckdb.Error):  # Still busy, because Ctrl-C did not reach it.
             connection.close()
