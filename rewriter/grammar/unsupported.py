@@ -50,6 +50,8 @@ _CLUSTER = "The engine is chosen when the session is opened."
 _AUTOMATIC = "Tables need not be analyzed or cached: every INSERT collects statistics."
 _FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`"
 _VIEW = "CREATE OR REPLACE VIEW v AS SELECT … replaces it."
+_TEMPORARY_FILES = "Read the files in place: CREATE TEMPORARY VIEW v AS SELECT * FROM parquet.`path`"
+_GLOBAL = "CREATE TEMPORARY VIEW v AS SELECT … is of this session; CREATE VIEW v AS SELECT … is of all sessions."
 _DROP_CREATE = "DROP it, then CREATE it."
 _ACCESS = "Access is controlled by the permissions of the warehouse directory."
 _OUTPUT = "Read the result with SELECT and write it from the client."
@@ -88,13 +90,22 @@ _REFUSALS = (
     *_tables("CREATE TEMPORARY TABLE"),
     *_tables("CREATE OR REPLACE TABLE"),
     *(
-        _refuse(head, "Create it without TEMPORARY, and DROP it when it is no longer needed.", "VIEW FUNCTION VARIABLE")
+        _refuse(head, "Use a temporary view or table, or a parameter of the query, :name.", "FUNCTION VARIABLE")
         for head in ("CREATE TEMPORARY", "CREATE TEMP", "CREATE OR REPLACE TEMPORARY", "CREATE OR REPLACE TEMP")
     ),
-    _refuse("CREATE", "Create it without TEMPORARY, and DROP it when it is no longer needed.", "TEMPORARY TEMP"),
+    *(
+        _refuse(head, _TEMPORARY_FILES, "USING")
+        for head in (
+            "CREATE TEMPORARY VIEW",
+            "CREATE TEMP VIEW",
+            "CREATE OR REPLACE TEMPORARY VIEW",
+            "CREATE OR REPLACE TEMP VIEW",
+        )
+    ),
     _refuse("CREATE", _INDEX, "INDEX BITMAP UNIQUE BLOOMFILTER", yet=False),
     _refuse("DROP", _INDEX, "INDEX", yet=False),
-    _refuse("CREATE", "CREATE VIEW v AS SELECT … stores a query under a name.", "GLOBAL MATERIALIZED"),
+    *(_refuse(head, _GLOBAL, "GLOBAL") for head in ("CREATE", "CREATE OR REPLACE")),
+    _refuse("CREATE", "CREATE VIEW v AS SELECT … stores a query under a name.", "MATERIALIZED"),
     _refuse("CREATE", _ONE_CATALOG, "CATALOG"),
     _refuse("CREATE OR REPLACE", _DROP_CREATE, "CUBE FACT"),
     _refuse("CREATE", "Use statements about tables, cubes and facts.", "FUNCTION INDEX ROLE USER VARIABLE STREAMING"),
@@ -118,7 +129,7 @@ _REFUSALS = (
         "RENAME",
     ),
     _refuse("ALTER CUBE", "DROP CUBE c, then CREATE CUBE c with all its columns."),
-    _refuse("ALTER VIEW", _VIEW),
+    _refuse("ALTER VIEW", _VIEW, "SET UNSET WITH"),
     _refuse("ALTER", _DATABASE, "DATABASE SCHEMA NAMESPACE"),
     _refuse(
         "INSERT", f"{_OVERWRITE}; ALTER TABLE t DROP PARTITION (…) removes partitions without new rows.", "REPLACE"

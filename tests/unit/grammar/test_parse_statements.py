@@ -76,7 +76,7 @@ from rewriter.grammar.families.timelines import (
     ShowTimelines,
 )
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import CreateView, DropView, ShowViews
+from rewriter.grammar.families.views import AlterView, CreateView, DropView, ShowViews
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.filters import And, Comparison, IsNull, Or
 from rewriter.grammar.parser import parse
@@ -151,6 +151,25 @@ STATEMENTS: list[tuple[str, Statement]] = [
         ),
     ),
     ("CREATE VIEW v AS FROM t SELECT a;", CreateView(view=name("v"), query=Query("FROM t SELECT a"))),
+    (
+        "CREATE OR REPLACE TEMP VIEW v (a COMMENT 'é') COMMENT 'x' AS SELECT 1",
+        CreateView(
+            view=name("v"),
+            query=Query("SELECT 1"),
+            columns=(ColumnDef("a", None, "é"),),
+            temporary=True,
+            or_replace=True,
+            comment="x",
+        ),
+    ),
+    ("CREATE TEMPORARY VIEW v AS TABLE t", CreateView(view=name("v"), query=Query("TABLE t"), temporary=True)),
+    ("ALTER VIEW s.v AS SELECT 1", AlterView(view=name("s", "v"), query=Query("SELECT 1"))),
+    ("ALTER VIEW v SELECT 1 -- end", AlterView(view=name("v"), query=Query("SELECT 1"))),
+    ("ALTER VIEW v (SELECT 1)", AlterView(view=name("v"), query=Query("(SELECT 1)"))),
+    (
+        "ALTER VIEW v AS WITH a AS (SELECT 1) TABLE a",
+        AlterView(view=name("v"), query=Query("WITH a AS (SELECT 1) TABLE a")),
+    ),
     ("DROP VIEW v", DropView(view=name("v"))),
     ("DROP VIEW IF EXISTS default.`v`", DropView(view=name("default", "v"), if_exists=True)),
     ("SHOW VIEWS", ShowViews()),

@@ -76,7 +76,7 @@ from rewriter.grammar.families.timelines import (
     ShowTimelines,
 )
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import CreateView, DropView, ShowViews
+from rewriter.grammar.families.views import AlterView, CreateView, DropView, ShowViews
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.parser import parse
@@ -307,6 +307,16 @@ statements = some.one_of(
         comment=optional(texts),
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
     ),
+    some.builds(
+        CreateView,
+        temporary=some.just(True),
+        or_replace=flags,
+        view=names.map(lambda view: Name((view,))),
+        query=queries,
+        columns=optional(tuples(some.builds(ColumnDef, names, some.none(), optional(texts)), unique("name"))),
+        comment=optional(texts),
+    ),
+    some.builds(AlterView, view=qualified, query=queries),
     some.builds(DropView, view=qualified, if_exists=flags),
     some.builds(ShowViews, like=optional(texts), database=optional(databases)),
     some.builds(ShowTables, like=optional(texts), database=optional(databases)),
