@@ -47,7 +47,7 @@ _LOCK = (
     "the second fails."
 )
 _CLUSTER = "The engine is chosen when the session is opened."
-_AUTOMATIC = "Tables need not be analyzed or cached: every INSERT collects statistics."
+_NO_FUNCTIONS = "Functions are those of Spark: SHOW FUNCTIONS lists them."
 _FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`"
 _VIEW = "CREATE OR REPLACE VIEW v AS SELECT … replaces it."
 _TEMPORARY_FILES = "Read the files in place: CREATE TEMPORARY VIEW v AS SELECT * FROM parquet.`path`"
@@ -153,8 +153,7 @@ _REFUSALS = (
     _refuse("COMMIT", _TRANSACTION, "AND"),
     _refuse("ROLLBACK", _TRANSACTION, "AND TO"),
     *(_refuse(word, _LOCK, yet=False) for word in ("LOCK", "UNLOCK")),
-    *(_refuse(word, _AUTOMATIC) for word in ("CACHE", "UNCACHE", "CLEAR")),
-    _refuse("REFRESH", _AUTOMATIC, "FUNCTION"),
+    _refuse("REFRESH", _NO_FUNCTIONS, "FUNCTION"),
     _refuse("REPLICATE", _CLUSTER),
     _refuse("OPTIMIZE", _COMPACT),
     _refuse("IMPORT", _FILES),

@@ -65,6 +65,7 @@ from rewriter.grammar.families.partitions import (
 from rewriter.grammar.families.queries import Explain, ExplainChange, ExplainScan, ExplainWrite, Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
+from rewriter.grammar.families.table_caching import CacheTable, ClearCache, RefreshPath, UncacheTable
 from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
 from rewriter.grammar.families.timelines import (
@@ -716,6 +717,25 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
     ("REFRESH TABLE db.t", RefreshTable(table=name("db", "t"))),
+    ("REFRESH '/data/t';", RefreshPath(path="/data/t")),
+    ("CACHE TABLE s.t", CacheTable(table=name("s", "t"))),
+    (
+        "CACHE LAZY TABLE t OPTIONS ('storageLevel' 'DISK_ONLY', a.b = 1)",
+        CacheTable(table=name("t"), lazy=True, options=(("storageLevel", "DISK_ONLY"), ("a.b", "1"))),
+    ),
+    ("CACHE TABLE t AS SELECT 1 -- x", CacheTable(table=name("t"), query=Query("SELECT 1"))),
+    (
+        "CACHE TABLE cache OPTIONS ('storageLevel' = 'DISK_ONLY') WITH a AS (TABLE b) SELECT * FROM a",
+        CacheTable(
+            table=name("cache"),
+            query=Query("WITH a AS (TABLE b) SELECT * FROM a"),
+            options=(("storageLevel", "DISK_ONLY"),),
+        ),
+    ),
+    ("CACHE TABLE t TABLE u", CacheTable(table=name("t"), query=Query("TABLE u"))),
+    ("UNCACHE TABLE IF EXISTS t", UncacheTable(table=name("t"), if_exists=True)),
+    ("UNCACHE TABLE s.t", UncacheTable(table=name("s", "t"))),
+    ("CLEAR CACHE", ClearCache()),
     (
         "ALTER TABLE t SET TIMELINE daily FOR dt TO 'Ranges'",
         SetTimeline(table=name("t"), period="DAILY", column="dt", implementation="Ranges"),

@@ -65,6 +65,7 @@ from rewriter.grammar.families.partitions import (
 from rewriter.grammar.families.queries import Explain, Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
+from rewriter.grammar.families.table_caching import CacheTable, ClearCache, RefreshPath, UncacheTable
 from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
 from rewriter.grammar.families.timelines import (
@@ -476,6 +477,16 @@ statements = some.one_of(
     some.builds(ShowLatest, fact=qualified),
     some.builds(RefreshTimelines, fact=qualified),
     some.builds(RefreshTable, table=qualified),
+    some.builds(RefreshPath, path=texts),
+    some.builds(
+        CacheTable,
+        table=names.map(lambda table: Name((table,))),
+        query=optional(queries),
+        lazy=flags,
+        options=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
+    ),
+    some.builds(UncacheTable, table=qualified, if_exists=flags),
+    some.builds(ClearCache),
     some.builds(SetProperties, table=qualified, properties=tuples(some.tuples(texts, texts), lambda pair: pair[0])),
     some.builds(UnsetProperties, table=qualified, keys=tuples(texts, str), if_exists=flags),
     some.builds(SetTimeline, table=qualified, period=periods, column=names, implementation=texts),
