@@ -132,6 +132,7 @@ class Session:
                 self.settings,
                 self.settings.for_planner(),
                 self._started_engine,
+                self.engine_name,
                 _RELATION_NUMBERS,
                 bound.parameters,
                 self._temporaries,

@@ -38,9 +38,8 @@ _PARTITION_PROPERTIES = (
 _PARTITION_COLUMNS = "Columns belong to the table: ALTER TABLE t ADD COLUMNS (…) adds them to all partitions."
 _SHOW = (
     "Use SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW COLUMNS IN t, SHOW TBLPROPERTIES t, "
-    "SHOW TABLE EXTENDED LIKE 't', SHOW TIMELINES OF f, SHOW COVERAGE OF f or SHOW LATEST OF f."
+    "SHOW TABLE EXTENDED LIKE 't', SHOW FUNCTIONS, SHOW TIMELINES OF f, SHOW COVERAGE OF f or SHOW LATEST OF f."
 )
-_DESCRIBE = "Use DESCRIBE [EXTENDED] t [PARTITION (…)] [column], DESCRIBE QUERY …, DESCRIBE CUBE c or DESCRIBE FACT f."
 _TRANSACTION = "Use START TRANSACTION, COMMIT or ROLLBACK: all reads of a transaction see one snapshot."
 _LOCK = (
     "Locks are not needed: a statement sees one snapshot, and if two statements write the same partition, "
@@ -139,10 +138,8 @@ _REFUSALS = (
     _refuse(
         "SHOW",
         _SHOW,
-        "FUNCTIONS USER ALL SYSTEM CATALOGS CLUSTERS STREAMS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
+        "CATALOGS CLUSTERS STREAMS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
     ),
-    _refuse("DESC", _DESCRIBE, "FUNCTION"),
-    _refuse("DESCRIBE", _DESCRIBE, "FUNCTION"),
     _refuse("UPDATE", _OVERWRITE, yet=False),
     _refuse("DELETE", f"ALTER TABLE t DROP PARTITION (…) drops partitions. {_OVERWRITE}", yet=False),
     _refuse("MERGE", _OVERWRITE, yet=False),

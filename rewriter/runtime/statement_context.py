@@ -31,9 +31,9 @@ from rewriter.runtime.temporary_tables import Temporaries
 class Context:
     """The environment of one statement.
 
-    ``engine`` starts the engine when first called; ``serial`` numbers relations; ``progress`` receives the
-    statement's progress; ``prepared`` are the session's prepared queries. ``rehearsed`` gets the changes of a statement
-    that is explained instead of run; otherwise it is ``None``.
+    ``engine`` starts the engine when first called, and ``engine_name`` is ``spark`` or ``duckdb``; ``serial`` numbers
+    relations; ``progress`` receives the statement's progress; ``prepared`` are the session's prepared queries.
+    ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``.
     """
 
     catalog: Catalog
@@ -41,6 +41,7 @@ class Context:
     settings: SessionSettings
     planning: Settings
     engine: Callable[[], Engine]
+    engine_name: str
     serial: Iterator[int]
     parameters: Mapping[str, object]
     temporaries: Temporaries

@@ -41,6 +41,7 @@ from rewriter.grammar.families.facts import (
     LayoutColumn,
     RawColumn,
 )
+from rewriter.grammar.families.functions import DescribeFunction, ShowFunctions
 from rewriter.grammar.families.maintenance import (
     AnalyzeTable,
     AnalyzeTables,
@@ -717,6 +718,19 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
     ("REFRESH TABLE db.t", RefreshTable(table=name("db", "t"))),
+    ("SHOW FUNCTIONS", ShowFunctions()),
+    ("SHOW ALL FUNCTIONS FROM s LIKE 'a*|b'", ShowFunctions(like="a*|b", database=DatabaseName("s"))),
+    ("SHOW SYSTEM FUNCTIONS 'a'", ShowFunctions(like="a")),
+    ("SHOW USER FUNCTIONS LIKE s.abs", ShowFunctions(like="abs", user=True)),
+    ("SHOW FUNCTIONS abs", ShowFunctions(like="abs")),
+    ("DESC FUNCTION abs", DescribeFunction(function=ColumnName(("abs",)))),
+    (
+        "DESCRIBE FUNCTION EXTENDED builtin.`in`",
+        DescribeFunction(function=ColumnName(("builtin", "in")), extended=True),
+    ),
+    ("DESCRIBE FUNCTION not", DescribeFunction(function=ColumnName(("not",)))),
+    ("DESCRIBE FUNCTION '<=>'", DescribeFunction(function=ColumnName(("<=>",)))),
+    ("DESCRIBE function", Describe(name=name("function"))),
     ("REFRESH '/data/t';", RefreshPath(path="/data/t")),
     ("CACHE TABLE s.t", CacheTable(table=name("s", "t"))),
     (

@@ -42,6 +42,7 @@ from rewriter.grammar.families.facts import (
     LayoutColumn,
     RawColumn,
 )
+from rewriter.grammar.families.functions import DescribeFunction, ShowFunctions
 from rewriter.grammar.families.maintenance import (
     AnalyzeTable,
     AnalyzeTables,
@@ -478,6 +479,10 @@ statements = some.one_of(
     some.builds(RefreshTimelines, fact=qualified),
     some.builds(RefreshTable, table=qualified),
     some.builds(RefreshPath, path=texts),
+    some.builds(ShowFunctions, like=optional(texts), user=flags, database=optional(databases)),
+    some.builds(
+        DescribeFunction, function=some.lists(names, min_size=1).map(lambda n: ColumnName(tuple(n))), extended=flags
+    ),
     some.builds(
         CacheTable,
         table=names.map(lambda table: Name((table,))),
