@@ -16,6 +16,7 @@ from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.catalog.model.temporary_names import plainly
+from rewriter.catalog.model.temporary_views import OWNER
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.errors import EngineError, Error, InterfaceError, NotSupportedError, ProgrammingError, Span, only_ours
@@ -131,6 +132,7 @@ class Session:
                 self.settings,
                 self.settings.for_planner(),
                 self._started_engine,
+                self.engine_name,
                 _RELATION_NUMBERS,
                 bound.parameters,
                 self._temporaries,
@@ -257,11 +259,11 @@ class Session:
         self.close()
 
     def _show_plainly(self, error: Error) -> None:
-        """Replaces the internal names of temporary tables in an error by those that were typed."""
-        session = self._temporaries.session
-        error.message = plainly(error.message, session)
-        error.hint = error.hint and plainly(error.hint, session)
-        error.object = error.object and plainly(error.object, session)
+        """Replaces the internal names of temporary tables and views in an error by those that were typed."""
+        for owner in (self._temporaries.session, OWNER):
+            error.message = plainly(error.message, owner)
+            error.hint = error.hint and plainly(error.hint, owner)
+            error.object = error.object and plainly(error.object, owner)
 
     def _started_engine(self) -> Engine:
         if self._engine is None:
@@ -271,11 +273,11 @@ class Session:
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
         if self._transaction is not None:
-            return self._transaction.snapshot.within(self._database)
+            return self._transaction.snapshot.within(self._database).showing(self._temporaries.views)
         snapshot = catalog.snapshot(self._temporaries.session)
         snapshot.resume(self._reads)
         self._reads = snapshot.reads
-        return snapshot.within(self._database)
+        return snapshot.within(self._database).showing(self._temporaries.views)
 
     def _bound(self, statement: StartTransaction | Commit | Rollback) -> Result:
         """Runs START TRANSACTION, COMMIT or ROLLBACK. The last two end the transaction even if they raise."""

@@ -135,10 +135,9 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
         end = tokens[-1].end
         return [Terminal(END, Token(TokenKind.OPERATOR, "", end, end))]
     token = tokens[index]
-    # Only INSERT and CREATE VIEW … AS end in a query; elsewhere the state's lookahead may merely seem to allow one.
     if (
         "QUERY" in choices
-        and (tokens[0].is_word("INSERT") or tokens[index - 1].is_word("AS"))
+        and _may_end_in_query(tokens, index)
         and starts_query(tokens, index)
         and not _is_column_list(tokens, index)
     ):
@@ -159,6 +158,15 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     if keyword in _RESERVED or "NAME" not in choices:
         return [Terminal(keyword, token)]
     return [Terminal(keyword, token), Terminal("NAME", token)]
+
+
+def _may_end_in_query(tokens: Sequence[Token], index: int) -> bool:
+    """Tests whether the statement can end in a query that begins at ``index``; the state's lookahead may merely seem to
+    allow one.
+    """
+    if tokens[index - 1].is_word("AS") or tokens[0].is_word("INSERT"):
+        return True
+    return index > 2 and (tokens[0].is_word("CACHE") or tokens[1].is_word("VIEW"))
 
 
 def _end_of_expression(tokens: Sequence[Token], index: int) -> int:

@@ -38,18 +38,19 @@ _PARTITION_PROPERTIES = (
 _PARTITION_COLUMNS = "Columns belong to the table: ALTER TABLE t ADD COLUMNS (…) adds them to all partitions."
 _SHOW = (
     "Use SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW COLUMNS IN t, SHOW TBLPROPERTIES t, "
-    "SHOW TABLE EXTENDED LIKE 't', SHOW TIMELINES OF f, SHOW COVERAGE OF f or SHOW LATEST OF f."
+    "SHOW TABLE EXTENDED LIKE 't', SHOW FUNCTIONS, SHOW TIMELINES OF f, SHOW COVERAGE OF f or SHOW LATEST OF f."
 )
-_DESCRIBE = "Use DESCRIBE [EXTENDED] t [PARTITION (…)] [column], DESCRIBE QUERY …, DESCRIBE CUBE c or DESCRIBE FACT f."
 _TRANSACTION = "Use START TRANSACTION, COMMIT or ROLLBACK: all reads of a transaction see one snapshot."
 _LOCK = (
     "Locks are not needed: a statement sees one snapshot, and if two statements write the same partition, "
     "the second fails."
 )
 _CLUSTER = "The engine is chosen when the session is opened."
-_AUTOMATIC = "Tables need not be analyzed or cached: every INSERT collects statistics."
+_NO_FUNCTIONS = "Functions are those of Spark: SHOW FUNCTIONS lists them."
 _FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`"
 _VIEW = "CREATE OR REPLACE VIEW v AS SELECT … replaces it."
+_TEMPORARY_FILES = "Read the files in place: CREATE TEMPORARY VIEW v AS SELECT * FROM parquet.`path`"
+_GLOBAL = "CREATE TEMPORARY VIEW v AS SELECT … is of this session; CREATE VIEW v AS SELECT … is of all sessions."
 _DROP_CREATE = "DROP it, then CREATE it."
 _ACCESS = "Access is controlled by the permissions of the warehouse directory."
 _OUTPUT = "Read the result with SELECT and write it from the client."
@@ -88,13 +89,22 @@ _REFUSALS = (
     *_tables("CREATE TEMPORARY TABLE"),
     *_tables("CREATE OR REPLACE TABLE"),
     *(
-        _refuse(head, "Create it without TEMPORARY, and DROP it when it is no longer needed.", "VIEW FUNCTION VARIABLE")
+        _refuse(head, "Use a temporary view or table, or a parameter of the query, :name.", "FUNCTION VARIABLE")
         for head in ("CREATE TEMPORARY", "CREATE TEMP", "CREATE OR REPLACE TEMPORARY", "CREATE OR REPLACE TEMP")
     ),
-    _refuse("CREATE", "Create it without TEMPORARY, and DROP it when it is no longer needed.", "TEMPORARY TEMP"),
+    *(
+        _refuse(head, _TEMPORARY_FILES, "USING")
+        for head in (
+            "CREATE TEMPORARY VIEW",
+            "CREATE TEMP VIEW",
+            "CREATE OR REPLACE TEMPORARY VIEW",
+            "CREATE OR REPLACE TEMP VIEW",
+        )
+    ),
     _refuse("CREATE", _INDEX, "INDEX BITMAP UNIQUE BLOOMFILTER", yet=False),
     _refuse("DROP", _INDEX, "INDEX", yet=False),
-    _refuse("CREATE", "CREATE VIEW v AS SELECT … stores a query under a name.", "GLOBAL MATERIALIZED"),
+    *(_refuse(head, _GLOBAL, "GLOBAL") for head in ("CREATE", "CREATE OR REPLACE")),
+    _refuse("CREATE", "CREATE VIEW v AS SELECT … stores a query under a name.", "MATERIALIZED"),
     _refuse("CREATE", _ONE_CATALOG, "CATALOG"),
     _refuse("CREATE OR REPLACE", _DROP_CREATE, "CUBE FACT"),
     _refuse("CREATE", "Use statements about tables, cubes and facts.", "FUNCTION INDEX ROLE USER VARIABLE STREAMING"),
@@ -118,7 +128,7 @@ _REFUSALS = (
         "RENAME",
     ),
     _refuse("ALTER CUBE", "DROP CUBE c, then CREATE CUBE c with all its columns."),
-    _refuse("ALTER VIEW", _VIEW),
+    _refuse("ALTER VIEW", _VIEW, "SET UNSET WITH"),
     _refuse("ALTER", _DATABASE, "DATABASE SCHEMA NAMESPACE"),
     _refuse(
         "INSERT", f"{_OVERWRITE}; ALTER TABLE t DROP PARTITION (…) removes partitions without new rows.", "REPLACE"
@@ -128,10 +138,8 @@ _REFUSALS = (
     _refuse(
         "SHOW",
         _SHOW,
-        "FUNCTIONS USER ALL SYSTEM CATALOGS CLUSTERS STREAMS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
+        "CATALOGS CLUSTERS STREAMS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
     ),
-    _refuse("DESC", _DESCRIBE, "FUNCTION"),
-    _refuse("DESCRIBE", _DESCRIBE, "FUNCTION"),
     _refuse("UPDATE", _OVERWRITE, yet=False),
     _refuse("DELETE", f"ALTER TABLE t DROP PARTITION (…) drops partitions. {_OVERWRITE}", yet=False),
     _refuse("MERGE", _OVERWRITE, yet=False),
@@ -142,8 +150,7 @@ _REFUSALS = (
     _refuse("COMMIT", _TRANSACTION, "AND"),
     _refuse("ROLLBACK", _TRANSACTION, "AND TO"),
     *(_refuse(word, _LOCK, yet=False) for word in ("LOCK", "UNLOCK")),
-    *(_refuse(word, _AUTOMATIC) for word in ("CACHE", "UNCACHE", "CLEAR")),
-    _refuse("REFRESH", _AUTOMATIC, "FUNCTION"),
+    _refuse("REFRESH", _NO_FUNCTIONS, "FUNCTION"),
     _refuse("REPLICATE", _CLUSTER),
     _refuse("OPTIMIZE", _COMPACT),
     _refuse("IMPORT", _FILES),

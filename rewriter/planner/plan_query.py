@@ -81,7 +81,7 @@ def plan_query(query: Query, reader: CatalogReader, settings: Settings, paramete
             if text.nests_too_deeply:
                 raise unread  # which no engine reads, either
             return plan_verbatim(text, reader, unread, dict(parameters))
-        text = expand(disambiguated(text, reader.current, lambda name: reader.temporary(name) is not None), reader)
+        text = expand(disambiguated(text, reader.current, reader.is_temporary), reader)
         return _plan(text, reader, settings, parameters)
     except Error as error:
         in_view(error, text)

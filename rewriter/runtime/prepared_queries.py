@@ -37,22 +37,25 @@ class Prepared:
 class QueryKey:
     """What a planned query depends on beside the catalog's state. ``start`` is the position of the query's text.
 
-    ``parameters`` are (name, type, value).
+    ``views`` is the version of the session's temporary views. ``parameters`` are (name, type, value).
     """
 
     text: str
     start: int
     database: str
+    views: int
     settings: Settings
     parameters: tuple[tuple[str, type, object], ...]
 
 
-def query_key(query: Query, database: str, settings: Settings, parameters: Mapping[str, object]) -> QueryKey | None:
+def query_key(
+    query: Query, database: str, views: int, settings: Settings, parameters: Mapping[str, object]
+) -> QueryKey | None:
     """Returns the key of a query; ``None`` for one that is not kept, because it is long or has other parameters."""
     if len(query.text) > _LONGEST or not all(type(value) in _COMPARED for value in parameters.values()):
         return None
     values = tuple((name, type(value), value) for name, value in parameters.items())
-    return QueryKey(query.text, query.span.start, database, replace(settings, now=0), values)
+    return QueryKey(query.text, query.span.start, database, views, replace(settings, now=0), values)
 
 
 class PreparedQueries:

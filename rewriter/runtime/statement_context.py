@@ -12,6 +12,8 @@ from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, full_name
+from rewriter.catalog.model.temporary_views import TemporaryView
+from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, Error
 from rewriter.exec.engine import Engine
@@ -29,9 +31,9 @@ from rewriter.runtime.temporary_tables import Temporaries
 class Context:
     """The environment of one statement.
 
-    ``engine`` starts the engine when first called; ``serial`` numbers relations; ``progress`` receives the
-    statement's progress; ``prepared`` are the session's prepared queries. ``rehearsed`` gets the changes of a statement
-    that is explained instead of run; otherwise it is ``None``.
+    ``engine`` starts the engine when first called, and ``engine_name`` is ``spark`` or ``duckdb``; ``serial`` numbers
+    relations; ``progress`` receives the statement's progress; ``prepared`` are the session's prepared queries.
+    ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``.
     """
 
     catalog: Catalog
@@ -39,6 +41,7 @@ class Context:
     settings: SessionSettings
     planning: Settings
     engine: Callable[[], Engine]
+    engine_name: str
     serial: Iterator[int]
     parameters: Mapping[str, object]
     temporaries: Temporaries
@@ -65,7 +68,8 @@ class Context:
 
     def renewed(self) -> Context:
         """Returns the context of the same statement over the newest state; its present moment stays."""
-        return replace(self, snapshot=self.catalog.snapshot(self.snapshot.session).within(self.snapshot.current))
+        snapshot = self.catalog.snapshot(self.snapshot.session)
+        return replace(self, snapshot=snapshot.within(self.snapshot.current).showing(self.snapshot.temporary_views))
 
     def table(self, name: Name) -> Table:
         """Returns the table, or raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND at the name.
@@ -74,10 +78,12 @@ class Context:
         statement is only explained.
         """
         unqualified = single(name)
-        temporary = self.snapshot.temporary(unqualified) if len(name.parts) == 1 else None
-        if temporary is not None:
+        temporary = self._temporary(name)
+        if isinstance(temporary, Table):
             return temporary
         try:
+            if temporary is not None:
+                raise view_instead(temporary)
             table = self.snapshot.table(unqualified)
             if self.rehearsed is None:
                 self.catalog.finish_moves(table)
@@ -86,12 +92,19 @@ class Context:
             raise error.at(name.span) from None
 
     def is_temporary(self, name: str) -> bool:
-        """Returns whether a name without a database is that of a temporary table of the session."""
-        return self.snapshot.temporary(name) is not None
+        """Returns whether a name without a database is that of a temporary table or view of the session."""
+        return self.snapshot.is_temporary(name)
+
+    def _temporary(self, name: Name) -> Table | TemporaryView | None:
+        if len(name.parts) > 1:
+            return None
+        return self.snapshot.temporary_view(name.last) or self.snapshot.temporary(name.last)
 
     def view(self, name: Name) -> View:
         """Returns the view, or raises ``AnalysisError`` VIEW_NOT_FOUND at the name."""
         object_ = self.named(name)
+        if isinstance(object_, TemporaryView):
+            return object_
         try:
             return self.snapshot.view(single(name) if object_ is None else object_.name)
         except Error as error:
@@ -110,10 +123,8 @@ class Context:
             raise error.at(name.span) from None
 
     def named(self, name: Name) -> Object | None:
-        """Returns the object of a name, the session's temporary table first; ``None`` where there is no such object."""
-        unqualified = single(name)
-        temporary = self.snapshot.temporary(unqualified) if len(name.parts) == 1 else None
-        return temporary or self.snapshot.named(unqualified)
+        """Returns the object of a name, the session's temporary one first; ``None`` where there is no such object."""
+        return self._temporary(name) or self.snapshot.named(single(name))
 
 
 def single(name: Name) -> str:

@@ -1,4 +1,4 @@
-"""A session's temporary tables: where their files are, and how they end.
+"""A session's temporary tables: where their files are, and how they end. Also its temporary views, which have none.
 
 Rows are in the catalog under names that only their session finds (``catalog.model.temporary_names``). Files are in a
 directory of the session below the warehouse, which every engine reaches. Both are removed when the session is closed.
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import DropObject
+from rewriter.catalog.model.temporary_views import NO_VIEWS
 from rewriter.errors import OperationalError, disk_full, is_disk_full
 from rewriter.safe_removal import discard_tree
 
@@ -25,9 +26,10 @@ _OWNER = "owner"
 
 
 class Temporaries:
-    """The temporary tables of one session. Nothing of it is in the catalog or on disk before ``start``."""
+    """The temporary tables and views of one session. Nothing of it is in the catalog or on disk before ``start``."""
 
     def __init__(self) -> None:
+        self.views = NO_VIEWS
         self._session: str | None = None
         #: The owner file, which is open and locked while the session has tables.
         self._owner: int | None = None

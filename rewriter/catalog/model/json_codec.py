@@ -26,6 +26,7 @@ from rewriter.catalog.model.objects import (
 )
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key
 from rewriter.catalog.model.stored_paths import MOVING, loaded_in, stored_location_in
+from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import Error, OperationalError
 from rewriter.timeline.calendars import Calendar, Period, calendar_of
 from rewriter.timeline.layouts import TimeLayout
@@ -35,6 +36,7 @@ Object = Table | View | Cube | Fact | Namespace
 _KINDS: Mapping[type, str] = {
     Table: "table",
     View: "view",
+    TemporaryView: "view",
     Cube: "cube",
     Fact: "fact",
     Namespace: "database",

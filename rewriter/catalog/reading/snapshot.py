@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.facts.time_binding import TimeBinding
-from rewriter.catalog.filters.predicates import ScanFilter, bind_filter, bind_text
+from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.encoding import encode, prefix
 from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.model.json_codec import Object
@@ -21,8 +21,10 @@ from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of
 from rewriter.catalog.model.temporary_names import session_of, stored_name
+from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryView, TemporaryViews
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import queries
+from rewriter.catalog.reading.filtered_reads import FilteredReads
 from rewriter.catalog.reading.history import Content, History, contents, doubts, object_created, partition_history
 from rewriter.catalog.reading.missing_objects import another_kind, nearest_names_hint, object_not_found
 from rewriter.catalog.reading.partition_lookup import Lookup
@@ -34,7 +36,6 @@ from rewriter.catalog.reading.write_id_queries import transaction_list, write_id
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
 from rewriter.errors import AnalysisError
-from rewriter.grammar.filters import Filter
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.registry import DEFAULT, make_timeline
 from rewriter.timeline.timeline import PartitionTimeline
@@ -42,7 +43,7 @@ from rewriter.timeline.timeline import PartitionTimeline
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 
 
-class Snapshot:
+class Snapshot(FilteredReads):
     """An immutable view. Taking one is one read of the transaction list; rows are read on first use.
 
     Rows are versioned, so a later read under the same snapshot gives the same result. Results are cached. One thread at
@@ -59,6 +60,7 @@ class Snapshot:
         pending: Pending = NOTHING,
     ) -> None:
         self.current = DEFAULT_DATABASE
+        self._temporary_views = NO_VIEWS
         self._pending = pending
         self._database = database
         self._cache = database.cache
@@ -94,10 +96,22 @@ class Snapshot:
         view.current = database.lower()
         return view
 
+    def showing(self, views: TemporaryViews) -> Snapshot:
+        """Returns the same view, with all its cached reads, of a session with these temporary views."""
+        view = copy.copy(self)
+        view._temporary_views = views
+        return view
+
+    @property
+    def temporary_views(self) -> TemporaryViews:
+        """The temporary views of the session."""
+        return self._temporary_views
+
     def over(self, pending: Pending) -> Snapshot:
         """Returns the same view for the statements of a transaction with these uncommitted changes."""
         view = Snapshot(self._database, self._sequence, self._transactions, self._session, pending)
         view.current = self.current
+        view._temporary_views = self._temporary_views
         view._taken_at = self._taken_at
         return view
 
@@ -178,6 +192,14 @@ class Snapshot:
         object_ = None if self._session is None else self.named(stored_name(name, self._session))
         return object_ if isinstance(object_, Table) else None
 
+    def temporary_view(self, name: str) -> TemporaryView | None:
+        """Returns the session's temporary view of that plain name, in any case; ``None`` if it has none."""
+        return self._temporary_views.get(name)
+
+    def is_temporary(self, name: str) -> bool:
+        """Returns whether a name without a database is that of a temporary view or table of the session."""
+        return self.temporary_view(name) is not None or self.temporary(name) is not None
+
     def temporary_tables(self, session: str) -> tuple[Table, ...]:
         """Returns all temporary tables of a session, which need not be that of the snapshot."""
         with self._database.read() as connection:
@@ -226,8 +248,9 @@ class Snapshot:
         return tuple(object_ for object_ in self._all("table") if isinstance(object_, Table))
 
     def views(self) -> tuple[View, ...]:
-        """Returns all views by name."""
-        return tuple(object_ for object_ in self._all("view") if isinstance(object_, View))
+        """Returns all views by name, and the temporary ones of the session."""
+        stored = tuple(object_ for object_ in self._all("view") if isinstance(object_, View))
+        return (*stored, *self._temporary_views.by_name.values())
 
     def cubes(self) -> tuple[Cube, ...]:
         """Returns all cubes by name."""
@@ -311,40 +334,6 @@ class Snapshot:
         if (table.id, scan_filter) not in self._reads.satisfying:
             self._reads.satisfying[table.id, scan_filter] = self._under_list(table.id).satisfying(table, scan_filter)
         return self._reads.satisfying[table.id, scan_filter]
-
-    def get_partitions_by_expr(
-        self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
-    ) -> tuple[Partition, ...]:
-        """Returns the partitions for which a filter is TRUE (``None``: all), in key order, which is that of the values.
-
-        ``limit`` is the maximum number. ``after`` is a key or name; only partitions behind it are returned. Raises the
-        errors of ``bind_filter``. Reads only the ranges of the index that ``access_paths`` chooses; ``lookup``
-        streams, names and counts. This and the next methods are the reading API of a metastore (seed 001).
-        """
-        bound = None if tree is None else bind_filter(tree, table.partition_columns)
-        return tuple(self.lookup(table, bound).partitions(limit, after))
-
-    def get_partitions_by_filter(
-        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
-    ) -> tuple[Partition, ...]:
-        """Does the same for a filter as text, which is data and never becomes SQL. Raises ``ParseError``, too."""
-        return tuple(self.lookup(table, bind_text(text, table.partition_columns)).partitions(limit, after))
-
-    def list_partitions_by_filter(
-        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
-    ) -> tuple[Partition, ...]:
-        """Returns the name of ``get_partitions_by_filter`` in the Flink proposal."""
-        return self.get_partitions_by_filter(table, text, limit, after)
-
-    def partition_names_by_filter(
-        self, table: Table, text: str, limit: int | None = None, after: bytes | str | None = None
-    ) -> tuple[str, ...]:
-        """Returns the names (``c=US/d=1``) of these partitions, in key order. Reads only the keys."""
-        return tuple(self.lookup(table, bind_text(text, table.partition_columns)).names(limit, after))
-
-    def count_partitions_by_filter(self, table: Table, text: str) -> int:
-        """Returns the number of partitions that satisfy a filter. The database counts if ranges of keys decide."""
-        return self.lookup(table, bind_text(text, table.partition_columns)).count()
 
     def files(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[tuple[Partition, DataFile], ...]:
         """Returns the files of these partitions, in (key, path) order: the newest OVERWRITE and the INTOs after it.

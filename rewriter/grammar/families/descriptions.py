@@ -15,7 +15,6 @@ from rewriter.grammar.statement_parts import Clause, Terminal, require_values, v
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.terms import ColumnName, DatabaseName, Name, PartitionItem, Query
 from rewriter.grammar.unparse import in_database_text, name_text, option, partition_text, quote, words
-from rewriter.grammar.unsupported import refusal
 
 RULES = r"""
 ?statement: describe | show_create | show_columns | show_tblproperties | show_table_extended
@@ -105,10 +104,7 @@ def read_description(text: str, statement_tokens: Sequence[Token]) -> Statement:
     query_tokens = _described_query(statement_tokens[1:])
     if query_tokens:
         return DescribeQuery(query=read_query(text, query_tokens))
-    statement = read_by_grammar(text, statement_tokens)
-    if isinstance(statement, Describe) and statement.column is not None and (error := refusal(statement_tokens, 1)):
-        raise error  # DESCRIBE FUNCTION f is about no table FUNCTION.
-    return statement
+    return read_by_grammar(text, statement_tokens)
 
 
 def _described_query(remaining: Sequence[Token]) -> Sequence[Token]:

@@ -1,4 +1,4 @@
-"""Views: CREATE, DROP, SHOW."""
+"""Views: CREATE, ALTER, DROP, SHOW."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from rewriter.grammar.unparse import (
 )
 
 RULES = r"""
-?statement: create_view | drop_view | show_views
+?statement: create_view | alter_view | drop_view | show_views
 
-create_view: "CREATE" [or_replace] "VIEW" [if_not_exists] name [view_columns] _view_clause* "AS" QUERY
+create_view: "CREATE" [or_replace] [temporary] "VIEW" [if_not_exists] name [view_columns] _view_clause* "AS" QUERY
 view_columns: "(" view_column ("," view_column)* ")"
 view_column: NAME ["COMMENT" STRING]
 _view_clause: comment | properties
+alter_view: "ALTER" "VIEW" name "AS"? QUERY
 drop_view: "DROP" "VIEW" [if_exists] name
 show_views: "SHOW" "VIEWS" [in_database] ["LIKE"? STRING]
 """
@@ -34,23 +35,28 @@ show_views: "SHOW" "VIEWS" [in_database] ["LIKE"? STRING]
 
 @dataclass(frozen=True, kw_only=True)
 class CreateView(Statement):
-    """``CREATE [OR REPLACE] VIEW v [(columns)] … AS query``. ``columns`` is ``None`` without the list."""
+    """``CREATE [OR REPLACE] [TEMPORARY] VIEW v [(columns)] … AS query``. ``columns`` is ``None`` without the list."""
 
     view: Name
     query: Query
     columns: tuple[ColumnDef, ...] | None = None
+    temporary: bool = False
     or_replace: bool = False
     if_not_exists: bool = False
     comment: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
 
     def permanent_names(self) -> tuple[str, ...]:
-        return ("view",)
+        return () if self.temporary else ("view",)
+
+    def unqualified_names(self) -> tuple[str, ...]:
+        return ("view",) if self.temporary else ()
 
 
 @builds("create_view")
 def create_view(
     or_replace: bool | None,
+    temporary: bool | None,
     if_not_exists: bool | None,
     view: Name,
     columns: tuple[ColumnDef, ...] | None,
@@ -67,15 +73,50 @@ def create_view(
             object=view.last,
             hint="Leave one of them out.",
         )
+    if temporary:
+        _check_temporary(view, bool(if_not_exists), "TBLPROPERTIES" in values)
     return CreateView(
         view=view,
         query=Query(query.token.text, query.span),
         columns=columns,
+        temporary=bool(temporary),
         or_replace=bool(or_replace),
         if_not_exists=bool(if_not_exists),
         comment=values.get("COMMENT"),
         properties=tuple(pair for pair, _ in values.get("TBLPROPERTIES", ())),
     )
+
+
+def _check_temporary(view: Name, if_not_exists: bool, has_properties: bool) -> None:
+    """Refuses what a temporary view cannot have, as Spark does."""
+    if len(view.parts) > 1:
+        raise ParseError(
+            f"The temporary view {view.last} cannot be qualified with {'.'.join(view.parts[:-1])}: it belongs to the "
+            "session.",
+            condition="INVALID_TEMP_OBJ_QUALIFIER",
+            sqlstate="42602",
+            position=view.span,
+            object=view.last,
+            hint=f"Write CREATE TEMPORARY VIEW {view.last}.",
+        )
+    if if_not_exists:
+        raise ParseError(
+            "IF NOT EXISTS is not allowed in CREATE TEMPORARY VIEW.",
+            condition="INVALID_STATEMENT_OR_CLAUSE",
+            sqlstate="42601",
+            position=view.span,
+            object=view.last,
+            hint="Write CREATE OR REPLACE TEMPORARY VIEW.",
+        )
+    if has_properties:
+        raise ParseError(
+            "TBLPROPERTIES are not allowed in CREATE TEMPORARY VIEW: a temporary view has none.",
+            condition="INVALID_STATEMENT_OR_CLAUSE",
+            sqlstate="42601",
+            position=view.span,
+            object=view.last,
+            hint="Leave the clause out.",
+        )
 
 
 @builds("view_columns")
@@ -92,7 +133,8 @@ def view_column(name: Terminal, comment: Terminal | None) -> ColumnDef:
 def create_view_text(s: CreateView) -> str:
     columns = [words(quote_name(column.name), option("COMMENT", column.comment)) for column in s.columns or ()]
     return words(
-        "CREATE OR REPLACE VIEW" if s.or_replace else "CREATE VIEW",
+        "CREATE OR REPLACE" if s.or_replace else "CREATE",
+        "TEMPORARY VIEW" if s.temporary else "VIEW",
         "IF NOT EXISTS" if s.if_not_exists else None,
         name_text(s.view),
         listed(columns) if columns else None,
@@ -100,6 +142,24 @@ def create_view_text(s: CreateView) -> str:
         properties_text(s.properties),
         f"AS {s.query.text}",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlterView(Statement):
+    """``ALTER VIEW v AS query``: another query under the view's name."""
+
+    view: Name
+    query: Query
+
+
+@builds("alter_view")
+def alter_view(view: Name, query: Terminal) -> AlterView:
+    return AlterView(view=view, query=Query(query.token.text, query.span))
+
+
+@renders(AlterView)
+def alter_view_text(s: AlterView) -> str:
+    return f"ALTER VIEW {name_text(s.view)} AS {s.query.text}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,15 @@ scope of its own. A view's body is read by itself: no CTE and no column of the s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import View
-from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.catalog.model.objects import Table, View
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
+from rewriter.catalog.model.temporary_names import shown
+from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.planner.model.plan import quote_identifier
@@ -73,23 +76,40 @@ class _Views:
         current = self._reader.current
         for node, span in names_in(text):
             view = self._view(node, current)
-            if view is None or (not node.db and self._reader.temporary(node.name) is not None):
+            if view is None:
                 continue
             try:
                 replacements += self._replacing(text, node, span, view, chain)
             except (AnalysisError, NotSupportedError, ParseError) as error:
                 raise error.at(text.place(span)) from None
-            self.names_by_span[span] = view.name
-            keys |= set() if node.alias else {key_of(node, current)}
+            self.names_by_span[span] = shown(view.name)
+            keys |= _keys(node, view, current)
         return replacements + [Replacement(span, ()) for span, _ in databases(text, keys)]
 
-    def _view(self, node: exp.Table, current: str) -> View | None:
+    def _view(self, node: exp.Table, current: str, reading: View | None = None) -> View | None:
+        """Returns the view that a name means in the user's query, or in the query of the view ``reading``."""
         name = None if is_file(node) else catalog_name(node, current)
-        return None if name is None else self._reader.find_view(name)
+        if name is None:
+            return None
+        temporary = self._temporary(node, reading)
+        return self._reader.find_view(name) if temporary is None else temporary if isinstance(temporary, View) else None
+
+    def _temporary(self, node: exp.Table, reading: View | None) -> Table | TemporaryView | None:
+        """Returns the temporary table or view that a name means.
+
+        A stored view reads none. A temporary view reads those that it read when it was created, and raises
+        ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND for one that was dropped.
+        """
+        if node.db or (reading is not None and not reads_temporary(reading, node.name)):
+            return None
+        found = self._reader.temporary_view(node.name) or self._reader.temporary(node.name)
+        if found is None and reading is not None:
+            raise _not_found(reading.name, node.name, node.name, f"TEMPORARY VIEW {shown(reading.name)}")
+        return found
 
     def _typed_name(self, view: View) -> str:
         """Returns the view's name as the query would type it."""
-        return seen_from(self._reader.current, view.name)
+        return shown(view.name) if isinstance(view, TemporaryView) else seen_from(self._reader.current, view.name)
 
     def _replacing(
         self, text: QueryText, node: exp.Table, span: Span, view: View, chain: tuple[str, ...]
@@ -151,18 +171,21 @@ class _Views:
         unread = text.unread()
         if unread is not None:
             raise ParseError(f"The query of the view {view.name} cannot be parsed: {unread.message}", object=view.name)
-        function = called_code(text)
+        function = None if isinstance(view, TemporaryView) else called_code(text)
         if function is not None:
             raise brings_code(view.name, function)
-        text = disambiguated(text, view.database)
+        text = disambiguated(text, view.database, partial(reads_temporary, view))
         prefix = prefix_of(view.database)
         replacements: list[Replacement] = []
         keys: set[Key | None] = set()
         for node, span in names_in(text):
-            inner_view = self._view(node, view.database)
+            inner_view = self._view(node, view.database, view)
+            temporary = self._temporary(node, view)
             if inner_view is not None:
                 replacements += self._replacing(text, node, span, inner_view, chain)
-                keys |= set() if node.alias else {key_of(node, view.database)}
+                keys |= _keys(node, inner_view, view.database)
+            elif isinstance(temporary, Table):
+                replacements += _bound(text, node, span, temporary)
             elif not is_file(node):
                 self._check_there(view, node)
                 # A name with its database means the same where another one is current, and is never that of a CTE.
@@ -184,14 +207,8 @@ class _Views:
             name = (
                 seen_from(self._reader.current, full_name) if full_name else node.sql(dialect="spark", comments=False)
             )
-            raise AnalysisError(
-                f"The view {view.name} reads {name}, which cannot be found.",
-                condition="TABLE_OR_VIEW_NOT_FOUND",
-                sqlstate="42P01",
-                object=node.name,
-                hint="Create it again, or replace the view: "
-                f"CREATE OR REPLACE VIEW {self._typed_name(view)} AS SELECT …",
-            )
+            kind = "TEMPORARY VIEW" if isinstance(view, TemporaryView) else "VIEW"
+            raise _not_found(view.name, name, node.name, f"{kind} {self._typed_name(view)}")
 
     def _check_closed(self, view: View, body: str) -> None:
         tree = QueryText(body).tree
@@ -202,6 +219,39 @@ class _Views:
                 object=view.name,
                 hint=f"Name the view before the query: WITH x AS (SELECT * FROM {self._typed_name(view)}) SELECT …",
             )
+
+
+def reads_temporary(view: View, name: str) -> bool:
+    """Tests whether a name without a database means a temporary object in the query of a view."""
+    return isinstance(view, TemporaryView) and name.lower() in view.reads
+
+
+def _not_found(view: str, name: str, object_: str, typed: str) -> AnalysisError:
+    return AnalysisError(
+        f"The view {view} reads {name}, which cannot be found.",
+        condition="TABLE_OR_VIEW_NOT_FOUND",
+        sqlstate="42P01",
+        object=object_,
+        hint=f"Create it again, or replace the view: CREATE OR REPLACE {typed} AS SELECT …",
+    )
+
+
+def _keys(node: exp.Table, view: View, current: str) -> set[Key | None]:
+    """Returns the key by which columns name a view with its database; a temporary view is in none."""
+    return set() if node.alias or isinstance(view, TemporaryView) else {key_of(node, current)}
+
+
+def _bound(text: QueryText, node: exp.Table, span: Span, table: Table) -> Iterator[Replacement]:
+    """Names a temporary table so that no CTE of a surrounding query has its name."""
+    if any(value and key not in _PARTS for key, value in node.args.items()):
+        raise NotSupportedError(
+            f"Only an alias can follow the temporary table {node.name} in a view.",
+            object=node.name,
+            hint=f"Put it into a subquery: (SELECT * FROM {node.name}).",
+        )
+    name = f"{prefix_of(DEFAULT_DATABASE)}{quote_identifier(table.name)}"
+    alias = "" if node.alias else alias_text(text, span.end, node.name, "")
+    yield Replacement(span, (Piece(f"{name}{alias}", span),))
 
 
 def called_code(text: QueryText) -> Token | None:

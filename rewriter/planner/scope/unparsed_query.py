@@ -34,7 +34,7 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
     """
     tables = {parts_of(table.name.lower()): table for table in reader.tables()}
     kinds = (reader.cubes(), reader.facts(), reader.views())
-    refused_names = {short_name(entry.name).lower() for kind in kinds for entry in kind}
+    refused_names = {shown(short_name(entry.name)).lower() for kind in kinds for entry in kind}
     # Nor a temporary table, which may hide another.
     refused_names |= {shown(name) for _, name in tables if session_of(name)}
     words = [_value(token) for token in text.tokens]

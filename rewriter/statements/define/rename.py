@@ -7,6 +7,7 @@ from rewriter.catalog.model.json_codec import kind_of
 from rewriter.catalog.model.objects import Table, View
 from rewriter.catalog.model.qualified_names import database_of, seen_from
 from rewriter.catalog.model.temporary_names import session_of, stored_name
+from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, Error, IntegrityError, ParseError
 from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import Name
@@ -14,6 +15,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import plain_name
+from rewriter.statements.define.temporary_views import rename_temporary_view
 
 
 @runs(s.Rename)
@@ -27,6 +29,9 @@ def rename(statement: s.Rename, context: Context) -> Result:
     refer to it by name, and fail until an object has that name again.
     """
     renamed = context.table(statement.name) if statement.kind == "TABLE" else _view(statement.name, context)
+    if isinstance(renamed, TemporaryView):
+        rename_temporary_view(renamed, statement, context)
+        return Result("ALTER VIEW RENAME")
     session = session_of(renamed.name)
     name = _in_database(statement, renamed) if session is None else stored_name(_temporary(statement), session)
     existing = context.snapshot.named(name)
@@ -81,6 +86,8 @@ def _temporary(statement: s.Rename) -> str:
 
 def _view(name: Name, context: Context) -> View:
     view = context.named(name)
+    if isinstance(view, TemporaryView):
+        return view
     if view is not None and not isinstance(view, View):
         kind = kind_of(view)
         raise AnalysisError(

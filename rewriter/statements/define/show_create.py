@@ -14,6 +14,7 @@ from rewriter.catalog.model.qualified_names import parts_of
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, row_format_properties
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.model.temporary_names import session_of, shown
+from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import ParseError
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn
 from rewriter.grammar.families.descriptions import ShowCreate
@@ -24,7 +25,7 @@ from rewriter.grammar.lexer import tokens
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ColumnDef, Literal, Name, Query
 from rewriter.grammar.unparse import render
-from rewriter.planner.scope.expand_views import names_in
+from rewriter.planner.scope.expand_views import names_in, reads_temporary
 from rewriter.planner.scope.table_names import prefix_of
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result, listing, strings
@@ -104,12 +105,15 @@ def _view(view: View, context: Context) -> str:
     """
     query = view.query
     if view.database != context.snapshot.current:
-        offsets = [span.start for node, span in names_in(QueryText(query)) if node.args.get("db") is None]
+        names = [(node, span) for node, span in names_in(QueryText(query)) if node.args.get("db") is None]
+        offsets = [span.start for node, span in names if not reads_temporary(view, node.name)]
         for offset in sorted(offsets, reverse=True):
             query = query[:offset] + prefix_of(view.database) + query[offset:]
     columns = tuple(ColumnDef(name, None, comment) for name, comment in view.columns)
+    temporary = isinstance(view, TemporaryView)
     create_statement = CreateView(
-        view=_name(view.name),
+        view=Name((shown(view.name),)) if temporary else _name(view.name),
+        temporary=temporary,
         query=Query(query),
         columns=columns or None,
         comment=view.comment,

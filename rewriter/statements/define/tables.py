@@ -18,11 +18,12 @@ from rewriter.catalog.model.changes import (
     CreateObject,
     DropObject,
 )
-from rewriter.catalog.model.json_codec import kind_of
+from rewriter.catalog.model.json_codec import Object, kind_of
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Cube, Fact, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, row_format_properties
 from rewriter.catalog.model.temporary_names import stored_name
+from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import ColumnDef, Name
@@ -127,7 +128,7 @@ class CreationTarget:
                 object=name,
                 hint=f"Choose a name of at most {_LONGEST_TABLE} bytes.",
             )
-        existing = context.snapshot.temporary(name) if statement.temporary else context.snapshot.named(name)
+        existing = _temporary(name, context) if statement.temporary else context.snapshot.named(name)
         replaces = not isinstance(statement, s.CreateTableLike) and statement.or_replace
         if existing is not None and replaces and not isinstance(existing, Table):
             raise AnalysisError(
@@ -240,6 +241,10 @@ def default_location(name: str, table_id: int, context: Context) -> str:
     return str(parent / f"{short}-{table_id}")
 
 
+def _temporary(name: str, context: Context) -> Object | None:
+    return context.snapshot.temporary_view(name) or context.snapshot.temporary(name)
+
+
 def plain_name(name: Name, kind: str) -> str:
     """Returns the name of a new object. Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME unless it is plain."""
     unquoted_name = single(name)
@@ -257,8 +262,15 @@ def plain_name(name: Name, kind: str) -> str:
 
 @runs(s.DropTable, in_transaction=True)
 def drop_table(statement: s.DropTable, context: Context) -> Result:
-    """DROP TABLE. Files stay: those of a managed table until VACUUM, those of an external one belong to their owner."""
-    if statement.if_exists and context.named(statement.table) is None:
+    """DROP TABLE. Files stay: those of a managed table until VACUUM, those of an external one belong to their owner.
+
+    Drops a temporary view of the name, too, as Spark does.
+    """
+    object_ = context.named(statement.table)
+    if object_ is None and statement.if_exists:
+        return Result("DROP TABLE")
+    if isinstance(object_, TemporaryView):
+        context.temporaries.views = context.temporaries.views.without(object_)
         return Result("DROP TABLE")
     table = context.table(statement.table)
     with context.begin() as transaction:

@@ -60,7 +60,8 @@ def prepare(query: Query, context: Context) -> Prepared:
     snapshot, clock = context.snapshot, Clock(int(context.planning.now))
     key = None
     if context.transaction is None:
-        key = query_key(query, snapshot.current, context.planning, context.parameters)
+        views = snapshot.temporary_views.version
+        key = query_key(query, snapshot.current, views, context.planning, context.parameters)
     prepared = None if key is None else context.prepared.get(key, snapshot.state)
     if prepared is None:
         context = replace(context, planning=replace(context.planning, now=clock))

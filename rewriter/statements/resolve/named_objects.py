@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
+from rewriter.catalog.model.temporary_names import place_of
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span, partitions_not_found
 from rewriter.grammar.terms import ColumnName, Name, PartitionItem
 from rewriter.runtime.statement_context import Context, single
@@ -112,21 +113,22 @@ def named_fact(name: Name, context: Context) -> Fact:
 def view_columns(view: View, context: Context) -> tuple[Column, ...]:
     """Returns the columns of a view; none where they are unknown, as after an object that it reads was dropped."""
     # Only views need the planner's parser.
-    from rewriter.planner.scope.disambiguate import disambiguated
     from rewriter.planner.scope.expand_views import expand
-    from rewriter.planner.scope.output_columns import OutputColumns, renamed
+    from rewriter.planner.scope.output_columns import OutputColumns
     from rewriter.planner.text.query_text import QueryText
 
     try:
-        snapshot = context.snapshot.within(view.database)
-        tree = expand(disambiguated(QueryText(view.query), view.database), snapshot, created_view=view.name).tree
+        tree = expand(QueryText(f"SELECT * FROM {_typed(view)}"), context.snapshot).tree
     except Error:
         return ()
-    offered = OutputColumns(tree, snapshot).of_query(tree)
-    if view.columns:
-        offered = renamed(offered, [name for name, _ in view.columns])
+    offered = OutputColumns(tree, context.snapshot).of_query(tree)
     return (
         tuple(column for column in offered if column)
         if all(offered_column and offered_column.name for offered_column in offered)
         else ()
     )
+
+
+def _typed(view: View) -> str:
+    """Returns the name of a view as a query types it; a database keeps it apart from a temporary view of its name."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in place_of(view.name) if part)

@@ -46,7 +46,7 @@ def show_tables(statement: ShowTables, context: Context) -> Result:
         for table in _sorted_objects(context.snapshot.tables(), database, statement.like)
     ]
     views = _sorted_objects(context.snapshot.views(), database, statement.like)
-    rows += [(short_name(view.name), "VIEW", "", "") for view in views]
+    rows += [(shown(short_name(view.name)), type_of_view(view), "", "") for view in views]
     rows.sort(key=lambda row: str(row[0]).lower())
     return listing("SHOW TABLES", strings("table", "type", "format", "partitioned_by"), rows)
 
@@ -56,12 +56,20 @@ def type_of(table: Table) -> str:
     return "TEMPORARY" if session_of(table.name) else "EXTERNAL" if table.external else "MANAGED"
 
 
+def type_of_view(view: View) -> str:
+    """Returns VIEW, or TEMPORARY VIEW."""
+    return "TEMPORARY VIEW" if session_of(view.name) else "VIEW"
+
+
 @runs(ShowViews, in_transaction=True)
 def show_views(statement: ShowViews, context: Context) -> Result:
-    """Returns rows of (view, comment), of the current database or that of IN."""
+    """Returns rows of (view, comment, isTemporary), of the current database or that of IN."""
     views = _sorted_objects(context.snapshot.views(), context.database(statement.database).name, statement.like)
-    rows: list[Row] = [(short_name(view.name), view.comment) for view in views]
-    return listing("SHOW VIEWS", strings("view", "comment"), rows)
+    rows: list[Row] = [
+        (shown(short_name(view.name)), view.comment, session_of(view.name) is not None) for view in views
+    ]
+    rows.sort(key=lambda row: str(row[0]).lower())
+    return listing("SHOW VIEWS", (*strings("view", "comment"), Column("isTemporary", "boolean")), rows)
 
 
 def _sorted_objects(objects: Iterable[_Object], database: str, pattern: str | None = None) -> list[_Object]:
@@ -129,7 +137,11 @@ def described_view(view: View, extended: bool, context: Context) -> Result:
     rows: list[Row] = [(column.name, column.type or None, comments.get(column.name)) for column in columns]
     if extended or not columns:
         rows += [("", "", "")] if columns else []
-        rows += [("# Detailed View Information", "", ""), ("View", view.name, ""), ("Type", "VIEW", "")]
+        rows += [
+            ("# Detailed View Information", "", ""),
+            ("View", shown(view.name), ""),
+            ("Type", type_of_view(view), ""),
+        ]
         rows += [("Comment", view.comment, "")] if view.comment is not None else []
         if view.properties:
             rows.append(("View Properties", ", ".join(f"{k}={v}" for k, v in sorted(view.properties.items())), ""))

@@ -22,7 +22,7 @@ from rewriter.errors import Error
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.type_trees import drawn, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
-from rewriter.statements.show.listings import type_of
+from rewriter.statements.show.listings import type_of, type_of_view
 from rewriter.storage.data_files import directory
 
 #: Spark's name of the only catalog.
@@ -140,7 +140,7 @@ def names_of(relation: Table | View) -> Metadata:
 
 def view_metadata(view: View, context: Context) -> Metadata:
     """Returns the metadata of a view that Spark has, too."""
-    return {**_identity(view, context), "Type": "VIEW", **_described(view), "View Text": view.query}
+    return {**_identity(view, context), "Type": type_of_view(view), **_described(view), "View Text": view.query}
 
 
 def storage_metadata(table: Table) -> Metadata:

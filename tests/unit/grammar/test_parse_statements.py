@@ -41,6 +41,7 @@ from rewriter.grammar.families.facts import (
     LayoutColumn,
     RawColumn,
 )
+from rewriter.grammar.families.functions import DescribeFunction, ShowFunctions
 from rewriter.grammar.families.maintenance import (
     AnalyzeTable,
     AnalyzeTables,
@@ -65,6 +66,7 @@ from rewriter.grammar.families.partitions import (
 from rewriter.grammar.families.queries import Explain, ExplainChange, ExplainScan, ExplainWrite, Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
+from rewriter.grammar.families.table_caching import CacheTable, ClearCache, RefreshPath, UncacheTable
 from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
 from rewriter.grammar.families.timelines import (
@@ -76,7 +78,7 @@ from rewriter.grammar.families.timelines import (
     ShowTimelines,
 )
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import CreateView, DropView, ShowViews
+from rewriter.grammar.families.views import AlterView, CreateView, DropView, ShowViews
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.filters import And, Comparison, IsNull, Or
 from rewriter.grammar.parser import parse
@@ -151,6 +153,25 @@ STATEMENTS: list[tuple[str, Statement]] = [
         ),
     ),
     ("CREATE VIEW v AS FROM t SELECT a;", CreateView(view=name("v"), query=Query("FROM t SELECT a"))),
+    (
+        "CREATE OR REPLACE TEMP VIEW v (a COMMENT 'é') COMMENT 'x' AS SELECT 1",
+        CreateView(
+            view=name("v"),
+            query=Query("SELECT 1"),
+            columns=(ColumnDef("a", None, "é"),),
+            temporary=True,
+            or_replace=True,
+            comment="x",
+        ),
+    ),
+    ("CREATE TEMPORARY VIEW v AS TABLE t", CreateView(view=name("v"), query=Query("TABLE t"), temporary=True)),
+    ("ALTER VIEW s.v AS SELECT 1", AlterView(view=name("s", "v"), query=Query("SELECT 1"))),
+    ("ALTER VIEW v SELECT 1 -- end", AlterView(view=name("v"), query=Query("SELECT 1"))),
+    ("ALTER VIEW v (SELECT 1)", AlterView(view=name("v"), query=Query("(SELECT 1)"))),
+    (
+        "ALTER VIEW v AS WITH a AS (SELECT 1) TABLE a",
+        AlterView(view=name("v"), query=Query("WITH a AS (SELECT 1) TABLE a")),
+    ),
     ("DROP VIEW v", DropView(view=name("v"))),
     ("DROP VIEW IF EXISTS default.`v`", DropView(view=name("default", "v"), if_exists=True)),
     ("SHOW VIEWS", ShowViews()),
@@ -697,6 +718,38 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
     ("REFRESH TABLE db.t", RefreshTable(table=name("db", "t"))),
+    ("SHOW FUNCTIONS", ShowFunctions()),
+    ("SHOW ALL FUNCTIONS FROM s LIKE 'a*|b'", ShowFunctions(like="a*|b", database=DatabaseName("s"))),
+    ("SHOW SYSTEM FUNCTIONS 'a'", ShowFunctions(like="a")),
+    ("SHOW USER FUNCTIONS LIKE s.abs", ShowFunctions(like="abs", user=True)),
+    ("SHOW FUNCTIONS abs", ShowFunctions(like="abs")),
+    ("DESC FUNCTION abs", DescribeFunction(function=ColumnName(("abs",)))),
+    (
+        "DESCRIBE FUNCTION EXTENDED builtin.`in`",
+        DescribeFunction(function=ColumnName(("builtin", "in")), extended=True),
+    ),
+    ("DESCRIBE FUNCTION not", DescribeFunction(function=ColumnName(("not",)))),
+    ("DESCRIBE FUNCTION '<=>'", DescribeFunction(function=ColumnName(("<=>",)))),
+    ("DESCRIBE function", Describe(name=name("function"))),
+    ("REFRESH '/data/t';", RefreshPath(path="/data/t")),
+    ("CACHE TABLE s.t", CacheTable(table=name("s", "t"))),
+    (
+        "CACHE LAZY TABLE t OPTIONS ('storageLevel' 'DISK_ONLY', a.b = 1)",
+        CacheTable(table=name("t"), lazy=True, options=(("storageLevel", "DISK_ONLY"), ("a.b", "1"))),
+    ),
+    ("CACHE TABLE t AS SELECT 1 -- x", CacheTable(table=name("t"), query=Query("SELECT 1"))),
+    (
+        "CACHE TABLE cache OPTIONS ('storageLevel' = 'DISK_ONLY') WITH a AS (TABLE b) SELECT * FROM a",
+        CacheTable(
+            table=name("cache"),
+            query=Query("WITH a AS (TABLE b) SELECT * FROM a"),
+            options=(("storageLevel", "DISK_ONLY"),),
+        ),
+    ),
+    ("CACHE TABLE t TABLE u", CacheTable(table=name("t"), query=Query("TABLE u"))),
+    ("UNCACHE TABLE IF EXISTS t", UncacheTable(table=name("t"), if_exists=True)),
+    ("UNCACHE TABLE s.t", UncacheTable(table=name("s", "t"))),
+    ("CLEAR CACHE", ClearCache()),
     (
         "ALTER TABLE t SET TIMELINE daily FOR dt TO 'Ranges'",
         SetTimeline(table=name("t"), period="DAILY", column="dt", implementation="Ranges"),

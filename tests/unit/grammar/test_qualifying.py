@@ -31,8 +31,8 @@ def test_every_name_gets_its_database(text: str) -> None:
     statement = parse(text)
     result = qualified(statement, "db", lambda name: name == "temporary")
     pairs = list(zip(names(statement), names(result), strict=True))
-    if getattr(statement, "temporary", False):
-        assert pairs.pop(0)[1] == statement.table
+    for field in statement.unqualified_names():
+        assert pairs.pop(0)[1] == getattr(statement, field)
     for before, after in pairs:
         assert after.parts == (before.parts if len(before.parts) > 1 else ("db", *before.parts))
         assert after.span == before.span

@@ -42,6 +42,7 @@ from rewriter.grammar.families.facts import (
     LayoutColumn,
     RawColumn,
 )
+from rewriter.grammar.families.functions import DescribeFunction, ShowFunctions
 from rewriter.grammar.families.maintenance import (
     AnalyzeTable,
     AnalyzeTables,
@@ -65,6 +66,7 @@ from rewriter.grammar.families.partitions import (
 from rewriter.grammar.families.queries import Explain, Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
+from rewriter.grammar.families.table_caching import CacheTable, ClearCache, RefreshPath, UncacheTable
 from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
 from rewriter.grammar.families.timelines import (
@@ -76,7 +78,7 @@ from rewriter.grammar.families.timelines import (
     ShowTimelines,
 )
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import CreateView, DropView, ShowViews
+from rewriter.grammar.families.views import AlterView, CreateView, DropView, ShowViews
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.parser import parse
@@ -307,6 +309,16 @@ statements = some.one_of(
         comment=optional(texts),
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
     ),
+    some.builds(
+        CreateView,
+        temporary=some.just(True),
+        or_replace=flags,
+        view=names.map(lambda view: Name((view,))),
+        query=queries,
+        columns=optional(tuples(some.builds(ColumnDef, names, some.none(), optional(texts)), unique("name"))),
+        comment=optional(texts),
+    ),
+    some.builds(AlterView, view=qualified, query=queries),
     some.builds(DropView, view=qualified, if_exists=flags),
     some.builds(ShowViews, like=optional(texts), database=optional(databases)),
     some.builds(ShowTables, like=optional(texts), database=optional(databases)),
@@ -466,6 +478,20 @@ statements = some.one_of(
     some.builds(ShowLatest, fact=qualified),
     some.builds(RefreshTimelines, fact=qualified),
     some.builds(RefreshTable, table=qualified),
+    some.builds(RefreshPath, path=texts),
+    some.builds(ShowFunctions, like=optional(texts), user=flags, database=optional(databases)),
+    some.builds(
+        DescribeFunction, function=some.lists(names, min_size=1).map(lambda n: ColumnName(tuple(n))), extended=flags
+    ),
+    some.builds(
+        CacheTable,
+        table=names.map(lambda table: Name((table,))),
+        query=optional(queries),
+        lazy=flags,
+        options=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
+    ),
+    some.builds(UncacheTable, table=qualified, if_exists=flags),
+    some.builds(ClearCache),
     some.builds(SetProperties, table=qualified, properties=tuples(some.tuples(texts, texts), lambda pair: pair[0])),
     some.builds(UnsetProperties, table=qualified, keys=tuples(texts, str), if_exists=flags),
     some.builds(SetTimeline, table=qualified, period=periods, column=names, implementation=texts),

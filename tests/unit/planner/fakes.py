@@ -17,6 +17,7 @@ from rewriter.catalog.model.objects import (
     Table,
     View,
 )
+from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import Span
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan, Settings
@@ -84,6 +85,12 @@ class FakeReader:
 
     def temporary(self, name: str) -> Table | None:
         return None
+
+    def temporary_view(self, name: str) -> TemporaryView | None:
+        return None
+
+    def is_temporary(self, name: str) -> bool:
+        return False
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         objects: dict[str, Table | Cube | Fact] = {**self._tables, self._cube.name: self._cube}

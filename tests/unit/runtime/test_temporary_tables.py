@@ -262,7 +262,7 @@ def test_its_name_is_no_longer_a_views(session: Session) -> None:
             session.execute(sql)
         assert caught.value.condition == "EXPECT_VIEW_NOT_TABLE.USE_ALTER_TABLE" or "DROP" in sql
         assert "@" not in f"{caught.value.message} {caught.value.hint} {caught.value.object}"
-    assert rows(session, "SHOW VIEWS") == [("v", None)]
+    assert rows(session, "SHOW VIEWS") == [("v", None, False)]
     session.execute("DROP VIEW default.v")
     assert rows(session, "SHOW VIEWS") == []
 

@@ -235,7 +235,7 @@ def test_cascade_is_all_or_none(either: Session) -> None:
         "CREATE FACT f OF CUBE d.c STORED IN (TABLE d.t PERIOD DAILY PARTITIONED BY departed AS (dt = 'yyyy-MM-dd'))"
     )
     assert failure(either, "DROP DATABASE d CASCADE").condition == "CUBE_IN_USE"
-    assert rows(either, "SHOW VIEWS IN d") == [("v", None)]
+    assert rows(either, "SHOW VIEWS IN d") == [("v", None, False)]
     either.execute("DROP FACT f")
     either.execute("DROP DATABASE d CASCADE")
     snapshot = either.catalog.snapshot()

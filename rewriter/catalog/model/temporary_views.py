@@ -1,0 +1,52 @@
+"""Temporary views: queries under names that one session knows. They are never in the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rewriter.catalog.model.objects import View
+from rewriter.catalog.model.temporary_names import shown, stored_name
+
+#: What follows the names of temporary views where a temporary table has its session: such names cannot be typed.
+OWNER = "0" * 32
+
+
+@dataclass(frozen=True)
+class TemporaryView(View):
+    """A view of one session. ``name`` ends in ``OWNER``; ``database`` is that of its query's unqualified names.
+
+    ``reads`` are the names, in lower case, of the temporary views and tables that its query named when the view was
+    created. All other names in its query mean objects of the catalog, whatever temporary objects are created later.
+    """
+
+    reads: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TemporaryViews:
+    """The temporary views of a session at one moment. ``version`` differs between all moments of one session."""
+
+    by_name: Mapping[str, TemporaryView] = field(default_factory=dict)
+    version: int = 0
+
+    def get(self, name: str) -> TemporaryView | None:
+        """Returns the view of that plain name, in any case; ``None`` if there is none."""
+        return self.by_name.get(name.lower())
+
+    def with_view(self, view: TemporaryView) -> TemporaryViews:
+        """Returns the views with one more, or another one of its name."""
+        return TemporaryViews({**self.by_name, shown(view.name).lower(): view}, self.version + 1)
+
+    def without(self, view: TemporaryView) -> TemporaryViews:
+        """Returns the views without this one."""
+        remaining = {name: other for name, other in self.by_name.items() if other.name != view.name}
+        return TemporaryViews(remaining, self.version + 1)
+
+
+NO_VIEWS = TemporaryViews()
+
+
+def view_name(name: str) -> str:
+    """Returns the internal name of the temporary view of that plain name."""
+    return stored_name(name, OWNER)
