@@ -15,6 +15,7 @@ from rewriter.exec.translate import (
     aggregates,
     arrays,
     conditionals,
+    like_conditions,
     literals,
     math_functions,
     operators,
@@ -45,6 +46,7 @@ ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {
     **transcendental_functions.FUNCTIONS,
     **string_functions.NODES,
     **string_functions.FUNCTIONS,
+    **like_conditions.NODES,
     **time_functions.NODES,
     **time_functions.FUNCTIONS,
 }

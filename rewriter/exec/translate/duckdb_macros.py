@@ -99,6 +99,13 @@ def _readers() -> Iterator[str]:
 
 
 _TEXTS = (
+    "rw_like(x, p, c) AS CASE WHEN x IS NULL OR p IS NULL THEN NULL "
+    "WHEN regexp_full_match(p, rw_unescaped(c), 's') THEN x LIKE p ESCAPE c "
+    "WHEN regexp_full_match(p, rw_unescaped(c) || regexp_escape(c), 's') "
+    "THEN error('[INVALID_FORMAT.ESC_AT_THE_END] The pattern ''' || p || ''' ends with its escape character.') "
+    "ELSE error('[INVALID_FORMAT.ESC_IN_THE_MIDDLE] The pattern ''' || p || ''' has its escape character before "
+    "another one than %, _ and itself.') END",
+    "rw_unescaped(c) AS '(?:[^' || regexp_escape(c) || ']|' || regexp_escape(c) || '[%_' || regexp_escape(c) || '])*'",
     "rw_decimal_text(x) AS CASE WHEN starts_with(x, '.') THEN '0' || x WHEN starts_with(x, '-.') THEN '-0' || "
     "substring(x, 2) ELSE x END",
     "rw_time_text(x) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN CAST(x AS VARCHAR) ELSE "

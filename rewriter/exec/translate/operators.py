@@ -13,7 +13,7 @@ from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division
 from rewriter.exec.translate.casts import plain_cast, wider_type
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
 
-_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Not)
+_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.RegexpLike, exp.Not)
 _INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
 _CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
 _COMPARISONS: dict[type[exp.Expr], str] = {
