@@ -49,6 +49,106 @@ s like 'a' || '%'
 s like ''
 s rlike null
 regexp_like(s, null)
+months_between(d, date'2015-03-31')
+months_between(ts, d)
+months_between(ts, timestamp'2016-02-29 01:02:03.5')
+months_between(d, ts, false)
+months_between(d, '2015-01-31', k)
+months_between('2015-01-31', d, true)
+months_between(d, if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-02-28'))
+months_between(timestamp'2015-03-01 10:20:30', ts, false)
+months_between(null, d)
+months_between(d, d, null)
+timestampdiff(HOUR, ts, d)
+timestampdiff(MONTH, d, ts)
+timestampdiff(month, ts, date'2015-03-31')
+timestampdiff(MONTH, date'2016-01-31', ts)
+timestampdiff(MONTH, timestamp'2015-01-31 12:00:00', timestamp'2015-03-01 11:00:00')
+timestampdiff(MONTH, timestamp'2015-03-01 11:00:00', timestamp'2015-01-31 12:00:00')
+timestampdiff(MONTH, timestamp'2015-03-31 11:00:00', timestamp'2015-02-28 12:00:00')
+timestampdiff(MICROSECOND, timestamp'2015-01-01 00:00:00', ts)
+timestampdiff(MILLISECOND, ts, d)
+timestampdiff(quarter, timestamp'2015-01-31 00:00:00', ts)
+timestampdiff(YEAR, timestamp'2016-02-29 00:00:00', ts)
+timestampdiff(YEAR, ts, timestamp'2016-02-28 23:59:59')
+timestampdiff(WEEK, timestamp'2016-02-29 00:00:00', ts)
+datediff(DAY, d, ts)
+datediff(DAY, ts, '2015-01-01')
+datediff(MONTH, d, ts)
+date_diff(second, d, ts)
+timediff(minute, d, ts)
+dateadd(day, 1, if(r = 2, null, d))
+dateadd(MONTH, 1, if(r = 2, null, d))
+date_add(MONTH, r, if(r = 2, null, ts))
+date_add(HOUR, 1, d)
+dateadd(WEEK, -2, if(r = 1, null, ts))
+dateadd(QUARTER, r, if(r = 2, null, ts))
+timestampadd(MICROSECOND, r, if(r = 2, null, ts))
+timestampadd(MILLISECOND, r, if(r = 2, null, ts))
+timestampadd(DAYOFYEAR, r, if(r = 2, null, ts))
+date_from_unix_date(i16)
+date_trunc('nosuch', ts)
+date_trunc(null, ts)
+date_trunc('decade', ts)
+date_trunc('millisecond', ts)
+date_trunc('MICROSECOND', ts)
+trunc(d, 'nosuch')
+trunc(d, 'day')
+trunc(d, null)
+from_utc_timestamp(if(year(ts) between 1970 and 2099, ts, null), 'Europe/Berlin')
+to_utc_timestamp(if(year(ts) between 1970 and 2099, ts, null), 'America/New_York')
+from_utc_timestamp(if(r = 2, null, ts), '+05:30')
+to_utc_timestamp(if(r = 2, null, ts), '-09:30')
+from_utc_timestamp(ts, 'UTC')
+to_utc_timestamp(d, 'GMT')
+from_utc_timestamp(ts, null)
+from_utc_timestamp('2024-03-31 00:59:59', 'Europe/Berlin')
+from_utc_timestamp('2024-03-31 01:00:00', 'Europe/Berlin')
+to_utc_timestamp('2024-03-31 01:59:59', 'Europe/Berlin')
+to_utc_timestamp('2024-03-31 02:30:00', 'Europe/Berlin')
+to_utc_timestamp('2024-03-31 03:00:00', 'Europe/Berlin')
+to_utc_timestamp('2024-10-27 01:59:59', 'Europe/Berlin')
+to_utc_timestamp('2024-10-27 02:30:00', 'Europe/Berlin')
+to_utc_timestamp('2024-10-27 03:00:00', 'Europe/Berlin')
+if(r < 3, null, ts) + interval '1 02:03:04' day to second
+if(r < 3, null, ts) + interval '1 2:3:4.5' day to second
+if(r < 3, null, ts) - interval '-1 02' day to hour
+if(r < 3, null, d) + interval '02:03' hour to minute
+if(r < 3, null, ts) + interval '65:3' minute to second
+if(r < 3, null, ts) + interval '02:03:04.123456' hour to second
+if(r < 3, null, ts) - interval '-0 00:00:00.5' day to second
+if(r < 3, null, ts) + interval '1-2' year to month
+if(r < 3, null, d) - interval '+1-2' year to month
+if(r < 3, null, ts) + interval '1' hour * 2
+if(r < 3, null, ts) + (interval 1 day) * r
+if(r < 3, null, d) + r * interval 1 day
+if(r < 3, null, d) - interval 1 month * r
+if(r < 3, null, ts) + interval 30 seconds * i8
+interval 1 week * r + if(r < 3, null, d)
+interval 1 day + if(r < 3, null, d)
+if(r < 3, null, ts) + interval 1 day 2 hours
+if(r < 3, null, ts) + interval '1 day 2 hours'
+if(r < 3, null, ts) + interval '1' day '2' hours
+if(r < 3, null, ts) - interval 1 week 36 hours 5 seconds
+if(r < 3, null, d) + interval 1 year 2 months
+if(r < 3, null, d) - interval 1 day + 2 hours
+if(r < 3, null, ts) - interval 1 day + interval 2 hours 3 minutes
+if(r < 3, null, ts) + interval -1 month
+if(r < 3, null, d) - interval '-1' day
+if(r < 3, null, ts) - interval -5 seconds
+extract(weeks from d)
+extract(minutes from ts)
+extract(yearofweek from d)
+extract(dow_iso from d)
+date_part('seconds', ts)
+date_format(d, 'D')
+try_to_date(s)
+try_to_date(x)
+try_to_date(d)
+try_to_date(x, 'yyyy-MM-dd')
+try_to_timestamp(y)
+try_to_timestamp(ts)
+try_to_timestamp(x, 'yyyy')
 """)
 
 #: Queries that fail for a value, or for the form of an argument.

@@ -21,7 +21,9 @@ from rewriter.exec.translate import (
     operators,
     patterns,
     string_functions,
+    time_differences,
     time_functions,
+    time_zones,
     transcendental_functions,
     windows,
 )
@@ -49,6 +51,8 @@ ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {
     **like_conditions.NODES,
     **time_functions.NODES,
     **time_functions.FUNCTIONS,
+    **time_differences.FUNCTIONS,
+    **time_zones.FUNCTIONS,
 }
 
 
@@ -100,6 +104,7 @@ def document() -> str:
         lines += [f"| `{_cell(entry.form)}` | {_cell(entry.refused)} |" for entry in section_entries]
         lines.append("")
     lines += ["## Patterns", "", *patterns.DESCRIPTION, ""]
+    lines += ["## Time zones", "", "UTC, GMT, Z, offsets `±HH:MM`, and:", f"{', '.join(sorted(time_zones.ZONES))}.", ""]
     return "\n".join(lines)
 
 

@@ -29,7 +29,7 @@ _ANY_CLOCK = _CLOCK.format(hour="[0-9]{1,2}", zone="(?:0[0-9]|1[0-7])")
 @cache
 def macros() -> Mapping[str, str]:
     """Returns the statements that define the macros, by name. Definitions may call other macros."""
-    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_NUMBERS)
+    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_TIMES, *_NUMBERS)
     return {definition.partition("(")[0]: f"CREATE MACRO IF NOT EXISTS {definition}" for definition in definitions}
 
 
@@ -125,6 +125,35 @@ _TEXTS = (
     "rw_substring(x, p, n) AS list_transform([{'x': x, 'p': p, 'n': n}], lambda v: CASE WHEN v.x IS NOT NULL AND "
     "v.p IS NOT NULL AND v.n IS NOT NULL THEN "
     "rw_between(v.x, rw_start(v.x, v.p), rw_start(v.x, v.p) + CAST(v.n AS BIGINT)) END)[1]",
+)
+
+_TIMES = (
+    # java.time compares the days, one day less if the time of the last day is not reached, and then the packed months.
+    "rw_last_day_reached(a, b) AS CAST(b AS DATE) - CASE WHEN CAST(b AS DATE) > CAST(a AS DATE) AND "
+    "CAST(b AS TIME) < CAST(a AS TIME) THEN 1 WHEN CAST(b AS DATE) < CAST(a AS DATE) AND "
+    "CAST(b AS TIME) > CAST(a AS TIME) THEN -1 ELSE 0 END",
+    "rw_packed(d) AS CAST((year(d) * 12 + month(d)) * 32 + day(d) AS BIGINT)",
+    "rw_whole_months(x, y) AS list_transform([{'a': x, 'b': y}], lambda v: "
+    "(rw_packed(rw_last_day_reached(v.a, v.b)) - rw_packed(v.a)) // 32)[1]",
+    "rw_seconds_of_month(x) AS day(x) * 86400 + (epoch_us(x) - epoch_us(date_trunc('day', x))) // 1000000",
+    "rw_months_between(x, y) AS list_transform([{'a': x, 'b': y}], lambda v: "
+    "CAST((year(v.a) - year(v.b)) * 12 + month(v.a) - month(v.b) AS DOUBLE) + "
+    "CASE WHEN day(v.a) = day(v.b) OR (day(v.a) = day(last_day(v.a)) AND day(v.b) = day(last_day(v.b))) THEN 0 "
+    "ELSE CAST(rw_seconds_of_month(v.a) - rw_seconds_of_month(v.b) AS DOUBLE) / 2678400 END)[1]",
+    # Java's Math.round: half up, also of negative numbers.
+    "rw_rounded_months(x) AS list_transform([x * CAST(100000000 AS DOUBLE)], lambda v: "
+    "(floor(v) + CASE WHEN v - floor(v) >= 0.5 THEN 1 ELSE 0 END) / CAST(100000000 AS DOUBLE))[1]",
+    "rw_zoned(x, y) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1970 AND 2099 THEN y ELSE error('[DUCKDB_UNSUPPORTED] "
+    "The time ' || CAST(x AS VARCHAR) || ' in a time zone is not supported on DuckDB: only the years 1970 to 2099 "
+    "are.') END",
+    "rw_from_utc(x, z) AS rw_zoned(x, timezone(z, x AT TIME ZONE 'UTC'))",
+    # The offset from UTC at a moment of UTC, in microseconds.
+    "rw_offset(x, z) AS epoch_us(timezone(z, x AT TIME ZONE 'UTC')) - epoch_us(x)",
+    # Of a time that occurs twice, or never, the offset before the change counts.
+    "rw_to_utc(x, z) AS rw_zoned(x, list_transform([{'x': x, 'a': rw_offset(x - INTERVAL 1 DAY, z), "
+    "'b': rw_offset(x + INTERVAL 1 DAY, z)}], lambda v: CASE WHEN v.a <> v.b "
+    "AND rw_offset(v.x - to_microseconds(v.a), z) <> v.a AND rw_offset(v.x - to_microseconds(v.b), z) = v.b "
+    "THEN v.x - to_microseconds(v.b) ELSE v.x - to_microseconds(v.a) END)[1])",
 )
 
 #: Macros that need a value several times take it as a lambda's variable. A macro's argument is repeated as written, so

@@ -23,8 +23,9 @@ _READ_FIELDS = {
 #: Fields that both engines write alike, for the years 1 to 9999.
 _WRITTEN_FIELDS = {
     **{field: strftime for field, (strftime, _) in _READ_FIELDS.items()},
-    "yy": "%y", "M": "%-m", "MMM": "%b", "MMMM": "%B", "d": "%-d", "DDD": "%j", "E": "%a", "EE": "%a", "EEE": "%a",
-    "EEEE": "%A", "a": "%p", "H": "%-H", "h": "%-I", "hh": "%I", "m": "%-M", "s": "%-S", "SSS": "%g", "SSSSSS": "%f",
+    "yy": "%y", "M": "%-m", "MMM": "%b", "MMMM": "%B", "d": "%-d", "D": "%-j", "DDD": "%j",
+    "E": "%a", "EE": "%a", "EEE": "%a", "EEEE": "%A", "a": "%p", "H": "%-H",
+    "h": "%-I", "hh": "%I", "m": "%-M", "s": "%-S", "SSS": "%g", "SSSSSS": "%f",
 }  # fmt: skip
 _FORMAT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]")
 

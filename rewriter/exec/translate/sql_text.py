@@ -197,6 +197,7 @@ class SqlText:
         return ends
 
     def _refuse_misread(self) -> None:
+        self._refuse_negative_parts()
         ends = self._test_ends()
         for first, second in zip(self.tokens, self.tokens[1:], strict=False):
             span = Span(first.start, second.end)
@@ -225,12 +226,37 @@ class SqlText:
             if first.is_word("TABLE", "STREAM") and second.kind in (TokenKind.WORD, TokenKind.IDENTIFIER):
                 raise _misread(f"{first.upper} is", span)
 
+    def _refuse_negative_parts(self) -> None:
+        """Refuses ``INTERVAL 1 DAY - 2 HOURS``, of which sqlglot reads ``- 2`` outside the interval, with an alias."""
+        for index, token in enumerate(self.tokens):
+            if not token.is_word("INTERVAL"):
+                continue
+            place = index + 1
+            while self._is_part_of_interval(place):
+                place += 2
+                if self.tokens[place : place + 1] and self.tokens[place].is_operator("-", "+"):
+                    if self.tokens[place].text == "-" and self._is_part_of_interval(place + 1):
+                        raise _misread("A negative part of an interval is", self.tokens[place].span)
+                    place += 1
+
+    def _is_part_of_interval(self, place: int) -> bool:
+        """Tests for a number or string, and a word behind it."""
+        pair = self.tokens[place : place + 2]
+        return (
+            len(pair) == 2
+            and pair[0].kind in (TokenKind.NUMBER, TokenKind.STRING)
+            and pair[1].kind is TokenKind.WORD
+            and pair[1].upper.removesuffix("S") in _INTERVAL_UNITS
+        )
+
 
 def _begins(token: Token) -> bool:
     """True if a token may precede the first name or value of an expression, as a part of it or around it."""
     return token.is_operator("(", "!", "-") or token.is_word("NOT")
 
 
+_INTERVAL_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND",
+                   "NANOSECOND")  # fmt: skip
 #: Words and operators after which an expression begins.
 _BEFORE_VALUES = ("SELECT", "DISTINCT", "ALL", "WHERE", "AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE", "BETWEEN",
                   "LIKE", "ILIKE", "RLIKE", "REGEXP", "BY", "ON", "HAVING", "QUALIFY", "DIV", "LIMIT", "OFFSET",
