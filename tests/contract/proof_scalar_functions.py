@@ -149,6 +149,187 @@ try_to_date(x, 'yyyy-MM-dd')
 try_to_timestamp(y)
 try_to_timestamp(ts)
 try_to_timestamp(x, 'yyyy')
+pmod(i8, 3)
+pmod(i8, -3Y)
+pmod(i32, -2147483648)
+pmod(i64, 7)
+pmod(g / -3, 1e-3)
+pmod(if(r = 1, -2, r), if(r = 1, -2147483647 - 1, 5))
+pmod(if(r = 1, -2L, r), if(r = 1, -9223372036854775808L, -5))
+pmod(m, 0.3)
+pmod(m, -0.3)
+pmod(m, i8 * 0 + 7)
+pmod(f64, 2)
+pmod(f64, -2)
+pmod(f32, 2)
+pmod(null, 3)
+bround(m, 1)
+bround(m)
+bround(p, 4)
+bround(w, 2)
+bround(2.5)
+bround(i32)
+bround(i8, -2)
+bround(if(i32 between -9 and 9, i32 * 5, 25), -1)
+pi()
+e()
+floor(m, 1)
+floor(p, 3)
+floor(w, 2)
+floor(m, -1)
+ceil(m, 1)
+ceil(m, -1)
+ceil(w, 2)
+ceil(2.345, 2)
+ceiling(m, 1)
+floor(i32, -1)
+ceil(i64, -3)
+round(if(i16 between -32000 and 32000, i16, 55S), -1)
+round(i8, -3)
+round(m, -1)
+round(m, -3)
+round(m, -10)
+round(p, -1)
+round(w, -5)
+round(125, -1)
+round(-125, -1)
+round(15L, -1)
+round(null)
+round('2.567', 1)
+floor('2.5')
+ceil(null)
+abs('-2')
+abs(null)
+sqrt('4')
+sqrt(null)
+negative(r)
+negative(m)
+positive(r)
+positive('5')
+sign(f64)
+sign(g)
+sign(null)
+signum(f32)
+-null
+m + null
+null * m
+m / null
+null % m
+null div 2
+i32 div null
++r
++ '2'
++m
++null
+- + r
++1
+r + +1
++r * 2
++ +r
+-+-r
+case when +r > 1 then + 1 else +2 end
++1::string
++1D
++abs(r)
+abs(+r)
+r in (+1, +2)
+shiftleft(r, 3)
+shiftleft(i8, 2)
+shiftleft(i64, r)
+shiftleft(i32, i8)
+shiftright(i32, 1)
+shiftright(i64, 40)
+shiftright(i64, i8)
+shiftrightunsigned(i32, 1)
+shiftrightunsigned(i64, i8)
+shiftrightunsigned(i16, 33)
+shiftleft(null, 1)
+shiftleft(r, null)
+i32 << r
+i64 >> 2
+5 & 3
+i8 & 3
+i8 & i16
+i8 | i64
+i32 ^ r
+~i8
+~i64
+~ r + 1
+-~r
+5 | 3 & 2
+1 ^ 3 | 4 & 5 << 1
+6 & 3 | 1 ^ 7 & 2
+1 << 2 + 3
+1 << 2 << 1
+r & null
+r & 3 = 1
+(r | 1) ^ 1
+bit_count(i8)
+bit_count(i64)
+getbit(r, 1)
+bit_get(i64, 63)
+try_divide(1, 0)
+try_divide(r, r - 3)
+try_divide(m, p)
+try_divide(m, 0)
+try_divide(g, 0)
+try_divide(i8, 2.5)
+try_add(2147483647, 1)
+try_add(i32, 1)
+try_add(i64, i64)
+try_add(i8, 1Y)
+try_add(m, 1)
+try_add(f64, 1)
+try_subtract(i32, 1)
+try_subtract(i8, i16)
+try_multiply(i64, 2)
+try_multiply(i8, 2Y)
+try_multiply(m, m)
+try_mod(r, r - 3)
+try_mod(i8, 0Y)
+try_mod(m, 0)
+greatest(f64, 1)
+greatest(0D, f64)
+greatest(f64, g, f32)
+greatest(f32, 1.5F)
+greatest(g * -0D, g * 0D)
+least(g * -0D, g * 0D)
+greatest(null, f64)
+least(f64, 0D)
+least(f64, g, null, f32)
+factorial(r)
+factorial(i8)
+bin(i8)
+bin(i64)
+hex(i8)
+hex(i64)
+hex(s)
+isnan(null)
+null is true
+null is not true
+null is false
+null is unknown
+'a' 'b'
+'a' "b" r'\c'
+'it''s' 'x'
+concat('a' 'b', 'c')
+s like 'a' '%'
+s like any ('a' '%', 'b')
+s in ('a' 'bcabc', 'a')
+'a' 'b' || 'c'
+case when s = 'a' 'bc' 'abc' then 'x' 'y' else 'z' end
+cast('2015-' '01-01' as date)
+d > '2015-' '01-01'
+regexp_extract(s, 'b' '(c)', 1)
+""")
+
+#: Queries of aggregates.
+AGGREGATES = lines(r"""
+select bit_and(i8), bit_or(i16), bit_xor(i32), bit_and(i64), bit_or(r), bit_xor(i64) from e
+select k, bit_and(i8), bit_or(i64), bit_xor(i16) from e group by k
+select bit_and(r), bit_or(r), bit_xor(r) from e where false
+select r, bit_or(r) over (order by r), bit_xor(i8) over (partition by k) from e
+select bit_or(r) filter (where k) from e
 """)
 
 #: Queries that fail for a value, or for the form of an argument.
@@ -163,4 +344,16 @@ select n like s from e
 select s like n || '\\' from e
 select s like any ('a', 'b\\') from e
 select s like 'é' escape 'é' from e
+select pmod(r, 0) from e
+select pmod(m, 0) from e
+select pmod(f64, 0) from e
+select round(i8, -1) from e where r = 2
+select round(i16, -2) from e
+select round(i32, -3) from e
+select round(i64, -5) from e
+select bround(i32, -1) from e where r = 2
+select negative(i32) from e
+select abs('x')
+select + 'x'
+select try_divide(r / 0, 1) from e
 """)

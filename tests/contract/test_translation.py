@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from contract.proof_expressions import CASTS, COERCED, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE, FAILING
-from contract.proof_scalar_functions import FAILING_SCALARS, SCALARS
+from contract.proof_scalar_functions import AGGREGATES, FAILING_SCALARS, SCALARS
 from contract.proofs import query, relations
 
 from rewriter.errors import Error
@@ -64,7 +64,7 @@ def test_expressions(
 
 
 @pytest.mark.share(4)
-@pytest.mark.parametrize("sql", ANSWERED)
+@pytest.mark.parametrize("sql", [*ANSWERED, *AGGREGATES])
 def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
     duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
     assert duckdb_table.schema == spark_table.schema

@@ -195,4 +195,28 @@ _NUMBERS = (
     "CASE WHEN s.m2 <> 0 THEN s.n * s.m4 / (s.m2 * s.m2) - 3 END)[1]",
     # Rounded down.
     "rw_floor_divided(n, d) AS list_transform([n], lambda v: (v - ((v % d) + d) % d) // d)[1]",
+    # Half to even, up, and towards minus infinity of a quotient of integers.
+    "rw_even_quotient(n, d) AS list_transform([{'q': rw_floor_divided(n, d), 'r': ((n % d) + d) % d}], lambda v: "
+    "v.q + CASE WHEN v.r > d - v.r OR (v.r = d - v.r AND v.q % 2 <> 0) THEN 1 ELSE 0 END)[1]",
+    "rw_ceil_divided(n, d) AS -rw_floor_divided(-(n), d)",
+    # The condition of an overflow in rounding is that of one value.
+    "rw_in_range(x, n) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR (v >= -n AND v < n) THEN v ELSE "
+    "error('[ARITHMETIC_OVERFLOW] The rounded number ' || v || ' does not fit in its type.') END)[1]",
+    # The lowest bits of an integer of 128 bits.
+    "rw_wrapped_32(x) AS ((x + CAST(2147483648 AS HUGEINT)) & CAST(4294967295 AS HUGEINT)) "
+    "- CAST(2147483648 AS HUGEINT)",
+    "rw_wrapped_64(x) AS ((x + CAST('9223372036854775808' AS HUGEINT)) & CAST('18446744073709551615' AS HUGEINT)) "
+    "- CAST('9223372036854775808' AS HUGEINT)",
+    # A remainder as PMOD returns it. The sum of a negative remainder and a negative divisor wraps in Java.
+    "rw_pmod_exact(r, n) AS list_transform([{'r': r, 'n': n}], lambda v: "
+    "CASE WHEN v.r < 0 AND v.n > 0 THEN v.r + v.n ELSE v.r END)[1]",
+    "rw_pmod_32(r, n) AS list_transform([{'r': CAST(r AS HUGEINT), 'n': CAST(n AS HUGEINT)}], lambda v: "
+    "CASE WHEN v.r < 0 THEN rw_wrapped_32(v.r + v.n) % v.n ELSE v.r END)[1]",
+    "rw_pmod_64(r, n) AS list_transform([{'r': CAST(r AS HUGEINT), 'n': CAST(n AS HUGEINT)}], lambda v: "
+    "CASE WHEN v.r < 0 THEN rw_wrapped_64(v.r + v.n) % v.n ELSE v.r END)[1]",
+    "rw_pmod_double(r, n) AS list_transform([{'r': r, 'n': n}], lambda v: "
+    "CASE WHEN v.r < 0 THEN (v.r + v.n) % v.n ELSE v.r END)[1]",
+    # The first of equal numbers, of which one may be -0.0.
+    "rw_greatest(v) AS list_reduce(v, lambda x, y: CASE WHEN x IS NULL OR y > x THEN y ELSE x END)",
+    "rw_least(v) AS list_reduce(v, lambda x, y: CASE WHEN x IS NULL OR y < x THEN y ELSE x END)",
 )

@@ -117,7 +117,9 @@ def _is_literal(pattern: exp.Expr) -> bool | None:
     node = pattern.unnest()
     if isinstance(node, exp.Literal):
         return bool(node.args.get("is_string"))
-    return False if isinstance(node, exp.Column | exp.Null | exp.Anonymous) else None
+    if isinstance(node, exp.Column | exp.Null | exp.Anonymous):
+        return False
+    return True if isinstance(node, exp.Concat) else None
 
 
 _SECTION = "Strings"

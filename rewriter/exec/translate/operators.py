@@ -9,11 +9,12 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import BOOLEAN, VOID
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
-from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division
+from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division, with_sign
 from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
 from rewriter.exec.translate.intervals import refuse_interval, with_interval
+from rewriter.planner.text.call_trees import PLUS
 
 _TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.RegexpLike, exp.Not)
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -212,10 +213,16 @@ def _is(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(node.expression, exp.Null):
         name = None if value.name is None else f"({value.name} IS NULL)"
         return Typed(f"({value.sql} IS NULL)", BOOLEAN, name)
-    if isinstance(node.expression, exp.Boolean) and value.type == BOOLEAN:
+    if isinstance(node.expression, exp.Boolean) and value.type in (BOOLEAN, VOID):
         word = "TRUE" if node.expression.this else "FALSE"
         return Typed(f"({value.sql} IS {word})", BOOLEAN, infix("<=>", value.name, word.lower()))
     return e.refuse(node, f"The test {e.text.shown(node)}")
+
+
+def _plus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates ``+a``, which is no other value except of a string or NULL."""
+    e.allow_only(node, "this")
+    return with_sign(e, node, "+", e.translate(node.this, scope))
 
 
 def _arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -267,4 +274,5 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.IntDiv: _operator(whole_division, "a DIV b", "other than integers"),
     exp.Interval: Allowed(refuse_interval, INTERVALS),
     exp.Neg: _operator(minus, "-a"),
+    PLUS: _operator(_plus, "+a"),
 }

@@ -16,6 +16,7 @@ _CASED = (
     r"\x{410}-\x{44f}\x{2000}-\x{206f}\x{3000}-\x{30ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]*'"
 )
 _MAX_ARGUMENTS = 1000
+_BIT_OPERATORS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 _TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
@@ -109,8 +110,8 @@ def _initcap(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _pipes(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expression", "safe")
-    if isinstance(node.expression, exp.Add | exp.Sub):
-        # Spark reads ``a || b + c`` as ``(a || b) + c``.
+    if isinstance(node.expression, exp.Add | exp.Sub) or isinstance(node.this, _BIT_OPERATORS):
+        # Spark reads ``a || b + c`` as ``(a || b) + c``, and ``a & b || c`` as ``a & (b || c)``.
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
     return _concatenation([text(e, part, scope) for part in (node.this, node.expression)])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from contract.proof_expressions import CASTS, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE
-from contract.proof_scalar_functions import SCALARS
+from contract.proof_scalar_functions import AGGREGATES, SCALARS
 from contract.proofs import declared, query
 
 import rewriter
@@ -26,6 +26,7 @@ def proven() -> frozenset[Entry]:
         *(f"SELECT {expression} FROM t" for expression in (*PLAIN, *UNNAMED)),
         *(f"SELECT {expression} FROM e" for expression in (*EDGES, *CASTS, *SCALARS)),
         *ANSWERED,
+        *AGGREGATES,
         *APPROXIMATE,
     ]
     allowed = declared()
