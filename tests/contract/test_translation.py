@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from contract.proof_expressions import CASTS, COERCED, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE, FAILING
+from contract.proof_scalar_functions import AGGREGATES, FAILING_SCALARS, SCALARS
 from contract.proofs import query, relations
 
 from rewriter.errors import Error
@@ -38,8 +39,9 @@ def _rows(table: pa.Table, ordered: bool) -> list[str]:
         (EDGES, "e ORDER BY e.r"),
         (CASTS, "e ORDER BY e.r"),
         (COERCED, "e ORDER BY e.r"),
+        (SCALARS, "e ORDER BY e.r"),
     ],
-    ids=["plain", "unnamed", "edges", "casts", "coerced"],
+    ids=["plain", "unnamed", "edges", "casts", "coerced", "scalars"],
 )
 def test_expressions(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], listed: list[str], source: str
@@ -62,7 +64,7 @@ def test_expressions(
 
 
 @pytest.mark.share(4)
-@pytest.mark.parametrize("sql", ANSWERED)
+@pytest.mark.parametrize("sql", [*ANSWERED, *AGGREGATES])
 def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
     duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
     assert duckdb_table.schema == spark_table.schema
@@ -80,7 +82,7 @@ def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: t
 
 
 @pytest.mark.share(4)
-@pytest.mark.parametrize("sql", FAILING)
+@pytest.mark.parametrize("sql", [*FAILING, *FAILING_SCALARS])
 def test_values_at_fault(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str
 ) -> None:

@@ -113,6 +113,15 @@ def _truth(template: str, type_: SqlType) -> _Rule:
     return rule
 
 
+def _bits(function: str) -> _Rule:
+    def rule(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+        if not value.type.is_integer:
+            e.refuse(node, f"{function.upper()} of {value.type}")
+        return f"{function}({{0}}){{1}}", value.sql, value.type
+
+    return rule
+
+
 _RULES: dict[str, _Rule] = {
     "count": _count,
     "sum": _sum,
@@ -130,6 +139,7 @@ _RULES: dict[str, _Rule] = {
     "stddev_pop": _spread("stddev_pop"),
     **{name: _spread("var_samp") for name in ("variance", "var_samp")},
     "var_pop": _spread("var_pop"),
+    **{name: _bits(name) for name in ("bit_and", "bit_or", "bit_xor")},
 }
 #: The aggregates that read a string as a DOUBLE.
 _OF_NUMBERS = frozenset(name for name, rule in _RULES.items() if rule in (_sum, _avg) or rule.__name__ == "spread")
@@ -283,6 +293,9 @@ FUNCTIONS = {
         ("variance(x)", _SPREAD),
         ("var_samp(x)", _SPREAD),
         ("var_pop(x)", _SPREAD),
+        ("bit_and(x)", "DISTINCT; other than integers"),
+        ("bit_or(x)", "DISTINCT; other than integers"),
+        ("bit_xor(x)", "DISTINCT; other than integers"),
         *chosen_values.LINES,
         *percentiles.LINES,
         *correlations.LINES,

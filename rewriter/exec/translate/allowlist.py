@@ -14,14 +14,20 @@ from sqlglot import exp
 from rewriter.exec.translate import (
     aggregates,
     arrays,
+    bit_operations,
     conditionals,
+    like_conditions,
     literals,
     math_functions,
     operators,
     patterns,
+    rounding,
     string_functions,
+    time_differences,
     time_functions,
+    time_zones,
     transcendental_functions,
+    try_arithmetic,
     windows,
 )
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
@@ -42,11 +48,18 @@ ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {
     **conditionals.NODES,
     **conditionals.FUNCTIONS,
     **math_functions.FUNCTIONS,
+    **rounding.FUNCTIONS,
+    **try_arithmetic.FUNCTIONS,
+    **bit_operations.NODES,
+    **bit_operations.FUNCTIONS,
     **transcendental_functions.FUNCTIONS,
     **string_functions.NODES,
     **string_functions.FUNCTIONS,
+    **like_conditions.NODES,
     **time_functions.NODES,
     **time_functions.FUNCTIONS,
+    **time_differences.FUNCTIONS,
+    **time_zones.FUNCTIONS,
 }
 
 
@@ -98,6 +111,7 @@ def document() -> str:
         lines += [f"| `{_cell(entry.form)}` | {_cell(entry.refused)} |" for entry in section_entries]
         lines.append("")
     lines += ["## Patterns", "", *patterns.DESCRIPTION, ""]
+    lines += ["## Time zones", "", "UTC, GMT, Z, offsets `±HH:MM`, and:", f"{', '.join(sorted(time_zones.ZONES))}.", ""]
     return "\n".join(lines)
 
 

@@ -26,7 +26,7 @@ CONSTRUCTS: dict[str, Entry] = {
         "column",
         "NULL",
         "TRUE, FALSE",
-        ("'string', \"string\", r'raw'", "two string literals side by side"),
+        ("'string', \"string\", r'raw'", "two of them side by side after a word such as DATE"),
         "whole number (INT, BIGINT)",
         "1.5, 1.5BD (DECIMAL)",
         "1e3 (DOUBLE)",

@@ -112,9 +112,11 @@ def without_overflow(function: str, value: Typed) -> str:
 
 
 def _decimals(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
-    if VOID in (left.type, right.type):
-        e.refuse(node, "Arithmetic of a decimal with NULL")
-    a, b = as_decimal(left.type), as_decimal(right.type)
+    # NULL has the type of the other operand.
+    a, b = (
+        as_decimal(right.type if left.type == VOID else left.type),
+        as_decimal(left.type if right.type == VOID else right.type),
+    )
     first, second = e.cast(left, a, node), e.cast(right, b, node)
     if operator == "/":
         sql, type_ = divided_decimals(first, a, second, b)
@@ -203,6 +205,8 @@ def whole_division(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expression")
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     left, right = _numbers(e, left, right, "div", node)
+    if VOID in (left.type, right.type) and (left.type.is_integer or right.type.is_integer):
+        return Typed(plain_cast("NULL", BIGINT), BIGINT, infix("div", left.name, right.name))
     if not (left.type.is_integer and right.type.is_integer):
         e.refuse(node, f"{left.type} div {right.type}")
     first, second = plain_cast(left.sql, BIGINT), plain_cast(right.sql, BIGINT)
@@ -235,13 +239,19 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(cast_operand, exp.Literal) and is_typed_literal and value.type.is_integer:
         literal = f"-{cast_operand.this}"
         return Typed(plain_cast(string_literal(literal), value.type), value.type, literal)
-    if value.type == STRING:
-        value = Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name)
-    if not value.type.is_numeric or value.type.precision > EXACT_SIGN:
-        e.refuse(node, f"-({value.type})")
+    signed = with_sign(e, node, "-", value)
     # -1.5D is a literal, and its column is named like one.
-    name = None if value.name is None else f"-{value.name}" if is_typed_literal else f"(- {value.name})"
-    return Typed(without_overflow("-", value), value.type, name)
+    return replace(signed, name=f"-{value.name}") if is_typed_literal and value.name is not None else signed
+
+
+def with_sign(e: Expressions, node: exp.Expr, sign: str, value: Typed) -> Typed:
+    """Returns a number with a sign before it. A string or NULL becomes a DOUBLE."""
+    if value.type in (STRING, VOID):
+        value = Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name)
+    if not value.type.is_numeric or (sign == "-" and value.type.precision > EXACT_SIGN):
+        e.refuse(node, f"{sign}({value.type})")
+    name = None if value.name is None else f"({sign} {value.name})"
+    return Typed(without_overflow("-", value) if sign == "-" else value.sql, value.type, name)
 
 
 def digits_rounded(value: Typed, scale: int) -> str:

@@ -136,10 +136,13 @@ def _extreme(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         first_type, second_type, *_ = types.values()
         e.refuse_mixed(first_type, second_type, node, binary=False)
     sqls, type_ = e.cast_to_common_type(values, node)
-    if type_.is_floating or type_ == VOID:
-        # Whether 0.0 or -0.0 is returned depends on the order of the arguments.
+    if type_ == VOID:
         e.refuse(node, f"{function.upper()} of {type_}")
-    return Typed(f"{function}({', '.join(sqls)})", type_, call(function, *(value.name for value in values)))
+    name = call(function, *(value.name for value in values))
+    if type_.is_floating:
+        # Of 0.0 and -0.0, the first one is returned.
+        return Typed(plain_cast(f"rw_{function}([{', '.join(sqls)}])", type_), type_, name)
+    return Typed(f"{function}({', '.join(sqls)})", type_, name)
 
 
 def _null_test(negated: bool) -> Translation:
@@ -153,7 +156,7 @@ def _null_test(negated: bool) -> Translation:
 
 
 def _double(e: Expressions, node: exp.Expr, value: Typed) -> Typed:
-    if not value.type.is_floating:
+    if not value.type.is_floating and value.type != VOID:
         e.refuse(node, f"{(e.text.called(node) or '').upper()} of {value.type}")
     return replace(value, sql=e.cast(value, DOUBLE, node), type=DOUBLE)
 
@@ -186,8 +189,8 @@ FUNCTIONS = functions(
     ("zeroifnull(x)", _zeroifnull),
     ("equal_null(a, b)", _equal_null, "a column of strings with another type; a CHAR column"),
     ("decode(x, search, result, …[, default])", _decode, "two arguments (a character set); NULL as search"),
-    ("greatest(a, b, …)", _extreme, "DOUBLE and FLOAT"),
-    ("least(a, b, …)", _extreme, "DOUBLE and FLOAT"),
+    ("greatest(a, b, …)", _extreme),
+    ("least(a, b, …)", _extreme),
     ("isnull(x)", _null_test(False)),
     ("isnotnull(x)", _null_test(True)),
     ("isnan(x)", _isnan, "other than DOUBLE and FLOAT"),

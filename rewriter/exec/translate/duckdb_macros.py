@@ -29,7 +29,7 @@ _ANY_CLOCK = _CLOCK.format(hour="[0-9]{1,2}", zone="(?:0[0-9]|1[0-7])")
 @cache
 def macros() -> Mapping[str, str]:
     """Returns the statements that define the macros, by name. Definitions may call other macros."""
-    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_NUMBERS)
+    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_TIMES, *_NUMBERS)
     return {definition.partition("(")[0]: f"CREATE MACRO IF NOT EXISTS {definition}" for definition in definitions}
 
 
@@ -99,6 +99,13 @@ def _readers() -> Iterator[str]:
 
 
 _TEXTS = (
+    "rw_like(x, p, c) AS CASE WHEN x IS NULL OR p IS NULL THEN NULL "
+    "WHEN regexp_full_match(p, rw_unescaped(c), 's') THEN x LIKE p ESCAPE c "
+    "WHEN regexp_full_match(p, rw_unescaped(c) || regexp_escape(c), 's') "
+    "THEN error('[INVALID_FORMAT.ESC_AT_THE_END] The pattern ''' || p || ''' ends with its escape character.') "
+    "ELSE error('[INVALID_FORMAT.ESC_IN_THE_MIDDLE] The pattern ''' || p || ''' has its escape character before "
+    "another one than %, _ and itself.') END",
+    "rw_unescaped(c) AS '(?:[^' || regexp_escape(c) || ']|' || regexp_escape(c) || '[%_' || regexp_escape(c) || '])*'",
     "rw_decimal_text(x) AS CASE WHEN starts_with(x, '.') THEN '0' || x WHEN starts_with(x, '-.') THEN '-0' || "
     "substring(x, 2) ELSE x END",
     "rw_time_text(x) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN CAST(x AS VARCHAR) ELSE "
@@ -118,6 +125,35 @@ _TEXTS = (
     "rw_substring(x, p, n) AS list_transform([{'x': x, 'p': p, 'n': n}], lambda v: CASE WHEN v.x IS NOT NULL AND "
     "v.p IS NOT NULL AND v.n IS NOT NULL THEN "
     "rw_between(v.x, rw_start(v.x, v.p), rw_start(v.x, v.p) + CAST(v.n AS BIGINT)) END)[1]",
+)
+
+_TIMES = (
+    # java.time compares the days, one day less if the time of the last day is not reached, and then the packed months.
+    "rw_last_day_reached(a, b) AS CAST(b AS DATE) - CASE WHEN CAST(b AS DATE) > CAST(a AS DATE) AND "
+    "CAST(b AS TIME) < CAST(a AS TIME) THEN 1 WHEN CAST(b AS DATE) < CAST(a AS DATE) AND "
+    "CAST(b AS TIME) > CAST(a AS TIME) THEN -1 ELSE 0 END",
+    "rw_packed(d) AS CAST((year(d) * 12 + month(d)) * 32 + day(d) AS BIGINT)",
+    "rw_whole_months(x, y) AS list_transform([{'a': x, 'b': y}], lambda v: "
+    "(rw_packed(rw_last_day_reached(v.a, v.b)) - rw_packed(v.a)) // 32)[1]",
+    "rw_seconds_of_month(x) AS day(x) * 86400 + (epoch_us(x) - epoch_us(date_trunc('day', x))) // 1000000",
+    "rw_months_between(x, y) AS list_transform([{'a': x, 'b': y}], lambda v: "
+    "CAST((year(v.a) - year(v.b)) * 12 + month(v.a) - month(v.b) AS DOUBLE) + "
+    "CASE WHEN day(v.a) = day(v.b) OR (day(v.a) = day(last_day(v.a)) AND day(v.b) = day(last_day(v.b))) THEN 0 "
+    "ELSE CAST(rw_seconds_of_month(v.a) - rw_seconds_of_month(v.b) AS DOUBLE) / 2678400 END)[1]",
+    # Java's Math.round: half up, also of negative numbers.
+    "rw_rounded_months(x) AS list_transform([x * CAST(100000000 AS DOUBLE)], lambda v: "
+    "(floor(v) + CASE WHEN v - floor(v) >= 0.5 THEN 1 ELSE 0 END) / CAST(100000000 AS DOUBLE))[1]",
+    "rw_zoned(x, y) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1970 AND 2099 THEN y ELSE error('[DUCKDB_UNSUPPORTED] "
+    "The time ' || CAST(x AS VARCHAR) || ' in a time zone is not supported on DuckDB: only the years 1970 to 2099 "
+    "are.') END",
+    "rw_from_utc(x, z) AS rw_zoned(x, timezone(z, x AT TIME ZONE 'UTC'))",
+    # The offset from UTC at a moment of UTC, in microseconds.
+    "rw_offset(x, z) AS epoch_us(timezone(z, x AT TIME ZONE 'UTC')) - epoch_us(x)",
+    # Of a time that occurs twice, or never, the offset before the change counts.
+    "rw_to_utc(x, z) AS rw_zoned(x, list_transform([{'x': x, 'a': rw_offset(x - INTERVAL 1 DAY, z), "
+    "'b': rw_offset(x + INTERVAL 1 DAY, z)}], lambda v: CASE WHEN v.a <> v.b "
+    "AND rw_offset(v.x - to_microseconds(v.a), z) <> v.a AND rw_offset(v.x - to_microseconds(v.b), z) = v.b "
+    "THEN v.x - to_microseconds(v.b) ELSE v.x - to_microseconds(v.a) END)[1])",
 )
 
 #: Macros that need a value several times take it as a lambda's variable. A macro's argument is repeated as written, so
@@ -159,4 +195,28 @@ _NUMBERS = (
     "CASE WHEN s.m2 <> 0 THEN s.n * s.m4 / (s.m2 * s.m2) - 3 END)[1]",
     # Rounded down.
     "rw_floor_divided(n, d) AS list_transform([n], lambda v: (v - ((v % d) + d) % d) // d)[1]",
+    # Half to even, up, and towards minus infinity of a quotient of integers.
+    "rw_even_quotient(n, d) AS list_transform([{'q': rw_floor_divided(n, d), 'r': ((n % d) + d) % d}], lambda v: "
+    "v.q + CASE WHEN v.r > d - v.r OR (v.r = d - v.r AND v.q % 2 <> 0) THEN 1 ELSE 0 END)[1]",
+    "rw_ceil_divided(n, d) AS -rw_floor_divided(-(n), d)",
+    # The condition of an overflow in rounding is that of one value.
+    "rw_in_range(x, n) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR (v >= -n AND v < n) THEN v ELSE "
+    "error('[ARITHMETIC_OVERFLOW] The rounded number ' || v || ' does not fit in its type.') END)[1]",
+    # The lowest bits of an integer of 128 bits.
+    "rw_wrapped_32(x) AS ((x + CAST(2147483648 AS HUGEINT)) & CAST(4294967295 AS HUGEINT)) "
+    "- CAST(2147483648 AS HUGEINT)",
+    "rw_wrapped_64(x) AS ((x + CAST('9223372036854775808' AS HUGEINT)) & CAST('18446744073709551615' AS HUGEINT)) "
+    "- CAST('9223372036854775808' AS HUGEINT)",
+    # A remainder as PMOD returns it. The sum of a negative remainder and a negative divisor wraps in Java.
+    "rw_pmod_exact(r, n) AS list_transform([{'r': r, 'n': n}], lambda v: "
+    "CASE WHEN v.r < 0 AND v.n > 0 THEN v.r + v.n ELSE v.r END)[1]",
+    "rw_pmod_32(r, n) AS list_transform([{'r': CAST(r AS HUGEINT), 'n': CAST(n AS HUGEINT)}], lambda v: "
+    "CASE WHEN v.r < 0 THEN rw_wrapped_32(v.r + v.n) % v.n ELSE v.r END)[1]",
+    "rw_pmod_64(r, n) AS list_transform([{'r': CAST(r AS HUGEINT), 'n': CAST(n AS HUGEINT)}], lambda v: "
+    "CASE WHEN v.r < 0 THEN rw_wrapped_64(v.r + v.n) % v.n ELSE v.r END)[1]",
+    "rw_pmod_double(r, n) AS list_transform([{'r': r, 'n': n}], lambda v: "
+    "CASE WHEN v.r < 0 THEN (v.r + v.n) % v.n ELSE v.r END)[1]",
+    # The first of equal numbers, of which one may be -0.0.
+    "rw_greatest(v) AS list_reduce(v, lambda x, y: CASE WHEN x IS NULL OR y > x THEN y ELSE x END)",
+    "rw_least(v) AS list_reduce(v, lambda x, y: CASE WHEN x IS NULL OR y < x THEN y ELSE x END)",
 )

@@ -79,6 +79,16 @@ def _literal(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return number(e, str(node.this), node)
 
 
+def _adjacent(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates ``'a' 'b'``, which is one string. sqlglot has no other use of its class: calls keep their names."""
+    e.construct("'string', \"string\", r'raw'")
+    first, *others = node.expressions
+    if not isinstance(first, exp.Literal):
+        e.refuse(node)
+    value = e.text.strings_from(first, len(others) + 1)
+    return Typed(string_literal(value), STRING, value, text=value)
+
+
 def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
     """Translates a literal number: INT, BIGINT or DECIMAL by its size, DOUBLE with an exponent."""
     if not _NUMBER.fullmatch(digits):
@@ -218,7 +228,7 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
 
 
 #: The least values of the types of literals with a suffix, without their sign.
-LEAST = {"tinyint": 2**7, "smallint": 2**15, "bigint": 2**63}
+LEAST = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
 
 
 def has_suffix(spelling: str) -> bool:
@@ -255,6 +265,7 @@ def _typed_call(target: SqlType) -> Translation:
 NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.Column: Allowed(_column, CONSTRUCTS["column"]),
     exp.Literal: Allowed(_literal, None),
+    exp.Concat: Allowed(_adjacent, None),
     exp.Boolean: Allowed(_boolean, CONSTRUCTS["TRUE, FALSE"]),
     exp.Null: Allowed(_null, CONSTRUCTS["NULL"]),
     exp.Placeholder: Allowed(_parameter, CONSTRUCTS[":parameter"]),

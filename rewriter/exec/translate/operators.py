@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BOOLEAN, DATE, TIMESTAMP, VOID
+from rewriter.exec.sql_types import BOOLEAN, VOID
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
-from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division
-from rewriter.exec.translate.casts import plain_cast, wider_type
+from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division, with_sign
+from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
+from rewriter.exec.translate.intervals import ENTRY as INTERVALS
+from rewriter.exec.translate.intervals import refuse_interval, with_interval
+from rewriter.planner.text.call_trees import PLUS
 
-_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Not)
-_INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
-_CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
+_TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.RegexpLike, exp.Not)
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -212,63 +213,23 @@ def _is(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(node.expression, exp.Null):
         name = None if value.name is None else f"({value.name} IS NULL)"
         return Typed(f"({value.sql} IS NULL)", BOOLEAN, name)
-    if isinstance(node.expression, exp.Boolean) and value.type == BOOLEAN:
+    if isinstance(node.expression, exp.Boolean) and value.type in (BOOLEAN, VOID):
         word = "TRUE" if node.expression.this else "FALSE"
         return Typed(f"({value.sql} IS {word})", BOOLEAN, infix("<=>", value.name, word.lower()))
     return e.refuse(node, f"The test {e.text.shown(node)}")
 
 
+def _plus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates ``+a``, which is no other value except of a string or NULL."""
+    e.allow_only(node, "this")
+    return with_sign(e, node, "+", e.translate(node.this, scope))
+
+
 def _arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    if isinstance(node.this, exp.Interval) or isinstance(node.expression, exp.Interval):
-        e.entries.add(_INTERVALS)
-        return _datetime_plus_interval(e, node, scope)
-    return arithmetic(e, node, scope)
-
-
-def _datetime_plus_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """Returns a date or timestamp plus or minus an interval of one unit."""
-    before = isinstance(node.this, exp.Interval)
-    interval, other = (node.this, node.expression) if before else (node.expression, node.this)
-    if isinstance(other, exp.Interval) or not isinstance(node, exp.Add | exp.Sub):
-        e.refuse(node, f"The arithmetic of intervals {e.text.shown(node)}")
-    if before and isinstance(node, exp.Sub):
-        e.refuse(node, "An interval minus a time")
-    value = e.translate(other, scope)
-    amount, unit = _interval(e, interval)
-    if not value.type.is_datetime:
-        e.refuse(node, f"An interval and {value.type}")
-    type_ = TIMESTAMP if unit in _CLOCK_UNITS else value.type
-    operator = "-" if isinstance(node, exp.Sub) else "+"
-    name = None
-    if value.name is not None and amount >= 0 and not before:
-        shown_amount = f"{amount:02d}" if unit in _CLOCK_UNITS else str(amount)
-        name = f"{value.name} {operator} INTERVAL '{shown_amount}' {unit}"
-        if (value.type, unit) == (DATE, "DAY"):
-            days = f"extractansiintervaldays(INTERVAL '{shown_amount}' DAY)"
-            name = f"date_add({value.name}, {days if operator == '+' else f'(- {days})'})"
-    return Typed(plain_cast(f"{value.sql} {operator} INTERVAL ({amount}) {unit}", type_), type_, name)
-
-
-def _interval(e: Expressions, node: exp.Expr) -> tuple[int, str]:
-    e.allow_only(node, "this", "unit")
-    unit = str(node.args["unit"].name).upper() if isinstance(node.args.get("unit"), exp.Var) else ""
-    unit = unit.removesuffix("S")
-    digits = str(node.this.this) if isinstance(node.this, exp.Literal) else ""
-    if unit not in _INTERVAL_UNITS or not digits.removeprefix("-").isdigit() or len(digits) > 9:
-        e.refuse(node, f"The interval {e.text.shown(node)}")
-    return (int(digits) * 7, "DAY") if unit == "WEEK" else (int(digits), unit)
-
-
-def _refuse_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return e.refuse(node, f"The interval {e.text.shown(node)} as a value")
+    return with_interval(e, node, scope) or arithmetic(e, node, scope)
 
 
 _SECTION = "Operators"
-_INTERVALS = Entry(
-    _SECTION,
-    "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR",
-    "intervals of several units, computed ones, and as values; a time minus a time",
-)
 _REFUSED_TYPES = (
     "a CHAR column with an expression that is neither a literal nor a column; "
     "another test as an operand without parentheses"
@@ -311,6 +272,7 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.Div: _operator(_arithmetic, "a / b", "decimals whose quotient does not fit in 38 digits"),
     exp.Mod: _operator(_arithmetic, "a % b", "decimals of more than 38 digits together"),
     exp.IntDiv: _operator(whole_division, "a DIV b", "other than integers"),
-    exp.Interval: Allowed(_refuse_interval, _INTERVALS),
+    exp.Interval: Allowed(refuse_interval, INTERVALS),
     exp.Neg: _operator(minus, "-a"),
+    PLUS: _operator(_plus, "+a"),
 }

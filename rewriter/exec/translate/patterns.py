@@ -23,8 +23,9 @@ _READ_FIELDS = {
 #: Fields that both engines write alike, for the years 1 to 9999.
 _WRITTEN_FIELDS = {
     **{field: strftime for field, (strftime, _) in _READ_FIELDS.items()},
-    "yy": "%y", "M": "%-m", "MMM": "%b", "MMMM": "%B", "d": "%-d", "DDD": "%j", "E": "%a", "EE": "%a", "EEE": "%a",
-    "EEEE": "%A", "a": "%p", "H": "%-H", "h": "%-I", "hh": "%I", "m": "%-M", "s": "%-S", "SSS": "%g", "SSSSSS": "%f",
+    "yy": "%y", "M": "%-m", "MMM": "%b", "MMMM": "%B", "d": "%-d", "D": "%-j", "DDD": "%j",
+    "E": "%a", "EE": "%a", "EEE": "%a", "EEEE": "%A", "a": "%p", "H": "%-H",
+    "h": "%-I", "hh": "%I", "m": "%-M", "s": "%-S", "SSS": "%g", "SSSSSS": "%f",
 }  # fmt: skip
 _FORMAT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]")
 
@@ -32,7 +33,6 @@ DESCRIPTION = (
     f"- Formats that read a time: `{' '.join(_READ_FIELDS)}`, each once at most, and text that is no letter or in "
     "quotes.",
     f"- Formats that write a time: `{' '.join(_WRITTEN_FIELDS)}`, and such text.",
-    "- LIKE: a backslash only before `%`, `_` or itself.",
     "- Regular expressions: letters, digits, blanks and signs, classes `[a-z]`, `\\d`, `.`, `^`, `$`, groups, `|`, and "
     "the quantifiers `* + ? {n,m}` with their lazy forms.",
 )
@@ -80,9 +80,21 @@ def _pieces(text: str) -> list[tuple[str, bool]] | None:
     return pieces if position == len(text) and text.isascii() else None
 
 
-def like_pattern(text: str) -> bool:
-    """Tests whether both engines read the LIKE pattern alike: every backslash escapes ``%``, ``_`` or itself."""
-    return re.fullmatch(r"(?:[^\\]|\\[%_\\])*", text, re.DOTALL) is not None
+def like_pattern(text: str, escape: str = "\\") -> str | None:
+    """Returns a LIKE pattern in which a backslash escapes; ``None`` if Spark refuses the pattern: its escape character
+    is only allowed before ``%``, ``_`` and itself.
+    """
+    parts: list[str] = []
+    characters = iter(text)
+    for character in characters:
+        if character == escape:
+            character = next(characters, "")
+            if character not in ("%", "_", escape):
+                return None
+            parts.append(f"\\{character}" if character in "%_\\" else character)
+        else:
+            parts.append("\\\\" if character == "\\" else character)
+    return "".join(parts)
 
 
 _ATOM = re.compile(

@@ -40,7 +40,7 @@ class SqlText:
         if nests_too_deeply(self.tokens):
             raise _too_deep()
         try:
-            trees = [tree for tree in read_with_calls(self.text, self.tokens) if tree is not None]
+            trees = [tree for tree in read_with_calls(self.text, self.tokens, self._pluses()) if tree is not None]
         except SqlglotError as error:
             words = parser_words(error).replace(CALL, "")
             raise ParseError(f"DuckDB's translator cannot parse this query: {words}.", hint=_HINT) from None
@@ -178,6 +178,15 @@ class SqlText:
             self.refuse("This string literal", node)
         return text
 
+    def strings_from(self, node: exp.Literal, count: int) -> str:
+        """The value of ``count`` string literals side by side, of which sqlglot keeps the position of the first."""
+        start = node.meta.get("start", -1) if node._meta else -1
+        index = bisect.bisect_left(self._starts, start)
+        strings = self.tokens[index : index + count]
+        if start < 0 or len(strings) < count or any(token.kind is not TokenKind.STRING for token in strings):
+            self.refuse("These string literals side by side", node)
+        return "".join(map(string_value, strings))
+
     @cached_property
     def _strings(self) -> dict[int, Token]:
         return {token.start: token for token in self.tokens if token.kind is TokenKind.STRING}
@@ -196,24 +205,29 @@ class SqlText:
                     ends.add(last.start)
         return ends
 
+    def _pluses(self) -> frozenset[int]:
+        """The positions of the pluses before a value."""
+        return frozenset(
+            second.start
+            for first, second in zip(self.tokens, self.tokens[1:], strict=False)
+            if second.is_operator("+") and _expects_value(first)
+        )
+
     def _refuse_misread(self) -> None:
+        self._refuse_negative_parts()
         ends = self._test_ends()
+        is_value = False
         for first, second in zip(self.tokens, self.tokens[1:], strict=False):
             span = Span(first.start, second.end)
-            if first.kind is TokenKind.STRING and second.kind is TokenKind.STRING:
-                raise _misread("Two string literals side by side are", span)
+            if second.kind is TokenKind.STRING:
+                # In a chain of strings, the first one tells whether all are one value: ``DATE 'a' 'b'`` is none.
+                is_value = (first.kind is TokenKind.STRING and is_value) or _expects_value(first)
+                if first.kind is TokenKind.STRING and not is_value:
+                    raise _misread("Two string literals side by side are", span)
             if first.is_word("VARCHAR", "CHAR", "CHARACTER") and second.is_operator("("):
                 raise _misread(f"{first.upper}(…) is", span)
             if first.is_operator(".") and second.kind is TokenKind.STRING:
                 raise _no_name(second)
-            # sqlglot drops a plus before a value, by which Spark reads a text as a number, and which it names.
-            if second.is_operator("+") and _expects_value(first):
-                raise NotSupportedError(
-                    "A plus before a value is not supported on DuckDB.",
-                    condition="DUCKDB_UNSUPPORTED",
-                    position=second.span,
-                    hint="Omit it. Use the Spark engine (engine spark), or write a cast, to read a text as a number.",
-                )
             # After a test, Spark's grammar allows AND, OR and the end of the expression; sqlglot continues the operand.
             if first.start in ends and (second.is_operator(*_GOING_ON) or second.is_word(*_GOING_ON_WORDS)):
                 raise ParseError(
@@ -225,12 +239,37 @@ class SqlText:
             if first.is_word("TABLE", "STREAM") and second.kind in (TokenKind.WORD, TokenKind.IDENTIFIER):
                 raise _misread(f"{first.upper} is", span)
 
+    def _refuse_negative_parts(self) -> None:
+        """Refuses ``INTERVAL 1 DAY - 2 HOURS``, of which sqlglot reads ``- 2`` outside the interval, with an alias."""
+        for index, token in enumerate(self.tokens):
+            if not token.is_word("INTERVAL"):
+                continue
+            place = index + 1
+            while self._is_part_of_interval(place):
+                place += 2
+                if self.tokens[place : place + 1] and self.tokens[place].is_operator("-", "+"):
+                    if self.tokens[place].text == "-" and self._is_part_of_interval(place + 1):
+                        raise _misread("A negative part of an interval is", self.tokens[place].span)
+                    place += 1
+
+    def _is_part_of_interval(self, place: int) -> bool:
+        """Tests for a number or string, and a word behind it."""
+        pair = self.tokens[place : place + 2]
+        return (
+            len(pair) == 2
+            and pair[0].kind in (TokenKind.NUMBER, TokenKind.STRING)
+            and pair[1].kind is TokenKind.WORD
+            and pair[1].upper.removesuffix("S") in _INTERVAL_UNITS
+        )
+
 
 def _begins(token: Token) -> bool:
     """True if a token may precede the first name or value of an expression, as a part of it or around it."""
     return token.is_operator("(", "!", "-") or token.is_word("NOT")
 
 
+_INTERVAL_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND",
+                   "NANOSECOND")  # fmt: skip
 #: Words and operators after which an expression begins.
 _BEFORE_VALUES = ("SELECT", "DISTINCT", "ALL", "WHERE", "AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE", "BETWEEN",
                   "LIKE", "ILIKE", "RLIKE", "REGEXP", "BY", "ON", "HAVING", "QUALIFY", "DIV", "LIMIT", "OFFSET",

@@ -8,7 +8,7 @@ from rewriter.exec.sql_types import BIGINT, BOOLEAN, INT, STRING, VOID
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
-from rewriter.exec.translate.patterns import groups, java_regex, like_pattern, replaceable
+from rewriter.exec.translate.patterns import groups, java_regex, replaceable
 
 #: Text that DuckDB and Java map to upper or lower case alike. Other text is an error at run time.
 _CASED = (
@@ -16,6 +16,7 @@ _CASED = (
     r"\x{410}-\x{44f}\x{2000}-\x{206f}\x{3000}-\x{30ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]*'"
 )
 _MAX_ARGUMENTS = 1000
+_BIT_OPERATORS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 _TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
@@ -55,12 +56,13 @@ def _direct(template: str, argument_count: int = 1, spark: str | None = None, re
 def _cased(function: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         value = text(e, e.arguments(node, 1)[0], scope)
-        return Typed(_cased_sql(function, value.sql), STRING, call(_name(e, node), value.name))
+        return Typed(cased_sql(function, value.sql), STRING, call(_name(e, node), value.name))
 
     return translate
 
 
-def _cased_sql(function: str, sql: str, shown: str = "") -> str:
+def cased_sql(function: str, sql: str, shown: str = "") -> str:
+    """Returns SQL of a text in another case. It fails for letters that the engines map differently."""
     return (
         f"CASE WHEN {sql} IS NULL OR regexp_full_match({sql}, {_CASED}, 's') "
         f"THEN {function}({sql}) ELSE error('[DUCKDB_UNSUPPORTED] {shown or function.upper()} of this text is not "
@@ -102,14 +104,14 @@ def _trim_call(side: str) -> Translation:
 
 def _initcap(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = text(e, e.arguments(node, 1)[0], scope)
-    sql = _cased_sql("rw_initcap", value.sql, "INITCAP")
+    sql = cased_sql("rw_initcap", value.sql, "INITCAP")
     return Typed(sql, STRING, call("initcap", value.name))
 
 
 def _pipes(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expression", "safe")
-    if isinstance(node.expression, exp.Add | exp.Sub):
-        # Spark reads ``a || b + c`` as ``(a || b) + c``.
+    if isinstance(node.expression, exp.Add | exp.Sub) or isinstance(node.this, _BIT_OPERATORS):
+        # Spark reads ``a || b + c`` as ``(a || b) + c``, and ``a & b || c`` as ``a & (b || c)``.
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
     return _concatenation([text(e, part, scope) for part in (node.this, node.expression)])
 
@@ -230,30 +232,6 @@ def _split_part(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(sql, STRING, call("split_part", value.name, separator.name, part.name))
 
 
-def _like(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.allow_only(node, "this", "expression", "negate")
-    value, pattern = text(e, node.this, scope), e.translate(node.expression, scope)
-    if pattern.text is None or not like_pattern(pattern.text):
-        e.refuse(node, f"The LIKE pattern {e.text.shown(node.expression)}")
-    sql = f"({value.sql} LIKE {pattern.sql} ESCAPE '\\')"
-    name = None if value.name is None else f"{value.name} LIKE {pattern.text}"
-    if node.args.get("negate"):
-        return Typed(f"(NOT {sql})", BOOLEAN, None if name is None else f"(NOT {name})")
-    return Typed(sql, BOOLEAN, name)
-
-
-def _ilike(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.allow_only(node, "this", "expression", "negate")
-    value, pattern = text(e, node.this, scope), e.translate(node.expression, scope)
-    if pattern.text is None or not pattern.text.isascii() or not like_pattern(pattern.text):
-        e.refuse(node, f"The ILIKE pattern {e.text.shown(node.expression)}")
-    sql = f"({_cased_sql('lower', value.sql)} LIKE lower({pattern.sql}) ESCAPE '\\')"
-    name = None if value.name is None else f"ilike({value.name}, {pattern.text})"
-    if node.args.get("negate"):
-        return Typed(f"(NOT {sql})", BOOLEAN, None if name is None else f"(NOT {name})")
-    return Typed(sql, BOOLEAN, name)
-
-
 def _rlike(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expression")
     return _regex_search(e, node, node.this, node.expression, "RLIKE", scope)
@@ -268,6 +246,8 @@ def _regex_search(
     e: Expressions, node: exp.Expr, string: exp.Expr, regex: exp.Expr, function: str, scope: Scope
 ) -> Typed:
     value, pattern = text(e, string, scope), e.translate(regex, scope)
+    if pattern.type == VOID:
+        return Typed(plain_cast(pattern.sql, BOOLEAN), BOOLEAN, call(function, value.name, pattern.name))
     translated = java_regex(pattern.text) if pattern.text is not None else None
     if translated is None:
         e.refuse(node, f"The regular expression {e.text.shown(regex)}")
@@ -312,11 +292,6 @@ _PATTERN = "patterns other than those below"
 NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.DPipe: Allowed(_pipes, Entry(_SECTION, "a || b", "+ or - after it without parentheses")),
     exp.Trim: Allowed(_trim, Entry(_SECTION, "trim([BOTH|LEADING|TRAILING] [characters] [FROM] s)")),
-    exp.ILike: Allowed(
-        _ilike,
-        Entry(_SECTION, "s ILIKE 'pattern'", "ESCAPE, ILIKE ANY, patterns other than those below or not in ASCII"),
-    ),
-    exp.Like: Allowed(_like, Entry(_SECTION, "s LIKE 'pattern'", "ESCAPE, LIKE ANY, patterns other than those below")),
     exp.RegexpLike: Allowed(_rlike, Entry(_SECTION, "s RLIKE 'regex', rlike(s, 'regex')", _PATTERN)),
 }
 FUNCTIONS = functions(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from rewriter.exec.sql_types import BIGINT, DATE, INT, STRING, TIMESTAMP, VOID, SqlType, decimal
@@ -13,19 +15,20 @@ from rewriter.timeline.time_mistakes import check_text
 
 _TRUNCATIONS = {"year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month",
                 "mm": "month", "week": "week", "day": "day", "dd": "day", "hour": "hour", "minute": "minute",
-                "second": "second"}  # fmt: skip
+                "second": "second", "millisecond": "milliseconds", "microsecond": "microseconds"}  # fmt: skip
 #: Fields of EXTRACT, DATE_PART and DATEPART: DuckDB's function, and the text that is added to its result.
 _FIELDS = {"year": ("year", ""), "quarter": ("quarter", ""), "month": ("month", ""), "week": ("week", ""),
            "day": ("day", ""), "dayofweek": ("dayofweek", " + 1"), "dow": ("dayofweek", " + 1"),
+           "dayofweek_iso": ("isodow", ""), "dow_iso": ("isodow", ""), "yearofweek": ("isoyear", ""),
            "doy": ("dayofyear", ""), "hour": ("hour", ""), "minute": ("minute", "")}  # fmt: skip
-_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+_PLURALS = ("years", "months", "weeks", "days", "hours", "minutes", "seconds")
 _WEEK = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 _DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
 _SECOND = 1_000_000
 _SECONDS = decimal(8, 6)
 
 
-def _time(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
+def time_value(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
     """Translates a date or timestamp, or a string, which is read as ``text_type``."""
     value = e.translate(node, scope)
     if value.text is not None:
@@ -44,10 +47,11 @@ def _time(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DAT
 
 
 def _one_time(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
-    return _time(e, e.arguments(node, 1)[0], scope, text_type)
+    return time_value(e, e.arguments(node, 1)[0], scope, text_type)
 
 
-def _to_days(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+def whole_number(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates an integer."""
     value = e.translate(node, scope)
     if not value.type.is_integer and value.type != VOID:
         e.refuse(node, f"A {value.type} where an integer is needed")
@@ -75,24 +79,31 @@ def _unit_sql(unit_text: str, unit: str) -> str:
 
 def _date_trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    unit_text = _word(e, first, scope)
-    unit = _TRUNCATIONS.get(unit_text.lower())
-    if unit is None:
-        e.refuse(node, f"DATE_TRUNC to {unit_text}")
-    value = _time(e, second, scope, TIMESTAMP)
-    sql = f"date_trunc({_unit_sql(unit_text, unit)}, {plain_cast(value.sql, TIMESTAMP)})"
-    return Typed(sql, TIMESTAMP, call("date_trunc", unit_text, value.name))
+    unit, value = _unit(e, first, scope), time_value(e, second, scope, TIMESTAMP)
+    return Typed(_truncated(unit, value, TIMESTAMP, _TRUNCATIONS), TIMESTAMP, call("date_trunc", unit.name, value.name))
 
 
 def _trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    unit_text = _word(e, second, scope)
-    unit = _TRUNCATIONS.get(unit_text.lower())
-    if unit not in ("year", "quarter", "month", "week"):
-        e.refuse(node, f"TRUNC to {unit_text}")
-    value = _time(e, first, scope)
-    sql = plain_cast(f"date_trunc({_unit_sql(unit_text, unit)}, {plain_cast(value.sql, DATE)})", DATE)
-    return Typed(sql, DATE, call("trunc", value.name, unit_text))
+    value, unit = time_value(e, first, scope), _unit(e, second, scope)
+    units = {text: unit for text, unit in _TRUNCATIONS.items() if unit in ("year", "quarter", "month", "week")}
+    return Typed(_truncated(unit, value, DATE, units), DATE, call("trunc", value.name, unit.name))
+
+
+def _unit(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates the unit of a truncation: a literal, or NULL."""
+    unit = e.translate(node, scope)
+    if unit.text is None and unit.type != VOID:
+        e.refuse(node, f"The argument {e.text.shown(node)}, which is not a string literal,")
+    return unit
+
+
+def _truncated(typed: Typed, value: Typed, type_: SqlType, units: Mapping[str, str]) -> str:
+    """Returns a truncated time: NULL if there is no such unit, as in Spark."""
+    unit = units.get((typed.text or "").lower())
+    if unit is None:
+        return plain_cast("NULL", type_)
+    return plain_cast(f"date_trunc({_unit_sql(typed.text or '', unit)}, {plain_cast(value.sql, type_)})", type_)
 
 
 def _part(function: str, offset: str = "") -> Translation:
@@ -113,14 +124,15 @@ def _field(function: str, offset: str, value: Typed) -> str:
 
 
 def _extracted(e: Expressions, node: exp.Expr, field: str, source: exp.Expr, scope: Scope) -> tuple[Typed, SqlType]:
-    value = _time(e, source, scope, _text_type(field.lower()))
-    if field.lower() == "second":
+    key = field.lower().removesuffix("s" if field.lower() in _PLURALS else "")
+    value = time_value(e, source, scope, _text_type(key))
+    if key == "second":
         micros = plain_cast(f"microsecond({plain_cast(value.sql, TIMESTAMP)})", decimal(8, 0))
         sql = plain_cast(f"{micros} * CAST('0.000001' AS DECIMAL(7,6))", _SECONDS)
         return Typed(sql, _SECONDS, value.name), _SECONDS
-    if field.lower() not in _FIELDS:
+    if key not in _FIELDS:
         e.refuse(node, f"The field {field}")
-    return Typed(_field(*_FIELDS[field.lower()], value), INT, value.name), INT
+    return Typed(_field(*_FIELDS[key], value), INT, value.name), INT
 
 
 def _extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -141,27 +153,24 @@ def _date_part(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(value.sql, type_, call("date_part", field, value.name))
 
 
-def _to_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return _parse(e, node, scope, DATE)
+def _reading(type_: SqlType, tolerant: bool = False) -> Translation:
+    """Returns the translation of ``to_date(x[, format])`` and the like; if ``tolerant``, an unreadable text is NULL."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        argument, *options = e.arguments(node, 1, 2)
+        value = e.translate(argument, scope)
+        if options:
+            format = _word(e, options[0], scope)
+            sql = plain_cast(_parsed(e, node, value, format, tolerant), type_)
+            return Typed(sql, type_, call(_name(e, node), value.name, format))
+        if value.type.name not in ("string", "date", "timestamp"):
+            e.refuse(node, f"{_name(e, node).upper()} of {value.type}")
+        return Typed(e.cast(value, type_, node, tolerant), type_, call(_name(e, node), value.name))
+
+    return translate
 
 
-def _to_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return _parse(e, node, scope, TIMESTAMP)
-
-
-def _parse(e: Expressions, node: exp.Expr, scope: Scope, type_: SqlType) -> Typed:
-    argument, *options = e.arguments(node, 1, 2)
-    value = e.translate(argument, scope)
-    if options:
-        format = _word(e, options[0], scope)
-        sql = plain_cast(_parsed(e, node, value, format), type_)
-        return Typed(sql, type_, call(_name(e, node), value.name, format))
-    if value.type.name not in ("string", "date", "timestamp"):
-        e.refuse(node, f"{_name(e, node).upper()} of {value.type}")
-    return Typed(e.cast(value, type_, node), type_, call(_name(e, node), value.name))
-
-
-def _parsed(e: Expressions, node: exp.Expr, value: Typed, format: str) -> str:
+def _parsed(e: Expressions, node: exp.Expr, value: Typed, format: str, tolerant: bool = False) -> str:
     if value.type != STRING:
         e.refuse(node, f"Reading {value.type} with a format")
     pattern = time_pattern(format)
@@ -169,12 +178,12 @@ def _parsed(e: Expressions, node: exp.Expr, value: Typed, format: str) -> str:
         e.refuse(node, f"Reading by the time format '{format}'")
     regex, strptime = string_literal(pattern.regex), string_literal(pattern.strftime)
     parsed = f"CASE WHEN regexp_full_match({value.sql}, {regex}) THEN try_strptime({value.sql}, {strptime}) END"
-    return f"rw_parsed({parsed}, {value.sql}, {string_literal(format)})"
+    return parsed if tolerant else f"rw_parsed({parsed}, {value.sql}, {string_literal(format)})"
 
 
 def _date_format(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, format = _time(e, first, scope, TIMESTAMP), _word(e, second, scope)
+    value, format = time_value(e, first, scope, TIMESTAMP), _word(e, second, scope)
     return Typed(_formatted(e, node, value.sql, format), STRING, call("date_format", value.name, format))
 
 
@@ -205,7 +214,7 @@ def _short_name(format: str) -> Translation:
 
 def _next_day(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, word = _time(e, first, scope), _word(e, second, scope)
+    value, word = time_value(e, first, scope), _word(e, second, scope)
     days = [number for number, day in enumerate(_WEEK, start=1) if word.upper() in (day[:2], day[:3], day)]
     if not days:
         e.refuse(node, f"The day of the week '{word}'")
@@ -215,63 +224,27 @@ def _next_day(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _make_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    parts = [_to_days(e, part, scope) for part in e.arguments(node, 6)]
+    parts = [whole_number(e, part, scope) for part in e.arguments(node, 6)]
     name = call("make_timestamp", *(part.name for part in parts))
     return Typed(f"rw_make_timestamp({', '.join(plain_cast(part.sql, BIGINT) for part in parts)})", TIMESTAMP, name)
 
 
 def _make_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    parts = [_to_days(e, part, scope) for part in e.arguments(node, 3)]
+    parts = [whole_number(e, part, scope) for part in e.arguments(node, 3)]
     name = call("make_date", *(part.name for part in parts))
     return Typed(f"make_date({', '.join(plain_cast(part.sql, BIGINT) for part in parts)})", DATE, name)
 
 
-def _date_add(operator: str) -> Translation:
-    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        first, second = e.arguments(node, 2)
-        value, days = _time(e, first, scope), _to_days(e, second, scope)
-        if days.type == BIGINT:
-            e.refuse(node, f"{_name(e, node).upper()} of a BIGINT")
-        sql = f"{plain_cast(value.sql, DATE)} {operator} {plain_cast(days.sql, INT)}"
-        name = call("date_sub" if operator == "-" else "date_add", value.name, days.name)
-        return Typed(plain_cast(sql, DATE), DATE, name)
-
-    return translate
-
-
 def _add_months(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, months = _time(e, first, scope), _to_days(e, second, scope)
+    value, months = time_value(e, first, scope), whole_number(e, second, scope)
     sql = f"{plain_cast(value.sql, DATE)} + to_months({plain_cast(months.sql, INT)})"
     return Typed(plain_cast(sql, DATE), DATE, call("add_months", value.name, months.name))
-
-
-def _date_diff(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    first, second = e.arguments(node, 2)
-    end, start = _time(e, first, scope), _time(e, second, scope)
-    sql = f"date_diff('day', {plain_cast(start.sql, DATE)}, {plain_cast(end.sql, DATE)})"
-    return Typed(plain_cast(sql, INT), INT, call(_name(e, node), end.name, start.name))
 
 
 def _last_day(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = _one_time(e, node, scope)
     return Typed(f"last_day({plain_cast(value.sql, DATE)})", DATE, call("last_day", value.name))
-
-
-def _timestampadd(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    first, second, third = e.arguments(node, 3)
-    unit = first.name.upper() if isinstance(first, exp.Column) else ""
-    if unit not in _UNITS:
-        e.refuse(node, f"The unit {e.text.shown(first)}")
-    amount, value = _to_days(e, second, scope), _time(e, third, scope, TIMESTAMP)
-    if amount.type == BIGINT:
-        e.refuse(node, f"{_name(e, node).upper()} of a BIGINT")
-    number = plain_cast(amount.sql, INT)
-    step = {"WEEK": f"to_days({number} * 7)", "QUARTER": f"to_months({number} * 3)"}.get(
-        unit, f"to_{unit.lower()}s({number})"
-    )
-    sql = plain_cast(f"{plain_cast(value.sql, TIMESTAMP)} + {step}", TIMESTAMP)
-    return Typed(sql, TIMESTAMP, call(_name(e, node), unit, amount.name, value.name))
 
 
 def _micros(value: Typed) -> str:
@@ -303,7 +276,7 @@ def _unix(divisor: int) -> Translation:
 
 def _from_unix(factor: int) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        value = _to_days(e, e.arguments(node, 1)[0], scope)
+        value = whole_number(e, e.arguments(node, 1)[0], scope)
         return Typed(_moment(value, factor), TIMESTAMP, call(_name(e, node), value.name))
 
     return translate
@@ -315,7 +288,7 @@ def _moment(value: Typed, factor: int) -> str:
 
 def _from_unixtime(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     argument, *options = e.arguments(node, 1, 2)
-    value = _to_days(e, argument, scope)
+    value = whole_number(e, argument, scope)
     format = _word(e, options[0], scope) if options else _DEFAULT_FORMAT
     name = call("from_unixtime", value.name, format)
     return Typed(_formatted(e, node, _moment(value, _SECOND), format), STRING, name)
@@ -326,6 +299,14 @@ def _unix_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if value.type != DATE:
         e.refuse(node, f"UNIX_DATE of {value.type}")
     return Typed(plain_cast(f"{value.sql} - DATE '1970-01-01'", INT), INT, call("unix_date", value.name))
+
+
+def _date_from_unix_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    days = whole_number(e, e.arguments(node, 1)[0], scope)
+    if days.type == BIGINT:
+        e.refuse(node, "DATE_FROM_UNIX_DATE of a BIGINT")
+    sql = plain_cast(f"DATE '1970-01-01' + {plain_cast(days.sql, INT)}", DATE)
+    return Typed(sql, DATE, call("date_from_unix_date", days.name))
 
 
 def _clock(type_: SqlType) -> Translation:
@@ -351,7 +332,10 @@ def _clock(type_: SqlType) -> Translation:
 
 _SECTION = "Dates and times"
 _FORMATS = "formats other than those below"
-_EXTRACT = "fields other than YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFWEEK, DOW, DOY, HOUR, MINUTE, SECOND"
+_EXTRACT = (
+    "fields other than YEAR[S], YEAROFWEEK, QUARTER, MONTH[S], WEEK[S], DAY[S], DAYOFWEEK, DOW, DAYOFWEEK_ISO, "
+    "DOW_ISO, DOY, HOUR[S], MINUTE[S], SECOND[S]"
+)
 
 NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.CurrentTimestamp: Allowed(_clock(TIMESTAMP), Entry(_SECTION, "current_timestamp[()]")),
@@ -376,18 +360,14 @@ FUNCTIONS = functions(
     ("second(time)", _part("second")),
     ("date_part('field', time)", _date_part, _EXTRACT),
     ("datepart('field', time)", _date_part, _EXTRACT),
-    ("date_trunc('unit', time)", _date_trunc, "units other than YEAR … SECOND"),
-    ("trunc(time, 'unit')", _trunc, "units other than YEAR, QUARTER, MONTH, WEEK"),
+    ("date_trunc('unit', time)", _date_trunc, "a unit that is not a literal"),
+    ("trunc(time, 'unit')", _trunc, "a unit that is not a literal"),
     ("last_day(time)", _last_day),
     ("add_months(time, n)", _add_months),
-    ("date_add(time, days)", _date_add("+")),
-    ("dateadd(time, days)", _date_add("+"), "a unit"),
-    ("date_sub(time, days)", _date_add("-")),
-    ("datediff(end, start)", _date_diff, "a unit"),
-    ("date_diff(end, start)", _date_diff, "a unit"),
-    ("timestampadd(unit, n, time)", _timestampadd, "units other than SECOND … YEAR; BIGINT"),
-    ("to_date(x[, format])", _to_date, _FORMATS),
-    ("to_timestamp(x[, format])", _to_timestamp, _FORMATS),
+    ("to_date(x[, format])", _reading(DATE), _FORMATS),
+    ("to_timestamp(x[, format])", _reading(TIMESTAMP), _FORMATS),
+    ("try_to_date(x[, format])", _reading(DATE, tolerant=True), _FORMATS),
+    ("try_to_timestamp(x[, format])", _reading(TIMESTAMP, tolerant=True), _FORMATS),
     ("date_format(time, format)", _date_format, _FORMATS),
     ("to_char(time, format)", _to_char, f"numbers; {_FORMATS}"),
     ("to_varchar(time, format)", _to_char, f"numbers; {_FORMATS}"),
@@ -403,6 +383,7 @@ FUNCTIONS = functions(
     ("unix_millis(timestamp)", _unix(1000)),
     ("unix_micros(timestamp)", _unix(1)),
     ("unix_date(date)", _unix_date),
+    ("date_from_unix_date(days)", _date_from_unix_date, "BIGINT"),
     ("timestamp_seconds(n)", _from_unix(_SECOND), "parts of a second"),
     ("timestamp_millis(n)", _from_unix(1000)),
     ("timestamp_micros(n)", _from_unix(1)),

@@ -10,14 +10,13 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import DOUBLE
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.math_functions import number
 
 
 def _doubles(e: Expressions, node: exp.Expr, scope: Scope, min_count: int, max_count: int) -> list[Typed]:
     values = [e.translate(argument, scope) for argument in e.arguments(node, min_count, max_count)]
-    for value in values:
-        if not value.type.is_numeric:
-            e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type}")
-    return [Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name) for value in values]
+    numbers = [number(e, node, value) for value in values]
+    return [Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name) for value in numbers]
 
 
 def _of_one(template: str, name: str) -> Translation:

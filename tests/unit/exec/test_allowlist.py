@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from contract.proof_expressions import CASTS, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE
+from contract.proof_scalar_functions import AGGREGATES, SCALARS
 from contract.proofs import declared, query
 
 import rewriter
@@ -23,8 +24,9 @@ def proven() -> frozenset[Entry]:
     """Returns the entries that the differential tests use."""
     queries = [
         *(f"SELECT {expression} FROM t" for expression in (*PLAIN, *UNNAMED)),
-        *(f"SELECT {expression} FROM e" for expression in (*EDGES, *CASTS)),
+        *(f"SELECT {expression} FROM e" for expression in (*EDGES, *CASTS, *SCALARS)),
         *ANSWERED,
+        *AGGREGATES,
         *APPROXIMATE,
     ]
     allowed = declared()

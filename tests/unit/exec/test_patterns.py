@@ -64,6 +64,13 @@ def test_time_formats_that_are_not_taken(pattern: str) -> None:
 
 
 def test_like() -> None:
-    assert like_pattern("a%b_\\%\\\\")
-    assert not like_pattern("a\\b")
-    assert not like_pattern("a\\")
+    assert like_pattern("a%b_\\%\\\\") == "a%b_\\%\\\\"
+    assert like_pattern("a\\b") is None
+    assert like_pattern("a\\") is None
+
+
+def test_like_with_another_escape() -> None:
+    assert like_pattern("a\\!%!!_", "!") == "a\\\\\\%!_"
+    assert like_pattern("%%a", "%") == "\\%a"
+    assert like_pattern("!a", "!") is None
+    assert like_pattern("a!", "!") is None

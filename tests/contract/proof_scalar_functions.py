@@ -1,0 +1,359 @@
+"""More expressions that both engines evaluate over the relation ``e`` of ``proofs``, and queries that both refuse."""
+
+from __future__ import annotations
+
+from contract.proofs import lines
+
+#: Expressions that fail for none of the values.
+SCALARS = lines(r"""
+s like 'a%' escape '!'
+s not like 'a!%' escape '!'
+s like '%!_%' escape '!'
+s like '%!_!!%' escape '!'
+s like '%\\\\%' escape '!'
+s like '%\\\\%'
+s like 'a%%' escape '%'
+s like 'a_%%%%' escape '%'
+s like '%éé%' escape 'é'
+s || '!' like '%!!' escape '!'
+s like any ('a%', '%c')
+s not like any ('a%', '%c')
+s like all ('a%', '%c')
+s not like all ('a%', '%c')
+s like some ('a%', n)
+s not like any ('a%', n)
+if(r = 10, 'x', s) like all (if(r = 10, 'x', s), 'a%')
+s like any ('a%', null)
+s not like all ('a%', null)
+s like any ('a%')
+s like any (('a%'), '')
+s like any (concat('a', '%'), 'b')
+s like any ('%\\%%', '')
+i8 like any ('1%', 2)
+not s like any ('a%', '%c') and k
+if(r not in (5, 8), s, 'x') ilike any ('A%', '%C')
+if(r not in (5, 8), s, 'x') not ilike all ('A%', '%C')
+if(r not in (5, 8), s, 'x') ilike any ('A%', n)
+if(r not in (5, 8), s, 'x') ilike 'AX%_C' escape 'X'
+if(r not in (5, 8), s, 'x') ilike upper(n)
+s ilike null
+s like null
+null like 'a'
+s like n
+s like if(r = 10, 'x', s) || '%'
+s like if(r in (1, 10), null, s)
+s like n escape '!'
+n like if(r = 10, 'x', s)
+if(r = 10, 'a!b', s) like if(r = 10, 'a!!_', s) escape '!'
+s like 'a' || '%'
+s like ''
+s rlike null
+regexp_like(s, null)
+months_between(d, date'2015-03-31')
+months_between(ts, d)
+months_between(ts, timestamp'2016-02-29 01:02:03.5')
+months_between(d, ts, false)
+months_between(d, '2015-01-31', k)
+months_between('2015-01-31', d, true)
+months_between(d, if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-02-28'))
+months_between(timestamp'2015-03-01 10:20:30', ts, false)
+months_between(null, d)
+months_between(d, d, null)
+timestampdiff(HOUR, ts, d)
+timestampdiff(MONTH, d, ts)
+timestampdiff(month, ts, date'2015-03-31')
+timestampdiff(MONTH, date'2016-01-31', ts)
+timestampdiff(MONTH, timestamp'2015-01-31 12:00:00', timestamp'2015-03-01 11:00:00')
+timestampdiff(MONTH, timestamp'2015-03-01 11:00:00', timestamp'2015-01-31 12:00:00')
+timestampdiff(MONTH, timestamp'2015-03-31 11:00:00', timestamp'2015-02-28 12:00:00')
+timestampdiff(MICROSECOND, timestamp'2015-01-01 00:00:00', ts)
+timestampdiff(MILLISECOND, ts, d)
+timestampdiff(quarter, timestamp'2015-01-31 00:00:00', ts)
+timestampdiff(YEAR, timestamp'2016-02-29 00:00:00', ts)
+timestampdiff(YEAR, ts, timestamp'2016-02-28 23:59:59')
+timestampdiff(WEEK, timestamp'2016-02-29 00:00:00', ts)
+datediff(DAY, d, ts)
+datediff(DAY, ts, '2015-01-01')
+datediff(MONTH, d, ts)
+date_diff(second, d, ts)
+timediff(minute, d, ts)
+dateadd(day, 1, if(r = 2, null, d))
+dateadd(MONTH, 1, if(r = 2, null, d))
+date_add(MONTH, r, if(r = 2, null, ts))
+date_add(HOUR, 1, d)
+dateadd(WEEK, -2, if(r = 1, null, ts))
+dateadd(QUARTER, r, if(r = 2, null, ts))
+timestampadd(MICROSECOND, r, if(r = 2, null, ts))
+timestampadd(MILLISECOND, r, if(r = 2, null, ts))
+timestampadd(DAYOFYEAR, r, if(r = 2, null, ts))
+date_from_unix_date(i16)
+date_trunc('nosuch', ts)
+date_trunc(null, ts)
+date_trunc('decade', ts)
+date_trunc('millisecond', ts)
+date_trunc('MICROSECOND', ts)
+trunc(d, 'nosuch')
+trunc(d, 'day')
+trunc(d, null)
+from_utc_timestamp(if(year(ts) between 1970 and 2099, ts, null), 'Europe/Berlin')
+to_utc_timestamp(if(year(ts) between 1970 and 2099, ts, null), 'America/New_York')
+from_utc_timestamp(if(r = 2, null, ts), '+05:30')
+to_utc_timestamp(if(r = 2, null, ts), '-09:30')
+from_utc_timestamp(ts, 'UTC')
+to_utc_timestamp(d, 'GMT')
+from_utc_timestamp(ts, null)
+from_utc_timestamp('2024-03-31 00:59:59', 'Europe/Berlin')
+from_utc_timestamp('2024-03-31 01:00:00', 'Europe/Berlin')
+to_utc_timestamp('2024-03-31 01:59:59', 'Europe/Berlin')
+to_utc_timestamp('2024-03-31 02:30:00', 'Europe/Berlin')
+to_utc_timestamp('2024-03-31 03:00:00', 'Europe/Berlin')
+to_utc_timestamp('2024-10-27 01:59:59', 'Europe/Berlin')
+to_utc_timestamp('2024-10-27 02:30:00', 'Europe/Berlin')
+to_utc_timestamp('2024-10-27 03:00:00', 'Europe/Berlin')
+if(r < 3, null, ts) + interval '1 02:03:04' day to second
+if(r < 3, null, ts) + interval '1 2:3:4.5' day to second
+if(r < 3, null, ts) - interval '-1 02' day to hour
+if(r < 3, null, d) + interval '02:03' hour to minute
+if(r < 3, null, ts) + interval '65:3' minute to second
+if(r < 3, null, ts) + interval '02:03:04.123456' hour to second
+if(r < 3, null, ts) - interval '-0 00:00:00.5' day to second
+if(r < 3, null, ts) + interval '1-2' year to month
+if(r < 3, null, d) - interval '+1-2' year to month
+if(r < 3, null, ts) + interval '1' hour * 2
+if(r < 3, null, ts) + (interval 1 day) * r
+if(r < 3, null, d) + r * interval 1 day
+if(r < 3, null, d) - interval 1 month * r
+if(r < 3, null, ts) + interval 30 seconds * i8
+interval 1 week * r + if(r < 3, null, d)
+interval 1 day + if(r < 3, null, d)
+if(r < 3, null, ts) + interval 1 day 2 hours
+if(r < 3, null, ts) + interval '1 day 2 hours'
+if(r < 3, null, ts) + interval '1' day '2' hours
+if(r < 3, null, ts) - interval 1 week 36 hours 5 seconds
+if(r < 3, null, d) + interval 1 year 2 months
+if(r < 3, null, d) - interval 1 day + 2 hours
+if(r < 3, null, ts) - interval 1 day + interval 2 hours 3 minutes
+if(r < 3, null, ts) + interval -1 month
+if(r < 3, null, d) - interval '-1' day
+if(r < 3, null, ts) - interval -5 seconds
+extract(weeks from d)
+extract(minutes from ts)
+extract(yearofweek from d)
+extract(dow_iso from d)
+date_part('seconds', ts)
+date_format(d, 'D')
+try_to_date(s)
+try_to_date(x)
+try_to_date(d)
+try_to_date(x, 'yyyy-MM-dd')
+try_to_timestamp(y)
+try_to_timestamp(ts)
+try_to_timestamp(x, 'yyyy')
+pmod(i8, 3)
+pmod(i8, -3Y)
+pmod(i32, -2147483648)
+pmod(i64, 7)
+pmod(g / -3, 1e-3)
+pmod(if(r = 1, -2, r), if(r = 1, -2147483647 - 1, 5))
+pmod(if(r = 1, -2L, r), if(r = 1, -9223372036854775808L, -5))
+pmod(m, 0.3)
+pmod(m, -0.3)
+pmod(m, i8 * 0 + 7)
+pmod(f64, 2)
+pmod(f64, -2)
+pmod(f32, 2)
+pmod(null, 3)
+bround(m, 1)
+bround(m)
+bround(p, 4)
+bround(w, 2)
+bround(2.5)
+bround(i32)
+bround(i8, -2)
+bround(if(i32 between -9 and 9, i32 * 5, 25), -1)
+pi()
+e()
+floor(m, 1)
+floor(p, 3)
+floor(w, 2)
+floor(m, -1)
+ceil(m, 1)
+ceil(m, -1)
+ceil(w, 2)
+ceil(2.345, 2)
+ceiling(m, 1)
+floor(i32, -1)
+ceil(i64, -3)
+round(if(i16 between -32000 and 32000, i16, 55S), -1)
+round(i8, -3)
+round(m, -1)
+round(m, -3)
+round(m, -10)
+round(p, -1)
+round(w, -5)
+round(125, -1)
+round(-125, -1)
+round(15L, -1)
+round(null)
+round('2.567', 1)
+floor('2.5')
+ceil(null)
+abs('-2')
+abs(null)
+sqrt('4')
+sqrt(null)
+negative(r)
+negative(m)
+positive(r)
+positive('5')
+sign(f64)
+sign(g)
+sign(null)
+signum(f32)
+-null
+m + null
+null * m
+m / null
+null % m
+null div 2
+i32 div null
++r
++ '2'
++m
++null
+- + r
++1
+r + +1
++r * 2
++ +r
+-+-r
+case when +r > 1 then + 1 else +2 end
++1::string
++1D
++abs(r)
+abs(+r)
+r in (+1, +2)
+shiftleft(r, 3)
+shiftleft(i8, 2)
+shiftleft(i64, r)
+shiftleft(i32, i8)
+shiftright(i32, 1)
+shiftright(i64, 40)
+shiftright(i64, i8)
+shiftrightunsigned(i32, 1)
+shiftrightunsigned(i64, i8)
+shiftrightunsigned(i16, 33)
+shiftleft(null, 1)
+shiftleft(r, null)
+i32 << r
+i64 >> 2
+5 & 3
+i8 & 3
+i8 & i16
+i8 | i64
+i32 ^ r
+~i8
+~i64
+~ r + 1
+-~r
+5 | 3 & 2
+1 ^ 3 | 4 & 5 << 1
+6 & 3 | 1 ^ 7 & 2
+1 << 2 + 3
+1 << 2 << 1
+r & null
+r & 3 = 1
+(r | 1) ^ 1
+bit_count(i8)
+bit_count(i64)
+getbit(r, 1)
+bit_get(i64, 63)
+try_divide(1, 0)
+try_divide(r, r - 3)
+try_divide(m, p)
+try_divide(m, 0)
+try_divide(g, 0)
+try_divide(i8, 2.5)
+try_add(2147483647, 1)
+try_add(i32, 1)
+try_add(i64, i64)
+try_add(i8, 1Y)
+try_add(m, 1)
+try_add(f64, 1)
+try_subtract(i32, 1)
+try_subtract(i8, i16)
+try_multiply(i64, 2)
+try_multiply(i8, 2Y)
+try_multiply(m, m)
+try_mod(r, r - 3)
+try_mod(i8, 0Y)
+try_mod(m, 0)
+greatest(f64, 1)
+greatest(0D, f64)
+greatest(f64, g, f32)
+greatest(f32, 1.5F)
+greatest(g * -0D, g * 0D)
+least(g * -0D, g * 0D)
+greatest(null, f64)
+least(f64, 0D)
+least(f64, g, null, f32)
+factorial(r)
+factorial(i8)
+bin(i8)
+bin(i64)
+hex(i8)
+hex(i64)
+hex(s)
+isnan(null)
+null is true
+null is not true
+null is false
+null is unknown
+'a' 'b'
+'a' "b" r'\c'
+'it''s' 'x'
+concat('a' 'b', 'c')
+s like 'a' '%'
+s like any ('a' '%', 'b')
+s in ('a' 'bcabc', 'a')
+'a' 'b' || 'c'
+case when s = 'a' 'bc' 'abc' then 'x' 'y' else 'z' end
+cast('2015-' '01-01' as date)
+d > '2015-' '01-01'
+regexp_extract(s, 'b' '(c)', 1)
+""")
+
+#: Queries of aggregates.
+AGGREGATES = lines(r"""
+select bit_and(i8), bit_or(i16), bit_xor(i32), bit_and(i64), bit_or(r), bit_xor(i64) from e
+select k, bit_and(i8), bit_or(i64), bit_xor(i16) from e group by k
+select bit_and(r), bit_or(r), bit_xor(r) from e where false
+select r, bit_or(r) over (order by r), bit_xor(i8) over (partition by k) from e
+select bit_or(r) filter (where k) from e
+""")
+
+#: Queries that fail for a value, or for the form of an argument.
+FAILING_SCALARS = lines(r"""
+select s like '!%' escape '!!' from e
+select s like '%' escape '' from e
+select s like 'a!' escape '!' from e
+select s like '!a' escape '!' from e
+select 'a' like '\\'
+select 'a' like '\\x'
+select n like s from e
+select s like n || '\\' from e
+select s like any ('a', 'b\\') from e
+select s like 'é' escape 'é' from e
+select pmod(r, 0) from e
+select pmod(m, 0) from e
+select pmod(f64, 0) from e
+select round(i8, -1) from e where r = 2
+select round(i16, -2) from e
+select round(i32, -3) from e
+select round(i64, -5) from e
+select bround(i32, -1) from e where r = 2
+select negative(i32) from e
+select abs('x')
+select + 'x'
+select try_divide(r / 0, 1) from e
+""")
