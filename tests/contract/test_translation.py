@@ -10,6 +10,7 @@ import re
 
 import pyarrow as pa
 import pytest
+from contract import proof_clauses
 from contract.proof_expressions import CASTS, COERCED, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE, FAILING
 from contract.proofs import query, relations
@@ -62,7 +63,7 @@ def test_expressions(
 
 
 @pytest.mark.share(4)
-@pytest.mark.parametrize("sql", ANSWERED)
+@pytest.mark.parametrize("sql", ANSWERED + proof_clauses.ANSWERED)
 def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
     duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
     assert duckdb_table.schema == spark_table.schema
@@ -80,7 +81,7 @@ def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: t
 
 
 @pytest.mark.share(4)
-@pytest.mark.parametrize("sql", FAILING)
+@pytest.mark.parametrize("sql", FAILING + proof_clauses.FAILING)
 def test_values_at_fault(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str
 ) -> None:

@@ -37,7 +37,7 @@ CONSTRUCTS: dict[str, Entry] = {
     ),
     **_section(
         "Queries",
-        ("SELECT … FROM …", "PIVOT, TABLESAMPLE"),
+        ("SELECT … FROM …", "TABLESAMPLE"),
         "SELECT without FROM",
         ("*, t.*", "EXCEPT (…) and REPLACE (…)"),
         "SELECT DISTINCT",
@@ -64,6 +64,11 @@ CONSTRUCTS: dict[str, Entry] = {
         "subquery in FROM",
         ("LATERAL (SELECT …)", "table functions; RIGHT and FULL JOIN"),
         ("LATERAL VIEW [OUTER] explode(array)", "generators other than explode and posexplode"),
+        (
+            "PIVOT (f(x), … FOR column IN (value, …))",
+            "of a joined relation; a CHAR column; FIRST and similar functions beside an aggregate of texts or times",
+        ),
+        ("UNPIVOT [INCLUDE NULLS] (value FOR name IN (column, …))", "of a joined relation; FLOAT beside other numbers"),
         "scalar subquery",
         "UNION",
         "UNION ALL",

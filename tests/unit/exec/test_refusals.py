@@ -153,7 +153,8 @@ REFUSED = [
     ("SELECT r FROM e CLUSTER BY r SORT BY r", "More than one of ORDER BY, SORT BY"),
     ("SELECT r FROM e TABLESAMPLE (100 PERCENT)", "TABLESAMPLE is not supported"),
     ("SELECT i8, row_number() OVER (ORDER BY r) AS k FROM e QUALIFY k = 1", "k in QUALIFY"),
-    ("SELECT * FROM e PIVOT (count(*) FOR k IN (true, false))", "PIVOT is not supported"),
+    ("SELECT * FROM (SELECT k, r, array(r) AS a FROM e) PIVOT (sum(r) FOR k IN (true))", "column of array<int>"),
+    ("SELECT * FROM (SELECT r, i8, f32 FROM e) UNPIVOT (v FOR n IN (i8, f32))", "UNPIVOT of tinyint and float"),
     ("SELECT r FROM e OFFSET ALL", "OFFSET"),
     ("SELECT * FROM range(10)", "range"),
 ]

@@ -1,0 +1,111 @@
+"""Queries with less usual clauses that both engines run over the relations of ``proofs``, or that both refuse."""
+
+from __future__ import annotations
+
+from contract.proofs import lines
+
+ANSWERED = lines(r"""
+select * from (select k, r, i8 from e) pivot (sum(r) for k in (true, false))
+select * from (select k, r, i8 from e) pivot (sum(r) as x for k in (true, false, null))
+select * from (select k, o, r from e) pivot (sum(r), count(*) c for k in (true as yes, false as `no`, null))
+select * from (select k, o, r from e) pivot (count(*) for k in (true, false, null))
+select * from (select k, o, r, s from e) pivot (count(*), max(s) for k in (true, false, null))
+select * from (select k, r from e) pivot (sum(r) for k in (true, false)) as p
+select * from (select k, r from e) pivot (sum(r) for k in (true, false)) p
+select * from (select k, r from e) pivot (sum(r) for k in (true, true))
+select * from (select k, r from e where false) pivot (sum(r), count(*) for k in (true, false))
+select * from (select k, r, s from e where false) pivot (sum(r), count(*) for k in (true, false))
+select * from (select k, r, s from e where false) pivot (max(s), count(*) for k in (true, false))
+select * from (select i8 % 3 as k, r, s from e) pivot (max(r) for k in ('1', 2, 0, 5))
+select * from (select i8 % 3 as k, r from e) pivot (max(r) for k in (1.5, 1.0, -1, 300))
+select * from (select k, i8 % 3 as q, r from e) pivot (max(r), min(r) as m for (k, q) in ((true, 1) as a, (false, 0),
+  (null, null), (true, null)))
+select d.* from (select k, r, o from e) d pivot (sum(r) for k in (true, false))
+select d.o, true from (select k, r, o from e) d pivot (sum(r) for k in (true, false))
+select * from (select m, r from e) pivot (sum(r) for m in (1.25, 2.5, '0', 1, -0.01))
+select * from (select s, r from e) pivot (sum(r) for s in ('', 'a', 'Ünïcödé', ' ', 1))
+select * from (select k, r, o from e) a join (select id from t) b on a.r = b.id pivot (sum(r) for k in (true, false))
+select * from (select k, r, o from e) pivot (sum(r) for k in (true, false)) x join t on x.o = t.s
+select * from (select k, r, o from e) x pivot (sum(r) for k in (true, false)) join t on x.o = t.s
+select * from (select k, r, o from e) x pivot (sum(r) filter (where r > 3) for k in (true, false))
+select * from (select k, r, o from e) x pivot (count(*) filter (where r > 30) for k in (true, false))
+select * from (select k, o, r from e) pivot (sum(r) for k in (true)) pivot (count(`true`) for o in ('1', 'y'))
+select * from (select k, r from e) pivot (sum(r) as a, sum(r) as a for k in (true))
+select * from (select k, r from e) pivot (sum(r) for K in (true AS x)) where x > 3
+select * from e pivot (count(distinct r), sum(distinct r) for k in (true AS x))
+select p.* from (select k, r, o from e) pivot (sum(r) for k in (true, false)) as p
+select * from (select k, r from e) d pivot (percentile(r, 0.5), avg(r), corr(r, r), bool_and(r > 3), median(r) for k
+  in (true, null))
+select * from (select k, m from e) d pivot (avg(m), sum(m), max(m) for k in (true, null))
+select * from (select k, m, ts from e) d pivot (avg(m), max(ts) for k in (true, null))
+select * from (select k, m, f64 from e) d pivot (max(m) for k in (true, null))
+select * from (select k, r from e) pivot (sum(r) for k in ('true', 'f'))
+select * from (select k, r from e) pivot (sum(r) for k in (1, 0))
+select * from (select r, i8, i16, k from e) unpivot (v for n in (i8, I16 as x))
+select * from (select r, i8, i16, k from e) unpivot include nulls (v for n in (i8, I16))
+select * from (select r, i8, i16, k from e) unpivot exclude nulls (v for n in (i8, I16)) as u
+select u.* from (select r, i8, i16, k from e) unpivot exclude nulls (v for n in (i8, I16)) u
+select d.r, n from (select r, i8, i16, k from e) d unpivot (v for n in (d.i8, d.I16))
+select * from (select r, i8, f64, m from e) unpivot (v for n in (i8, f64, m))
+select * from (select r, d, ts from e) unpivot (v for n in (d, ts))
+select * from (select r, i8, i16, i32, s from e) unpivot ((a, b) for n in ((i8, i16), (i32, r) as `the rest`))
+select * from (select r, i8, i16, i32, s from e) unpivot include nulls ((a, b) for n in ((i8, i16), (i32, i8) as `the
+  rest`))
+select * from (select r, i8 from e) unpivot (v for n in (i8, i8))
+select * from (select r, m, w from e) unpivot (v for n in (m, w))
+select * from (select r, m, p from e) unpivot (v for n in (m, p, r))
+select * from (select r, m, p, i64 from e) unpivot (v for n in (m, p, i64))
+select * from (select r, i8, i16 from e) unpivot (v for n in (i8, r)) pivot (sum(v) for n in ('i8', 'r'))
+select * from (select k, r from e) pivot (sum(r) for k in (true, false)) unpivot (v for n in (`true`, `false`))
+select * from (select i8 from e) unpivot (v for n in (i8))
+select n, sum(v) from (select r, i8, i16, k from e) unpivot (v for n in (i8 as `8`, I16)) where v > 0 group by n order
+  by n
+select * from (select d, r from e) pivot (sum(r) for d in (date '1970-01-01', '2015-01-01', timestamp '2010-01-03
+  00:00:00' as x))
+select * from (select r, i8 from e) unpivot include nulls (r for n in (i8))
+select * from (select r, f32, f64 from e) unpivot (v for n in (f32, f64))
+select * from (select f64, f32, i8 from e) unpivot (v for n in (i8))
+select * from (select k, o, r from e) x join (select id, h from t) y on x.r = y.id pivot (sum(h), max(id) for k in
+  (true, false))
+select * from (select k, r from e) x join (select id as r, h from t) y using (r) pivot (sum(h) for k in (true, false,
+  null))
+select x.k, y.h, `1` from (select k, r from e) x join (select id as r, h from t) y using (r) pivot (sum(r) for r in
+  (1, 2))
+select * from (select k, o, r from e) x join (select id, h from t) y on x.r = y.id unpivot (v for n in (r, h))
+select r, x.v from (select k, r from e) pivot (sum(r) as v for k in (true as r)) x join (select 1 as v) x on true
+with p as (select k, r, r % 2 as q from e) select * from p pivot (sum(r) for k in (true, false)) order by q
+select * from (select * from e pivot (sum(r) for k in (true as a, false as b))) where a > 3
+select * from e x pivot (max(x.r) for k in (true as a, false as b)) y where y.a > 3 and y.i8 > 0
+select * from (select k, r from e) pivot (count(*), count(distinct r) as d, avg(r) for k in (null))
+select * from (select id, s, n, ym from t) unpivot (v for n in (s, ym, n))
+select * from (select id, s, n as nn, ym from t) unpivot (v for n in (s, ym, nn)) order by id, n
+select r, i8 from e where r in (select v from (select i8, i16 from e) unpivot (v for n in (i8, i16)))
+select `true` from (select k, r from e) pivot (sum(r) for k in (true)) union all select r from e
+""")
+
+#: Queries that fail on both engines with one condition.
+FAILING = lines(r"""
+select * from (select i8 % 3 as k, r, s from e) pivot (max(r) for k in ('x'))
+select o, `true` + `false` from (select k, r, o from e) d pivot (sum(d.r) for d.k in (true, false))
+select * from e pivot (sum(r) for nope in (1))
+select * from e pivot (sum(nope) for k in (true))
+select * from (select k, r from e) pivot (sum(1) for K in (r))
+select d.o from (select k, r, o from e) d pivot (sum(r) for k in (true, false)) as p
+select * from (select k, r, o from e) d pivot (sum(r) for k in (true, false)) as p(a, b, c)
+select * from (select i8, r from e) pivot (sum(r) for i8 in (300))
+select d.* from (select r, i8, i16, k from e) d unpivot (v for n in (i8, I16)) u
+select d.r, d.v from (select r, i8, i16, k from e) d unpivot (v for n in (d.i8, d.I16))
+select * from (select r, i8, i16, k from e) unpivot (v for n in (i8, k))
+select * from (select r, i8, s, k from e) unpivot (v for n in (i8, s))
+select * from (select r, i8, i16, i32, s from e) unpivot ((a, b) for n in ((i8, s), (s, i8)))
+select * from (select r, i8 from e) unpivot (r for n in (i8))
+select * from (select r, i8 from e) unpivot (v for v in (i8))
+select * from (select r, i8 from e) unpivot (v for n in (nope))
+select * from (select r, i8 from e) unpivot (v for n in (i8 + 1))
+select * from (select r, i8 from e) unpivot (v for n in (*))
+with p as (select k, r, r % 2 as q from e) select q, `true` from p as z pivot (sum(r), count(*) as n for k in (true as
+  t, false as f)) where t_n > 1
+select * from e pivot (sum(r) as a for k in (true, false)) where a > 3
+select * from (select k, r from e) pivot (sum(r) for k in (true), (false))
+select count(*) from t unpivot ((a, b) for which in ((id, h) as `x y`))
+""")
