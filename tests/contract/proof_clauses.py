@@ -81,6 +81,150 @@ select * from (select id, s, n, ym from t) unpivot (v for n in (s, ym, n))
 select * from (select id, s, n as nn, ym from t) unpivot (v for n in (s, ym, nn)) order by id, n
 select r, i8 from e where r in (select v from (select i8, i16 from e) unpivot (v for n in (i8, i16)))
 select `true` from (select k, r from e) pivot (sum(r) for k in (true)) union all select r from e
+select a.id, b.r from t a join e b on a.id in (select 1 union all select 2 union all select null) and b.r < 3
+select a.id, b.r from t a join e b on a.id = b.r and a.b not in (select 10)
+select a.id, b.r from t a join e b on a.id = b.r and (a.b not in (select 10) or a.id = 1)
+select a.id, b.r from t a left join e b on a.id = b.r and a.b in (select 10)
+select a.id, b.r from t a left join e b on a.id = b.r and b.i8 not in (select 127)
+select a.id, b.r from t a left join e b on a.id = b.r and b.i8 in (select 127)
+select a.id, b.r from t a full join e b on a.id = b.r and a.b in (select 10)
+select a.id from t a left semi join e b on a.id = b.r and b.i8 in (select 127)
+select sum(case when id in (select 1) then 10 else 1 end) from t
+select count(*) filter (where id in (select 1)) from t
+select f, sum(case when b in (select 10) then 10 else 1 end) from t group by f
+select b in (select 10), count(*) from t group by 1
+select b in (select 10), count(*) from t group by b in (select 10)
+select id, b in (select 10) x from t order by x, id
+select id, case when b in (select 10) then row_number() over (order by id) end x from t order by id
+select id, max(case when b in (select 10) then id end) over () x from t order by id
+select distinct b in (select 10) from t
+select id, b in (select 10) from t
+select id, b not in (select 10) from t
+select id, not b in (select 10) from t
+select id, b in (select 10) and f as x from t
+select id, (id, h) in (select 1, 5) from t
+select id, (id, b) in (select 1, 10 union all select 2, 5 union all select null, null) x from t
+select id, (id, b) not in (select 1, 10 union all select 2, 5) x from t
+select id, (id, b) not in (select 1, 10 union all select 2, null) x from t
+select id from t where (id, b) in (select 1, 10)
+select id from t where (id, b) not in (select 1, 11)
+select id from t where (id, b) not in (select 1, null)
+select id from t where (id, b) not in (select 3, null)
+select id from t where (id, b) not in (select cast(null as int), 10)
+select id from t where (id, b) not in (select id, b from t where false)
+select id, (s, id) in (('abc', 1)) x from t
+select id, (id, dd) in ((1, date '2013-01-31')) x from t
+select id from t where (id, s) in (select r, s from e)
+select id from t where (id, h) in (select i8, i16 from e)
+select id from t where (id, dd) in (select r, '2013-01-31' from e)
+select id from t where exists (select 1 from e where (t.id, t.b) in ((e.r, e.i64)))
+select id from t a where (id, b) in (select b.id, b.b from t b where b.f = a.f)
+select id from t a where (id, b) not in (select b.id, b.b from t b where b.f = a.f)
+select id from t where (d, f) in (select f64, k from e)
+select r from e where (f64, r) in (select double('NaN'), 5 union all select 0.0D, 4)
+select id from t where (b not in (select 10) or f)
+select id from t where (b not in (select 10 union all select null) or f)
+select id from t group by id having max(b) in (select 10)
+select id from t qualify row_number() over (order by id) in (select 1)
+select (s, id) in (('abc', 1)) from t
+select id, (s, id) in ((s, id)) x, (s, id) in ((s, 3), ('abc', 1), (n, id)) y, (s, id) not in ((s, 3)) z from t
+select (id, upper(s)) in (select 1, 'ABC') from t
+select (id, s) not in (select 1, 'ABC') from t
+select b in (select r from e), count(*) from t group by b in (select r from e)
+select sum(id) in (select 15) from t
+select f, sum(id) in (select 5), sum(id) not in (select 5) from t group by f
+select id from t where case when (id, b) in (select 1, 10) then true else f end
+select id from t where id in (select case when r in (select 1) then r end from e)
+select id in (select r from e where false), id not in (select r from e where false) from t
+select id, x in (select 1), not x in (select 1) from (select id, if(id = 1, null, id) as x from t)
+select id, case when x in (select 1) then 1 else 2 end, case when x not in (select 1) then 1 else 2 end from (select
+  id, cast(null as int) as x from t)
+select id, b in (select 10) as x, case when x then 1 end as y from t
+select id, b in (select 10) as x from t order by id, x desc
+select x, f, x in (select y from values (1), (null) as w(y)) as r from (select * from values (1, true), (1, false),
+  (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, x not in (select y from values (1), (null) as w(y)) as r from (select * from values (1, true), (1,
+  false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, not x in (select y from values (1), (null) as w(y)) as r from (select * from values (1, true), (1,
+  false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, not (x in (select y from values (1), (null) as w(y))) as r from (select * from values (1, true), (1,
+  false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, x in (select y from values (1), (null) as w(y)) and f as r from (select * from values (1, true), (1,
+  false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, x in (select y from values (1), (null) as w(y)) or f as r from (select * from values (1, true), (1,
+  false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, x not in (select y from values (1), (null) as w(y)) or f as r from (select * from values (1, true), (1,
+  false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, x not in (select y from values (1), (null) as w(y)) and f as r from (select * from values (1, true), (1,
+  false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, case when x in (select y from values (1), (null) as w(y)) then 1 else 0 end as r from (select * from
+  values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null)
+  as v(x, f)) v
+select x, f, case when x not in (select y from values (1), (null) as w(y)) then 1 else 0 end as r from (select * from
+  values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null)
+  as v(x, f)) v
+select x, f, if(x in (select y from values (1), (null) as w(y)), 'a', 'b') as r from (select * from values (1, true),
+  (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, if(x not in (select y from values (1), (null) as w(y)), 'a', 'b') as r from (select * from values (1,
+  true), (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x,
+  f)) v
+select x, f, if(x not in (select y from values (1), (null) as w(y)), true, false) as r from (select * from values (1,
+  true), (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x,
+  f)) v
+select x, f, if(x in (select y from values (1), (null) as w(y)), false, true) as r from (select * from values (1,
+  true), (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x,
+  f)) v
+select x, f, if(x in (select y from values (1), (null) as w(y)), false, f) as r from (select * from values (1, true),
+  (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x, f)) v
+select x, f, if(x not in (select y from values (1), (null) as w(y)), f, false) as r from (select * from values (1,
+  true), (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null, null) as v(x,
+  f)) v
+select x, f, case when x not in (select y from values (1), (null) as w(y)) or f then 1 else 0 end as r from (select *
+  from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null, true), (null, false), (null,
+  null) as v(x, f)) v
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having x in (select y from values (1), (null) as
+  w(y))
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having x not in (select y from values (1), (null) as
+  w(y))
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having not x in (select y from values (1), (null) as
+  w(y))
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having not (x in (select y from values (1), (null) as
+  w(y)))
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having x in (select y from values (1), (null) as
+  w(y)) and f
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having x in (select y from values (1), (null) as
+  w(y)) or f
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having x not in (select y from values (1), (null) as
+  w(y)) or f
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having x not in (select y from values (1), (null) as
+  w(y)) and f
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having if(x not in (select y from values (1), (null)
+  as w(y)), true, false)
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having if(x in (select y from values (1), (null) as
+  w(y)), false, true)
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having if(x in (select y from values (1), (null) as
+  w(y)), false, f)
+select x, f from (select * from values (1, true), (1, false), (1, null), (2, true), (2, false), (2, null), (null,
+  true), (null, false), (null, null) as v(x, f)) v group by x, f having if(x not in (select y from values (1), (null)
+  as w(y)), f, false)
+select (upper(s), b, h + 1) in (select upper(s), b, 6 from t) from t
+select id from t a where (a.id, a.b) in (select id, b from t where s is not null) and (a.id, a.h) not in (select id, h
+  from t where h > 10)
+select id, b in (select 10) and b not in (select 10) x from t
+select id from t where b in (select 10) and b not in (select 10)
+select id from t where (b, id) in (select 10, 1) or f
+select id from t where (b, id) not in (select 10, 1) or f
 """)
 
 #: Queries that fail on both engines with one condition.
@@ -108,4 +252,19 @@ with p as (select k, r, r % 2 as q from e) select q, `true` from p as z pivot (s
 select * from e pivot (sum(r) as a for k in (true, false)) where a > 3
 select * from (select k, r from e) pivot (sum(r) for k in (true), (false))
 select count(*) from t unpivot ((a, b) for which in ((id, h) as `x y`))
+select id from t where (id, b) in ((1, 10), (2, 3))
+select id from t where (id, b) in ((1, 10), (2, null))
+select id from t where (id, b) not in ((1, 10), (2, null))
+select id, (id, b) in ((1, 10), (2, null)) from t
+select id, (id, h) in ((1, 5L), (2, 6S)) x from t
+select id, (id, s) in ((1, 'abc'), (2, 6S)) x from t
+select id, (m, d) in ((1.25, 1.5)) x from t
+select id, (m, d) in ((1.25, 1.5D)) x from t
+select id, (id, dd) in ((1, '2013-01-31')) x from t
+select id, (id, b) in (select 1) x from t
+select id, (id, b) in ((1, 2, 3)) x from t
+select id, id in (select 1, 2) x from t
+select id from t where (id, s) in (select r, i8 from e)
+select r from e where (f64, r) in ((double('NaN'), 5), (0.0, 4))
+select (id, b) in ((1, 10)) from t
 """)

@@ -79,6 +79,7 @@ class _Queries:
         self.expressions = Expressions(self.text, query.parameters, self._subquery, ALLOWED)
         self.lists = SelectLists(self.expressions)
         self.clauses = FromClauses(self.expressions, query.relations, self.query)
+        self._subqueries: list[tuple[Scope, str | None, tuple[str, tuple[SqlType, ...]]]] = []
 
     # -- queries ------------------------------------------------------------------------------------------------
 
@@ -100,9 +101,19 @@ class _Queries:
         return self.text.refuse(f"The statement {self.text.shown(node)}", node)
 
     def _subquery(self, node: exp.Expr, scope: Scope) -> tuple[str, tuple[SqlType, ...]]:
+        """Translates a subquery of an expression. One text has one translation in a scope, so that it can be a key of
+        GROUP BY.
+        """
+        span = self.text.position(node)
+        key = None if span is None else self.text.text[span.start : span.end]
+        for known_scope, known_key, known in self._subqueries:
+            if known_scope is scope and known_key == key is not None:
+                return known
         ctes = {name: cte for name, cte in scope.queries.items() if isinstance(cte, Cte)}
         query = self.query(node, scope, ctes)
-        return query.sql, tuple(type_ for _, type_ in query.columns)
+        result = query.sql, tuple(type_ for _, type_ in query.columns)
+        self._subqueries.append((scope, key, result))
+        return result
 
     def _with(self, node: exp.Expr, outer_scope: Scope, ctes: Ctes) -> tuple[str, Ctes]:
         clause = node.args.get("with_")

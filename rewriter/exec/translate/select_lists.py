@@ -89,7 +89,7 @@ class SelectLists:
                 return part
             return exp.Paren(this=item.node.copy())
 
-        return node.transform(resolve)
+        return _substituted(node, resolve)
 
     def _star(self, node: exp.Expr, scope: Scope) -> list[Item]:
         star = node if isinstance(node, exp.Star) else node.this
@@ -314,7 +314,7 @@ class SelectLists:
                 )
             return exp.Paren(this=item.node.copy())
 
-        return condition.transform(resolve)
+        return _substituted(condition, resolve)
 
     def _in_aggregate(self, node: exp.Expr) -> bool:
         ancestor = node.parent
@@ -349,7 +349,7 @@ class SelectLists:
                 self.text.refuse(f"{part.name} in QUALIFY, which is both a column and an alias,", part)
             return exp.Paren(this=item.node.copy())
 
-        return condition.transform(resolve)
+        return _substituted(condition, resolve)
 
     def _ordinal(self, node: exp.Expr, items: Sequence[Item], clause: str) -> Item:
         digits = str(node.this)
@@ -433,7 +433,7 @@ class SelectLists:
                 self.text.refuse(f"The alias {part.name} of this aggregate within an expression of ORDER BY", part)
             return exp.Paren(this=item.node.copy())
 
-        return node.transform(resolve)
+        return _substituted(node, resolve)
 
     def limits(self, node: exp.Expr) -> str:
         sql = ""
@@ -455,6 +455,13 @@ class SelectLists:
                 self.text.refuse(f"{key.upper()} {self.text.shown(value)}", value)
             sql += f" {key.upper()} {text}"
         return sql
+
+
+def _substituted(node: exp.Expr, resolve: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """Returns a copy of an expression in which nodes are replaced. It keeps its place in the query."""
+    copy = node.transform(resolve)
+    copy.parent, copy.arg_key = node.parent, node.arg_key
+    return copy
 
 
 def _calls_lambda(sql: str) -> bool:

@@ -123,8 +123,6 @@ REFUSED = [
     ("SELECT mode(r, k) FROM e", "argument of MODE"),
     ("SELECT mode(r) WITHIN GROUP (ORDER BY r) FROM e", "mode of 1 arguments"),
     # queries
-    ("SELECT r IN (SELECT id FROM t) FROM e", "IN (SELECT"),
-    ("SELECT r FROM e WHERE k OR r NOT IN (SELECT id FROM t)", "IN (SELECT"),
     ("SELECT count(*) FROM e GROUP BY GROUPING SETS (())", "GROUPING SETS"),
     ("SELECT count(*) FROM e GROUP BY ROLLUP (r), CUBE (k)", "More than one of ROLLUP"),
     ("SELECT t.id FROM t, e RIGHT JOIN t u ON e.r = u.id", "RIGHT JOIN"),
@@ -172,6 +170,9 @@ def test_a_refusal(sql: str, named: str) -> None:
     assert "Spark engine (engine spark)" in (error.hint or "")
 
 
+_WRITE_CASE = "Write it in CASE WHEN … THEN … END."
+
+
 @pytest.mark.parametrize(
     ("sql", "named", "hint"),
     [
@@ -185,6 +186,20 @@ def test_a_refusal(sql: str, named: str) -> None:
         ("SELECT count(DISTINCT *) FROM e", "COUNT.DISTINCT", "Name the columns: COUNT(DISTINCT a, b)."),
         ("SELECT median(s) FROM e", "MEDIAN of strings", "Write CAST(… AS DOUBLE) around the argument."),
         ("SELECT percentile(r, array(0.5, 0.9)) FROM e", "An array", "Write one call for each percentage."),
+        ("SELECT (r IN (SELECT id FROM t)) IS NULL FROM e", "as an operand", _WRITE_CASE),
+        ("SELECT r FROM e WHERE NOT (k OR r NOT IN (SELECT id FROM t))", "as an operand", _WRITE_CASE),
+        ("SELECT x IN (SELECT 1) FROM (SELECT CAST(NULL AS INT) AS x FROM e)", "a NULL that is a cons", _WRITE_CASE),
+        ("SELECT NULL IN (SELECT 1) FROM e", "a NULL that is a constant", _WRITE_CASE),
+        (
+            "SELECT r FROM e WHERE r IN (SELECT id FROM t) OR i8 NOT IN (SELECT id FROM t)",
+            "under one OR",
+            "Write the conditions in CASE WHEN … THEN … END.",
+        ),
+        (
+            "SELECT r FROM e ORDER BY CASE WHEN r IN (SELECT id FROM t) THEN 1 END",
+            "in a key of ORDER BY",
+            "Select it as a column in a subquery of FROM, and name the column here.",
+        ),
     ],
 )
 def test_a_refusal_tells_what_to_write(sql: str, named: str, hint: str) -> None:
