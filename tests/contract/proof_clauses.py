@@ -225,6 +225,56 @@ select id, b in (select 10) and b not in (select 10) x from t
 select id from t where b in (select 10) and b not in (select 10)
 select id from t where (b, id) in (select 10, 1) or f
 select id from t where (b, id) not in (select 10, 1) or f
+select count(*) from t group by grouping sets ((), ())
+select count(*), sum(id) from t where false group by grouping sets (())
+select count(*), sum(id) from t where false group by grouping sets ((), ())
+select count(*), sum(id) from t group by grouping sets (())
+select 1 as x from t group by grouping sets (())
+select k, grouping_id(), count(*) from e group by cube (k)
+select k, o, grouping_id(), count(*) from e group by rollup (k, o) having grouping_id() > 0 order by grouping_id(), k
+select k, r % 2 q, grouping__id, count(*) from e group by rollup (k, r % 2)
+select k, GROUPING__ID as g, count(*) from e group by k with rollup order by g, k
+select k, grouping__id + 1, count(*) from e group by k with rollup having grouping__id = 1
+select k, r % 2 q, count(*) from e group by grouping sets ((k), rollup (r % 2))
+select k, r % 2 q, count(*), grouping_id() from e group by grouping sets ((k), cube (k, r % 2))
+select k, r % 2 q, count(*), grouping_id() from e group by grouping sets ((k), grouping sets ((k, r % 2), ()))
+select k, r % 2 q, r % 3 p, count(*), grouping_id() from e group by rollup (k), cube (r % 2, r % 3)
+select k, r % 2 q, r % 3 p, count(*), grouping_id() from e group by k, rollup (r % 2), rollup (r % 3)
+select k, r % 2 q, count(*), grouping_id() from e group by rollup (k), rollup (k, r % 2)
+select k, r % 2 q, count(*), grouping_id(k, r % 2), grouping(k) from e group by k, grouping sets ((k), (r % 2), (k,
+  k))
+select k, r % 2 q, r % 3 p, count(*), grouping_id() from e group by rollup ((k, r % 2), r % 3)
+select k, r % 2 q, r % 3 p, count(*), grouping_id() from e group by cube ((k, r % 2), r % 3)
+select k, r % 2 q, count(*) from e group by grouping sets ((k, r % 2), k, ())
+select k, r % 2 q, count(*) from e group by k, r % 2 grouping sets ((k, r % 2), k, ())
+select k, r % 2 q, count(*) from e group by rollup (1, 2)
+select k, r % 2 q, count(*) from e group by grouping sets (1, 2, (1, 2))
+select k, r % 2 q, sum(r), avg(m) from e group by grouping sets (q, rollup (k))
+select k, count(*) from e group by rollup (k), rollup (k)
+select k, count(*) from e where false group by rollup (k), cube (k)
+select k, f64, count(*) from e group by grouping sets (k, rollup (f64))
+select k, case when grouping(k) = 1 then 'all' else cast(k as string) end, count(*) from e group by grouping sets
+  (rollup (k), ())
+select count(distinct *) from t
+select count(distinct *) from (select k, r % 2 from e)
+select count(distinct *), count(*) from (select f from t)
+select k, count(*) from e group by k, k with rollup
+select r % 2, r % 3, count(*) from e group by cube (1), rollup (2)
+select k, sum(sum(r)) over (partition by grouping_id() order by k) from e group by rollup (k)
+select k, sum(sum(r)) over (partition by grouping__id) from e group by rollup (k)
+select GROUPING__ID from e group by rollup (k)
+select r % 2 q, k, grouping_id(), count(*) from e group by rollup (k), r % 2
+select k, grouping_id(k, r % 2), count(*) from e group by grouping sets ((k), rollup (r % 2))
+select k, grouping_id(r % 2, k), count(*) from e group by grouping sets ((r % 2), cube (k))
+select k, r % 2, count(*), grouping_id() from e group by r % 2, k grouping sets ((k), (r % 2, k))
+select k, count(*) from (select k, r as grouping__id from e) group by rollup (k), grouping__id
+select count(distinct *), sum(r) from (select r, i8, f64 from e) group by r % 2
+select r % 2, count(distinct *) from (select r, i8, f64 from e) group by rollup (1)
+select count(*) from e a join t b on a.r = b.id group by grouping sets ((), ())
+select grouping_id() as g, grouping__id from e group by grouping sets (())
+select grouping_id() as g from e group by grouping sets ((), ())
+select k, grouping(k), o, grouping(o), grouping_id() from e group by k, grouping sets ((o), rollup (o), cube (k, o))
+select max(k), count(distinct *) filter (where r > 3) from (select k, r from e)
 """)
 
 #: Queries that fail on both engines with one condition.
@@ -267,4 +317,14 @@ select id, id in (select 1, 2) x from t
 select id from t where (id, s) in (select r, i8 from e)
 select r from e where (f64, r) in ((double('NaN'), 5), (0.0, 4))
 select (id, b) in ((1, 10)) from t
+select grouping_id() from e group by k
+select grouping_id() from e
+select grouping__id from e group by k
+select grouping__id from e
+select count(*) from t group by 1
+select id, sum(b) + 1 from t group by 1, 2
+select id, max(b) x from t group by x
+select f, count(*) from t group by f, 3
+select f, count(*) from t group by 0
+select count(*) from t order by 2
 """)

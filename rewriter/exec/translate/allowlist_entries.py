@@ -44,9 +44,9 @@ CONSTRUCTS: dict[str, Entry] = {
         "WHERE",
         "GROUP BY",
         ("GROUP BY ALL", "window functions beside it; a column or alias `all`"),
-        ("GROUP BY ROLLUP, WITH ROLLUP", "nested in GROUPING SETS, or with another of its kind"),
-        ("GROUP BY CUBE, WITH CUBE", "nested in GROUPING SETS, or with another of its kind"),
-        ("GROUP BY GROUPING SETS", "nested, or with another of its kind"),
+        "GROUP BY ROLLUP, WITH ROLLUP",
+        "GROUP BY CUBE, WITH CUBE",
+        "GROUP BY GROUPING SETS",
         (
             "HAVING",
             "an average or a quotient of decimals; a name that is both a column and an alias, with ROLLUP, CUBE or "

@@ -21,6 +21,7 @@ from rewriter.exec.translate.arrays import is_generator
 from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
 from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
+from rewriter.exec.translate.grouping_sets import ALL_KEYS
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
 from rewriter.exec.translate.select_lists import Item, SelectLists
 from rewriter.exec.translate.sql_text import SqlText
@@ -178,6 +179,8 @@ class _Queries:
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
         sql += self.lists.qualify(node, items, scope)
         sql += self.lists.order(node, items, scope, distinct is not None) + self.lists.limits(node)
+        if ALL_KEYS in sql and group.set_keys is not None:
+            sql = sql.replace(ALL_KEYS, f"grouping({', '.join(group.set_keys)})" if group.set_keys else "0")
         columns = tuple((item.name, item.value.declared) for item in items)
         return self._headed(head, Query(sql, columns))
 

@@ -123,8 +123,8 @@ REFUSED = [
     ("SELECT mode(r, k) FROM e", "argument of MODE"),
     ("SELECT mode(r) WITHIN GROUP (ORDER BY r) FROM e", "mode of 1 arguments"),
     # queries
-    ("SELECT count(*) FROM e GROUP BY GROUPING SETS (())", "GROUPING SETS"),
-    ("SELECT count(*) FROM e GROUP BY ROLLUP (r), CUBE (k)", "More than one of ROLLUP"),
+    ("SELECT count(*) FROM e GROUP BY CUBE (r, i8, i16, i32, i64, f64, f32, g, m, p, w, s, n)", "more than 4,096"),
+    ("SELECT k, count(*) FROM e GROUP BY r, k, o GROUPING SETS ((k), (r, k))", "not just the keys"),
     ("SELECT t.id FROM t, e RIGHT JOIN t u ON e.r = u.id", "RIGHT JOIN"),
     ("SELECT t.id FROM t, e JOIN (SELECT r FROM e) f USING (r)", "JOIN after a comma"),
     ("SELECT s FROM t NATURAL JOIN (SELECT r FROM e) f", "NATURAL JOIN"),
@@ -183,7 +183,11 @@ _WRITE_CASE = "Write it in CASE WHEN … THEN … END."
         ),
         ("SELECT corr(r, s) FROM e", "CORR of strings", "Write CAST(… AS DOUBLE) around the argument."),
         ("SELECT regr_avgy(m, r) FROM e", "REGR_AVGY of decimal", "Write CAST(… AS DOUBLE) around the argument."),
-        ("SELECT count(DISTINCT *) FROM e", "COUNT.DISTINCT", "Name the columns: COUNT(DISTINCT a, b)."),
+        (
+            "SELECT count(*) FROM e GROUP BY GROUPING SETS (ROLLUP ())",
+            "ROLLUP .. and CUBE ..",
+            "Write () for the total.",
+        ),
         ("SELECT median(s) FROM e", "MEDIAN of strings", "Write CAST(… AS DOUBLE) around the argument."),
         ("SELECT percentile(r, array(0.5, 0.9)) FROM e", "An array", "Write one call for each percentage."),
         ("SELECT (r IN (SELECT id FROM t)) IS NULL FROM e", "as an operand", _WRITE_CASE),
