@@ -275,6 +275,43 @@ select grouping_id() as g, grouping__id from e group by grouping sets (())
 select grouping_id() as g from e group by grouping sets ((), ())
 select k, grouping(k), o, grouping(o), grouping_id() from e group by k, grouping sets ((o), rollup (o), cube (k, o))
 select max(k), count(distinct *) filter (where r > 3) from (select k, r from e)
+select id, sum(id) over (order by id range between 1 preceding and current row) from t
+select r, sum(r) over (order by r range between 2 preceding and 1 following) x from e
+select r, i16, count(*) over (order by i16 range between 2 preceding and 1 following) x from e where i16 between -1000
+  and 1000
+select r, d, count(*) over (order by d range between 2 preceding and 1 following) x from e
+select r, d, count(*) over (order by d range between interval 400 days preceding and current row) x from e
+select r, d, count(*) over (order by d desc range between interval '400' day preceding and interval 5 days following)
+  x from e
+select r, ts, count(*) over (order by ts range between interval 1000 days preceding and current row) x from e
+select r, ts, count(*) over (order by ts range between interval 1000 days preceding and current row) x from e where r
+  not in (1, 2)
+select r, count(*) over (order by r range between 1 following and 3 following) x, sum(r) over (order by r range
+  between 3 preceding and 1 preceding) y from e
+select r, first(r) over (order by r range between 2 preceding and current row) x, last_value(r) over (order by r range
+  between current row and 2 following) y from e
+select k, r, sum(r) over (partition by k order by r range 3 preceding) x from e
+select r, sum(r) over w x from e window w as (order by r range between 2 preceding and 1 following)
+select r, count(*) over (order by d range between interval 400 days preceding and current row), count(*) over (order
+  by ts range between interval 36 hours preceding and interval 100 hours following), sum(r) over (order by d range
+  between 3 preceding and 2 following), count(*) over (order by ts desc range between current row and interval 5
+  seconds following), count(*) over (order by d range between interval 2 weeks preceding and current row), count(*)
+  over (order by d range between interval 12 years preceding and interval 1 year following) from e where r > 2
+select i32, r, count(*) over (order by i32 range between 2 preceding and 1 following) x from e where i32 between -1000
+  and 1000 or i32 is null
+select i64, r, sum(r) over (partition by k order by i64 desc nulls last range between 2 preceding and 1 following) x
+  from e where i64 between -1000 and 1000 or i64 is null
+select i8, r, sum(r) over (order by i8 nulls last range between 5 preceding and unbounded following) x from e where r
+  > 1
+select i8, r, sum(r) over (order by i8 desc range between 5 preceding and unbounded following) x from e where r <> 2
+select dd, sum(id) over (order by dd range between interval 1 month preceding and current row) x from (select * from
+  values (date '2024-01-31', 1), (date '2024-02-29', 2), (date '2024-03-31', 4), (date '2024-03-01', 8), (null, 16),
+  (date '2024-02-29', 32) as v(dd, id))
+select dd, sum(id) over (order by dd desc range between interval 1 month preceding and interval 1 month following) x
+  from (select * from values (timestamp '2024-01-31 00:00:00', 1), (timestamp '2024-02-29 12:00:00', 2), (timestamp
+  '2024-03-31 00:00:00', 4), (timestamp '2024-03-01 00:00:00', 8), (null, 16) as v(dd, id))
+select r, avg(m) over (order by r range between 2 preceding and current row), max(s) over (order by r range between 2
+  preceding and 1 preceding) from e
 """)
 
 #: Queries that fail on both engines with one condition.
@@ -327,4 +364,23 @@ select id, max(b) x from t group by x
 select f, count(*) from t group by f, 3
 select f, count(*) from t group by 0
 select count(*) from t order by 2
+select r, i32, count(*) over (order by i32 range between 2 preceding and 1 following) x from e
+select r, i64, count(*) over (order by i64 range between 2 preceding and 1 following) x from e
+select r, d, count(*) over (order by d range between interval 5 years preceding and interval 2 months following) x
+  from e
+select r, d, count(*) over (order by d range between interval 5 years preceding and interval 2 months following) x
+  from e where r not in (1, 2)
+select r, ts, count(*) over (order by ts range between interval 36 hours preceding and interval 1 second following) x
+  from e where r not in (1, 2)
+select r, ts, count(*) over (order by ts range between interval 5 years preceding and interval 1 month following) x
+  from e where r not in (1, 2)
+select r, ts, count(*) over (order by ts range between 5 preceding and current row) x from e
+select r, s, count(*) over (order by s range between 5 preceding and current row) x from e
+select r, count(*) over (order by r, i8 range between 5 preceding and current row) x from e
+select r, count(*) over (range between 5 preceding and current row) x from e
+select r, count(*) over (order by r range between 2 following and 1 following) x from e
+select r, sum(r) over (order by i64 range between current row and 1 following) x from e
+select r, sum(r) over (order by i32 range between 1 preceding and current row) x from e
+select r, count(*) over (order by r rows between 1 following and 1 preceding) x from e
+select r, count(*) over (order by r rows between current row and unbounded preceding) x from e
 """)

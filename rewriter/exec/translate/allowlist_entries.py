@@ -94,6 +94,6 @@ CONSTRUCTS: dict[str, Entry] = {
         ("f(…) [FILTER (…)] OVER (PARTITION BY … ORDER BY …)", "DISTINCT"),
         ("f(…) OVER name, WINDOW name AS (…)", "a window that extends another"),
         "ROWS BETWEEN … AND …",
-        ("RANGE BETWEEN … AND …", "a distance: only UNBOUNDED and CURRENT ROW"),
+        ("RANGE BETWEEN … AND …", "a distance over DECIMAL, FLOAT and DOUBLE; an interval of several units"),
     ),
 }

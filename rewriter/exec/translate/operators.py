@@ -16,7 +16,7 @@ from rewriter.exec.translate.in_predicates import in_query, in_tuples
 
 _TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Not)
 _INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
-_CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
+CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -201,20 +201,20 @@ def _arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _datetime_plus_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Returns a date or timestamp plus or minus an interval of one unit."""
     before = isinstance(node.this, exp.Interval)
-    interval, other = (node.this, node.expression) if before else (node.expression, node.this)
+    interval_node, other = (node.this, node.expression) if before else (node.expression, node.this)
     if isinstance(other, exp.Interval) or not isinstance(node, exp.Add | exp.Sub):
         e.refuse(node, f"The arithmetic of intervals {e.text.shown(node)}")
     if before and isinstance(node, exp.Sub):
         e.refuse(node, "An interval minus a time")
     value = e.translate(other, scope)
-    amount, unit = _interval(e, interval)
+    amount, unit = interval(e, interval_node)
     if not value.type.is_datetime:
         e.refuse(node, f"An interval and {value.type}")
-    type_ = TIMESTAMP if unit in _CLOCK_UNITS else value.type
+    type_ = TIMESTAMP if unit in CLOCK_UNITS else value.type
     operator = "-" if isinstance(node, exp.Sub) else "+"
     name = None
     if value.name is not None and amount >= 0 and not before:
-        shown_amount = f"{amount:02d}" if unit in _CLOCK_UNITS else str(amount)
+        shown_amount = f"{amount:02d}" if unit in CLOCK_UNITS else str(amount)
         name = f"{value.name} {operator} INTERVAL '{shown_amount}' {unit}"
         if (value.type, unit) == (DATE, "DAY"):
             days = f"extractansiintervaldays(INTERVAL '{shown_amount}' DAY)"
@@ -222,7 +222,8 @@ def _datetime_plus_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typ
     return Typed(plain_cast(f"{value.sql} {operator} INTERVAL ({amount}) {unit}", type_), type_, name)
 
 
-def _interval(e: Expressions, node: exp.Expr) -> tuple[int, str]:
+def interval(e: Expressions, node: exp.Expr) -> tuple[int, str]:
+    """Returns the amount and the unit of a literal interval. A week is 7 days."""
     e.allow_only(node, "this", "unit")
     unit = str(node.args["unit"].name).upper() if isinstance(node.args.get("unit"), exp.Var) else ""
     unit = unit.removesuffix("S")
