@@ -10,6 +10,7 @@ import re
 
 import pyarrow as pa
 import pytest
+from contract import proof_clauses
 from contract.proof_expressions import CASTS, COERCED, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE, FAILING
 from contract.proof_scalar_functions import AGGREGATES, FAILING_SCALARS, SCALARS
@@ -64,7 +65,7 @@ def test_expressions(
 
 
 @pytest.mark.share(4)
-@pytest.mark.parametrize("sql", [*ANSWERED, *AGGREGATES])
+@pytest.mark.parametrize("sql", [*ANSWERED, *AGGREGATES, *proof_clauses.ANSWERED])
 def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
     duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
     assert duckdb_table.schema == spark_table.schema
@@ -82,7 +83,7 @@ def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: t
 
 
 @pytest.mark.share(4)
-@pytest.mark.parametrize("sql", [*FAILING, *FAILING_SCALARS])
+@pytest.mark.parametrize("sql", [*FAILING, *FAILING_SCALARS, *proof_clauses.FAILING])
 def test_values_at_fault(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -32,6 +32,7 @@ from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.arithmetic import divided_decimals
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.grouping_sets import ALL_KEYS
 
 #: A function of the argument that returns the aggregate's template, the argument's SQL, and the type of the result.
 _Rule = Callable[[Expressions, Typed, exp.Expr], tuple[str, str, SqlType]]
@@ -193,8 +194,8 @@ def _of_one_value(e: Expressions, call_: AggregateCall, scope: Scope) -> Aggrega
         if len(argument.expressions) != 1 or function not in _DISTINCT:
             e.refuse(node, f"{function.upper()}(DISTINCT …)")
         argument, word = argument.expressions[0], "DISTINCT "
-        if isinstance(argument, exp.Star):
-            e.text.refuse(f"{function.upper()}(DISTINCT *)", node, "Name the columns: COUNT(DISTINCT a, b).")
+    if isinstance(argument, exp.Star):
+        return _count_of_all(e, node, scope)
     value = e.translate(argument, scope)
     if value.type == STRING and function in _OF_NUMBERS:
         value = replace(value, sql=e.cast(value, DOUBLE, node), type=DOUBLE, text=None)
@@ -215,7 +216,28 @@ def _count_of_several(e: Expressions, call_: AggregateCall, scope: Scope) -> Agg
     if len(arguments) < 2:
         return None
     e.allow_only(call_.node, "this", "expressions")
-    values = [e.translate(argument, scope) for argument in arguments]
+    return _counted(e, call_.node, [e.translate(argument, scope) for argument in arguments], word)
+
+
+def _count_of_all(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate:
+    """Translates ``count(DISTINCT *)``: of all columns."""
+    columns = [
+        column
+        for source in scope.sources
+        for column in source.columns
+        if column.name.lower() not in source.hidden_names
+    ]
+    if e.text.called(node) != "count" or not columns:
+        e.refuse(node, f"{str(e.text.called(node)).upper()}(DISTINCT *)")
+    for column in columns:
+        if column.type is None:
+            e.refuse(node, f"The type {column.type_name} of the column {column.name}")
+    return _counted(e, node, [column.typed(column.name) for column in columns], "DISTINCT ")
+
+
+def _counted(e: Expressions, node: exp.Expr, values: Sequence[Typed], word: str) -> Aggregate:
+    for value in values if word else ():
+        e.comparable(value, node, "COUNT(DISTINCT …)")
     present = " AND ".join(f"{value.sql} IS NOT NULL" for value in values)
     # 0.0 and -0.0 are one value.
     row = ", ".join(f"{value.sql} + 0" if value.type.is_floating else value.sql for value in values)
@@ -249,7 +271,10 @@ def _grouping(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _grouping_id(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    values = [e.translate(part, scope) for part in e.arguments(node, 1, 30)]
+    arguments = e.arguments(node, 0, 30)
+    if not arguments:
+        return Typed(plain_cast(ALL_KEYS, BIGINT), BIGINT, "grouping_id()")
+    values = [e.translate(part, scope) for part in arguments]
     sql = f"grouping({', '.join(value.sql for value in values)})"
     return Typed(plain_cast(sql, BIGINT), BIGINT, call("grouping_id", *(value.name for value in values)))
 
@@ -272,7 +297,7 @@ def _functions(*lines: tuple[str, str]) -> dict[type[exp.Expr] | str, Allowed]:
 
 FUNCTIONS = {
     **_functions(
-        ("count(* | [DISTINCT] x, …)", "DISTINCT *"),
+        ("count(* | [DISTINCT] x, … | DISTINCT *)", ""),
         ("sum([DISTINCT] x)", "other than numbers"),
         ("avg([DISTINCT] x)", "DECIMAL of more than 24 digits"),
         ("mean([DISTINCT] x)", "DECIMAL of more than 24 digits"),
@@ -301,5 +326,5 @@ FUNCTIONS = {
         *correlations.LINES,
         *arrays.LINES,
     ),
-    **functions(_SECTION, ("grouping(key)", _grouping), ("grouping_id(key, …)", _grouping_id, "no argument")),
+    **functions(_SECTION, ("grouping(key)", _grouping), ("grouping_id([key, …])", _grouping_id)),
 }

@@ -37,16 +37,16 @@ CONSTRUCTS: dict[str, Entry] = {
     ),
     **_section(
         "Queries",
-        ("SELECT … FROM …", "PIVOT, TABLESAMPLE"),
+        ("SELECT … FROM …", "TABLESAMPLE"),
         "SELECT without FROM",
         ("*, t.*", "EXCEPT (…) and REPLACE (…)"),
         "SELECT DISTINCT",
         "WHERE",
         "GROUP BY",
         ("GROUP BY ALL", "window functions beside it; a column or alias `all`"),
-        ("GROUP BY ROLLUP, WITH ROLLUP", "nested in GROUPING SETS, or with another of its kind"),
-        ("GROUP BY CUBE, WITH CUBE", "nested in GROUPING SETS, or with another of its kind"),
-        ("GROUP BY GROUPING SETS", "nested, or with another of its kind"),
+        "GROUP BY ROLLUP, WITH ROLLUP",
+        "GROUP BY CUBE, WITH CUBE",
+        "GROUP BY GROUPING SETS",
         (
             "HAVING",
             "an average or a quotient of decimals; a name that is both a column and an alias, with ROLLUP, CUBE or "
@@ -64,6 +64,11 @@ CONSTRUCTS: dict[str, Entry] = {
         "subquery in FROM",
         ("LATERAL (SELECT …)", "table functions; RIGHT and FULL JOIN"),
         ("LATERAL VIEW [OUTER] explode(array)", "generators other than explode and posexplode"),
+        (
+            "PIVOT (f(x), … FOR column IN (value, …))",
+            "of a joined relation; a CHAR column; FIRST and similar functions beside an aggregate of texts or times",
+        ),
+        ("UNPIVOT [INCLUDE NULLS] (value FOR name IN (column, …))", "of a joined relation; FLOAT beside other numbers"),
         "scalar subquery",
         "UNION",
         "UNION ALL",
@@ -89,6 +94,6 @@ CONSTRUCTS: dict[str, Entry] = {
         ("f(…) [FILTER (…)] OVER (PARTITION BY … ORDER BY …)", "DISTINCT"),
         ("f(…) OVER name, WINDOW name AS (…)", "a window that extends another"),
         "ROWS BETWEEN … AND …",
-        ("RANGE BETWEEN … AND …", "a distance: only UNBOUNDED and CURRENT ROW"),
+        ("RANGE BETWEEN … AND …", "a distance over DECIMAL, FLOAT and DOUBLE; an interval of several units"),
     ),
 }

@@ -13,6 +13,7 @@ from rewriter.exec.sql_types import INT, VOID, SqlType, parse_type
 from rewriter.exec.translate.arrays import GENERATOR_ENTRIES, array, element_of, is_generator
 from rewriter.exec.translate.casts import quote
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn
+from rewriter.exec.translate.pivots import pivoted
 
 #: The maximum number of joins in one FROM. DuckDB's time grows faster than with the cube of their number, to about half
 #: a minute here.
@@ -73,6 +74,7 @@ class FromClauses:
         self.expressions.construct("SELECT … FROM …")
         sql, source = self._relation(clause.this, ctes)
         from_ = _From(sql, [source])
+        self._pivot(clause.this, from_)
         joins = node.args.get("joins") or ()
         if len(joins) > _MOST_JOINS:
             self.text.refuse(f"A query with {len(joins):,} joins, more than {_MOST_JOINS},", node)
@@ -138,7 +140,7 @@ class FromClauses:
 
     def _join(self, join: exp.Join, from_: _From, outer_scope: Scope, ctes: Ctes) -> None:
         e = self.expressions
-        e.allow_only(join, "this", "side", "kind", "on", "using", "method")
+        e.allow_only(join, "this", "side", "kind", "on", "using", "method", "pivots")
         side, kind, method = (str(join.args.get(key) or "").upper() for key in ("side", "kind", "method"))
         if side not in ("", "LEFT", "RIGHT", "FULL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
             self.text.refuse(f"{side} {kind} JOIN".replace("  ", " ").strip(), join.this)
@@ -148,6 +150,10 @@ class FromClauses:
         # sqlglot does not distinguish a comma from CROSS JOIN, and a comma binds looser than these joins.
         if from_.has_cross_join and (word in ("RIGHT", "FULL") or join.args.get("using") or method):
             self.text.refuse(f"{method or word} JOIN after a comma or CROSS JOIN", join.this)
+        if join.this.args.get("pivots"):
+            # Behind a comma it is of the relation alone, and otherwise of all joins so far.
+            hint = "Write it in a subquery: (SELECT * FROM … PIVOT (…)) x."
+            self.text.refuse("PIVOT or UNPIVOT of a joined relation", join.this.args["pivots"][0], hint)
         is_lateral = isinstance(join.this, exp.Lateral)
         if is_lateral and (word not in ("INNER", "LEFT") or join.args.get("using") or method):
             self.text.refuse(f"{method or word} JOIN LATERAL", join.this)
@@ -175,6 +181,13 @@ class FromClauses:
         else:
             e.construct("CROSS JOIN")
             from_.sql, from_.has_cross_join = f"{from_.sql} CROSS JOIN {sql}", True
+        self._pivot(join, from_)
+
+    def _pivot(self, node: exp.Expr, from_: _From) -> None:
+        """Applies PIVOT and UNPIVOT behind a relation or a join to all relations so far."""
+        for pivot in node.args.get("pivots") or ():
+            result = pivoted(self.expressions, pivot, from_.sql, from_.sources, self.alias)
+            from_.sql, from_.sources, from_.has_cross_join = result.sql, list(result.sources), False
 
     def _common_names(self, sources: Sequence[Source], source: Source, join: exp.Join) -> list[str]:
         """Returns the columns that both sides of a NATURAL JOIN have, in the left side's order."""
@@ -234,7 +247,7 @@ class FromClauses:
     def _relation(self, node: exp.Expr, ctes: Ctes) -> tuple[str, Source]:
         alias = self.alias()
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            self.expressions.allow_only(node, "this", "alias")
+            self.expressions.allow_only(node, "this", "alias", "pivots")
             cte = ctes.get(node.name.lower())
             if cte is not None:
                 return f"{cte.alias} AS {alias}", self._source(node, alias, cte.columns, node.name)
@@ -247,7 +260,7 @@ class FromClauses:
             columns = [_source_column(column.name, column.type, alias) for column in relation.all_columns]
             return f"{quote(relation.name)} AS {alias}", self._aliased(node, columns, relation.name)
         if isinstance(node, exp.Subquery):
-            self.expressions.allow_only(node, "this", "alias", "order", "limit", "offset", "with_")
+            self.expressions.allow_only(node, "this", "alias", "order", "limit", "offset", "with_", "pivots")
             self.expressions.construct("subquery in FROM")
             # A relation in FROM cannot refer to its neighbors.
             query = self.translate(_without_alias(node), Scope(), ctes)
@@ -298,6 +311,6 @@ def _source_column(name: str, type_name: str, alias: str) -> SourceColumn:
 
 
 def _without_alias(node: exp.Subquery) -> exp.Expr:
-    copy = exp.Subquery(**{key: value for key, value in node.args.items() if key != "alias"})
+    copy = exp.Subquery(**{key: value for key, value in node.args.items() if key not in ("alias", "pivots")})
     copy.set("this", node.this)
     return copy

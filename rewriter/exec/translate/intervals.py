@@ -18,6 +18,7 @@ _DAY = 86_400_000_000
 _MICROS = {"DAY": _DAY, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 _UNITS = (*_MONTHS, *_MICROS)
+CLOCK_UNITS = ("HOUR", "MINUTE", "SECOND")
 _MOST_DIGITS = 9
 #: ``'1 02:03:04.5'`` and its parts: the text of ``INTERVAL '…' DAY TO SECOND``.
 _TEXTS = {
@@ -153,6 +154,15 @@ def _interval(e: Expressions, node: exp.Expr) -> _Interval:
     if interval is None:
         e.refuse(node, f"The interval {e.text.shown(node)}")
     return interval
+
+
+def interval_of_one_unit(e: Expressions, node: exp.Expr) -> tuple[int, str]:
+    """Returns the amount and the unit of a literal interval. A week is 7 days. Refuses an interval of several units."""
+    interval = _interval(e, node)
+    amount, rest = divmod(interval.amount, {**_MONTHS, **_MICROS}[interval.first])
+    if rest or interval.first != interval.last:
+        e.refuse(node, f"The interval {e.text.shown(node)}")
+    return amount, interval.first
 
 
 def _of_units(text: str) -> _Interval | None:

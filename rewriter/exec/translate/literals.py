@@ -27,6 +27,7 @@ from rewriter.exec.sql_types import (
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS
 from rewriter.exec.translate.casts import assigned, plain_cast, string_literal, timestamp_sql
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
+from rewriter.exec.translate.grouping_sets import ALL_KEYS, GROUPING_ID_COLUMN
 from rewriter.timeline.time_mistakes import check_literal
 
 _TYPES = {
@@ -45,11 +46,19 @@ _PARAMETER_TYPES: tuple[tuple[type, SqlType], ...] = (
 _DUCKDB_OF = {BOOLEAN: "BOOLEAN", INT: "INTEGER", BIGINT: "BIGINT", DOUBLE: "DOUBLE", STRING: "VARCHAR", DATE: "DATE"}
 
 
+def is_grouping_column(node: exp.Expr, scope: Scope) -> bool:
+    """Tests whether a node is ``grouping__id``, and no column has this name."""
+    is_column = isinstance(node, exp.Column) and not node.args.get("table")
+    return is_column and node.name.lower() == GROUPING_ID_COLUMN and not scope.find(node.name, None)
+
+
 def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "table")
     name = node.name
     qualifier = node.args["table"].name if node.args.get("table") else None
     matches = scope.find(name, qualifier)
+    if is_grouping_column(node, scope):
+        return Typed(plain_cast(ALL_KEYS, BIGINT), BIGINT, "grouping_id()")
     if not matches:
         available = sorted({column.name for source in scope.sources for column in source.columns})
         e.text.wrong(

@@ -10,8 +10,8 @@ from sqlglot import exp
 from rewriter.exec.sql_types import BOOLEAN, VOID
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division, with_sign
-from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
+from rewriter.exec.translate.in_predicates import in_query, in_tuples
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
 from rewriter.exec.translate.intervals import refuse_interval, with_interval
 from rewriter.planner.text.call_trees import PLUS
@@ -146,9 +146,12 @@ def _between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expressions", "query")
-    value = e.translate(node.this, scope)
+    assert isinstance(node, exp.In)
     if node.args.get("query") is not None:
-        return _in_query(e, node, value, scope)
+        return in_query(e, node, scope)
+    if isinstance(node.this, exp.Tuple) and node.expressions:
+        return in_tuples(e, node, scope)
+    value = e.translate(node.this, scope)
     if not node.expressions:
         e.text.wrong("IN needs at least one value.", "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", "42000", node)
     options = [e.translate(option, scope) for option in node.expressions]
@@ -157,37 +160,6 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     list_name = call("", *(option.name for option in options))
     name = None if value.name is None or list_name is None else f"({value.name} IN {list_name})"
     return Typed(f"({sqls[0]} IN ({', '.join(sqls[1:])}))", BOOLEAN, name)
-
-
-def _in_query(e: Expressions, node: exp.Expr, value: Typed, scope: Scope) -> Typed:
-    if not _filters(node):
-        # Outside a filter, Spark returns FALSE in place of NULL.
-        e.refuse(node, "IN (SELECT …) outside conditions of WHERE")
-    sql, types = e.subquery(node.args["query"], scope)
-    if value.char or any(type_.padded for type_ in types):
-        e.refuse(node, "IN (SELECT …) of a CHAR column")
-    target = wider_type(value.type, types[0]) if len(types) == 1 else None
-    if target is None:
-        e.refuse(node, "IN with this subquery")
-    if types[0] != target:
-        sql = f"SELECT {e.cast(Typed('c0', types[0]), target, node)} FROM ({sql})"
-    name = None if value.name is None else f"({value.name} IN (listquery()))"
-    return Typed(f"({e.cast(value, target, node)} IN ({sql}))", BOOLEAN, name)
-
-
-def _filters(node: exp.Expr) -> bool:
-    """Tests whether a predicate is one of the conditions of WHERE, where FALSE and NULL are the same: under AND and OR
-    alone, or under AND if it is negated.
-    """
-    ancestor: exp.Expr | None = node.parent
-    connectives: tuple[type[exp.Expr], ...] = (exp.Paren, exp.And, exp.Or)
-    while isinstance(ancestor, exp.Paren):
-        ancestor = ancestor.parent
-    if isinstance(ancestor, exp.Not):
-        ancestor, connectives = ancestor.parent, (exp.Paren, exp.And)
-    while isinstance(ancestor, connectives):
-        ancestor = ancestor.parent
-    return isinstance(ancestor, exp.Where) and isinstance(ancestor.parent, exp.Select)
 
 
 def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -260,8 +232,9 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     ),
     exp.In: _operator(
         _in,
-        "a IN (b, …), a IN (SELECT …)",
-        "a subquery outside conditions of WHERE; a CHAR column with NULL, longer texts or a subquery",
+        "a IN (b, …), (a, b) IN ((c, d), …), [(]a[, b)] IN (SELECT …)",
+        "a subquery as an operand of another expression than AND, OR, NOT, CASE and IF, and in ORDER BY; a CHAR column "
+        "with NULL, longer texts or a subquery",
     ),
     exp.Exists: _operator(_exists, "EXISTS (SELECT …)"),
     exp.Subquery: Allowed(_scalar, CONSTRUCTS["scalar subquery"]),

@@ -21,6 +21,7 @@ from rewriter.exec.translate.arrays import is_generator
 from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
 from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
+from rewriter.exec.translate.grouping_sets import ALL_KEYS
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
 from rewriter.exec.translate.select_lists import Item, SelectLists
 from rewriter.exec.translate.sql_text import SqlText
@@ -79,6 +80,7 @@ class _Queries:
         self.expressions = Expressions(self.text, query.parameters, self._subquery, ALLOWED)
         self.lists = SelectLists(self.expressions)
         self.clauses = FromClauses(self.expressions, query.relations, self.query)
+        self._subqueries: list[tuple[Scope, str | None, tuple[str, tuple[SqlType, ...]]]] = []
 
     # -- queries ------------------------------------------------------------------------------------------------
 
@@ -100,9 +102,19 @@ class _Queries:
         return self.text.refuse(f"The statement {self.text.shown(node)}", node)
 
     def _subquery(self, node: exp.Expr, scope: Scope) -> tuple[str, tuple[SqlType, ...]]:
+        """Translates a subquery of an expression. One text has one translation in a scope, so that it can be a key of
+        GROUP BY.
+        """
+        span = self.text.position(node)
+        key = None if span is None else self.text.text[span.start : span.end]
+        for known_scope, known_key, known in self._subqueries:
+            if known_scope is scope and known_key == key is not None:
+                return known
         ctes = {name: cte for name, cte in scope.queries.items() if isinstance(cte, Cte)}
         query = self.query(node, scope, ctes)
-        return query.sql, tuple(type_ for _, type_ in query.columns)
+        result = query.sql, tuple(type_ for _, type_ in query.columns)
+        self._subqueries.append((scope, key, result))
+        return result
 
     def _with(self, node: exp.Expr, outer_scope: Scope, ctes: Ctes) -> tuple[str, Ctes]:
         clause = node.args.get("with_")
@@ -167,6 +179,8 @@ class _Queries:
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
         sql += self.lists.qualify(node, items, scope)
         sql += self.lists.order(node, items, scope, distinct is not None) + self.lists.limits(node)
+        if ALL_KEYS in sql and group.set_keys is not None:
+            sql = sql.replace(ALL_KEYS, f"grouping({', '.join(group.set_keys)})" if group.set_keys else "0")
         columns = tuple((item.name, item.value.declared) for item in items)
         return self._headed(head, Query(sql, columns))
 

@@ -11,6 +11,8 @@ from rewriter.errors import Error
 from rewriter.exec.translate.aggregates import is_aggregate
 from rewriter.exec.translate.duckdb_macros import lambda_macros
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed
+from rewriter.exec.translate.grouping_sets import GROUPING_ID_COLUMN, key_sets, number_of_sets
+from rewriter.exec.translate.literals import is_grouping_column
 from rewriter.exec.translate.ungrouped_columns import check_ungrouped
 
 
@@ -38,7 +40,8 @@ class Grouping:
     set_keys: tuple[str, ...] | None = None
 
 
-_SETS: dict[type[exp.Expr], str] = {exp.Rollup: "rollup", exp.Cube: "cube", exp.GroupingSets: "grouping_sets"}
+#: The maximum number of grouping sets: those of CUBE over 12 keys.
+_MOST_SETS = 4096
 
 
 class SelectLists:
@@ -69,6 +72,7 @@ class SelectLists:
                 # A cast of a column keeps the column's name, but only at the top.
                 casts_column = isinstance(node, exp.Cast) and isinstance(node.this, exp.Column)
                 name = node.this.name if casts_column else value.name or f"_c{len(items)}"
+                name = GROUPING_ID_COLUMN if is_grouping_column(node, scope) else name
                 items.append(Item(name, value, node, isinstance(node, exp.Column)))
         return items
 
@@ -89,7 +93,7 @@ class SelectLists:
                 return part
             return exp.Paren(this=item.node.copy())
 
-        return node.transform(resolve)
+        return _substituted(node, resolve)
 
     def _star(self, node: exp.Expr, scope: Scope) -> list[Item]:
         star = node if isinstance(node, exp.Star) else node.this
@@ -122,39 +126,24 @@ class SelectLists:
         if clause.args.get("all"):
             return self._group_by_all(clause, items, scope)
         self.expressions.allow_only(clause, "expressions", "rollup", "cube", "grouping_sets")
-        grouping_sets = [grouping_set for key in _SETS.values() for grouping_set in clause.args.get(key) or ()]
-        nested_sets = [node for node in clause.expressions if type(node) in _SETS]
-        if len(grouping_sets) + len(nested_sets) > 1:
-            self.text.refuse("More than one of ROLLUP, CUBE and GROUPING SETS", clause)
         self.expressions.construct("GROUP BY")
-        if not grouping_sets and not nested_sets:
+        if number_of_sets(clause) > _MOST_SETS:
+            self.text.refuse(f"GROUP BY of more than {_MOST_SETS:,} grouping sets", clause)
+        if any(isinstance(node, exp.Rollup | exp.Cube) and not node.expressions for node in _nested(clause)):
+            self.text.refuse("ROLLUP () and CUBE ()", clause, "Write () for the total.")
+        sets = key_sets(clause, lambda node: self._key(node, items, scope))
+        if sets is None:
             keys_of_list = [self._key(node, items, scope) for node in clause.expressions]
             return Grouping(f" GROUP BY {', '.join(keys_of_list)}", keys=frozenset(keys_of_list))
-        sets = (*nested_sets, *grouping_sets)[0]
-        # GROUP BY a, b WITH ROLLUP: the keys come before it. Before GROUPING SETS, they only list its columns.
-        before = [node for node in clause.expressions if node is not sets]
-        set_nodes = sets.expressions or before
-        keys = [] if grouping_sets else [self._key(node, items, scope) for node in before]
-        all_keys = [
-            key
-            for node in (before if grouping_sets else (*before, *set_nodes))
-            for key in self._keys(node, items, scope)
-        ]
-        if isinstance(sets, exp.GroupingSets):
-            if grouping_sets:
-                self._only_listed(sets, before)
-            self.expressions.construct("GROUP BY GROUPING SETS")
-            parts = [self._set(node, items, scope) for node in set_nodes]
-            if set(parts) == {"()"}:
-                self.text.refuse("GROUPING SETS of only ()", sets)
-            keys.append(f"GROUPING SETS ({', '.join(parts)})")
-        else:
-            word = "ROLLUP" if isinstance(sets, exp.Rollup) else "CUBE"
-            self.expressions.construct(f"GROUP BY {word}, WITH {word}")
-            keys.append(f"{word} ({', '.join(self._set(node, items, scope) for node in set_nodes)})")
-        # Spark returns no total over no rows.
-        distinct_keys = tuple(dict.fromkeys(all_keys))
-        return Grouping(f" GROUP BY {', '.join(keys)}", "count(*) > 0", frozenset(distinct_keys), distinct_keys)
+        for word in sets.words:
+            form = "GROUP BY GROUPING SETS" if word == "GROUPING SETS" else f"GROUP BY {word}, WITH {word}"
+            self.expressions.construct(form)
+        if set().union(*sets.sets) != set(sets.keys):
+            self.text.refuse("GROUPING SETS whose columns are not just the keys before it", clause)
+        listed = ", ".join(f"({', '.join(key_set)})" for key_set in sets.sets)
+        # Spark returns no total over no rows, unless it is the only set.
+        having = "" if sets.sets == ((),) else "count(*) > 0"
+        return Grouping(f" GROUP BY GROUPING SETS ({listed})", having, frozenset(sets.keys), sets.keys)
 
     def has_aggregate_or_window(self, node: exp.Expr) -> bool:
         """Tests whether an item aggregates or has a window."""
@@ -217,6 +206,8 @@ class SelectLists:
         for part in (*select.expressions, *(clause for clause in clauses if clause is not None)):
             for call in part.walk(prune=lambda node: isinstance(node, exp.Query)):
                 function = self.text.called(call)
+                if is_grouping_column(call, scope):
+                    function = "grouping_id"
                 if function not in ("grouping", "grouping_id"):
                     continue
                 if group.set_keys is None or part is clauses[0]:
@@ -230,7 +221,7 @@ class SelectLists:
                         f"{self.text.shown(call)} names an expression that the query does not group by.",
                         "GROUPING_COLUMN_MISMATCH", "42803", call,
                     )  # fmt: skip
-                if function == "grouping_id" and arguments != group.set_keys:
+                if function == "grouping_id" and arguments and arguments != group.set_keys:
                     self.text.wrong(
                         f"{self.text.shown(call)} does not name the columns that the query groups by, in their order.",
                         "GROUPING_ID_COLUMN_MISMATCH", "42803", call,
@@ -251,30 +242,18 @@ class SelectLists:
         ]  # fmt: skip
         check_ungrouped(self.expressions, parts, group.keys, scope)
 
-    def _only_listed(self, sets: exp.Expr, keys: Sequence[exp.Expr]) -> None:
-        names = {column.sql().lower() for column in sets.find_all(exp.Column)}
-        if {key.sql().lower() for key in keys} != names:
-            self.text.refuse("GROUPING SETS whose columns are not just the keys before it", sets)
-
-    def _set(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str:
-        if isinstance(node, exp.Tuple):
-            return f"({', '.join(self._key(element, items, scope) for element in node.expressions)})"
-        if type(node) in _SETS:
-            self.text.refuse("One of ROLLUP, CUBE and GROUPING SETS within another", node)
-        return self._key(_without_alias(node), items, scope)
-
-    def _keys(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> list[str]:
-        parts = node.expressions if isinstance(node, exp.Tuple) else [node]
-        return [
-            self._key(element.this if isinstance(element, exp.Paren) else element, items, scope) for element in parts
-        ]
-
     def _key(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str:
-        item = None
+        item, condition = None, "GROUP_BY_AGGREGATE"
         if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-            item = self._ordinal(node, items, "GROUP BY")
+            item, condition = self._ordinal(node, items, "GROUP BY"), "GROUP_BY_POS_AGGREGATE"
         elif isinstance(node, exp.Column) and not node.args.get("table") and not scope.find(node.name, None):
             item = self._item_by_name(node, items)
+        expression = node if item is None else item.node
+        if expression is not None and _has(expression, self.is_aggregate):
+            self.text.wrong(
+                f"{self.text.shown(node)} in GROUP BY is an aggregate: {self.text.shown(expression)}.",
+                condition, "42903", node,
+            )  # fmt: skip
         value = self.expressions.translate(node, scope) if item is None else item.value
         return self.expressions.comparable(value, node, "GROUP BY").sql
 
@@ -314,7 +293,7 @@ class SelectLists:
                 )
             return exp.Paren(this=item.node.copy())
 
-        return condition.transform(resolve)
+        return _substituted(condition, resolve)
 
     def _in_aggregate(self, node: exp.Expr) -> bool:
         ancestor = node.parent
@@ -349,7 +328,7 @@ class SelectLists:
                 self.text.refuse(f"{part.name} in QUALIFY, which is both a column and an alias,", part)
             return exp.Paren(this=item.node.copy())
 
-        return condition.transform(resolve)
+        return _substituted(condition, resolve)
 
     def _ordinal(self, node: exp.Expr, items: Sequence[Item], clause: str) -> Item:
         digits = str(node.this)
@@ -433,7 +412,7 @@ class SelectLists:
                 self.text.refuse(f"The alias {part.name} of this aggregate within an expression of ORDER BY", part)
             return exp.Paren(this=item.node.copy())
 
-        return node.transform(resolve)
+        return _substituted(node, resolve)
 
     def limits(self, node: exp.Expr) -> str:
         sql = ""
@@ -455,6 +434,22 @@ class SelectLists:
                 self.text.refuse(f"{key.upper()} {self.text.shown(value)}", value)
             sql += f" {key.upper()} {text}"
         return sql
+
+
+def _nested(clause: exp.Expr) -> list[exp.Expr]:
+    """Returns the elements of GROUP BY, also those within GROUPING SETS."""
+    elements = list(clause.expressions)
+    for element in elements:
+        if isinstance(element, exp.GroupingSets):
+            elements += element.expressions
+    return elements
+
+
+def _substituted(node: exp.Expr, resolve: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """Returns a copy of an expression in which nodes are replaced. It keeps its place in the query."""
+    copy = node.transform(resolve)
+    copy.parent, copy.arg_key = node.parent, node.arg_key
+    return copy
 
 
 def _calls_lambda(sql: str) -> bool:

@@ -15,6 +15,7 @@ from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.chosen_values import chosen_name
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.math_functions import literal_int
+from rewriter.exec.translate.window_frames import frame
 
 #: The ranks: their types, and their names in the names of columns.
 _RANKS = {
@@ -131,44 +132,26 @@ def _definition(e: Expressions, window: exp.Expr, scope: Scope) -> _Definition:
         e.comparable(e.translate(key, scope), key, "PARTITION BY") for key in window.args.get("partition_by") or ()
     ]
     order, spec = window.args.get("order"), window.args.get("spec")
-    keys = [_key(e, key, scope) for key in order.expressions] if order is not None else []
+    sorted_values = [e.translate(key.this, scope) for key in order.expressions] if order is not None else []
+    keys = [_key(e, key, value) for key, value in zip(order.expressions if order else (), sorted_values, strict=True)]
     clauses = [("PARTITION BY", parts)] if parts else []
     clauses += [("ORDER BY", keys)] if keys else []
-    frame = "" if spec is None else _frame(e, spec, order is not None)
+    typed_frame = None if spec is None else frame(e, spec, sorted_values)
     words = [f"{word} {', '.join(value.sql for value in values)}" for word, values in clauses]
     names = None
     if all(value.name is not None for value in (*parts, *keys)):
         names = " ".join(f"{word} {', '.join(str(value.name) for value in values)}" for word, values in clauses)
-    sql = " ".join([*words, frame] if frame else words)
-    return _Definition(f" OVER ({sql})", names, frame or (_TO_PEERS if keys else _WHOLE), bool(keys), bool(frame))
+    if typed_frame is not None:
+        words.append(typed_frame.sql)
+    shown = typed_frame.name if typed_frame is not None else _TO_PEERS if keys else _WHOLE
+    return _Definition(f" OVER ({' '.join(words)})", names, shown, bool(keys), typed_frame is not None)
 
 
-def _key(e: Expressions, sort_key: exp.Expr, scope: Scope) -> Typed:
+def _key(e: Expressions, sort_key: exp.Expr, value: Typed) -> Typed:
     e.allow_only(sort_key, "this", "desc", "nulls_first")
-    value = e.translate(sort_key.this, scope)
     nulls = "FIRST" if sort_key.args.get("nulls_first") else "LAST"
     direction = f"{'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS {nulls}"
     return Typed(f"{value.sql} {direction}", VOID, None if value.name is None else f"{value.name} {direction}")
-
-
-def _frame(e: Expressions, spec: exp.Expr, has_order: bool) -> str:
-    e.allow_only(spec, "kind", "start", "start_side", "end", "end_side")
-    kind = str(spec.args.get("kind") or "").upper()
-    if kind not in ("ROWS", "RANGE") or not has_order:
-        e.refuse(spec, "A frame without ORDER BY")
-    e.construct(f"{kind} BETWEEN … AND …")
-    start = _frame_bound(e, spec, "start", kind)
-    end = _frame_bound(e, spec, "end", kind) if spec.args.get("end") is not None else "CURRENT ROW"
-    return f"{kind} BETWEEN {start} AND {end}"
-
-
-def _frame_bound(e: Expressions, spec: exp.Expr, key: str, kind: str) -> str:
-    bound_node, side = spec.args[key], str(spec.args.get(f"{key}_side") or "").upper()
-    if isinstance(bound_node, str):
-        return f"{bound_node.upper()} {side}".strip()
-    if kind == "RANGE":
-        e.refuse(spec, "RANGE with a distance")
-    return f"{literal_int(e, bound_node)} {side}"
 
 
 _Rule = Callable[[Expressions, AggregateCall, Scope], _Function]

@@ -35,8 +35,8 @@ _RUN_CODE = frozenset(("java_method", "reflect", "try_reflect"))
 #: The maximum nesting depth of views, as in Spark.
 DEEPEST = 100
 
-#: The parts that the name of a view may have; any other (TABLESAMPLE, PIVOT …) would change its meaning elsewhere.
-_PARTS = ("this", "db", "catalog", "alias", "joins", "laterals")
+#: The parts that the name of a view may have; any other (TABLESAMPLE, time travel) would change its meaning elsewhere.
+_PARTS = ("this", "db", "catalog", "alias", "joins", "laterals", "pivots")
 
 
 def expand(text: QueryText, reader: CatalogReader, created_view: str | None = None) -> QueryText:
@@ -118,7 +118,8 @@ class _Views:
         has_alias_place = alias is None or has_place(alias.this)
         if not has_alias_place or any(value and key not in _PARTS for key, value in node.args.items()):
             raise NotSupportedError(
-                f"Only an alias can follow the view {view.name}; TABLESAMPLE, PIVOT and time travel are not supported.",
+                f"Only an alias and PIVOT can follow the view {view.name}; TABLESAMPLE and time travel are not "
+                "supported.",
                 object=view.name,
                 hint=f"Put it into a subquery: (SELECT * FROM {self._typed_name(view)}).",
             )

@@ -95,10 +95,14 @@ def is_marked(column: exp.Column) -> bool:
     return belongs(column, None)
 
 
-def _counting(select: exp.Select) -> list[exp.Expr]:
-    """Returns the calls of COUNT and AVG in a block that depend on the number of rows."""
+def _counting(select: exp.Select, relation: exp.Expr) -> list[exp.Expr]:
+    """Returns the calls of COUNT and AVG in a block, or in a PIVOT of its relation, that depend on the number of
+    rows.
+    """
     kinds = (exp.Count, exp.CountIf, exp.Avg)
-    return [node for node in own_nodes(select) if isinstance(node, kinds) and not isinstance(node.this, exp.Distinct)]
+    pivots = relation.args.get("pivots") or ()
+    nodes = (*own_nodes(select), *(node for pivot in pivots for node in descend(pivot)))
+    return [node for node in nodes if isinstance(node, kinds) and not isinstance(node.this, exp.Distinct)]
 
 
 def _folds(select: exp.Select) -> bool:
@@ -156,7 +160,7 @@ class Inlining:
         """
         counted_over = self._rows_of(relation) if self._cubes else ()
         are_single = bool(counted_over) and returns_first_rows(select, relation, counted_over)
-        for node in _counting(select) if counted_over else ():
+        for node in _counting(select, relation) if counted_over else ():
             for cube in () if are_single and not isinstance(node, exp.Avg) else counted_over:
                 if any(m.counted_by for m in cube.measures) if isinstance(node, exp.Avg) else cube.counters:
                     raise _counts_rows(node, cube)

@@ -19,8 +19,8 @@ from rewriter.planner.text.sqlglot_tokens import sqlglot_tokens
 CALL = "call "
 #: Replaces text that sqlglot could misread. It is never taken for a value.
 _MASK = "!"
-#: Calls with a grammar of their own, which sqlglot reads right.
-_OWN_GRAMMAR = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "GROUP")
+#: Calls with a grammar of their own, which sqlglot reads right, and the word before the parenthesis of UNPIVOT.
+_OWN_GRAMMAR = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "GROUP", "NULLS")
 #: The words before a parenthesis that sqlglot has tokens of their own for and Spark has functions of.
 _FUNCTION_WORDS = frozenset(
     "LEFT RIGHT REPLACE IF DATE TIMESTAMP YEAR BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE STRING ANY SOME "

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from contract import proof_clauses
 from contract.proof_expressions import CASTS, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE
 from contract.proof_scalar_functions import AGGREGATES, SCALARS
@@ -27,6 +28,7 @@ def proven() -> frozenset[Entry]:
         *(f"SELECT {expression} FROM e" for expression in (*EDGES, *CASTS, *SCALARS)),
         *ANSWERED,
         *AGGREGATES,
+        *proof_clauses.ANSWERED,
         *APPROXIMATE,
     ]
     allowed = declared()

@@ -100,7 +100,8 @@ REFUSED = [
     ("SELECT rank() FROM e", "rank"),
     ("SELECT sum(r) OVER (w ORDER BY r) FROM e WINDOW w AS (PARTITION BY k)", "A window that extends another"),
     ("SELECT sum(DISTINCT r) OVER () FROM e", "DISTINCT"),
-    ("SELECT sum(r) OVER (ORDER BY r RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM e", "RANGE"),
+    ("SELECT sum(r) OVER (ORDER BY r ROWS BETWEEN CURRENT ROW AND 1 PRECEDING) FROM e", "which has no rows"),
+    ("SELECT sum(r) OVER (ORDER BY i8 RANGE BETWEEN 200 PRECEDING AND CURRENT ROW) FROM e", "the distance 200"),
     ("SELECT rank() IGNORE NULLS OVER (ORDER BY r) FROM e", "RANK with IGNORE NULLS"),
     ("SELECT sum(r) IGNORE NULLS OVER (ORDER BY r) FROM e", "IGNORE NULLS"),
     ("SELECT lag(r IGNORE NULLS) OVER (ORDER BY r) FROM e", "IGNORE NULLS or RESPECT NULLS after r"),
@@ -138,10 +139,8 @@ REFUSED = [
     ("SELECT mode(r, k) FROM e", "argument of MODE"),
     ("SELECT mode(r) WITHIN GROUP (ORDER BY r) FROM e", "mode of 1 arguments"),
     # queries
-    ("SELECT r IN (SELECT id FROM t) FROM e", "IN (SELECT"),
-    ("SELECT r FROM e WHERE k OR r NOT IN (SELECT id FROM t)", "IN (SELECT"),
-    ("SELECT count(*) FROM e GROUP BY GROUPING SETS (())", "GROUPING SETS"),
-    ("SELECT count(*) FROM e GROUP BY ROLLUP (r), CUBE (k)", "More than one of ROLLUP"),
+    ("SELECT count(*) FROM e GROUP BY CUBE (r, i8, i16, i32, i64, f64, f32, g, m, p, w, s, n)", "more than 4,096"),
+    ("SELECT k, count(*) FROM e GROUP BY r, k, o GROUPING SETS ((k), (r, k))", "not just the keys"),
     ("SELECT t.id FROM t, e RIGHT JOIN t u ON e.r = u.id", "RIGHT JOIN"),
     ("SELECT t.id FROM t, e JOIN (SELECT r FROM e) f USING (r)", "JOIN after a comma"),
     ("SELECT s FROM t NATURAL JOIN (SELECT r FROM e) f", "NATURAL JOIN"),
@@ -168,7 +167,8 @@ REFUSED = [
     ("SELECT r FROM e CLUSTER BY r SORT BY r", "More than one of ORDER BY, SORT BY"),
     ("SELECT r FROM e TABLESAMPLE (100 PERCENT)", "TABLESAMPLE is not supported"),
     ("SELECT i8, row_number() OVER (ORDER BY r) AS k FROM e QUALIFY k = 1", "k in QUALIFY"),
-    ("SELECT * FROM e PIVOT (count(*) FOR k IN (true, false))", "PIVOT is not supported"),
+    ("SELECT * FROM (SELECT k, r, array(r) AS a FROM e) PIVOT (sum(r) FOR k IN (true))", "column of array<int>"),
+    ("SELECT * FROM (SELECT r, i8, f32 FROM e) UNPIVOT (v FOR n IN (i8, f32))", "UNPIVOT of tinyint and float"),
     ("SELECT r FROM e OFFSET ALL", "OFFSET"),
     ("SELECT * FROM range(10)", "range"),
 ]
@@ -186,6 +186,9 @@ def test_a_refusal(sql: str, named: str) -> None:
     assert "Spark engine (engine spark)" in (error.hint or "")
 
 
+_WRITE_CASE = "Write it in CASE WHEN … THEN … END."
+
+
 @pytest.mark.parametrize(
     ("sql", "named", "hint"),
     [
@@ -196,9 +199,32 @@ def test_a_refusal(sql: str, named: str) -> None:
         ),
         ("SELECT corr(r, s) FROM e", "CORR of strings", "Write CAST(… AS DOUBLE) around the argument."),
         ("SELECT regr_avgy(m, r) FROM e", "REGR_AVGY of decimal", "Write CAST(… AS DOUBLE) around the argument."),
-        ("SELECT count(DISTINCT *) FROM e", "COUNT.DISTINCT", "Name the columns: COUNT(DISTINCT a, b)."),
+        (
+            "SELECT count(*) FROM e GROUP BY GROUPING SETS (ROLLUP ())",
+            "ROLLUP .. and CUBE ..",
+            "Write () for the total.",
+        ),
         ("SELECT median(s) FROM e", "MEDIAN of strings", "Write CAST(… AS DOUBLE) around the argument."),
         ("SELECT percentile(r, array(0.5, 0.9)) FROM e", "An array", "Write one call for each percentage."),
+        (
+            "SELECT sum(r) OVER (ORDER BY f64 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM e",
+            "RANGE with a distance over double",
+            "Cast the sort key to BIGINT, DATE or TIMESTAMP in a subquery, if its values allow it.",
+        ),
+        ("SELECT (r IN (SELECT id FROM t)) IS NULL FROM e", "as an operand", _WRITE_CASE),
+        ("SELECT r FROM e WHERE NOT (k OR r NOT IN (SELECT id FROM t))", "as an operand", _WRITE_CASE),
+        ("SELECT x IN (SELECT 1) FROM (SELECT CAST(NULL AS INT) AS x FROM e)", "a NULL that is a cons", _WRITE_CASE),
+        ("SELECT NULL IN (SELECT 1) FROM e", "a NULL that is a constant", _WRITE_CASE),
+        (
+            "SELECT r FROM e WHERE r IN (SELECT id FROM t) OR i8 NOT IN (SELECT id FROM t)",
+            "under one OR",
+            "Write the conditions in CASE WHEN … THEN … END.",
+        ),
+        (
+            "SELECT r FROM e ORDER BY CASE WHEN r IN (SELECT id FROM t) THEN 1 END",
+            "in a key of ORDER BY",
+            "Select it as a column in a subquery of FROM, and name the column here.",
+        ),
     ],
 )
 def test_a_refusal_tells_what_to_write(sql: str, named: str, hint: str) -> None:

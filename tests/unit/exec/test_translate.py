@@ -39,7 +39,6 @@ REFUSED = [
     ("SELECT sum(a) OVER (w ORDER BY s) AS x FROM t WINDOW w AS (PARTITION BY d)", None),
     ("SELECT a FROM t TABLESAMPLE (10 PERCENT)", None),
     ("SELECT e FROM t LATERAL VIEW explode(l) v AS e", None),
-    ("SELECT * FROM t PIVOT (sum(a) FOR s IN ('x'))", None),
     ("SELECT a FROM t SORT BY a ORDER BY s", None),
     ("SELECT a FROM t DISTRIBUTE BY a ORDER BY s", None),
     ("SELECT DISTINCT ON (a) a FROM t", None),
