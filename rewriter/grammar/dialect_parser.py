@@ -170,16 +170,27 @@ def _may_end_in_query(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _end_of_expression(tokens: Sequence[Token], index: int) -> int:
-    """Returns the end of the text before the next comma, or the end of the parentheses around ``index``; the start of
-    the token if it is one of them.
+    """Returns the end of the text before the next comma, the next option of a column, or the end of the parentheses
+    around ``index``; the start of the token if it is one of them.
     """
     depth, end = 0, tokens[index].start
-    for token in tokens[index:]:
+    for position in range(index, len(tokens)):
+        token = tokens[position]
         depth += token.is_operator("(", "[") - token.is_operator(")", "]")
-        if depth < 0 or (not depth and token.is_operator(",")):
+        if depth < 0 or (not depth and (token.is_operator(",") or _is_column_option(tokens, index, position))):
             break
         end = token.end
     return end
+
+
+def _is_column_option(tokens: Sequence[Token], start: int, index: int) -> bool:
+    """Tests for COMMENT '…', NOT NULL or DEFAULT behind an expression that begins at ``start``."""
+    following = tokens[index + 1] if start < index < len(tokens) - 1 else None
+    if following is None:
+        return False
+    if tokens[index].is_word("COMMENT"):
+        return following.kind is TokenKind.STRING
+    return tokens[index].is_word("DEFAULT") or (tokens[index].is_word("NOT") and following.is_word("NULL"))
 
 
 def _is_string(tokens: Sequence[Token], index: int) -> bool:

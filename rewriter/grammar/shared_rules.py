@@ -7,7 +7,7 @@ from __future__ import annotations
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.datatypes import check_type_depth, scalar_type, struct_type
 from rewriter.grammar.filters import Filter, check_depth
-from rewriter.grammar.statement_parts import Clause, Terminal, from_to, refuse_duplicates
+from rewriter.grammar.statement_parts import Clause, Terminal, from_to, refuse_duplicates, values_by_kind
 from rewriter.grammar.statements import builds
 from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, PartitionItem
 
@@ -24,7 +24,9 @@ temporary: "TEMPORARY" | "TEMP"
 as_json: "AS" "JSON"
 
 columns: "(" column ("," column)* ")"
-column: NAME type ["COMMENT" STRING]
+column: NAME type _column_option*
+_column_option: comment | column_default
+column_default: "DEFAULT" EXPRESSION
 type: NAME                                              -> simple_type
     | NAME "(" NUMBER ("," NUMBER)* ")"                 -> sized_type
     | "ARRAY" "<" type ">"                              -> array_type
@@ -111,9 +113,27 @@ def columns(*columns: ColumnDef) -> tuple[ColumnDef, ...]:
 
 
 @builds("column")
-def column(name: Terminal, type_: str, comment: Terminal | None) -> ColumnDef:
+def column(name: Terminal, type_: str, *options: Clause) -> ColumnDef:
     check_type_depth(type_, name.span)
-    return ColumnDef(name.name, type_, comment.string if comment else None, name.span)
+    kinds = [option.kind for option in options]
+    repeated = next((option for index, option in enumerate(options) if option.kind in kinds[:index]), None)
+    if repeated is not None:
+        raise ParseError(
+            f"The column {name.name} has {repeated.kind} twice.",
+            condition="CREATE_TABLE_COLUMN_DESCRIPTOR_DUPLICATE",
+            sqlstate="42710",
+            position=repeated.span,
+            object=name.name,
+            hint="Leave one of them out.",
+        )
+    values = values_by_kind(options)
+    text, span = values.get("DEFAULT", (None, name.span))
+    return ColumnDef(name.name, type_, values.get("COMMENT"), name.span, text, span)
+
+
+@builds("column_default")
+def column_default(text: Terminal) -> Clause:
+    return Clause("DEFAULT", (text.token.text, text.span), text.span)
 
 
 @builds("simple_type")

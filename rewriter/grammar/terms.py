@@ -75,13 +75,15 @@ class ColumnDef:
     """A column of CREATE TABLE, or of CREATE VIEW, which has no types.
 
     ``type`` is Spark's spelling in lower case, without blanks (a struct's fields keep their case); ``None`` refers to
-    a declared column.
+    a declared column. ``default`` is the text behind DEFAULT.
     """
 
     name: str
     type: str | None
     comment: str | None = None
     span: Span = field(default=Span(0, 0), compare=False)
+    default: str | None = None
+    default_span: Span = field(default=Span(0, 0), compare=False)
 
 
 @dataclass(frozen=True)

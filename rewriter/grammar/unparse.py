@@ -34,8 +34,10 @@ def quote(text: str) -> str:
 
 
 def quote_name(name: str) -> str:
-    """Returns the name, in backquotes unless it is plain and no keyword of the dialect."""
-    if _PLAIN.fullmatch(name) and name.upper() not in keywords():
+    """Returns the name, in backquotes unless it is plain and no keyword of the dialect. The database ``default`` needs
+    none.
+    """
+    if _PLAIN.fullmatch(name) and (name.upper() not in keywords() or name.upper() == "DEFAULT"):
         return name
     return "`" + name.replace("`", "``") + "`"
 
@@ -73,7 +75,8 @@ def names_text(names: Iterable[str] | None) -> str | None:
 
 
 def column_text(column: ColumnDef) -> str:
-    return words(quote_name(column.name), column.type, option("COMMENT", column.comment))
+    default = None if column.default is None else f"DEFAULT {column.default}"
+    return words(quote_name(column.name), column.type, default, option("COMMENT", column.comment))
 
 
 def database_text(database: DatabaseName) -> str:

@@ -72,7 +72,7 @@ def _refuse(head: str, hint: str, at: str = "", yet: bool = True) -> _Refusal:
 
 
 def _tables(head: str) -> tuple[_Refusal, ...]:
-    constraints = "NOT DEFAULT GENERATED PRIMARY FOREIGN CONSTRAINT UNIQUE CHECK COLLATE"
+    constraints = "NOT GENERATED PRIMARY FOREIGN CONSTRAINT UNIQUE CHECK COLLATE"
     return (
         _refuse(head, _PARTITIONED, "PARTITION", yet=False),
         _refuse(head, _BUCKETS, "CLUSTERED CLUSTER SORTED SKEWED DISTRIBUTED", yet=False),

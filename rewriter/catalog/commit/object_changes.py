@@ -126,7 +126,7 @@ class ObjectChanges:
                     self._rebuild(fact, [altered.id])
 
     def alter_columns(self, change: AlterColumns) -> None:
-        """Makes a new version of a table under its id, with more columns, or with other comments or types."""
+        """Makes a new version of a table under its id, with more columns, or with other comments, types or defaults."""
         table = self._context.live_table(change.table)
         live = self._context.live(table)  # Another object may have its name by now.
         if not isinstance(live, Table):
@@ -148,7 +148,14 @@ class ObjectChanges:
             )
             for group in (live.columns, live.partition_columns)
         )
-        columns = tuple(replace(column, type=change.types.get(column.name, column.type)) for column in columns)
+        columns = tuple(
+            replace(
+                column,
+                type=change.types.get(column.name, column.type),
+                default=change.defaults.get(column.name, column.default),
+            )
+            for column in columns
+        )
         comment = new_comments.get(None, live.comment)
         altered = replace(live, columns=(*columns, *change.added), partition_columns=partition_columns, comment=comment)
         if altered != live:

@@ -190,18 +190,20 @@ class AlterTable:
 
 @dataclass(frozen=True)
 class AlterColumns:
-    """New data columns behind those of a table, other comments, and wider types.
+    """New data columns behind those of a table, other comments, wider types, and other defaults.
 
     ``comments`` are by column, in the spelling of the table; ``None`` is the table itself. ``types`` are by data
     column: every value in existing files is one of the new type. New columns and types conflict with concurrent writes
     of the table, and concurrent changes of its columns: the first commit wins. Existing files have NULL in new columns;
-    partitions, rollups and their freshness stay as they are. No fact may use a column whose type changes.
+    partitions, rollups and their freshness stay as they are. No fact may use a column whose type changes. ``defaults``
+    are by data column; ``None`` removes one. They concern later inserts only.
     """
 
     table: Table
     added: tuple[Column, ...] = ()
     comments: Mapping[str | None, str | None] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

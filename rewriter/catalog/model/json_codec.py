@@ -201,11 +201,14 @@ def _names(data: object) -> tuple[str, ...]:
 def _columns(data: list[list[Any]]) -> tuple[Column, ...]:
     if not all(isinstance(column, list) for column in data):
         raise TypeError(f"{data!r} is not a list of columns")
-    return tuple(Column(name, type, comment) for name, type, comment in data)
+    return tuple(Column(*column) for column in data)
 
 
 def _columns_data(columns: tuple[Column, ...]) -> list[list[str | None]]:
-    return [[column.name, column.type, column.comment] for column in columns]
+    return [
+        [column.name, column.type, column.comment, *([] if column.default is None else [column.default])]
+        for column in columns
+    ]
 
 
 def _table_data(table: Table) -> dict[str, Any]:

@@ -30,9 +30,12 @@ WRITE_ID_LEVEL = "rewriter_write_id"
 
 @dataclass(frozen=True)
 class Column:
+    """A column. ``default`` is the literal that an INSERT writes if it has no value for the column, as it was typed."""
+
     name: str
     type: str
     comment: str | None = None
+    default: str | None = None
 
 
 @dataclass(frozen=True)

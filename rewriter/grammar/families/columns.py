@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewriter.errors import Span
+from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.statement_parts import Terminal
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import table_and_column
@@ -18,6 +18,8 @@ RULES = r"""
 add_columns: "ALTER" "TABLE" name "ADD" ("COLUMN" | "COLUMNS") (columns "CASCADE"? | column ("," column)*)
 comment_column: "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "COMMENT" STRING
               | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "TYPE" type         -> column_type
+              | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "SET" "DEFAULT" EXPRESSION -> set_default
+              | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "DROP" "DEFAULT"  -> drop_default
               | "ALTER" "TABLE" name "CHANGE" "COLUMN"? NAME NAME type ["COMMENT" STRING]    -> change_column
 comment_on: "COMMENT" "ON" "TABLE" name "IS" (STRING | NULL)
           | "COMMENT" "ON" "COLUMN" name "IS" (STRING | NULL)    -> comment_on_column
@@ -34,8 +36,17 @@ class AddColumns(Statement):
 
 @builds("add_columns")
 def add_columns(table: Name, *columns: Any) -> AddColumns:
-    listed = isinstance(columns[0], tuple)
-    return AddColumns(table=table, columns=columns[0] if listed else columns)
+    definitions: tuple[ColumnDef, ...] = columns[0] if isinstance(columns[0], tuple) else columns
+    for definition in definitions:
+        if definition.default is not None:
+            raise NotSupportedError(
+                "ADD COLUMNS with DEFAULT is not supported: rows that are older than a column have NULL in it.",
+                position=definition.default_span,
+                object=definition.name,
+                hint=f"Omit DEFAULT, then ALTER TABLE {table.last} ALTER COLUMN {definition.name} SET DEFAULT … for "
+                "later rows.",
+            )
+    return AddColumns(table=table, columns=definitions)
 
 
 @renders(AddColumns)
@@ -103,6 +114,35 @@ def comment_column_text(s: CommentColumn) -> str:
         change = words(quote_name(s.column), column_text(s.renamed), option("COMMENT", s.comment))
         return f"ALTER TABLE {name_text(s.table)} CHANGE COLUMN {change}"
     return f"COMMENT ON COLUMN {name_text(s.table)}.{quote_name(s.column)} IS {text_or_null(s.comment)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetDefault(Statement):
+    """``ALTER TABLE t ALTER COLUMN c SET DEFAULT literal``, or ``DROP DEFAULT`` (``default`` is ``None``)."""
+
+    table: Name
+    column: str
+    default: str | None
+    column_span: Span = field(default=Span(0, 0), compare=False)
+    default_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("set_default")
+def set_default(table: Name, column: Terminal, text: Terminal) -> SetDefault:
+    return SetDefault(
+        table=table, column=column.name, default=text.token.text, column_span=column.span, default_span=text.span
+    )
+
+
+@builds("drop_default")
+def drop_default(table: Name, column: Terminal) -> SetDefault:
+    return SetDefault(table=table, column=column.name, default=None, column_span=column.span)
+
+
+@renders(SetDefault)
+def set_default_text(s: SetDefault) -> str:
+    change = "DROP DEFAULT" if s.default is None else f"SET DEFAULT {s.default}"
+    return f"ALTER TABLE {name_text(s.table)} ALTER COLUMN {quote_name(s.column)} {change}"
 
 
 @dataclass(frozen=True, kw_only=True)

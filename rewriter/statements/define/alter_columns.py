@@ -16,7 +16,8 @@ from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.tables import new_column
+from rewriter.statements.define.tables import new_column, no_partition_default
+from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.partition_specs import check_unique
 
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
@@ -68,6 +69,24 @@ def comment_column(statement: s.CommentColumn, context: Context) -> Result:
     return Result("ALTER TABLE ALTER COLUMN")
 
 
+@runs(s.SetDefault)
+def set_default(statement: s.SetDefault, context: Context) -> Result:
+    """ALTER TABLE … ALTER COLUMN … SET DEFAULT, DROP DEFAULT: what later inserts write; existing rows stay.
+
+    Raises UNRESOLVED_COLUMN and INVALID_DEFAULT_VALUE, and ``NotSupportedError`` for a partition column.
+    """
+    table = context.table(statement.table)
+    column = _column(statement, table)
+    if column in table.partition_columns:
+        raise no_partition_default(column.name, statement.column_span)
+    default = statement.default
+    if default is not None:
+        check_default(default, column.type, column.name, statement.default_span, "ALTER TABLE ALTER COLUMN")
+    if default != column.default:
+        _commit(AlterColumns(table, defaults={column.name: default}), statement.table, context)
+    return Result("ALTER TABLE ALTER COLUMN")
+
+
 @runs(s.CommentTable)
 def comment_table(statement: s.CommentTable, context: Context) -> Result:
     """COMMENT ON TABLE."""
@@ -76,7 +95,7 @@ def comment_table(statement: s.CommentTable, context: Context) -> Result:
     return Result("COMMENT ON TABLE")
 
 
-def _column(statement: s.CommentColumn, table: Table) -> Column:
+def _column(statement: s.CommentColumn | s.SetDefault, table: Table) -> Column:
     column = next(
         (candidate for candidate in table.all_columns if candidate.name.lower() == statement.column.lower()), None
     )

@@ -95,7 +95,7 @@ def _row_format(table: Table) -> RowFormat:
 
 
 def _column(column: Column) -> ColumnDef:
-    return ColumnDef(column.name, column.type, column.comment)
+    return ColumnDef(column.name, column.type, column.comment, default=column.default)
 
 
 def _view(view: View, context: Context) -> str:

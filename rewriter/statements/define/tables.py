@@ -33,6 +33,7 @@ from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.temporary_tables import folder_of
 from rewriter.statements.define.table_properties import checked
+from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
 )
@@ -326,6 +327,9 @@ def split_columns(
     data = [column for column in columns if column.name.lower() not in names]
     if not data:
         raise _no_data_columns(table, partition_definitions)
+    for partitioned in partitioning:
+        if partitioned.default is not None:
+            raise no_partition_default(partitioned.name, partitioned.default_span)
     partition_columns = tuple(new_column(column) for column in partitioning)
     for column, definition in zip(partition_columns, partition_definitions, strict=True):
         try:
@@ -410,7 +414,19 @@ def new_column(definition: ColumnDef) -> Column:
             object=definition.name,
             hint="Use TIMESTAMP, which is an instant in UTC." if refused == "timestamp_ntz" else "Use STRING.",
         )
-    return Column(definition.name, definition.type, definition.comment)
+    if definition.default is not None:
+        check_default(definition.default, definition.type, definition.name, definition.default_span, "CREATE TABLE")
+    return Column(definition.name, definition.type, definition.comment, definition.default)
+
+
+def no_partition_default(name: str, position: Span) -> NotSupportedError:
+    """Returns the error for a DEFAULT of a partition column."""
+    return NotSupportedError(
+        f"The partition column {name} cannot have a DEFAULT.",
+        position=position,
+        object=name,
+        hint="Give it a value in each INSERT: PARTITION (column = 'value'), or a column of the query.",
+    )
 
 
 def _format(statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike) -> str:

@@ -107,6 +107,9 @@ def _describe_table(statement: s.Describe, table: Table, context: Context) -> Re
         names |= partition_metadata(table, partition, context, storage=True)
         rows += _section("Detailed Partition Information", names | _own_metadata(table, partition, context))
         rows += _section("Storage Information", {"Location": table.location, **storage_metadata(table)})
+    defaults: list[Row] = [(c.name, c.type, c.default) for c in table.columns if c.default is not None]
+    if defaults and not statement.extended:
+        rows += [("", "", ""), ("# Column Default Values", "", ""), *defaults]
     return listing("DESCRIBE", _COLUMNS, rows)
 
 
@@ -155,6 +158,7 @@ def _describe_column(
         figures, stale = _figures(column, table, partition, context)
         rows += [(label, figures.get(label) or "NULL") for label in _STATISTICS]
         rows += [("statistics", "stale: written after ANALYZE TABLE")] if stale else []
+        rows += [] if column.default is None else [("default", column.default)]
     return listing("DESCRIBE", _INFO, rows)
 
 

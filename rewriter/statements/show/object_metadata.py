@@ -226,6 +226,7 @@ def columns_json(columns: Sequence[Column]) -> list[dict[str, object]]:
             **({"type": type_json(type_tree(column.type))} if column.type else {}),
             "nullable": True,
             **({} if column.comment is None else {"comment": column.comment}),
+            **({} if column.default is None else {"default": column.default}),
         }
         for column in columns
     ]

@@ -20,6 +20,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_specs import key_range, read_static
+from rewriter.statements.write.default_keyword import with_defaults
 from rewriter.statements.write.external_overwrite import check_places, is_foreign, old_files, refuse_links
 from rewriter.statements.write.insert import known_partitions
 from rewriter.statements.write.insert_target import Target, read_target, refuse_static_wipe
@@ -47,10 +48,10 @@ def explain_write(statement: ExplainWrite, context: Context) -> Result:
             load_target(explained_statement, context.table(explained_statement.table)), explained_statement, context
         )
     elif isinstance(explained_statement, Insert):
-        prepare(explained_statement.query, context)
-        lines += _explained(
-            read_target(explained_statement, context.table(explained_statement.table)), explained_statement, context
-        )
+        target = read_target(explained_statement, context.table(explained_statement.table))
+        query = explained_statement.query
+        prepare(query if explained_statement.by_name else with_defaults(query, target.provided), context)
+        lines += _explained(target, explained_statement, context)
     else:
         for insert in explained_statement.inserts:
             prepare(joined(explained_statement.source, insert.query), context)

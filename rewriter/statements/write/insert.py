@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
@@ -50,6 +50,7 @@ from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
+from rewriter.statements.write.default_keyword import errors_at, with_defaults
 from rewriter.statements.write.external_base_changes import Listing, base_of, note_changed, read_base
 from rewriter.statements.write.external_base_changes import written as files_written
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
@@ -146,17 +147,20 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
             raise not_empty(table, existing_partition.values).at(at)
     if statement.complete is not None:
         check_window(statement.complete, fact_binding(target, context), context)
-    prepared = prepare(statement.query, deriving(target, context))
-    _refuse_partial(statement, table, prepared, context)
-    try:
-        columns = context.engine().columns(prepared.query)
-    except Error as error:
-        raise placed(error, statement.query, prepared.query.sql) from None
+    query = statement.query if statement.by_name else with_defaults(statement.query, target.provided)
+    with errors_at(at if query is not statement.query else None):
+        prepared = prepare(query, deriving(target, context))
+        _refuse_partial(statement, table, prepared, context)
+        try:
+            columns = context.engine().columns(prepared.query)
+        except Error as error:
+            raise placed(error, query, prepared.query.sql) from None
     if statement.by_name:
         target = named_target(target, columns, at)
     check_columns(target, columns, at)
     _refuse_zoned_casts(statement, target, columns, prepared, context)
-    return Checked(statement, target, prepared, prepared.query.with_sql(target.arranged(prepared.query.sql)))
+    arranged = prepared.query.with_sql(target.arranged(prepared.query.sql))
+    return Checked(replace(statement, query=query), target, prepared, arranged)
 
 
 def _insert(statement: s.Insert, context: Context) -> Result:

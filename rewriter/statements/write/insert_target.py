@@ -12,6 +12,7 @@ from rewriter.errors import AnalysisError, NotSupportedError, Span
 from rewriter.grammar.families import writes as s
 from rewriter.grammar.families.writes import if_not_exists_of
 from rewriter.planner.text.literals import string_literal
+from rewriter.statements.resolve.default_values import default_sql
 from rewriter.statements.resolve.partition_specs import Spec, check_names, read_spec, require_partitioned
 
 
@@ -48,7 +49,7 @@ class Target:
         if not self.reordered and not self.constants:
             return sql
         names = {column.name.lower(): f"c{number}" for number, column in enumerate(self.provided, start=1)}
-        items = [names.get(column.name.lower(), f"CAST(NULL AS {column.type})") for column in self.table.columns]
+        items = [names.get(column.name.lower(), default_sql(column)) for column in self.table.columns]
         for index in range(len(self.static), len(self.table.partition_columns)):
             column = self.table.partition_columns[index]
             items.append(
@@ -102,7 +103,7 @@ def _spec(statement: s.Insert, table: Table) -> Spec:
 def _listed_columns(
     names: Sequence[str], natural: Sequence[Column], spec: Spec, table: Table, position: Span
 ) -> tuple[Column, ...]:
-    """Returns the columns of a column list. It may omit data columns (they become NULL), but no dynamic partition
+    """Returns the columns of a column list. It may omit data columns (they get their DEFAULT), but no dynamic partition
     column.
     """
     by_name = {column.name.lower(): column for column in natural}
@@ -159,8 +160,9 @@ def _static_twice(name: str, place_text: str, position: Span) -> AnalysisError:
 def named_target(target: Target, query_columns: Sequence[Column], position: Span) -> Target:
     """Returns the target of INSERT … BY NAME: the query's columns fill the columns of the same names.
 
-    Data columns that the query does not return are NULL. Raises ``AnalysisError``, as Spark does, for more columns
-    than the table takes, a name twice, a name that the table does not have, and a partition column without a value.
+    Data columns that the query does not return get their DEFAULT. Raises ``AnalysisError``, as Spark does, for more
+    columns than the table takes, a name twice, a name that the table does not have, and a partition column without a
+    value.
     """
     natural = {column.name.lower(): column for column in target.provided}
     static = {target.table.partition_columns[index].name.lower() for index in target.spec.static}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rewriter.errors import Span
-from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable
+from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
 from rewriter.grammar.families.databases import (
     CreateDatabase,
@@ -718,6 +718,23 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
     ("REFRESH TABLE db.t", RefreshTable(table=name("db", "t"))),
+    (
+        "CREATE TABLE t (a INT DEFAULT -1 COMMENT 'c', b STRING COMMENT 'd' DEFAULT 'x, y', "
+        "default INT DEFAULT f(1, 2))",
+        CreateTable(
+            table=name("t"),
+            columns=(
+                ColumnDef("a", "int", "c", default="-1"),
+                ColumnDef("b", "string", "d", default="'x, y'"),
+                ColumnDef("default", "int", default="f(1, 2)"),
+            ),
+        ),
+    ),
+    (
+        "ALTER TABLE t ALTER COLUMN a SET DEFAULT DATE '2024-01-31';",
+        SetDefault(table=name("t"), column="a", default="DATE '2024-01-31'"),
+    ),
+    ("ALTER TABLE s.t CHANGE a DROP DEFAULT", SetDefault(table=name("s", "t"), column="a", default=None)),
     ("SHOW FUNCTIONS", ShowFunctions()),
     ("SHOW ALL FUNCTIONS FROM s LIKE 'a*|b'", ShowFunctions(like="a*|b", database=DatabaseName("s"))),
     ("SHOW SYSTEM FUNCTIONS 'a'", ShowFunctions(like="a")),
