@@ -125,6 +125,34 @@ _TEXTS = (
     "rw_substring(x, p, n) AS list_transform([{'x': x, 'p': p, 'n': n}], lambda v: CASE WHEN v.x IS NOT NULL AND "
     "v.p IS NOT NULL AND v.n IS NOT NULL THEN "
     "rw_between(v.x, rw_start(v.x, v.p), rw_start(v.x, v.p) + CAST(v.n AS BIGINT)) END)[1]",
+    "rw_locate(p, x, n) AS CASE WHEN n IS NULL THEN 0 WHEN p IS NULL OR x IS NULL THEN NULL WHEN n < 1 THEN 0 "
+    "WHEN p = '' THEN 1 WHEN instr(substring(x, n), p) = 0 THEN 0 ELSE instr(substring(x, n), p) + n - 1 END",
+    "rw_substring_index(x, d, n) AS list_transform([{'v': string_split(x, d), 'n': n}], lambda s: CASE "
+    "WHEN s.n > 0 THEN array_to_string(s.v[1:s.n], d) WHEN s.n < 0 "
+    "THEN array_to_string(s.v[greatest(len(s.v) + s.n + 1, 1):], d) WHEN s.n = 0 AND s.v IS NOT NULL THEN '' END)[1]",
+    "rw_overlay(x, y, p, n) AS list_transform([{'x': x, 'y': y, 'p': CAST(p AS BIGINT), 'n': CAST(n AS BIGINT)}], "
+    "lambda v: rw_between(v.x, 0, v.p - 1) || v.y || CASE WHEN v.n >= 0 "
+    "THEN rw_substring(v.x, v.p + v.n, 2147483647) ELSE rw_substring(v.x, v.p + length(v.y), 2147483647) END)[1]",
+    # The length in Java's characters: two of them are a letter beyond the first 65,536.
+    "rw_java_length(x) AS length(x) + length(regexp_replace(x, '[^\\x{10000}-\\x{10ffff}]', '', 'g'))",
+    "rw_wide(x, w, l) AS CASE WHEN l THEN x || repeat(' ', greatest(w - rw_java_length(x), 0)) "
+    "ELSE repeat(' ', greatest(w - rw_java_length(x), 0)) || x END",
+    "rw_zero_filled(x, w) AS CASE WHEN starts_with(x, '-') THEN '-' || repeat('0', greatest(w - length(x), 0)) || "
+    "substring(x, 2) ELSE repeat('0', greatest(w - length(x), 0)) || x END",
+    "rw_grouped(x) AS CASE WHEN starts_with(x, '-') THEN '-' ELSE '' END || reverse(rtrim(regexp_replace(reverse("
+    "ltrim(x, '-')), '([0-9]{3})', '\\1,', 'g'), ','))",
+    "rw_grouped_number(x) AS CASE WHEN contains(x, '.') THEN rw_grouped(split_part(x, '.', 1)) || '.' || "
+    "split_part(x, '.', 2) ELSE rw_grouped(x) END",
+    "rw_fixed_double(x, y) AS CASE WHEN x IS NULL THEN NULL WHEN isnan(x) THEN 'NaN' WHEN isinf(x) "
+    "THEN CASE WHEN x > 0 THEN 'Infinity' ELSE '-Infinity' END "
+    "WHEN abs(x) < 1e17 THEN CASE WHEN starts_with(CAST(x AS VARCHAR), '-') THEN '-' ELSE '' END || "
+    "rw_decimal_text(CAST(y AS VARCHAR)) ELSE error('[DUCKDB_UNSUPPORTED] A number of more than 17 digits by %f is not "
+    "supported on DuckDB.') END",
+    # Both round the binary value half to even. Beyond 15 digits, Java writes zeros.
+    "rw_format_double(x, f, n) AS CASE WHEN x IS NULL THEN NULL WHEN isnan(x) THEN 'NaN' WHEN isinf(x) THEN "
+    "CASE WHEN x > 0 THEN '∞' ELSE '-∞' END WHEN abs(x) < pow(10, 15 - n) THEN format(f, x) ELSE "
+    "error('[DUCKDB_UNSUPPORTED] FORMAT_NUMBER of the DOUBLE ' || x || ', which needs more than 15 digits, is not "
+    "supported on DuckDB.') END",
 )
 
 _TIMES = (

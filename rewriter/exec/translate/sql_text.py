@@ -11,12 +11,12 @@ import bisect
 from functools import cached_property
 from typing import NoReturn
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from rewriter.errors import EngineError, NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
-from rewriter.planner.text.call_trees import CALL, called, read_with_calls
+from rewriter.planner.text.call_trees import CALL, PLUS_TOKEN, called, read_with_calls
 from rewriter.planner.text.query_text import parser_words
 from rewriter.planner.text.sqlglot_trees import nests_too_deeply, settle
 
@@ -40,7 +40,7 @@ class SqlText:
         if nests_too_deeply(self.tokens):
             raise _too_deep()
         try:
-            trees = [tree for tree in read_with_calls(self.text, self.tokens, self._pluses()) if tree is not None]
+            trees = [tree for tree in read_with_calls(self.text, self.tokens, self._replaced()) if tree is not None]
         except SqlglotError as error:
             words = parser_words(error).replace(CALL, "")
             raise ParseError(f"DuckDB's translator cannot parse this query: {words}.", hint=_HINT) from None
@@ -205,13 +205,29 @@ class SqlText:
                     ends.add(last.start)
         return ends
 
-    def _pluses(self) -> frozenset[int]:
-        """The positions of the pluses before a value."""
-        return frozenset(
-            second.start
+    def _replaced(self) -> dict[int, TokenType]:
+        """The tokens that sqlglot reads as others: a plus before a value, and ``FROM`` and the like in a call."""
+        replaced = {
+            second.start: PLUS_TOKEN
             for first, second in zip(self.tokens, self.tokens[1:], strict=False)
             if second.is_operator("+") and _expects_value(first)
-        )
+        }
+        for index, token in enumerate(self.tokens[:-1]):
+            words = _CALL_WORDS.get(token.upper) if token.kind is TokenKind.WORD else None
+            if words is not None and self.tokens[index + 1].is_operator("("):
+                replaced |= dict.fromkeys(self._words_of_call(index + 1, words), TokenType.COMMA)
+        return replaced
+
+    def _words_of_call(self, index: int, words: tuple[str, ...]) -> list[int]:
+        """The positions of words that separate the arguments of the call whose parenthesis opens at an index."""
+        depth, starts = 0, []
+        for token in self.tokens[index:]:
+            depth += token.is_operator("(", "[") - token.is_operator(")", "]")
+            if depth == 0:
+                break
+            if depth == 1 and token.is_word(*words):
+                starts.append(token.start)
+        return starts
 
     def _refuse_misread(self) -> None:
         self._refuse_negative_parts()
@@ -268,6 +284,8 @@ def _begins(token: Token) -> bool:
     return token.is_operator("(", "!", "-") or token.is_word("NOT")
 
 
+#: Words that separate arguments: ``SUBSTRING(s FROM 2 FOR 3)`` is ``SUBSTRING(s, 2, 3)``.
+_CALL_WORDS = {"SUBSTRING": ("FROM", "FOR"), "OVERLAY": ("PLACING", "FROM", "FOR")}
 _INTERVAL_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND",
                    "NANOSECOND")  # fmt: skip
 #: Words and operators after which an expression begins.

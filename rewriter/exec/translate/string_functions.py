@@ -6,9 +6,8 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import BIGINT, BOOLEAN, INT, STRING, VOID
 from rewriter.exec.translate.allowlist_entries import Entry
-from rewriter.exec.translate.casts import plain_cast, string_literal
+from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
-from rewriter.exec.translate.patterns import groups, java_regex, replaceable
 
 #: Text that DuckDB and Java map to upper or lower case alike. Other text is an error at run time.
 _CASED = (
@@ -26,7 +25,7 @@ def text(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(e.cast(value, STRING, node), STRING, value.name, value.text)
 
 
-def _count(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+def count(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates a number of characters."""
     value = e.translate(node, scope)
     if not (value.type.is_integer and value.type != BIGINT) and value.type != VOID:
@@ -147,8 +146,8 @@ def _concat_ws(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _substring(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     string, start, *options = e.arguments(node, 2, 3)
-    value, first = text(e, string, scope), _count(e, start, scope)
-    length = _count(e, options[0], scope) if options else Typed("2147483647", INT, "2147483647")
+    value, first = text(e, string, scope), count(e, start, scope)
+    length = count(e, options[0], scope) if options else Typed("2147483647", INT, "2147483647")
     function_name = _name(e, node)
     name = call(function_name, value.name, first.name, length.name)
     if (first.digits or 0) > 0 and (not options or (length.digits or -1) >= 0):
@@ -158,17 +157,17 @@ def _substring(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(f"rw_substring({value.sql}, {first.sql}, {length.sql})", STRING, name)
 
 
-def _unless_none(value: Typed, count: Typed, sql: str) -> str:
+def _unless_none(value: Typed, number_of: Typed, sql: str) -> str:
     """Returns an empty string if the number of characters is 0 or less, otherwise ``sql``."""
-    return f"CASE WHEN {count.sql} <= 0 AND {value.sql} IS NOT NULL THEN '' ELSE {sql} END"
+    return f"CASE WHEN {number_of.sql} <= 0 AND {value.sql} IS NOT NULL THEN '' ELSE {sql} END"
 
 
 def _side(function: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         string, number = e.arguments(node, 2)
-        value, count = text(e, string, scope), _count(e, number, scope)
-        sql = _unless_none(value, count, f"{function}({value.sql}, {count.sql})")
-        return Typed(sql, STRING, call(function, value.name, count.name))
+        value, number_of = text(e, string, scope), count(e, number, scope)
+        sql = _unless_none(value, number_of, f"{function}({value.sql}, {number_of.sql})")
+        return Typed(sql, STRING, call(function, value.name, number_of.name))
 
     return translate
 
@@ -176,22 +175,23 @@ def _side(function: str) -> Translation:
 def _padded(function: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         string, number, *options = e.arguments(node, 2, 3)
-        value, count = text(e, string, scope), _count(e, number, scope)
+        value, number_of = text(e, string, scope), count(e, number, scope)
         pad = text(e, options[0], scope) if options else Typed("' '", STRING, " ", " ")
+        call_sql = f"{function}({value.sql}, {number_of.sql}, {pad.sql})"
         if not pad.text:
-            e.refuse(node, f"{function.upper()} with an argument that is not a string literal, or is empty,")
-        call_sql = f"{function}({value.sql}, {count.sql}, {pad.sql})"
-        sql = _unless_none(value, count, call_sql)
-        return Typed(sql, STRING, call(function, value.name, count.name, pad.name))
+            # Nothing is added of an empty text, and DuckDB fails.
+            call_sql = f"CASE WHEN {pad.sql} = '' THEN left({value.sql}, {number_of.sql}) ELSE {call_sql} END"
+        sql = _unless_none(value, number_of, call_sql)
+        return Typed(sql, STRING, call(function, value.name, number_of.name, pad.name))
 
     return translate
 
 
 def _repeat(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     string, number = e.arguments(node, 2)
-    value, count = text(e, string, scope), _count(e, number, scope)
-    sql = _unless_none(value, count, f"repeat({value.sql}, {count.sql})")
-    return Typed(sql, STRING, call("repeat", value.name, count.name))
+    value, number_of = text(e, string, scope), count(e, number, scope)
+    sql = _unless_none(value, number_of, f"repeat({value.sql}, {number_of.sql})")
+    return Typed(sql, STRING, call("repeat", value.name, number_of.name))
 
 
 def _replace(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -210,19 +210,6 @@ def _translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(sql, STRING, call("translate", value.name, before.name, after.name))
 
 
-def _position_of(swapped: bool) -> Translation:
-    """Returns the translation of ``instr(string, part)``; ``locate`` and ``position`` take the part first."""
-
-    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        first, second = (text(e, part, scope) for part in e.arguments(node, 2))
-        string, part = (second, first) if swapped else (first, second)
-        names = (first.name, second.name, "1") if swapped else (first.name, second.name)
-        sql = f"CASE WHEN {part.sql} = '' AND {string.sql} IS NOT NULL THEN 1 ELSE instr({string.sql}, {part.sql}) END"
-        return Typed(plain_cast(sql, INT), INT, call(_name(e, node), *names))
-
-    return translate
-
-
 def _split_part(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     string, delimiter, number = e.arguments(node, 3)
     value, separator, part = text(e, string, scope), text(e, delimiter, scope), e.translate(number, scope)
@@ -232,67 +219,12 @@ def _split_part(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(sql, STRING, call("split_part", value.name, separator.name, part.name))
 
 
-def _rlike(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.allow_only(node, "this", "expression")
-    return _regex_search(e, node, node.this, node.expression, "RLIKE", scope)
-
-
-def _regexp_like(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    string, pattern = e.arguments(node, 2)
-    return _regex_search(e, node, string, pattern, _name(e, node).upper(), scope)
-
-
-def _regex_search(
-    e: Expressions, node: exp.Expr, string: exp.Expr, regex: exp.Expr, function: str, scope: Scope
-) -> Typed:
-    value, pattern = text(e, string, scope), e.translate(regex, scope)
-    if pattern.type == VOID:
-        return Typed(plain_cast(pattern.sql, BOOLEAN), BOOLEAN, call(function, value.name, pattern.name))
-    translated = java_regex(pattern.text) if pattern.text is not None else None
-    if translated is None:
-        e.refuse(node, f"The regular expression {e.text.shown(regex)}")
-    name = call(function, value.name, pattern.text)
-    return Typed(f"regexp_matches({value.sql}, {string_literal(translated)})", BOOLEAN, name)
-
-
-def _regex(e: Expressions, node: exp.Expr, pattern: exp.Expr, scope: Scope) -> tuple[Typed, str]:
-    """Returns a pattern whose matches, not only their existence, are those of Java."""
-    value = e.translate(pattern, scope)
-    translated = java_regex(value.text) if value.text is not None and replaceable(value.text) else None
-    if translated is None:
-        e.refuse(node, f"The regular expression {e.text.shown(pattern)} in {_name(e, node).upper()}")
-    return value, translated
-
-
-def _regexp_extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    string, regex, *options = e.arguments(node, 2, 3)
-    value = text(e, string, scope)
-    pattern, translated = _regex(e, node, regex, scope)
-    group = e.translate(options[0], scope).digits if options else 1
-    if group is None or not 0 <= group <= groups(str(pattern.text)):
-        e.refuse(node, "REGEXP_EXTRACT of a group that is not in the pattern")
-    sql = f"regexp_extract({value.sql}, {string_literal(translated)}, {group})"
-    return Typed(sql, STRING, call("regexp_extract", value.name, pattern.name, str(group)))
-
-
-def _regexp_replace(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    string, regex, replacement = e.arguments(node, 3)
-    value, other = text(e, string, scope), text(e, replacement, scope)
-    pattern, translated = _regex(e, node, regex, scope)
-    if other.text is None or "$" in other.text or "\\" in other.text:
-        e.refuse(node, f"The replacement {e.text.shown(replacement)}")
-    sql = f"regexp_replace({value.sql}, {string_literal(translated)}, {other.sql}, 'g')"
-    return Typed(sql, STRING, call("regexp_replace", value.name, pattern.name, other.name, "1"))
-
-
 _SECTION = "Strings"
 _LETTERS = "letters that the engines map differently, when they occur"
-_PATTERN = "patterns other than those below"
 
 NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.DPipe: Allowed(_pipes, Entry(_SECTION, "a || b", "+ or - after it without parentheses")),
     exp.Trim: Allowed(_trim, Entry(_SECTION, "trim([BOTH|LEADING|TRAILING] [characters] [FROM] s)")),
-    exp.RegexpLike: Allowed(_rlike, Entry(_SECTION, "s RLIKE 'regex', rlike(s, 'regex')", _PATTERN)),
 }
 FUNCTIONS = functions(
     _SECTION,
@@ -315,19 +247,16 @@ FUNCTIONS = functions(
     ("sha(s)", _direct("sha1({0})")),
     ("concat(a, b, …)", _concat, "arrays"),
     ("concat_ws(separator, a, b, …)", _concat_ws, "arrays of other types than STRING"),
-    ("substring(s, start[, length])", _substring),
+    ("substring(s, start[, length]), substring(s FROM start [FOR length])", _substring),
     ("substr(s, start[, length])", _substring),
     ("left(s, n)", _side("left")),
     ("right(s, n)", _side("right")),
-    ("lpad(s, n[, pad])", _padded("lpad"), "a pad that is empty or not a literal"),
-    ("rpad(s, n[, pad])", _padded("rpad"), "a pad that is empty or not a literal"),
+    ("lpad(s, n[, pad])", _padded("lpad")),
+    ("rpad(s, n[, pad])", _padded("rpad")),
     ("repeat(s, n)", _repeat),
     ("reverse(s)", _direct("array_to_string(list_reverse(regexp_extract_all({0}, '(?s).')), '')"), "arrays"),
     ("replace(s, search[, other])", _replace),
     ("translate(s, before, after)", _translate, "before and after that are not literals"),
-    ("instr(s, part)", _position_of(False)),
-    ("locate(part, s)", _position_of(True), "a third argument"),
-    ("position(part, s)", _position_of(True), "a third argument; position(part IN s)"),
     (
         "split_part(s, delimiter, part)",
         _split_part,
@@ -336,7 +265,4 @@ FUNCTIONS = functions(
     ("startswith(s, part)", _direct("starts_with({0}, {1})", 2, result="boolean")),
     ("endswith(s, part)", _direct("ends_with({0}, {1})", 2, result="boolean")),
     ("contains(s, part)", _direct("contains({0}, {1})", 2, result="boolean")),
-    ("regexp_like(s, 'regex')", _regexp_like, _PATTERN),
-    ("regexp_extract(s, 'regex'[, group])", _regexp_extract, f"{_PATTERN}, $, repeated groups"),
-    ("regexp_replace(s, 'regex', other)", _regexp_replace, f"{_PATTERN}, $, repeated groups, matches of nothing"),
 )

@@ -6,7 +6,7 @@ formats. Here each call arrives as an ``Anonymous``, so sqlglot recognizes none 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import sqlglot
 from sqlglot import TokenType, exp
@@ -32,19 +32,21 @@ _COMPARING = (TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenTyp
 
 #: The node of a plus before a value, which sqlglot would drop. It is read as the root ``|/ x``, which Spark lacks.
 PLUS = exp.Sqrt
+PLUS_TOKEN = TokenType.PIPE_SLASH
 
 
-def read_with_calls(text: str, lexed: Sequence[Token], pluses: Collection[int] = ()) -> list[exp.Expr | None]:
-    """Returns the statements of a text. ``lexed`` are its tokens, and ``pluses`` the positions of the pluses that
-    become nodes ``PLUS``. Raises sqlglot's errors, and RecursionError.
+def read_with_calls(
+    text: str, lexed: Sequence[Token], replaced: Mapping[int, TokenType] | None = None
+) -> list[exp.Expr | None]:
+    """Returns the statements of a text. ``lexed`` are its tokens, and ``replaced`` the kinds as which sqlglot reads the
+    tokens at some positions: ``PLUS_TOKEN``, or a comma. Raises sqlglot's errors, and RecursionError.
     """
     masked = _masked(text, lexed)
     dialect = sqlglot.Dialect.get_or_raise("spark")
     tokens = sqlglot_tokens(dialect, masked, lexed)
-    if pluses:
+    if replaced:
         for token in tokens:
-            if token.start in pluses:
-                token.token_type = TokenType.PIPE_SLASH
+            token.token_type = replaced.get(token.start, token.token_type)
     for index, following in enumerate(tokens[1:]):
         if following.token_type is not TokenType.L_PAREN:
             continue
