@@ -312,6 +312,81 @@ select dd, sum(id) over (order by dd desc range between interval 1 month precedi
   '2024-03-31 00:00:00', 4), (timestamp '2024-03-01 00:00:00', 8), (null, 16) as v(dd, id))
 select r, avg(m) over (order by r range between 2 preceding and current row), max(s) over (order by r range between 2
   preceding and 1 preceding) from e
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 4) select n from r order by n
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 99) select max(n) from r
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 100) select max(n) from r
+with recursive r as (select 1 as n union all select n + 1 from r where n < 4) select * from r
+with recursive r as (select 1 as n, cast('a' as string) as s union all select n + 1, concat(s, 'b') from r where n <
+  4) select * from r
+with recursive r(n) as (select 1L union all select cast(n + 1 as int) from r where n < 4) select n from r
+with recursive r(n) as (select id from t where id < 3 union all select n * 2 from r where n < 4) select n, count(*)
+  from r group by n order by n
+with recursive r(a, b) as (select id, id + 1 from t where id = 1 union all select r.b, t.id + 1 from r join t on t.id
+  = r.b) select * from r
+with recursive r(n) as (select 1), q as (select n + 1 as m from r) select * from q
+with recursive r(n) as (select 1 union all select 2) select n from r
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 4), q(m) as (select n from r union all select
+  m + 1 from q where m < 6) select m, count(*) from q group by m
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 3) select a.n, b.n from r a join r b on a.n
+  <= b.n
+with recursive r(n) as (select cast(null as int) union all select 1 from r where n is null) select n from r
+with recursive r(n) as (select id from t where false union all select n + 1 from r where n < 4) select n from r
+with recursive r(d) as (select date '2024-01-30' union all select d + interval 1 day from r where d < date
+  '2024-02-02') select d from r order by d
+with recursive r(n, m) as (select 1, cast(1 as decimal(10,2)) union all select n + 1, cast(m * 2 as decimal(10,2))
+  from r where n < 3) select * from r
+select * from (with recursive r(n) as (select 1 union all select n + 1 from r where n < 4) select n from r) x join t
+  on x.n = t.id
+with recursive r(n) as (values (1), (2) union all select n + 2 from r where n < 4) select n from r
+with recursive r(n) as (select 1 union all select r.n + 1 from r, t where r.n < 3 and t.id < 3), q as (select n from
+  r) select n, count(*) from q group by n having count(*) > (select min(n) from r)
+with recursive r(n, s) as (select 1, 'a' union all select n + 1, case when n > 2 then null else upper(s) end from r
+  where n < 4) select * from r
+select id from t where id in (with recursive r(n) as (select 1 union all select n + 2 from r where n < 4) select n
+  from r)
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 4 or n is null) select n, row_number() over
+  (order by n) from r
+select id from t order by id limit 1 + 1
+select id from t order by id limit 2 * 2 - 1
+select id from t order by id limit (3) offset 1 + 1
+select id from t order by id offset 2
+select id from t order by id limit 0
+select * from (select id from t) natural join (select r as other from e where r < 3)
+select * from (select id from t) natural left join (select r as other from e where r < 3)
+select * from (select id from t) natural left join (select r as other from e where r < 0)
+select * from (select id from t where id < 3) natural full join (select r as other from e where r < 0)
+select * from (select id from t where id < 0) natural right join (select r as other from e where r < 3)
+select listagg(s, ',') within group (order by s) from t
+select string_agg(s, ',') within group (order by s desc) from t
+select listagg(s) within group (order by id) from t
+select listagg(s, '|') within group (order by id desc) from t
+select listagg(s, '|') within group (order by id nulls first) from t where s is null
+select listagg(s, '|') within group (order by b, id) from t
+select listagg(distinct s, ',') within group (order by s) from t
+select listagg(distinct k) within group (order by k) from (select cast(k as string) k from e)
+select listagg(id, ',') within group (order by id) from t
+select listagg(id) within group (order by id desc) from t
+select listagg(cast(id as string), ', ') within group (order by id) from t
+select f, listagg(s, ',') within group (order by s) x from t group by f
+select listagg(s, ',') from t where id = 1
+select listagg(s, ',') within group (order by s) filter (where id < 3) from t
+select listagg(s, ',') within group (order by s) over () from t
+select listagg(s, null) within group (order by s) from t
+select listagg(s, '') within group (order by s) from t
+select listagg(s, ',') within group (order by upper(s)) from t where id < 3
+select listagg(m, ',') within group (order by id) from t
+select listagg(f, ',') within group (order by id) from t
+select listagg(dd, ',') within group (order by id) from t
+select listagg(n, ',') within group (order by f64, n) from e
+select listagg(n, ',') within group (order by f64 desc nulls last, n) from e
+select string_agg(distinct n, '-') within group (order by n desc nulls first) from e
+select listagg(s, ',') within group (order by id) as x, count(*) from t having x is not null
+select listagg(distinct s, '-') within group (order by s desc) from (select s from t union all select s from t)
+select listagg(s, ',') within group (order by s) from e
+select listagg(id) within group (order by id), string_agg(id, '{x}') within group (order by id) from t
+select f, listagg(s, ',') within group (order by s) over (partition by f) x from t
+select listagg(s, ',') within group (order by id) || '!' from t group by id > 3
+select upper(listagg(s, ',') within group (order by length(s), s)) from t
 """)
 
 #: Queries that fail on both engines with one condition.
@@ -383,4 +458,40 @@ select r, sum(r) over (order by i64 range between current row and 1 following) x
 select r, sum(r) over (order by i32 range between 1 preceding and current row) x from e
 select r, count(*) over (order by r rows between 1 following and 1 preceding) x from e
 select r, count(*) over (order by r rows between current row and unbounded preceding) x from e
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 101) select max(n) from r
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 102) select max(n) from r
+with recursive r(n) as (select 1 union select n + 1 from r where n < 4) select n from r
+with recursive r(n) as (select 1 union all select n + 1L from r where n < 4) select n from r
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 4 limit 1) select n from r
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 4 union all select n + 10 from r where n < 4)
+  select n from r
+with recursive r(n) as (select n + 1 from r) select n from r
+with r(n) as (select 1 union all select n + 1 from r where n < 4) select n from r
+with recursive r(n) as (select n + 1 from r where n < 3 union all select 1) select n from r
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 2147483647) select count(*) from r where n <
+  5
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 3 order by n) select n from r
+with recursive t2(n) as (select id from t where id = 1 union all select n + id from t2 join t on id = n where n < 20)
+  select * from t2
+with recursive r(n) as (select 1 union all select n + 1 from r) select count(*) from r
+with recursive r(n) as (select 1 union all select n from r where n < 4, 5) select n from r
+with recursive r(n) as (select 2147483647 union all select n + 1 from r) select n from r
+select id from t order by id limit -1
+select id from t order by id limit 1 - 2
+select id from t order by id limit id
+select id from t order by id limit 'a'
+select id from t order by id limit '2'
+select id from t order by id limit 1.5
+select id from t order by id limit null
+select id from t order by id limit 3000000000
+select id from t order by id limit 1e0
+select id from t order by id limit 2147483647 + 1
+select id from t order by id limit (select 2)
+select id from t order by id limit true
+select id from t order by id offset -1
+select id from t order by id offset id
+select id from t order by id offset 'a'
+select listagg(distinct s, ',') within group (order by id) from t
+select listagg(s, s) within group (order by s) from t
+select listagg(s, ',') within group (order by s) over (order by id) x from t
 """)

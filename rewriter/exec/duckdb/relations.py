@@ -39,7 +39,7 @@ _MOST_KEPT, _LONGEST_KEPT = 256, 10_000
 _MOST_IN_TEXT = 256
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _GLOB, _BRACKETED = re.compile(r"[*?\[]"), r"[\g<0>]"
-_WITH = "WITH "
+_WITH, _WITH_RECURSIVE = "WITH ", "WITH RECURSIVE "
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
@@ -71,7 +71,10 @@ def with_relations(sql: str, relations: Mapping[str, str]) -> str:
     if not relations:
         return sql
     parts = ", ".join(f"{quote(name)} AS NOT MATERIALIZED ({select})" for name, select in relations.items())
-    return f"WITH {parts}, {sql.removeprefix(_WITH)}" if sql.startswith(_WITH) else f"WITH {parts} {sql}"
+    for word in (_WITH_RECURSIVE, _WITH):
+        if sql.startswith(word):
+            return f"{word}{parts}, {sql.removeprefix(word)}"
+    return f"{_WITH}{parts} {sql}"
 
 
 def relation_select(

@@ -20,7 +20,7 @@ from rewriter.exec.sql_types import (
     decimal,
     duckdb_type,
 )
-from rewriter.exec.translate import arrays, chosen_values, correlations, percentiles
+from rewriter.exec.translate import arrays, chosen_values, correlations, percentiles, string_aggregates
 from rewriter.exec.translate.aggregate_calls import (
     Aggregate,
     AggregateCall,
@@ -150,6 +150,7 @@ _CALL_RULES: dict[str, AggregateRule] = {
     **percentiles.RULES,
     **correlations.RULES,
     **arrays.RULES,
+    **string_aggregates.RULES,
 }
 #: The aggregates that are translated with DISTINCT.
 _DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
@@ -325,6 +326,7 @@ FUNCTIONS = {
         *percentiles.LINES,
         *correlations.LINES,
         *arrays.LINES,
+        *string_aggregates.LINES,
     ),
     **functions(_SECTION, ("grouping(key)", _grouping), ("grouping_id([key, …])", _grouping_id)),
 }

@@ -57,9 +57,14 @@ CONSTRUCTS: dict[str, Entry] = {
         ("ORDER BY ALL", "a column or alias `all`"),
         ("SORT BY, CLUSTER BY", "with another order; all rows are sorted, which Spark does within partitions"),
         ("DISTRIBUTE BY", "with ORDER BY or CLUSTER BY; it has no effect"),
-        ("LIMIT", "operands that are not numbers"),
-        ("OFFSET", "operands that are not numbers"),
-        ("WITH", "WITH RECURSIVE"),
+        ("LIMIT", "operands other than whole numbers, and + - * of them"),
+        ("OFFSET", "operands other than whole numbers, and + - * of them"),
+        "WITH",
+        (
+            "WITH RECURSIVE name AS (SELECT … UNION ALL SELECT … FROM name …)",
+            "a recursive query with *, GROUP BY, DISTINCT, outer joins, aggregates or windows, or that reads its name "
+            "twice or in a subquery",
+        ),
         "VALUES",
         "subquery in FROM",
         ("LATERAL (SELECT …)", "table functions; RIGHT and FULL JOIN"),
@@ -87,7 +92,7 @@ CONSTRUCTS: dict[str, Entry] = {
         "LEFT SEMI JOIN",
         "LEFT ANTI JOIN",
         ("USING", "after a comma or CROSS JOIN; columns of different types"),
-        ("NATURAL", "after a comma or CROSS JOIN; no column in common"),
+        ("NATURAL", "after a comma or CROSS JOIN"),
     ),
     **_section(
         "Windows",

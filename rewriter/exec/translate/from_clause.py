@@ -169,6 +169,10 @@ class FromClauses:
             test = self._using(names, from_.sources, source, word, join)
         elif join.args.get("on") is not None:
             test = e.test(join.args["on"], scope, "ON").sql
+        elif method and word not in ("SEMI", "ANTI"):
+            # Without a column in common, each row of one side matches each row of the other.
+            e.construct("NATURAL")
+            test = "" if word == "INNER" else "true"
         elif word != "INNER":
             test = self.text.refuse(f"{word} JOIN without a condition", join.this)
         else:
@@ -192,15 +196,12 @@ class FromClauses:
     def _common_names(self, sources: Sequence[Source], source: Source, join: exp.Join) -> list[str]:
         """Returns the columns that both sides of a NATURAL JOIN have, in the left side's order."""
         right = {column.name.lower() for column in source.columns}
-        names = [
+        return [
             column.name
             for left in sources
             for column in left.columns
             if column.name.lower() in right and column.name.lower() not in left.hidden_names
         ]
-        if not names:
-            self.text.refuse("NATURAL JOIN without a column in common", join.this)
-        return names
 
     def _using(self, names: Sequence[str], sources: list[Source], source: Source, word: str, join: exp.Join) -> str:
         """Returns the condition of USING. Puts the merged columns, which come first in ``*``, into a separate source

@@ -23,6 +23,8 @@ from rewriter.exec.translate.expressions import Expressions, Scope, Source, Sour
 from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
+from rewriter.exec.translate.recursive_ctes import STEP, STEP_TYPE, limited, names_itself, recursive_parts, step_items
+from rewriter.exec.translate.row_limits import limits
 from rewriter.exec.translate.select_lists import Item, SelectLists
 from rewriter.exec.translate.sql_text import SqlText
 from rewriter.gc_pause import paused
@@ -120,11 +122,11 @@ class _Queries:
         clause = node.args.get("with_")
         if clause is None:
             return "", ctes
-        self.expressions.allow_only(clause, "expressions")
+        self.expressions.allow_only(clause, "expressions", "recursive")
         self.expressions.construct("WITH")
         visible = dict(ctes)
         names: set[str] = set()
-        parts = []
+        parts: list[str] = []
         for cte in clause.expressions:
             self.expressions.allow_only(cte, "this", "alias")
             if cte.alias.lower() in names:
@@ -133,12 +135,32 @@ class _Queries:
                     "DUPLICATED_CTE_NAMES", "42602", cte, cte.alias,
                 )  # fmt: skip
             names.add(cte.alias.lower())
+            if clause.args.get("recursive") and names_itself(cte):
+                visible[cte.alias.lower()] = self._recursive(cte, outer_scope, visible, parts)
+                continue
             query = self.query(cte.this, outer_scope, visible)
             alias = self.clauses.alias()
             columns = self.clauses.renamed(query.columns, cte.args["alias"], cte)
             visible[cte.alias.lower()] = Cte(alias, columns)
             parts.append(f"{alias} AS ({query.sql})")
-        return f"WITH {', '.join(parts)} ", visible
+        return f"WITH {'RECURSIVE ' if clause.args.get('recursive') else ''}{', '.join(parts)} ", visible
+
+    def _recursive(self, cte: exp.Expr, outer_scope: Scope, ctes: Ctes, parts: list[str]) -> Cte:
+        """Adds the queries of a recursive common table expression to ``parts``."""
+        self.expressions.construct("WITH RECURSIVE name AS (SELECT … UNION ALL SELECT … FROM name …)")
+        recursion = recursive_parts(self.expressions, cte, self.lists.is_aggregate)
+        anchor = self.query(recursion.anchor, outer_scope, ctes)
+        columns = self.clauses.renamed(anchor.columns, cte.args["alias"], cte)
+        rows, read, result = (self.clauses.alias() for _ in range(3))
+        inner = Cte(rows, (*columns, (STEP, STEP_TYPE)))
+        step = self.query(recursion.step, outer_scope, {**ctes, cte.alias.lower(): inner})
+        types = [type_ for _, type_ in columns]
+        items = ", ".join(step_items(self.expressions, cte, types, step.columns[:-1]))
+        first = ", ".join([*(f"c{number}" for number in range(len(types))), f"0 AS c{len(types)}"])
+        parts.append(f"{rows} AS (SELECT {first} FROM ({anchor.sql}) UNION ALL SELECT {items} FROM ({step.sql}))")
+        parts.append(f"{read} AS MATERIALIZED (SELECT * FROM {rows})")
+        parts.append(f"{result} AS ({limited(read, cte.alias, len(types))})")
+        return Cte(result, columns)
 
     @staticmethod
     def _headed(head: str, query: Query) -> Query:
@@ -178,7 +200,7 @@ class _Queries:
         selected = self.lists.selected(items, group, distinct=distinct is not None)
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
         sql += self.lists.qualify(node, items, scope)
-        sql += self.lists.order(node, items, scope, distinct is not None) + self.lists.limits(node)
+        sql += self.lists.order(node, items, scope, distinct is not None) + limits(self.expressions, node)
         if ALL_KEYS in sql and group.set_keys is not None:
             sql = sql.replace(ALL_KEYS, f"grouping({', '.join(group.set_keys)})" if group.set_keys else "0")
         columns = tuple((item.name, item.value.declared) for item in items)
@@ -290,7 +312,7 @@ class _Queries:
         items = [Item(column.name, column.typed(), None, True) for column in columns]
         selected = ", ".join(f"{column.sql} AS c{number}" for number, column in enumerate(columns))
         scope = Scope((Source(None, tuple(columns)),))
-        tail = self.lists.order(node, items, scope, by_output=False) + self.lists.limits(node)
+        tail = self.lists.order(node, items, scope, by_output=False) + limits(self.expressions, node)
         return Query(f"SELECT {selected} FROM ({query.sql}) AS {alias}{tail}", query.columns)
 
 

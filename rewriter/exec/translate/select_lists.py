@@ -414,27 +414,6 @@ class SelectLists:
 
         return _substituted(node, resolve)
 
-    def limits(self, node: exp.Expr) -> str:
-        sql = ""
-        for key in ("limit", "offset"):
-            clause = node.args.get(key)
-            if clause is None:
-                continue
-            self.expressions.allow_only(clause, "expression")
-            self.expressions.construct(key.upper())
-            value = clause.expression
-            if key == "limit" and _is_all(value):
-                continue
-            if isinstance(value, exp.Placeholder):
-                number = self.expressions.parameters.get(str(value.this))
-                text = str(number) if isinstance(number, int) and not isinstance(number, bool) else ""
-            else:
-                text = str(value.this) if isinstance(value, exp.Literal) else ""
-            if not text.isdigit():
-                self.text.refuse(f"{key.upper()} {self.text.shown(value)}", value)
-            sql += f" {key.upper()} {text}"
-        return sql
-
 
 def _nested(clause: exp.Expr) -> list[exp.Expr]:
     """Returns the elements of GROUP BY, also those within GROUPING SETS."""
