@@ -17,6 +17,7 @@ from tests.unit.test_statement_work import counted
 #: Linear work; the square would be 4.
 MOST = 2.3
 PAIR, SPEC, ROW = "(k = {0} AND l = 'x{0}')", "PARTITION (k = {0}, l = 'x')", "({0}, 'x')"
+TEXT = "'{0}'"
 
 
 def listed(separator: str, item: str, length: int) -> str:
@@ -40,6 +41,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
         lambda n: f"SELECT COUNT(*) FROM parts WHERE {listed(' OR ', 'k = {0}', n)}",
         lambda n: f"SELECT COUNT(*) FROM parts WHERE k IN ({listed(', ', '{0}', n)})",
         lambda n: f"SELECT COUNT(*) FROM parts WHERE {listed(' AND ', 'k % {0} <> 7', n)}",
+        lambda n: f"SELECT COUNT(*) FROM t WHERE (a, b) IN ({listed(', ', ROW, n)})",
         lambda n: listed(" UNION ALL ", "SELECT a FROM parts WHERE k = {0}", n),
         lambda n: f"SELECT a FROM ({listed(' UNION ALL ', 'SELECT * FROM parts', n)}) x WHERE k = 1",
         lambda n: f"SELECT CASE {listed(' ', 'WHEN a = {0} THEN 1', n)} END FROM t",
@@ -57,7 +59,7 @@ def test_work_grows_with_the_text(session: Session, text: Callable[[int], str]) 
 
 def test_an_error_is_placed_with_work_that_grows_with_the_text(session: Session) -> None:
     def run(length: int) -> None:
-        sql = f"SELECT COUNT(*) FROM t WHERE (a, b) IN ({listed(', ', ROW, length)})"
+        sql = f"SELECT COUNT(*) FROM t WHERE aes_encrypt(b, b) IN ({listed(', ', TEXT, length)})"
         with pytest.raises(NotSupportedError) as caught:
             session.execute(sql)
         assert caught.value.position is not None
