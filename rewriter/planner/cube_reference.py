@@ -26,7 +26,7 @@ from rewriter.planner.model.plan import Reason, ReasonKind, ReferencePlan, Selec
 from rewriter.planner.rewrite import union_arms as arms_module
 from rewriter.planner.rewrite.additivity import Additivity, Objection, Subject, is_aggregate, judge
 from rewriter.planner.rewrite.count_columns import Counters
-from rewriter.planner.rewrite.count_rewrites import aggregate_edits
+from rewriter.planner.rewrite.count_rewrites import aggregate_edits, events_edits
 from rewriter.planner.rewrite.merged_dimensions import merged_uses
 from rewriter.planner.rewrite.unsupported_shapes import refuse_shapes
 from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource
@@ -177,7 +177,9 @@ def rewrite_counts(query: CubeQuery) -> None:
     query.counters = Counters(
         query.text, query.block, query.source, nullable=nullable(query.select, query.source.index)
     )
+    shows_events = query.block.shows_events and query.cube.counters and contributes(query.select, query.source.index)
     query.edits = [
+        *(events_edits(query.text, query.select, query.counters.of_events()) if shows_events else ()),
         *aggregate_edits(query.text, query.select, query.cube, query.additivity, query.counters),
         *range_edits(query.text, query.time),
         *query.counters.edits,

@@ -6,10 +6,13 @@ from sqlglot import exp
 
 from rewriter.catalog.model.objects import Cube
 from rewriter.errors import NotSupportedError, Span
+from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.rewrite.additivity import Additivity, AvgCall, CountCall
 from rewriter.planner.rewrite.count_columns import Counters
 from rewriter.planner.rewrite.event_counters import ambiguity, declaration_hint
+from rewriter.planner.scope.counted_rows import EVENTS, CountedRows
 from rewriter.planner.scope.item_names import item_name_edits
+from rewriter.planner.scope.joins import relations
 from rewriter.planner.scope.projections import descend
 from rewriter.planner.text.edits import Copied, Edit, Part
 from rewriter.planner.text.query_text import QueryText
@@ -34,6 +37,26 @@ def aggregate_edits(
         text, select, lambda item, _: any(id(node) in changed_calls for node in (item, *descend(item)))
     )
     return edits
+
+
+def events_edits(text: QueryText, select: exp.Select, events: str) -> list[Edit]:
+    """Returns the edit that makes a block also select the number of events that a row of it stands for."""
+    position = text.select_list(select)
+    return [Edit(Span(position, position), (f"{events} AS {EVENTS}, ",), f"a subquery also selects {events}")]
+
+
+def counted_rows_edits(text: QueryText, counted: CountedRows) -> list[Edit]:
+    """Returns the edits of the block that counts a derived table's events, and of its SELECTs that read no cube."""
+    is_only_relation = len(relations(counted.select)) == 1 and not counted.select.args.get("laterals")
+    column = EVENTS if is_only_relation else f"{quote_identifier(counted.alias)}.{EVENTS}"
+    events = f"COALESCE({column}, 1)" if counted.nullable else column
+    edits = [edit for select in counted.others for edit in events_edits(text, select, "1")]
+    edits += [edit for call in counted.calls for edit in _count_edits(text, CountCall(call, None), events)]
+    changed_calls = {id(call) for call in counted.calls}
+    names = item_name_edits(
+        text, counted.select, lambda item, _: any(id(node) in changed_calls for node in (item, *descend(item)))
+    )
+    return [*edits, *names]
 
 
 def _ambiguous(text: QueryText, call: CountCall, cube: Cube) -> NotSupportedError:

@@ -11,9 +11,10 @@ from sqlglot import exp
 
 from rewriter.catalog.model.objects import Cube
 from rewriter.errors import NotSupportedError
+from rewriter.planner.scope.counted_rows import CountedRows, counts_all_rows, shows_star, united_selects
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.first_rows import returns_first_rows
-from rewriter.planner.scope.joins import conjuncts, contributes, relations
+from rewriter.planner.scope.joins import conjuncts, contributes, nullable, relations
 from rewriter.planner.scope.projections import descend, own_nodes, projection_of, substituted
 from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
 
@@ -152,18 +153,52 @@ class Inlining:
                 with suppress(NotSupportedError):  # raised where a block reads it
                     self.levels(relations(select)[0])
 
-    def refuse_counting(self, select: exp.Select, relation: exp.Expr) -> None:
-        """Refuses COUNT and AVG in a block over a relation that returns single rows of a cube and is not inlined.
+    def counted_rows(self, select: exp.Select, relation: exp.Expr) -> CountedRows | None:
+        """Returns the SELECTs of a relation that is not inlined, if COUNT(*) of the block counts single rows of a cube
+        in it; ``None`` if nothing counts them.
 
-        They would count base rows there, but events everywhere else. LIMIT and DISTINCT return rows that are counted as
-        such.
+        COUNT would count base rows there, but events everywhere else. LIMIT and DISTINCT return rows that are counted
+        as such. Raises ``NotSupportedError`` AMBIGUOUS_COUNT for AVG, for COUNT of a value, and for relations in which
+        the rows of a cube cannot be told.
         """
         counted_over = self._rows_of(relation) if self._cubes else ()
         are_single = bool(counted_over) and returns_first_rows(select, relation, counted_over)
         for node in _counting(select, relation) if counted_over else ():
             for cube in () if are_single and not isinstance(node, exp.Avg) else counted_over:
                 if any(m.counted_by for m in cube.measures) if isinstance(node, exp.Avg) else cube.counters:
-                    raise _counts_rows(node, cube)
+                    counted = self._events_of(select, relation)
+                    if counted is None:
+                        raise _counts_rows(node, cube)
+                    return counted
+        return None
+
+    def _events_of(self, select: exp.Select, relation: exp.Expr) -> CountedRows | None:
+        calls = _counting(select, relation)
+        sources = relations(select)
+        is_alone = not any(self._rows_of(source) for source in sources if source is not relation)
+        if not all(map(counts_all_rows, calls)) or not is_alone or shows_star(select):
+            return None
+        of_cubes, others = [], []
+        for united in united_selects(relation):
+            if not isinstance(united, exp.Select):
+                return None
+            cubes = [cube for cube in self._rows_of(united) if cube.counters]
+            if not cubes:
+                others.append(united)
+                continue
+            sources_of_rows = [
+                source
+                for index, source in enumerate(relations(united))
+                if contributes(united, index) and self._rows_of(source)
+            ]
+            if len(sources_of_rows) != 1 or cubes[0].count_measure is None or cubes[0].count_is_ambiguous:
+                return None
+            if id(sources_of_rows[0]) not in self._cubes and self.levels(sources_of_rows[0])[0] is None:
+                return None
+            of_cubes.append(united)
+        is_nullable = nullable(select, next(i for i, source in enumerate(sources) if source is relation))
+        counts = tuple(call for call in calls if isinstance(call, exp.Count))
+        return CountedRows(select, relation.alias_or_name, is_nullable, counts, tuple(of_cubes), tuple(others))
 
     def _rows_of(self, node: exp.Expr | None) -> tuple[Cube, ...]:
         """Returns the cubes whose single rows a relation returns, each once."""
