@@ -116,11 +116,15 @@ def _all_scalar(tree: exp.Expr, pinned: bool) -> bool:
 
 
 def _only_relation(text: QueryText) -> Shared | None:
-    """Returns the source's one relation, a query in parentheses or a name, followed by nothing but an alias."""
+    """Returns the source's one relation, a query in parentheses or a name, followed by nothing but an alias. A name may
+    have a TABLESAMPLE, too.
+    """
     select = text.tree
     assert isinstance(select, exp.Select)
     sources = relations(select)
-    if len(sources) != 1 or modifiers(select) or not isinstance(sources[0], exp.Subquery | exp.Table):
+    if len(sources) != 1 or not isinstance(sources[0], exp.Subquery | exp.Table):
+        return None
+    if modifiers(select) - ({"sample"} if isinstance(sources[0], exp.Table) else set()):
         return None
     tokens = text.tokens
     from_ = after_with(tokens) if tokens[0].is_word("WITH") else 0
@@ -138,7 +142,7 @@ def _only_relation(text: QueryText) -> Shared | None:
         if not isinstance(sources[0].this, exp.Identifier):
             return None
         name_ends = [part.meta["end"] + 1 for part in (sources[0].args.get("db"), sources[0].this) if part is not None]
-        span = Span(first.start, max(name_ends))
+        span = Span(first.start, _end_of_sample(text, max(name_ends)))
         words = f"SELECT * FROM {text.text[span.start : span.end]}"
         start = span.start - len("SELECT * FROM ")
         alias = "" if sources[0].alias else sources[0].name
@@ -146,3 +150,13 @@ def _only_relation(text: QueryText) -> Shared | None:
     query = f"{before}{gap}{words}" if before else words
     origin = text.origin if before else text.origin + start
     return Shared(span, Query(query, Span(origin, origin + len(query))), alias)
+
+
+def _end_of_sample(text: QueryText, name_end: int) -> int:
+    """Returns the end of ``TABLESAMPLE (…) [REPEATABLE (…)]`` behind a name; that of the name where it has none."""
+    tokens, end = text.tokens, name_end
+    index = next(index for index, token in enumerate(tokens) if token.start >= name_end)
+    while tokens[index].is_word("TABLESAMPLE", "REPEATABLE") and tokens[index + 1].is_operator("("):
+        last = text.closing(index + 1)
+        index, end = last + 1, tokens[last].end
+    return end

@@ -8,7 +8,6 @@ from itertools import islice
 
 from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.keys.paths import partition_path
-from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import (
     AddPartitions,
     DropPartitions,
@@ -17,13 +16,14 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.qualified_names import seen_from
-from rewriter.errors import Error, NotSupportedError, Span, partitions_not_found
+from rewriter.errors import Error, Span, partitions_not_found
 from rewriter.grammar.families import partitions as s
 from rewriter.grammar.filters import span_of
 from rewriter.grammar.terms import Name, PartitionItem
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.partitions.import_partitions import import_partitions
 from rewriter.statements.resolve.location_conflicts import (
     check_partition_locations,
     check_partitions_apart,
@@ -40,9 +40,17 @@ from rewriter.statements.resolve.partition_specs import (
 
 @runs(s.AddPartitions, in_transaction=True)
 def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
-    """ALTER TABLE … ADD PARTITION: adds all partitions or none. A managed table's partitions begin empty."""
+    """ALTER TABLE … ADD PARTITION: adds all partitions or none. A managed table's partitions begin empty, or with a
+    copy of the files in LOCATION.
+    """
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
+    if not table.external and any(partition.location is not None for partition in statement.partitions):
+        try:
+            return import_partitions(table, statement.partitions, statement.if_not_exists, context)
+        except Error as error:
+            writes = tuple(PartitionWrite(named_values(table, item.spec)) for item in statement.partitions)
+            raise error.at(_faulty(error, statement, writes, table, context)) from None
     writes = tuple(
         PartitionWrite(named_values(table, partition.spec), location=_partition_location(table, partition))
         for partition in statement.partitions
@@ -124,15 +132,7 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
 def _partition_location(table: Table, clause: s.PartitionLocation) -> str | None:
     if clause.location is None:
         return _spelled_directory(table, clause) if table.external else None
-    span = _spec_span(clause.spec, Span(0, 0))
-    if not table.external:
-        raise NotSupportedError(
-            f"{table.name} is a managed table: the catalog chooses the directories of its partitions.",
-            position=span,
-            object=partition_name(table.partition_columns, read_full(table, clause.spec)),
-            hint="LOCATION is for external tables. Load the files with INSERT … SELECT * FROM parquet.`directory`.",
-        )
-    return absolute(clause.location, table.location, Name((table.name,), span))
+    return absolute(clause.location, table.location, Name((table.name,), _spec_span(clause.spec, Span(0, 0))))
 
 
 def _spelled_directory(table: Table, clause: s.PartitionLocation) -> str | None:

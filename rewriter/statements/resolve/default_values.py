@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import AnalysisError, NotSupportedError, Span
@@ -18,6 +18,8 @@ from rewriter.planner.text.literals import string_literal
 
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+#: The default context rounds to 28 digits.
+_EXACT = Context(prec=100)
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _LIMITED = re.compile(r"(?:var)?char\((\d+)\)")
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?")
@@ -125,8 +127,12 @@ def _number(sign: str, text: str, type_: str) -> str | None:
     if match is None:
         return None
     precision, scale = int(match[1]), int(match[2])
-    scaled = value.scaleb(scale)
-    fits = len(text) <= 38 and scaled == scaled.to_integral_value() and abs(scaled) < 10**precision
+    scaled = value.scaleb(scale, _EXACT)
+    fits = (
+        sum(map(str.isdigit, text)) <= 38
+        and scaled == scaled.to_integral_value()
+        and -(10**precision) < scaled < 10**precision
+    )
     return f"CAST({sign}{text} AS {type_})" if fits else None
 
 

@@ -158,6 +158,18 @@ def check_database_location(location: str, context: Context) -> None:
                 )
 
 
+def check_source_directory(path: str, context: Context) -> None:
+    """Raises ``IntegrityError`` UNSAFE_LOCATION where files are not to be copied from: directories of managed tables
+    hold files that no reader sees, and files that VACUUM will remove.
+    """
+    managed = [(table.location, _Chain.of(table.location)) for table in context.snapshot.tables() if not table.external]
+    try:
+        _refuse_managed(path, managed, context)
+    except IntegrityError as error:
+        error.hint = "Read a managed table by its name: INSERT INTO t SELECT … FROM table."
+        raise
+
+
 def check_output_directory(path: str, context: Context) -> None:
     """Raises ``IntegrityError`` UNSAFE_LOCATION where the content of a directory may not be replaced.
 

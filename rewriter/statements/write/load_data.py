@@ -50,10 +50,10 @@ def _load(statement: s.LoadData, context: Context) -> Result:
     try:
         source_files = expand(statement.path)
         for file in source_files:
-            _check(table, file.path, file.path)
+            check_file(table, file.path, file.path)
 
         def fill(folder: str) -> tuple[WrittenFile, ...]:
-            return _copied(source_files, target, folder, context)
+            return copied(source_files, target, folder, context)
 
         if table.external:
             files = write_external(target, statement.overwrite, fill, context)
@@ -87,7 +87,7 @@ def load_target(statement: s.LoadData, table: Table) -> Target:
     return Target(table, Spec(dict(enumerate(values)), frozenset()), (), values, {}, reordered=False)
 
 
-def _copied(files: Sequence[FoundFile], target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
+def copied(files: Sequence[FoundFile], target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
     """Copies the files that have rows. Checks each copy again, because the original may be changing."""
     table = target.table
     directory = (
@@ -99,7 +99,7 @@ def _copied(files: Sequence[FoundFile], target: Target, folder: str, context: Co
         for file in files:
             path = os.path.join(directory, f"part-{uuid.uuid4().hex}.{table.format}")
             shutil.copyfile(file.path, path)
-            _check(table, path, file.path)
+            check_file(table, path, file.path)
             rows = _rows(table, path, file.path, context)
             if rows:
                 copied_files.append(WrittenFile(path, target.static, rows, os.path.getsize(path)))
@@ -149,8 +149,10 @@ def _loaded(
     return [] if change is None else [change]
 
 
-def _check(table: Table, path: str, path_text: str) -> None:
-    """Raises unless the file has the table's data columns, with their types. ``shown`` is the path of the original."""
+def check_file(table: Table, path: str, path_text: str) -> None:
+    """Raises unless the file has the table's data columns, with their types. ``path_text`` is the path that the
+    user gave.
+    """
     limited = next((column for column in table.columns if column.type.startswith(("char", "varchar"))), None)
     if limited is not None:
         raise NotSupportedError(
