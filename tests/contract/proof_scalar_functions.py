@@ -440,6 +440,68 @@ regexp_instr(s, 'a|[b-d]')
 regexp_instr(s, '^a')
 size(regexp_extract_all(s, '(b)(c)', 2))
 array_join(regexp_extract_all(s, '[a-c]', 0), '-')
+cast(if(r < 9, g, 2.675D) as decimal(10,2))
+cast(if(r < 9, g, 0.125D) as decimal(10,2))
+cast(if(r < 9, g, -0.005D) as decimal(10,2))
+cast(if(f64 between -9 and 9, f64, 1e10D) as decimal(38,10))
+cast(if(f64 between -9 and 9, f64, 1.5e-10D) as decimal(38,10))
+cast(if(f64 between -0.9 and 0.9, f64, 0.25D) as decimal(4,4))
+cast(double('NaN') as decimal(10,2))
+cast(double('-Infinity') as decimal(10,2))
+cast(if(f32 between -9 and 9, f32, 1.5F) as decimal(10,4))
+cast(0.1D + 0.2D as decimal(38,30))
+cast(5e-20D as decimal(18,18))
+try_cast(f64 as decimal(10,2))
+try_cast(g as decimal(10,2))
+try_cast(g as decimal(38,18))
+try_cast(f32 as decimal(10,2))
+cast(1.9 as timestamp)
+cast(-1.9999999 as timestamp)
+cast(m as timestamp)
+cast(p as timestamp)
+cast(0 as timestamp)
+cast(i32 as timestamp)
+cast(ts as decimal(20,6))
+cast(ts as decimal(20,2))
+cast(k as double)
+cast(k as decimal(5,2))
+cast(g as boolean)
+cast(f64 as boolean)
+cast(m as boolean)
+regexp_extract('https://a.b/c/d?x=1', '^https?://[^/]+(/[^?]*)', 1)
+s rlike '[^a]'
+s rlike '^[^a]+$'
+s rlike '^\\w+$'
+s rlike '\\s$'
+regexp_replace(s, '[^a-c]', '_')
+regexp_replace(s, '[^A-Za-z0-9_-]', '_')
+regexp_replace(s, '[-a]', '_')
+regexp_replace(s, '[^\\w]', '_')
+regexp_replace(s, '\\W', '_')
+regexp_replace(s, '\\s', '_')
+regexp_replace(s, '\\S', '_')
+regexp_replace(s, '[\\s%]', '_')
+regexp_replace(s, '\\D', '_')
+regexp_replace(s, '\\w+', '_')
+regexp_replace(s, '[^\\d\\w]', '_')
+regexp_replace(s, '\\n', '_')
+regexp_replace(s, '[\\n\\t]', '_')
+regexp_replace(s, '[%_\\\\]', '#')
+regexp_replace(s, '[\\[\\]\\.]', '#')
+regexp_replace(concat(s, '\u000b'), '\\s', '_')
+regexp_replace(concat(s, '\u0085\u2028'), '[^a]', '_')
+regexp_replace(concat(s, '&#~'), '[&#~]', '_')
+regexp_extract(s, '([^b]*)b', 1)
+regexp_extract(s, '([^%]+)%(.*)', 2)
+regexp_replace(s, '[a-]', '_')
+regexp_replace(s, '[^-a]', '_')
+regexp_replace(s, '[\\^a]', '_')
+regexp_replace(s, '[\\w-]', '_')
+regexp_replace(s, '[ -a]', '_')
+regexp_replace(s, '[?*(|]', '_')
+1e10
+1.25e-7
+-12345678e3
 """)
 
 #: Queries of aggregates.
@@ -465,6 +527,9 @@ select s like any ('a', 'b\\') from e
 select s like 'é' escape 'é' from e
 select elt(r, s, n) from e
 select elt(0, 'a')
+select cast(g as decimal(10,2)) from e
+select cast(f64 as decimal(5,5)) from e where r = 7
+select cast(ts as decimal(10,2)) from e
 select pmod(r, 0) from e
 select pmod(m, 0) from e
 select pmod(f64, 0) from e

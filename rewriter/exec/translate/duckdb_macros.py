@@ -145,8 +145,8 @@ _TEXTS = (
     "split_part(x, '.', 2) ELSE rw_grouped(x) END",
     "rw_fixed_double(x, y) AS CASE WHEN x IS NULL THEN NULL WHEN isnan(x) THEN 'NaN' WHEN isinf(x) "
     "THEN CASE WHEN x > 0 THEN 'Infinity' ELSE '-Infinity' END "
-    "WHEN abs(x) < 1e17 THEN CASE WHEN starts_with(CAST(x AS VARCHAR), '-') THEN '-' ELSE '' END || "
-    "rw_decimal_text(CAST(y AS VARCHAR)) ELSE error('[DUCKDB_UNSUPPORTED] A number of more than 17 digits by %f is not "
+    "WHEN abs(x) < 9007199254740992 THEN CASE WHEN starts_with(CAST(x AS VARCHAR), '-') THEN '-' ELSE '' END || "
+    "rw_decimal_text(CAST(y AS VARCHAR)) ELSE error('[DUCKDB_UNSUPPORTED] A number from 2^53 on by %f is not "
     "supported on DuckDB.') END",
     # Both round the binary value half to even. Beyond 15 digits, Java writes zeros.
     "rw_format_double(x, f, n) AS CASE WHEN x IS NULL THEN NULL WHEN isnan(x) THEN 'NaN' WHEN isinf(x) THEN "
@@ -187,6 +187,8 @@ _TIMES = (
 #: Macros that need a value several times take it as a lambda's variable. A macro's argument is repeated as written, so
 #: nested calls would grow without bounds.
 _NUMBERS = (
+    "rw_exact(x, y) AS CASE WHEN abs(x) < 9007199254740992 THEN y ELSE error('[DUCKDB_UNSUPPORTED] The DOUBLE ' "
+    "|| x || ' as a DECIMAL is not supported on DuckDB: only those below 2^53 are.') END",
     # Spark rounds the digits that it would show, half up; DuckDB rounds the binary value.
     "rw_rounded(x, y) AS CASE WHEN isfinite(x) AND abs(x) < 9007199254740992 "
     "THEN CAST(CAST(y AS VARCHAR) AS DOUBLE) ELSE x END",

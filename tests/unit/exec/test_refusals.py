@@ -90,7 +90,7 @@ REFUSED = [
     ("SELECT DATE '2015-01-01' 'x' FROM e", "string literals side by side"),
     ("SELECT r 'a' 'b' FROM e", "string literals side by side"),
     ("SELECT CAST(f64 AS STRING) FROM e", "double to string"),
-    ("SELECT CAST(f64 AS DECIMAL(10, 2)) FROM e", "double to decimal(10,2)"),
+    ("SELECT CAST(f64 AS DECIMAL(38, 38)) FROM e", "double to decimal(38,38)"),
     ("SELECT +d FROM e", "+(date)"),
     ("SELECT CAST(ts AS FLOAT) FROM e", "timestamp to float"),
     ("SELECT CAST(s AS BINARY) FROM e", "BINARY"),
