@@ -504,6 +504,67 @@ regexp_replace(s, '[?*(|]', '_')
 -12345678e3
 """)
 
+#: Texts of JSON, each with a path.
+_JSON_CASES = lines(r"""
+{"a":{"b":1, "c":"x"}} $.a.b
+{"a":{"b":1, "c":"x"}} $.a
+{"a":{"b":1 , "c":[true,false,null,-5,12345678901234567890123],"d":{}}} $.a
+{"a":1.50} $.a
+{"a":1e5} $.a
+{"a":1E+5} $.a
+{"a":-0.0} $.a
+{"a":0} $.a
+{"a":-0,"b":1} $.a
+{"a":"\u0000b"} $.a
+{"a":12345678901234567890123} $.a
+{"a":-9223372036854775809} $.a
+{"a":0.1234567890123456789} $.a
+{"a":-1234567.891} $.a
+{"a":100.00e-2} $.a
+{"a":true} $.a
+{"a":null} $.a
+{"a":"x"} $.a
+{"a":""} $.a
+{"a":"null"} $.a
+{"a":"x\"y\u00e9\n\/é😀"} $.a
+{"a":"\ud83d\ude00"} $.a
+{"a":[1,2,{"b":3}]} $.a[2].b
+{"a":[1, 2 ,3]} $.a
+{"a":[]} $.a[0]
+{"a":[1,2]} $.a[5]
+{"a":[1,2]} $.a.b
+{"a":"1"} $.a.b
+{"a":{"0":1}} $.a[0]
+{"a":[{"b":1},{"b":2}]} $.a.b
+[{"a":1},{"a":2}] $[1].a
+[{"a":1},{"a":2}] $.a
+[1,2] $[1]
+{"a":1,"a":2} $.a
+{"b":{"a":1},"a":null} $.a
+{"A":1} $.a
+{"a_b":1,"a-b":2} $.a-b
+{"a b":1} $['a b']
+{"a.b":1,"a":{"b":2}} $['a.b']
+{"\u0061":1} $.a
+{"a":"}\"{, NaN,]"} $.a
+"x" $.a
+n/a $.a
+{} $.a
+[] $[0]
+{"a":{"b":{"c":[[1,2],[3,4]]}}} $.a.b.c[1][0]
+""")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+SCALARS += [
+    f"get_json_object({_literal(text)}, {_literal(f'${path}')})"
+    for text, _, path in (case.rpartition(" $") for case in _JSON_CASES)
+]
+SCALARS += ["get_json_object('', '$.a')", "get_json_object(s, '$.a')", "get_json_object('{\"a\":1}', null)"]
+
 #: Queries of aggregates.
 AGGREGATES = lines(r"""
 select bit_and(i8), bit_or(i16), bit_xor(i32), bit_and(i64), bit_or(r), bit_xor(i64) from e
