@@ -499,6 +499,21 @@ regexp_replace(s, '[\\^a]', '_')
 regexp_replace(s, '[\\w-]', '_')
 regexp_replace(s, '[ -a]', '_')
 regexp_replace(s, '[?*(|]', '_')
+cast('1' as varchar(3))
+cast('abcdef' as char(3))
+cast('abc   ' as varchar(3))
+cast(123456 as varchar(3))
+cast(s as varchar(2))
+cast(s as char(9)) || '|'
+try_cast(i8 as varchar(2))
+s::varchar(2)
+length(cast(d as character(20)))
+m div 2
+m div 0.3
+-m div 7
+i32 div 0.5
+if(r in (1, 2), 1.5, w) div 3
+p div 0.001
 1e10
 1.25e-7
 -12345678e3
@@ -588,6 +603,8 @@ select s like any ('a', 'b\\') from e
 select s like 'é' escape 'é' from e
 select elt(r, s, n) from e
 select elt(0, 'a')
+select w div m from e
+select m div 0 from e
 select cast(g as decimal(10,2)) from e
 select cast(f64 as decimal(5,5)) from e where r = 7
 select cast(ts as decimal(10,2)) from e

@@ -257,7 +257,7 @@ def _instant(e: Expressions, text: str, target: SqlType, node: exp.Expr) -> str:
 def _target(e: Expressions, node: exp.Expr) -> SqlType:
     type_ = _TYPES.get(node.this) if not node.expressions else None
     try:
-        return type_ or parse_type(node.sql(dialect="spark"))
+        return type_ or parse_type(node.sql(dialect="spark")).plain
     except NotSupportedError:
         return e.text.refuse(f"The type {node.sql(dialect='spark')}", node)
 

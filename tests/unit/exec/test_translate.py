@@ -55,7 +55,7 @@ REFUSED = [
     ("SELECT x FROM t", "x"),
     ("SELECT struct(a, s) FROM t", None),
     ("SELECT CAST(a AS array<int>) FROM t", None),
-    ("SELECT CAST(s AS varchar(3)) FROM t", "varchar("),
+    ("SELECT CAST(s AS array<varchar(3)>) FROM t", "varchar("),
     ("SELECT CAST(d AS string) FROM t", "CAST(d"),
     ("SELECT CAST(s AS timestamp_ntz) FROM t", None),
     ("SELECT m * m FROM t", "m * m"),
