@@ -1082,7 +1082,7 @@ def _casts() -> list[str]:
         assert match is not None
         word, source, target = match.groups()
         value = _STRINGS.get(target, "if(r < 4, n, '8')") if source == "string" else _SAMPLES[source]
-        if source == "timestamp" and target.endswith("int"):
+        if source == "timestamp" and (target.endswith("int") or target == "decimal"):
             value = _MINUTES
         casts.append(f"{word}({value} AS {'decimal(9,1)' if target == 'decimal' else target})")
     return casts

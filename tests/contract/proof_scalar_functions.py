@@ -440,7 +440,145 @@ regexp_instr(s, 'a|[b-d]')
 regexp_instr(s, '^a')
 size(regexp_extract_all(s, '(b)(c)', 2))
 array_join(regexp_extract_all(s, '[a-c]', 0), '-')
+cast(if(r < 9, g, 2.675D) as decimal(10,2))
+cast(if(r < 9, g, 0.125D) as decimal(10,2))
+cast(if(r < 9, g, -0.005D) as decimal(10,2))
+cast(if(f64 between -9 and 9, f64, 1e10D) as decimal(38,10))
+cast(if(f64 between -9 and 9, f64, 1.5e-10D) as decimal(38,10))
+cast(if(f64 between -0.9 and 0.9, f64, 0.25D) as decimal(4,4))
+cast(double('NaN') as decimal(10,2))
+cast(double('-Infinity') as decimal(10,2))
+cast(if(f32 between -9 and 9, f32, 1.5F) as decimal(10,4))
+cast(0.1D + 0.2D as decimal(38,30))
+cast(5e-20D as decimal(18,18))
+try_cast(f64 as decimal(10,2))
+try_cast(g as decimal(10,2))
+try_cast(g as decimal(38,18))
+try_cast(f32 as decimal(10,2))
+cast(1.9 as timestamp)
+cast(-1.9999999 as timestamp)
+cast(m as timestamp)
+cast(p as timestamp)
+cast(0 as timestamp)
+cast(i32 as timestamp)
+cast(ts as decimal(20,6))
+cast(ts as decimal(20,2))
+cast(k as double)
+cast(k as decimal(5,2))
+cast(g as boolean)
+cast(f64 as boolean)
+cast(m as boolean)
+regexp_extract('https://a.b/c/d?x=1', '^https?://[^/]+(/[^?]*)', 1)
+s rlike '[^a]'
+s rlike '^[^a]+$'
+s rlike '^\\w+$'
+s rlike '\\s$'
+regexp_replace(s, '[^a-c]', '_')
+regexp_replace(s, '[^A-Za-z0-9_-]', '_')
+regexp_replace(s, '[-a]', '_')
+regexp_replace(s, '[^\\w]', '_')
+regexp_replace(s, '\\W', '_')
+regexp_replace(s, '\\s', '_')
+regexp_replace(s, '\\S', '_')
+regexp_replace(s, '[\\s%]', '_')
+regexp_replace(s, '\\D', '_')
+regexp_replace(s, '\\w+', '_')
+regexp_replace(s, '[^\\d\\w]', '_')
+regexp_replace(s, '\\n', '_')
+regexp_replace(s, '[\\n\\t]', '_')
+regexp_replace(s, '[%_\\\\]', '#')
+regexp_replace(s, '[\\[\\]\\.]', '#')
+regexp_replace(concat(s, '\u000b'), '\\s', '_')
+regexp_replace(concat(s, '\u0085\u2028'), '[^a]', '_')
+regexp_replace(concat(s, '&#~'), '[&#~]', '_')
+regexp_extract(s, '([^b]*)b', 1)
+regexp_extract(s, '([^%]+)%(.*)', 2)
+regexp_replace(s, '[a-]', '_')
+regexp_replace(s, '[^-a]', '_')
+regexp_replace(s, '[\\^a]', '_')
+regexp_replace(s, '[\\w-]', '_')
+regexp_replace(s, '[ -a]', '_')
+regexp_replace(s, '[?*(|]', '_')
+cast('1' as varchar(3))
+cast('abcdef' as char(3))
+cast('abc   ' as varchar(3))
+cast(123456 as varchar(3))
+cast(s as varchar(2))
+cast(s as char(9)) || '|'
+try_cast(i8 as varchar(2))
+s::varchar(2)
+length(cast(d as character(20)))
+m div 2
+m div 0.3
+-m div 7
+i32 div 0.5
+if(r in (1, 2), 1.5, w) div 3
+p div 0.001
+1e10
+1.25e-7
+-12345678e3
 """)
+
+#: Texts of JSON, each with a path.
+_JSON_CASES = lines(r"""
+{"a":{"b":1, "c":"x"}} $.a.b
+{"a":{"b":1, "c":"x"}} $.a
+{"a":{"b":1 , "c":[true,false,null,-5,12345678901234567890123],"d":{}}} $.a
+{"a":1.50} $.a
+{"a":1e5} $.a
+{"a":1E+5} $.a
+{"a":-0.0} $.a
+{"a":0} $.a
+{"a":-0,"b":1} $.a
+{"a":"\u0000b"} $.a
+{"a":12345678901234567890123} $.a
+{"a":-9223372036854775809} $.a
+{"a":0.1234567890123456789} $.a
+{"a":-1234567.891} $.a
+{"a":100.00e-2} $.a
+{"a":true} $.a
+{"a":null} $.a
+{"a":"x"} $.a
+{"a":""} $.a
+{"a":"null"} $.a
+{"a":"x\"y\u00e9\n\/é😀"} $.a
+{"a":"\ud83d\ude00"} $.a
+{"a":[1,2,{"b":3}]} $.a[2].b
+{"a":[1, 2 ,3]} $.a
+{"a":[]} $.a[0]
+{"a":[1,2]} $.a[5]
+{"a":[1,2]} $.a.b
+{"a":"1"} $.a.b
+{"a":{"0":1}} $.a[0]
+{"a":[{"b":1},{"b":2}]} $.a.b
+[{"a":1},{"a":2}] $[1].a
+[{"a":1},{"a":2}] $.a
+[1,2] $[1]
+{"a":1,"a":2} $.a
+{"b":{"a":1},"a":null} $.a
+{"A":1} $.a
+{"a_b":1,"a-b":2} $.a-b
+{"a b":1} $['a b']
+{"a.b":1,"a":{"b":2}} $['a.b']
+{"\u0061":1} $.a
+{"a":"}\"{, NaN,]"} $.a
+"x" $.a
+n/a $.a
+{} $.a
+[] $[0]
+{"a":{"b":{"c":[[1,2],[3,4]]}}} $.a.b.c[1][0]
+""")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+SCALARS += [
+    f"get_json_object({_literal(text)}, {_literal(f'${path}')})"
+    for text, _, path in (case.rpartition(" $") for case in _JSON_CASES)
+]
+SCALARS += ["get_json_object('', '$.a')", "get_json_object(s, '$.a')", "get_json_object('{\"a\":1}', null)"]
 
 #: Queries of aggregates.
 AGGREGATES = lines(r"""
@@ -465,6 +603,11 @@ select s like any ('a', 'b\\') from e
 select s like 'é' escape 'é' from e
 select elt(r, s, n) from e
 select elt(0, 'a')
+select w div m from e
+select m div 0 from e
+select cast(g as decimal(10,2)) from e
+select cast(f64 as decimal(5,5)) from e where r = 7
+select cast(ts as decimal(10,2)) from e
 select pmod(r, 0) from e
 select pmod(m, 0) from e
 select pmod(f64, 0) from e

@@ -207,10 +207,31 @@ def whole_division(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     left, right = _numbers(e, left, right, "div", node)
     if VOID in (left.type, right.type) and (left.type.is_integer or right.type.is_integer):
         return Typed(plain_cast("NULL", BIGINT), BIGINT, infix("div", left.name, right.name))
+    if left.type.is_decimal or right.type.is_decimal:
+        return _whole_quotient(e, left, right, node)
     if not (left.type.is_integer and right.type.is_integer):
         e.refuse(node, f"{left.type} div {right.type}")
     first, second = plain_cast(left.sql, BIGINT), plain_cast(right.sql, BIGINT)
     sql = _unless_zero(first, second, "DIVIDE_BY_ZERO", f"{first} // {second}")
+    return Typed(plain_cast(sql, BIGINT), BIGINT, infix("div", left.name, right.name))
+
+
+def _whole_quotient(e: Expressions, left: Typed, right: Typed, node: exp.Expr) -> Typed:
+    """Divides decimals, towards zero: their digits as integers of the same scale.
+
+    A quotient that is no BIGINT, of which Spark keeps the lowest bits, is an error.
+    """
+    scale = max(left.type.scale, right.type.scale)
+    digits = []
+    for value in (left, right):
+        if not value.type.is_integer and not value.type.is_decimal:
+            e.refuse(node, f"{left.type} div {right.type}")
+        type_ = as_decimal(value.type)
+        shift = scale - type_.scale
+        if type_.precision + shift > MAX_PRECISION:
+            e.refuse(node, f"{left.type} div {right.type}")
+        digits.append(f"rw_unscaled({e.cast(value, type_, node)}) * CAST('1{'0' * shift}' AS HUGEINT)")
+    sql = _unless_zero(f"({digits[0]})", f"({digits[1]})", "DIVIDE_BY_ZERO", f"({digits[0]}) // ({digits[1]})")
     return Typed(plain_cast(sql, BIGINT), BIGINT, infix("div", left.name, right.name))
 
 

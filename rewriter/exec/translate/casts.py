@@ -27,6 +27,9 @@ from rewriter.exec.translate.duckdb_macros import READABLE
 from rewriter.timeline.timestamp_casts import date_text, timestamp_text
 
 _EPOCH = dt.datetime(1970, 1, 1)
+_MICRO_DIGITS = 6
+#: The most digits of an integer that a double always holds. Java releases show more digits differently.
+_EXACT_DIGITS = 15
 
 
 def quote(name: str) -> str:
@@ -59,10 +62,15 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
         return _to_string(sql, source)
     if source.is_datetime and target.is_datetime:
         return direct
-    if source.name == "timestamp" and (target.is_integer or target.name == "double"):
+    if source.name == "timestamp" and (target.is_integer or target.is_decimal or target.name == "double"):
         return _seconds(sql, target, keyword)
-    if "boolean" in (source.name, target.name):
-        return direct if source.is_integer or target.is_integer else None
+    if target.name == "timestamp" and (source.is_integer or source.is_decimal):
+        return _moment(sql, source)
+    if source.name == "boolean" and target.is_numeric:
+        return direct if target.is_integer else f"{keyword}(CAST({sql} AS INTEGER) AS {duckdb_type(target)})"
+    if target.name == "boolean" and source.is_numeric:
+        # NaN is true.
+        return direct if source.is_integer else f"({sql} <> 0)"
     if not (source.is_numeric and target.is_numeric):
         return None
     return _numeric(sql, source, target, keyword, direct)
@@ -81,7 +89,19 @@ def _seconds(sql: str, target: SqlType, keyword: str) -> str:
     """Returns the seconds since 1970: whole ones are rounded down."""
     if target.name == "double":
         return f"(CAST(epoch_us({sql}) AS DOUBLE) / 1000000)"
+    if target.is_decimal:
+        seconds = f"CAST(epoch_us({sql}) AS DECIMAL(20,0)) * CAST('0.000001' AS DECIMAL(7,6))"
+        return f"{keyword}({seconds} AS {duckdb_type(target)})"
     return f"{keyword}(rw_floor_divided(epoch_us({sql}), 1000000) AS {duckdb_type(target)})"
+
+
+def _moment(sql: str, source: SqlType) -> str:
+    """Returns the time of seconds since 1970. Digits behind microseconds are dropped."""
+    if source.is_integer:
+        return f"make_timestamp({plain_cast(sql, BIGINT)} * 1000000)"
+    shift = _MICRO_DIGITS - source.scale
+    operator, factor = ("*", shift) if shift >= 0 else ("//", -shift)
+    return f"make_timestamp(CAST(rw_unscaled({sql}) {operator} CAST('1{'0' * factor}' AS HUGEINT) AS BIGINT))"
 
 
 def _numeric(sql: str, source: SqlType, target: SqlType, keyword: str, direct: str) -> str | None:
@@ -89,12 +109,25 @@ def _numeric(sql: str, source: SqlType, target: SqlType, keyword: str, direct: s
         truncated = sql if source.is_integer else f"trunc({sql})"
         return f"{keyword}({truncated} AS {duckdb_type(target)})"
     if target.is_decimal:
-        return None if source.is_floating else direct
+        return _rounded(plain_cast(sql, DOUBLE), target, keyword) if source.is_floating else direct
     if source.is_decimal:
         # Dividing the digits rounds twice if there are many of them; reading them rounds once.
         return plain_cast(plain_cast(sql, STRING), DOUBLE) if target == DOUBLE else None
     # A double that is not a float may round differently, and so may an integer above 2^24.
     return None if target.name == "float" and source != target else direct
+
+
+def _rounded(double: str, target: SqlType, keyword: str) -> str | None:
+    """Returns a decimal of the digits that Spark would show, rounded half up; NULL for NaN and infinity."""
+    if target.precision == target.scale == MAX_PRECISION:
+        return None
+    # DuckDB reads no exponent if all digits are behind the point.
+    read = decimal(max(target.precision, target.scale + 1), target.scale)
+    digits = f"{keyword}({plain_cast(double, STRING)} AS {duckdb_type(read)})"
+    digits = digits if read == target else f"{keyword}({digits} AS {duckdb_type(target)})"
+    if target.precision - target.scale > _EXACT_DIGITS:
+        digits = f"rw_exact({double}, {digits})"
+    return f"CASE WHEN isfinite({double}) THEN {digits} END"
 
 
 def _from_string(sql: str, target: SqlType, tolerant: bool) -> str | None:
@@ -113,6 +146,8 @@ _CAST_TYPES = (
 )
 _REMARKS = {
     ("string", "decimal"): "exponents",
+    ("double", "decimal"): "DECIMAL(38,38); from 2^53 on, when it occurs",
+    ("float", "decimal"): "DECIMAL(38,38); from 2^53 on, when it occurs",
     ("string", "float"): "hexadecimal numbers",
     ("string", "double"): "hexadecimal numbers",
     ("string", "date"): "years of other than four digits",

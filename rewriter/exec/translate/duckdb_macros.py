@@ -29,7 +29,7 @@ _ANY_CLOCK = _CLOCK.format(hour="[0-9]{1,2}", zone="(?:0[0-9]|1[0-7])")
 @cache
 def macros() -> Mapping[str, str]:
     """Returns the statements that define the macros, by name. Definitions may call other macros."""
-    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_TIMES, *_NUMBERS)
+    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_JSON, *_TIMES, *_NUMBERS)
     return {definition.partition("(")[0]: f"CREATE MACRO IF NOT EXISTS {definition}" for definition in definitions}
 
 
@@ -145,14 +145,36 @@ _TEXTS = (
     "split_part(x, '.', 2) ELSE rw_grouped(x) END",
     "rw_fixed_double(x, y) AS CASE WHEN x IS NULL THEN NULL WHEN isnan(x) THEN 'NaN' WHEN isinf(x) "
     "THEN CASE WHEN x > 0 THEN 'Infinity' ELSE '-Infinity' END "
-    "WHEN abs(x) < 1e17 THEN CASE WHEN starts_with(CAST(x AS VARCHAR), '-') THEN '-' ELSE '' END || "
-    "rw_decimal_text(CAST(y AS VARCHAR)) ELSE error('[DUCKDB_UNSUPPORTED] A number of more than 17 digits by %f is not "
+    "WHEN abs(x) < 9007199254740992 THEN CASE WHEN starts_with(CAST(x AS VARCHAR), '-') THEN '-' ELSE '' END || "
+    "rw_decimal_text(CAST(y AS VARCHAR)) ELSE error('[DUCKDB_UNSUPPORTED] A number from 2^53 on by %f is not "
     "supported on DuckDB.') END",
     # Both round the binary value half to even. Beyond 15 digits, Java writes zeros.
     "rw_format_double(x, f, n) AS CASE WHEN x IS NULL THEN NULL WHEN isnan(x) THEN 'NaN' WHEN isinf(x) THEN "
     "CASE WHEN x > 0 THEN '∞' ELSE '-∞' END WHEN abs(x) < pow(10, 15 - n) THEN format(f, x) ELSE "
     "error('[DUCKDB_UNSUPPORTED] FORMAT_NUMBER of the DOUBLE ' || x || ', which needs more than 15 digits, is not "
     "supported on DuckDB.') END",
+)
+
+_JSON = (
+    "rw_repeats(x, p, n) AS coalesce(len(list_filter(json_keys(rw_valid_json(x), p), lambda k: k = n)) > 1, false)",
+    "rw_valid_json(x) AS CASE WHEN json_valid(x) THEN x END",
+    # DuckDB also reads NaN, infinity and a comma before a closing bracket.
+    "rw_odd_json(y) AS regexp_matches(y, ',[ \\t\\r\\n]*[}\\]]') OR "
+    "regexp_matches(regexp_replace(y, 'true|false|null', '', 'g'), '[A-DF-Za-df-z]')",
+    "rw_without_strings(x) AS regexp_replace(x, '\"(?:[^\"\\\\]|\\\\.)*\"', '', 'gs')",
+    # A text that begins with no bracket is no object or array.
+    "rw_json(x, p, r) AS CASE WHEN x IS NULL OR regexp_matches(x, '^[ \\t\\r\\n]*([^ \\t\\r\\n{[]|$)') THEN NULL "
+    "WHEN NOT json_valid(x) OR rw_odd_json(rw_without_strings(x)) THEN rw_unsure(x, 'JSON') "
+    "ELSE rw_json_text(x, json_extract(rw_valid_json(x), p), r) END",
+    "rw_json_text(x, j, r) AS CASE WHEN j IS NULL OR json_type(j) = 'NULL' THEN CASE WHEN r THEN rw_unsure(x, 'JSON') "
+    "END WHEN json_type(j) = 'VARCHAR' THEN j ->> '$' WHEN json_type(j) = 'BOOLEAN' THEN CAST(j AS VARCHAR) "
+    "WHEN json_type(j) IN ('OBJECT', 'ARRAY') THEN rw_json_object(x, CAST(j AS VARCHAR)) "
+    "ELSE rw_json_number(x, CAST(j AS VARCHAR)) END",
+    "rw_json_object(x, t) AS CASE WHEN contains(t, '\\') OR regexp_matches(regexp_replace(rw_without_strings(t), "
+    "'true|false', '', 'g'), '[.eE]') THEN rw_unsure(x, 'JSON') ELSE t END",
+    "rw_json_number(x, t) AS CASE WHEN regexp_full_match(t, '0|-?[1-9][0-9]*') THEN t WHEN contains(t, '.') AND "
+    "(CAST(t AS DOUBLE) = 0 OR abs(CAST(t AS DOUBLE)) BETWEEN 0.001 AND 9999999) "
+    "THEN CAST(CAST(t AS DOUBLE) AS VARCHAR) ELSE rw_unsure(x, 'JSON') END",
 )
 
 _TIMES = (
@@ -187,6 +209,8 @@ _TIMES = (
 #: Macros that need a value several times take it as a lambda's variable. A macro's argument is repeated as written, so
 #: nested calls would grow without bounds.
 _NUMBERS = (
+    "rw_exact(x, y) AS CASE WHEN abs(x) < 9007199254740992 THEN y ELSE error('[DUCKDB_UNSUPPORTED] The DOUBLE ' "
+    "|| x || ' as a DECIMAL is not supported on DuckDB: only those below 2^53 are.') END",
     # Spark rounds the digits that it would show, half up; DuckDB rounds the binary value.
     "rw_rounded(x, y) AS CASE WHEN isfinite(x) AND abs(x) < 9007199254740992 "
     "THEN CAST(CAST(y AS VARCHAR) AS DOUBLE) ELSE x END",

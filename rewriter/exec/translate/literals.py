@@ -113,10 +113,20 @@ def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
     return _decimal(e, Decimal(digits), node)
 
 
+#: Between these, all releases of Java show the same digits of a double.
+_LEAST_NAMED, _MOST_NAMED = 1e-300, 2**53
+
+
 def _float_name(digits: str) -> str | None:
-    """Returns a double in Java's notation, if that has no exponent."""
+    """Returns a double in Java's notation: ``1.0E10`` from 10 million on. ``None`` where Java's releases differ."""
     value = float(digits)
-    return str(value) if value == 0 or 1e-3 <= abs(value) < 1e7 else None
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return str(value)
+    if not _LEAST_NAMED < abs(value) < _MOST_NAMED:
+        return None
+    decimal_value = Decimal(str(value))
+    shown = "".join(map(str, decimal_value.normalize().as_tuple().digits))
+    return f"{shown[0]}.{shown[1:] or '0'}E{decimal_value.adjusted()}"
 
 
 def _decimal(e: Expressions, value: Decimal, node: exp.Expr) -> Typed:
@@ -256,7 +266,7 @@ def _instant(e: Expressions, text: str, target: SqlType, node: exp.Expr) -> str:
 def _target(e: Expressions, node: exp.Expr) -> SqlType:
     type_ = _TYPES.get(node.this) if not node.expressions else None
     try:
-        return type_ or parse_type(node.sql(dialect="spark"))
+        return type_ or parse_type(node.sql(dialect="spark")).plain
     except NotSupportedError:
         return e.text.refuse(f"The type {node.sql(dialect='spark')}", node)
 

@@ -244,7 +244,11 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.Mul: _operator(_arithmetic, "a * b", "decimals whose result needs more than 38 digits"),
     exp.Div: _operator(_arithmetic, "a / b", "decimals whose quotient does not fit in 38 digits"),
     exp.Mod: _operator(_arithmetic, "a % b", "decimals of more than 38 digits together"),
-    exp.IntDiv: _operator(whole_division, "a DIV b", "other than integers"),
+    exp.IntDiv: _operator(
+        whole_division,
+        "a DIV b",
+        "DOUBLE, FLOAT; decimals of more than 38 digits together; quotients of decimals beyond BIGINT, when they occur",
+    ),
     exp.Interval: Allowed(refuse_interval, INTERVALS),
     exp.Neg: _operator(minus, "-a"),
     PLUS: _operator(_plus, "+a"),

@@ -33,8 +33,8 @@ DESCRIPTION = (
     f"- Formats that read a time: `{' '.join(_READ_FIELDS)}`, each once at most, and text that is no letter or in "
     "quotes.",
     f"- Formats that write a time: `{' '.join(_WRITTEN_FIELDS)}`, and such text.",
-    "- Regular expressions: letters, digits, blanks and signs, classes `[a-z]`, `\\d`, `.`, `^`, `$`, groups, `|`, and "
-    "the quantifiers `* + ? {n,m}` with their lazy forms.",
+    "- Regular expressions: letters, digits, blanks and signs, classes `[a-z]`, `[^/]`, `\\d`, `\\w`, `\\s`, `.`, `^`, "
+    "`$`, groups, `|`, and the quantifiers `* + ? {n,m}` with their lazy forms.",
 )
 
 
@@ -97,15 +97,23 @@ def like_pattern(text: str, escape: str = "\\") -> str | None:
     return "".join(parts)
 
 
+#: Parts of a class in brackets: a range, an abbreviation, an escaped sign, a plain character. A minus is plain at both
+#: ends. Java reads ``[`` and ``&&`` within a class as operators.
+_IN_CLASS = (
+    r"(?:[A-Za-z0-9_ .:/+]-[A-Za-z0-9]|\\[dwstnr]|\\[.^$*+?()\[\]{}|\\/&-]|&(?!&)"
+    r"""|[A-Za-z0-9_ .:/+,;=?*(){}|$"'<>@!\#%~])"""
+)
 _ATOM = re.compile(
-    r"""\\d|\\[.^$*+?()\[\]{}|\\/-]           # a digit, an escaped sign
-      | \[\^?(?:[A-Za-z0-9_ .:/+]-[A-Za-z0-9]|\\d|\\[\]\[^\\-]|[A-Za-z0-9_ .:/+,;=])+\]   # a class
+    rf"""\\[dDwWsStnr]|\\[.^$*+?()\[\]{{}}|\\/&-]   # an abbreviation, an escaped sign
+      | \[\^?-?{_IN_CLASS}+-?\]            # a class
       | \((?:\?:)? | \) | \|
       | [A-Za-z0-9_ :/,;=<>"'%@!\#~&-]        # a plain character
       | \. | \^ | \$
-      | [*+?]\?? | \{[0-9]{1,3}(?:,[0-9]{0,3})?\}""",
+      | [*+?]\?? | \{{[0-9]{{1,3}}(?:,[0-9]{{0,3}})?\}}""",
     re.VERBOSE,
 )
+#: Java's abbreviations, within brackets. RE2's own ``\s`` lacks the vertical tab.
+_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": r" \t\n\x0b\f\r"}
 
 
 def java_regex(text: str) -> str | None:
@@ -132,10 +140,10 @@ def java_regex(text: str) -> str | None:
             parts.append(rf"(?:\r\n|[{_LINE_ENDS}])?\z")
         elif piece == "^":
             parts.append(r"\A")
-        elif piece == r"\d":
-            parts.append("[0-9]")
+        elif re.fullmatch(r"\\[dDwWsS]", piece):
+            parts.append(f"[{'^' * piece[1].isupper()}{_CLASSES[piece[1].lower()]}]")
         elif piece.startswith("["):
-            parts.append(piece.replace(r"\d", "0-9"))
+            parts.append(re.sub(r"\\(.)", lambda match: _CLASSES.get(match[1], match[0]), piece))
         else:
             parts.append(piece)
     try:

@@ -42,8 +42,8 @@ def _regex_search(
 def _regex(e: Expressions, node: exp.Expr, pattern: exp.Expr, scope: Scope) -> tuple[Typed, str]:
     """Returns a pattern whose matches, not only their existence, are those of Java."""
     value = e.translate(pattern, scope)
-    translated = java_regex(value.text) if value.text is not None and replaceable(value.text) else None
-    if translated is None:
+    translated = java_regex(value.text) if value.text is not None else None
+    if translated is None or not replaceable(value.text or ""):
         e.refuse(node, f"The regular expression {e.text.shown(pattern)} in {_name(e, node).upper()}")
     return value, translated
 

@@ -233,6 +233,7 @@ class SqlText:
         self._refuse_negative_parts()
         ends = self._test_ends()
         is_value = False
+        before: Token | None = None
         for first, second in zip(self.tokens, self.tokens[1:], strict=False):
             span = Span(first.start, second.end)
             if second.kind is TokenKind.STRING:
@@ -240,7 +241,10 @@ class SqlText:
                 is_value = (first.kind is TokenKind.STRING and is_value) or _expects_value(first)
                 if first.kind is TokenKind.STRING and not is_value:
                     raise _misread("Two string literals side by side are", span)
-            if first.is_word("VARCHAR", "CHAR", "CHARACTER") and second.is_operator("("):
+            is_type = before is not None and (before.is_word("AS") or before.is_operator("::"))
+            before = first
+            # As the type of a cast, they are STRING.
+            if first.is_word("VARCHAR", "CHAR", "CHARACTER") and second.is_operator("(") and not is_type:
                 raise _misread(f"{first.upper}(…) is", span)
             if first.is_operator(".") and second.kind is TokenKind.STRING:
                 raise _no_name(second)

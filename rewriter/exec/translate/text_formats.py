@@ -13,7 +13,7 @@ from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call,
 
 _DIRECTIVE = re.compile(r"%(?:%|([-0,]?)([1-9]\d{0,2})?(?:\.(\d{1,2}))?([sdf]))", re.ASCII)
 _MOST_ARGUMENTS = 100
-#: Digits behind the point that a double below 10^17 leaves in a decimal.
+#: Digits behind the point that a double below 2^53 leaves in a decimal.
 _MOST_PLACES = MAX_PRECISION - 18
 _MOST_DOUBLE_PLACES = 15
 
@@ -83,7 +83,7 @@ def _formatted(e: Expressions, node: exp.Expr, value: Typed, directive: _Directi
         if value.type != DOUBLE or places > _MOST_PLACES:
             e.refuse(node, f"{value.type} by %.{places}f")
         rounded = plain_cast(plain_cast(f"abs({value.sql})", STRING), decimal(MAX_PRECISION, places))
-        sql = f"rw_fixed_double({value.sql}, CASE WHEN abs({value.sql}) < 1e17 THEN {rounded} END)"
+        sql = f"rw_fixed_double({value.sql}, CASE WHEN abs({value.sql}) < 9007199254740992 THEN {rounded} END)"
         sql = f"rw_grouped_number({sql})" if directive.flag == "," else sql
         null = string_literal("null"[:places])
     sql = f"coalesce({sql}, {null})"

@@ -25,6 +25,16 @@ from rewriter.exec.translate.patterns import java_regex, like_pattern, time_patt
         (r"(ab|cd)+?x", "abcdx", True),
         (r"[^a-c]", "abc", False),
         (r"x$|^y", "yz", True),
+        (r"^[^/]+$", "a\n?é", True),
+        (r"[^/?]", "/?/", False),
+        (r"^[\w.-]+@\w+$", "a.b-c_9@d", True),
+        (r"\w", "é", False),
+        (r"^\s+$", " \t\n\x0b\f\r", True),
+        (r"[\s]", "\x0b", True),
+        (r"\S|\W", "\u00a0", True),
+        (r"\D", "123", False),
+        (r"[&a-]", "-", True),
+        (r"[\]\[]", "[", True),
     ],
 )
 def test_regular_expressions(pattern: str, text: str, matches: bool) -> None:
@@ -34,7 +44,26 @@ def test_regular_expressions(pattern: str, text: str, matches: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"\bx", r"(?i)x", "x*+", "x++", "(?=x)", r"(a)\1", r"\w", r"\s", "[a&&b]", r"\Qx\E", "(", "*a", "[é]"]
+    "pattern",
+    [
+        r"\bx",
+        r"(?i)x",
+        "x*+",
+        "x++",
+        "(?=x)",
+        r"(a)\1",
+        "[a&&b]",
+        "[[a]]",
+        "[a^]",
+        "[a-c-e]",
+        r"[\w-a]",
+        "[--a]",
+        r"[\D]",
+        r"\Qx\E",
+        "(",
+        "*a",
+        "[é]",
+    ],
 )
 def test_what_may_differ_is_left_out(pattern: str) -> None:
     assert java_regex(pattern) is None

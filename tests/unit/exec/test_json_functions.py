@@ -1,0 +1,38 @@
+"""GET_JSON_OBJECT on DuckDB: what Spark may read differently is an error, and never another value."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewriter.errors import Error
+from rewriter.exec.duckdb.engine import DuckDBEngine
+from rewriter.exec.engine import EngineQuery
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        # malformed for DuckDB, and read by Spark at least in part
+        ("{\\'a\\':1}", "$.a"),
+        ('{"a":1} x', "$.a"),
+        ('{"a":1', "$.a"),
+        ('{"a":"x\ty"}', "$.a"),
+        # read by DuckDB alone
+        ('{"a":NaN}', "$.a"),
+        ('{"b":[1,],"a":2}', "$.a"),
+        ('{"a":1,"b":-Infinity}', "$.a"),
+        # of equal keys, Spark takes the next one
+        ('{"a":null,"a":2}', "$.a"),
+        ('{"a":{"b":1},"a":{"c":2}}', "$.a.c"),
+        # digits and escapes that Java writes in its own way
+        ('{"a":1e39}', "$.a"),
+        ('{"a":0.0001}', "$.a"),
+        ('{"a":{"b":0.5}}', "$.a"),
+        ('{"a":["\\\\u0001"]}', "$.a"),
+    ],
+)
+def test_what_may_differ_is_an_error(duckdb: DuckDBEngine, text: str, path: str) -> None:
+    sql = f"SELECT get_json_object(x, '{path}') FROM VALUES ('{text}') AS v(x)"
+    with pytest.raises(Error) as caught:
+        duckdb.execute(EngineQuery(sql)).read_all()
+    assert caught.value.condition == "DUCKDB_UNSUPPORTED"
