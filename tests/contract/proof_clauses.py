@@ -387,6 +387,8 @@ select listagg(id) within group (order by id), string_agg(id, '{x}') within grou
 select f, listagg(s, ',') within group (order by s) over (partition by f) x from t
 select listagg(s, ',') within group (order by id) || '!' from t group by id > 3
 select upper(listagg(s, ',') within group (order by length(s), s)) from t
+select 1 from t having count(*) > 1
+select ntile() over (order by id) from t
 """)
 
 #: Queries that fail on both engines with one condition.
@@ -494,4 +496,52 @@ select id from t order by id offset 'a'
 select listagg(distinct s, ',') within group (order by id) from t
 select listagg(s, s) within group (order by s) from t
 select listagg(s, ',') within group (order by s) over (order by id) x from t
+select f, count(*) from t
+select f from t where count(*) > 1
+select sum(count(*)) from t
+select f from t having f
+select f from t having count(*) > 1
+select count() from t
+select sum(id, b) from t
+select id from t where row_number() over (order by id) = 1
+select row_number() over () from t
+select row_number() from t
+select rank() over (partition by f) from t
+select count(distinct id) over () from t
+select ntile(0) over (order by id) from t
+select id from t join e using (id)
+select * from values (1, 2) as v(a)
+select distinct f from t order by id
+select greatest(1)
+select coalesce()
+select upper()
+select upper('a', 'b')
+select length() from t
+select substr('a') from t
+select abs(1, 2)
+select concat_ws() from t
+select date_add(dd) from t
+select nvl(1) from t
+select if(true, 1)
+select f, max(id) from t
+select sum(id) + b from t
+select id, sum(max(b)) from t group by id
+select id from t where sum(id) over () > 1
+select id from t where id > 1 and max(id) > 3
+select id from t group by id having row_number() over (order by id) = 1
+select lag(id) over () from t
+select first(id) over (order by id), nth_value(id, 2) over () from t
+select ntile(-1) over (order by id) from t
+select sum(distinct id) over () from t
+select count(distinct f) over (order by id) from t
+select count(*) from t where id
+select case when id then 1 end from t
+select id, count(*) over (order by count(*)) from t
+select count(*) filter (where max(id) > 1) from t
+select percentile(id) from t
+select min() from t
+select avg() from t
+select collect_list(id, b) from t
+select max_by(id) from t
+select mode(id, b, 1) from t
 """)

@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from rewriter.exec.translate.expressions import Expressions
 
-_CONDITION = "INVALID_LIMIT_LIKE_EXPRESSION"
 _LARGEST = 2**31 - 1
 
 
@@ -26,7 +25,7 @@ def limits(e: Expressions, node: exp.Expr) -> str:
             continue
         number = _number(e, value, key.upper())
         if number < 0:
-            _wrong(e, value, key.upper(), "is not negative", "IS_NEGATIVE")
+            _wrong(e, value, f"The operand of {key.upper()} is negative", "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE")
         sql += f" {key.upper()} {number}"
     return sql
 
@@ -52,13 +51,11 @@ def _number(e: Expressions, node: exp.Expr, clause: str) -> int:
     if number is not None and abs(number) <= _LARGEST:
         return number
     if number is not None or isinstance(node, exp.Literal | exp.Boolean | exp.Null):
-        _wrong(e, node, clause, "is a whole number (INT)", "DATA_TYPE")
+        _wrong(e, node, f"{clause} needs a whole number (INT)", "INVALID_LIMIT_LIKE_EXPRESSION.DATA_TYPE")
     if node.find(exp.Column, exp.Query) is not None:
-        _wrong(e, node, clause, "is a constant", "IS_UNFOLDABLE")
+        _wrong(e, node, f"{clause} needs a constant", "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE")
     return e.refuse(node, f"{clause} {e.text.shown(node)}")
 
 
-def _wrong(e: Expressions, node: exp.Expr, clause: str, what: str, reason: str) -> NoReturn:
-    e.text.wrong(
-        f"The operand of {clause} {what}, unlike {e.text.shown(node)}.", f"{_CONDITION}.{reason}", "42K0E", node
-    )
+def _wrong(e: Expressions, node: exp.Expr, message: str, condition: str) -> NoReturn:
+    e.text.wrong(f"{message}: {e.text.shown(node)}.", condition, "42K0E", node)

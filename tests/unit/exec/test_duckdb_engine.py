@@ -61,7 +61,7 @@ def test_two_arms_with_times_of_two_shapes(duckdb: DuckDBEngine, tmp_path: Path)
 def test_errors_have_no_traces_of_our_translation(duckdb: DuckDBEngine) -> None:
     with pytest.raises(EngineError) as caught:
         duckdb.execute(EngineQuery("SELECT a, count(*) FROM (SELECT 1 AS a)"))
-    assert caught.value.condition == "MISSING_AGGREGATION"
+    assert caught.value.condition == "MISSING_GROUP_BY"
     assert "\n" not in caught.value.message
 
 
