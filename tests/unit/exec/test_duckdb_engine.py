@@ -65,6 +65,16 @@ def test_errors_have_no_traces_of_our_translation(duckdb: DuckDBEngine) -> None:
     assert "\n" not in caught.value.message
 
 
+def test_a_sequence_against_its_step_is_refused_when_met(duckdb: DuckDBEngine) -> None:
+    for call in (
+        "sequence(3, 1, 1)",
+        "sequence(1, 3, 0)",
+        "sequence(DATE '2024-02-01', DATE '2024-01-01', INTERVAL 1 DAY)",
+    ):
+        with pytest.raises(NotSupportedError, match="leads away from its end"):
+            duckdb.execute(EngineQuery(f"SELECT explode({call})")).read_all()
+
+
 def test_text_whose_case_may_differ_is_refused_when_met(duckdb: DuckDBEngine) -> None:
     answer = duckdb.execute(EngineQuery("SELECT upper('é中x') AS u, lower('ÀŻ') AS l")).read_all()
     assert answer.to_pylist() == [{"u": "É中X", "l": "àż"}]

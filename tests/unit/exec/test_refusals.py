@@ -194,6 +194,16 @@ _WRITE_CASE = "Write it in CASE WHEN … THEN … END."
             "LISTAGG.DISTINCT",
             "Compute the STRING in a subquery of FROM, and name its column here.",
         ),
+        (
+            "SELECT explode(sequence(d, DATE '2024-01-01', INTERVAL 1 HOUR)) FROM e",
+            "A sequence of dates with the step",
+            "Write whole days, months or years.",
+        ),
+        (
+            "SELECT explode(sequence(ts, ts)) FROM e",
+            "A sequence from timestamp to timestamp",
+            "Write it over DATEs or whole numbers, and cast them.",
+        ),
         ("SELECT (r IN (SELECT id FROM t)) IS NULL FROM e", "as an operand", _WRITE_CASE),
         ("SELECT r FROM e WHERE NOT (k OR r NOT IN (SELECT id FROM t))", "as an operand", _WRITE_CASE),
         ("SELECT x IN (SELECT 1) FROM (SELECT CAST(NULL AS INT) AS x FROM e)", "a NULL that is a cons", _WRITE_CASE),
