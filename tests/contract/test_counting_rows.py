@@ -45,6 +45,9 @@ REFUSED = {
     "ON n.carrier = c.carrier": "without parentheses",
     "SELECT SUM(distance) FROM c TABLESAMPLE (10 PERCENT)": "Sample a table of events",
     "SELECT * FROM c PIVOT (SUM(distance) FOR carrier IN ('UA'))": "in a subquery",
+    "WITH RECURSIVE x AS (SELECT carrier FROM c) SELECT COUNT(*) FROM x": "write SUM(flights)",
+    "WITH RECURSIVE x AS (SELECT carrier FROM c UNION ALL SELECT carrier FROM x WHERE carrier = 'ZZ') "
+    "SELECT COUNT(*) FROM x": "write SUM(flights)",
     "SELECT * FROM (SELECT carrier, t FROM c) PIVOT (COUNT(*) FOR carrier IN ('UA'))": "write SUM(flights)",
     "SELECT * FROM (SELECT carrier, price FROM c) x PIVOT (AVG(price) FOR carrier IN ('UA')) AS y": "Aggregate inside",
 }
