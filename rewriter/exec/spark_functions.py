@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 _STORED = Path(__file__).with_name("spark_functions.txt")
+_ARITIES = Path(__file__).with_name("spark_arities.txt")
 
 #: Their first argument is a unit, not an expression.
 _OF_THE_GRAMMAR = ("timediff", "timestampadd", "timestampdiff")
@@ -31,6 +32,28 @@ def is_function(name: str) -> bool:
     (True, True, False)
     """
     return name in function_groups() or name in _OF_THE_GRAMMAR
+
+
+@cache
+def _arities() -> Mapping[str, tuple[int, float]]:
+    lines = (line.split() for line in _ARITIES.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    return {name: (int(least), float("inf") if most == "-" else int(most)) for name, least, most in lines}
+
+
+def wrong_arity(name: str, count: int) -> str | None:
+    """Returns the numbers of arguments that a function of Spark takes, if ``count`` is none of them. Returns ``None``
+    otherwise, and for a function whose numbers are not known.
+
+    >>> wrong_arity("substr", 1), wrong_arity("coalesce", 0), wrong_arity("upper", 1)
+    ('2 to 3 arguments', '1 argument or more', None)
+    """
+    least, most = _arities().get(name, (0, float("inf")))
+    if least <= count <= most:
+        return None
+    words = f"{least} argument{'' if least == 1 else 's'}"
+    if most == least:
+        return words
+    return f"{words} or more" if most == float("inf") else f"{least} to {most} arguments"
 
 
 def similar_function(name: str, preferred: Iterable[str] = ()) -> str | None:

@@ -387,6 +387,37 @@ select listagg(id) within group (order by id), string_agg(id, '{x}') within grou
 select f, listagg(s, ',') within group (order by s) over (partition by f) x from t
 select listagg(s, ',') within group (order by id) || '!' from t group by id > 3
 select upper(listagg(s, ',') within group (order by length(s), s)) from t
+select 1 from t having count(*) > 1
+select ntile() over (order by id) from t
+select explode(sequence(date '2024-01-01', date '2024-01-04'))
+select explode(sequence(1, 4))
+select explode(sequence(4, 1)) as x
+select explode(sequence(date '2024-01-04', date '2024-01-01')) as d
+select d from (select explode(sequence(date '2024-02-27', date '2024-03-02')) as d) order by d
+select explode(sequence(date '2024-01-31', date '2025-03-31', interval 1 month)) as d
+select explode(sequence(date '2024-01-31', date '2024-04-29', interval 1 month)) as d
+select explode(sequence(date '2024-02-29', date '2030-03-31', interval 1 year)) as d
+select explode(sequence(date '2024-01-31', date '2024-12-31', interval 3 months)) as d
+select explode(sequence(date '2024-01-01', date '2024-01-31', interval 1 week)) as d
+select explode(sequence(date '2024-01-01', date '2024-01-10', interval 4 days)) as d
+select explode(sequence(1, 10, 3)) as d
+select explode(sequence(10, 1, -3)) as d
+select explode(sequence(5, 5, 0)) as d
+select id, x from t lateral view explode(sequence(1, id)) v as x
+select id, p, x from t lateral view posexplode(sequence(id, 2)) v as p, x
+select id, x from t lateral view explode(sequence(dd, date_add(dd, 2))) v as x
+select id, x from t lateral view outer explode(sequence(dd, add_months(dd, 3), interval 1 month)) v as x
+select id, x from t lateral view outer explode(sequence(h, 7)) v as x where x > 4
+select size(sequence(1L, 3)), size(sequence(1Y, 3Y)), size(sequence(cast(null as int), 3)), sequence(3, 1)[0],
+  element_at(sequence(1, 5), -1)
+select r, size(sequence(i16, r)) from e where i16 between -100 and 100
+select max(size(sequence(dd, date '2020-01-01'))) from t
+with days as (select explode(sequence(date '2013-01-30', date '2013-02-01')) as d) select days.d, count(id) from days
+  left join t on t.dd = days.d group by days.d order by days.d
+select explode(sequence(9223372036854775806L, 9223372036854775807L)) x
+select explode(sequence(127Y, 125Y)) x
+select explode(sequence(date '9999-12-30', date '9999-12-31')) x
+select explode(sequence(to_date('2024-01-01'), last_day(date '2024-01-05'), interval 10 day)) as d
 """)
 
 #: Queries that fail on both engines with one condition.
@@ -494,4 +525,54 @@ select id from t order by id offset 'a'
 select listagg(distinct s, ',') within group (order by id) from t
 select listagg(s, s) within group (order by s) from t
 select listagg(s, ',') within group (order by s) over (order by id) x from t
+select f, count(*) from t
+select f from t where count(*) > 1
+select sum(count(*)) from t
+select f from t having f
+select f from t having count(*) > 1
+select count() from t
+select sum(id, b) from t
+select id from t where row_number() over (order by id) = 1
+select row_number() over () from t
+select row_number() from t
+select rank() over (partition by f) from t
+select count(distinct id) over () from t
+select ntile(0) over (order by id) from t
+select id from t join e using (id)
+select * from values (1, 2) as v(a)
+select distinct f from t order by id
+select greatest(1)
+select coalesce()
+select upper()
+select upper('a', 'b')
+select length() from t
+select substr('a') from t
+select abs(1, 2)
+select concat_ws() from t
+select date_add(dd) from t
+select nvl(1) from t
+select if(true, 1)
+select f, max(id) from t
+select sum(id) + b from t
+select id, sum(max(b)) from t group by id
+select id from t where sum(id) over () > 1
+select id from t where id > 1 and max(id) > 3
+select id from t group by id having row_number() over (order by id) = 1
+select lag(id) over () from t
+select first(id) over (order by id), nth_value(id, 2) over () from t
+select ntile(-1) over (order by id) from t
+select sum(distinct id) over () from t
+select count(distinct f) over (order by id) from t
+select count(*) from t where id
+select case when id then 1 end from t
+select id, count(*) over (order by count(*)) from t
+select count(*) filter (where max(id) > 1) from t
+select percentile(id) from t
+select min() from t
+select avg() from t
+select collect_list(id, b) from t
+select max_by(id) from t
+select mode(id, b, 1) from t
+select sequence(1, 2, 3, 4)
+select sequence(1) from t
 """)

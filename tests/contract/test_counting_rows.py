@@ -66,6 +66,7 @@ REFUSED = {
     "SELECT COUNT(*) FROM (SELECT carrier FROM c UNION ALL SELECT carrier FROM c ORDER BY 1) x": "write SUM(flights)",
     "SELECT COUNT(*) FROM (SELECT x.carrier FROM c x JOIN c y ON x.carrier = y.carrier) z": "write SUM(flights)",
     "SELECT COUNT(*) FROM (SELECT carrier FROM c UNION ALL SELECT 'x') x JOIN c y USING (carrier)": "SUM(flights)",
+    "SELECT COUNT(*) FROM (SELECT carrier FROM c GROUP BY 1 UNION ALL SELECT carrier FROM c) x": "SUM(flights)",
     "SELECT COUNT(*) FROM (SELECT * FROM (SELECT carrier FROM c) x UNION ALL SELECT 1) x": "Name the columns",
     "SELECT AVG(price) FROM (SELECT price FROM c UNION ALL SELECT price FROM c) x": "Aggregate inside the subquery",
     f"SELECT COUNT(*) FROM (SELECT carrier, {WINDOW} FROM c) x WHERE rn <= 2": "write SUM(flights) instead of COUNT",
@@ -79,6 +80,9 @@ REFUSED = {
     "ON n.carrier = c.carrier": "without parentheses",
     "SELECT SUM(distance) FROM c TABLESAMPLE (10 PERCENT)": "Sample a table of events",
     "SELECT * FROM c PIVOT (SUM(distance) FOR carrier IN ('UA'))": "in a subquery",
+    "WITH RECURSIVE x AS (SELECT carrier FROM c) SELECT COUNT(*) FROM x": "write SUM(flights)",
+    "WITH RECURSIVE x AS (SELECT carrier FROM c UNION ALL SELECT carrier FROM x WHERE carrier = 'ZZ') "
+    "SELECT COUNT(*) FROM x": "write SUM(flights)",
     "SELECT * FROM (SELECT carrier, t FROM c) PIVOT (COUNT(*) FOR carrier IN ('UA'))": "write SUM(flights)",
     "SELECT * FROM (SELECT carrier, price FROM c) x PIVOT (AVG(price) FOR carrier IN ('UA')) AS y": "Aggregate inside",
 }

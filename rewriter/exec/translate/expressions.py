@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from rewriter.exec.spark_functions import is_function, similar_function
+from rewriter.exec.spark_functions import is_function, similar_function, wrong_arity
 from rewriter.exec.sql_types import BOOLEAN, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.casts import assigned, cast, cast_entry, plain_cast, wider_type
@@ -191,11 +191,22 @@ class Expressions:
         call_arguments: list[exp.Expr] = node.expressions
         max_count = min_count if max_count is None else max_count
         if not min_count <= len(call_arguments) <= max_count:
+            self.check_arity(node, len(call_arguments))
             expected_count = str(min_count) if min_count == max_count else f"{min_count} to {max_count}"
             self.refuse(
                 node, f"The function {self.text.called(node)} of {len(call_arguments)} arguments, not {expected_count},"
             )
         return call_arguments
+
+    def check_arity(self, node: exp.Expr, count: int) -> None:
+        """Raises Spark's error for a call with a number of arguments that the function never has."""
+        name = str(self.text.called(node))
+        taken = wrong_arity(name, count)
+        if taken is not None:
+            message = f"The function {name} takes {taken}, not {count}."
+            if name == "count":
+                self.text.wrong(message, "WRONG_NUM_ARGS.WITH_SUGGESTION", "42605", node, name)
+            self.text.wrong(message, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "42605", node, name)
 
     def test(self, node: exp.Expr, scope: Scope, clause: str) -> Typed:
         """Translates the condition of a clause in which Spark refuses a bare NULL. ``clause`` is a key of

@@ -211,6 +211,13 @@ class FromClauses:
         for name in names:
             before = Scope(tuple(sources)).find(name, None)
             after = [column for column in source.columns if column.name.lower() == name.lower()]
+            if not before or not after:
+                offered = source.columns if before else [column for left in sources for column in left.columns]
+                self.text.wrong(
+                    f"The column `{name}` of USING is not on the {'right' if before else 'left'} side of the join. Its "
+                    f"columns are {', '.join(sorted({column.name for column in offered}))}.",
+                    "UNRESOLVED_USING_COLUMN_FOR_JOIN", "42703", join.this, name,
+                )  # fmt: skip
             if len(before) != 1 or len(after) != 1 or before[0].type is None or before[0].type != after[0].type:
                 self.text.refuse(f"USING of {name}, which is not one column of one type on both sides,", join.this)
             if before[0].type.element is not None:
@@ -268,6 +275,12 @@ class FromClauses:
             return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
         if isinstance(node, exp.Values):
             query = self.translate(node, Scope(), ctes)
+            named = node.args["alias"].args.get("columns") if node.args.get("alias") is not None else None
+            if named and len(named) != len(query.columns):
+                self.text.wrong(
+                    f"{len(named)} names are given to {len(query.columns)} columns.",
+                    "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH", "42000", node,
+                )  # fmt: skip
             return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
         if isinstance(node, exp.Table):
             name = self.text.called(node.this)

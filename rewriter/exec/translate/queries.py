@@ -23,6 +23,7 @@ from rewriter.exec.translate.expressions import Expressions, Scope, Source, Sour
 from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
+from rewriter.exec.translate.misplaced_calls import check_calls
 from rewriter.exec.translate.recursive_ctes import STEP, STEP_TYPE, limited, names_itself, recursive_parts, step_items
 from rewriter.exec.translate.row_limits import limits
 from rewriter.exec.translate.select_lists import Item, SelectLists
@@ -174,6 +175,7 @@ class _Queries:
         head, ctes = self._with(node, outer_scope, ctes)
         from_sql, sources = self.clauses.clause(node, outer_scope, ctes)
         scope = Scope(sources, outer_scope if outer_scope.sources else None, dict(ctes), _windows(e, node))
+        check_calls(e, node, self.lists.is_aggregate)
         if node.args.get("where"):
             e.construct("WHERE")
         where = f" WHERE {e.test(node.args['where'].this, scope, 'WHERE').sql}" if node.args.get("where") else ""

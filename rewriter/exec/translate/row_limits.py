@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from sqlglot import exp
 
 from rewriter.exec.translate.expressions import Expressions
 
-_CONDITION = "INVALID_LIMIT_LIKE_EXPRESSION"
 _LARGEST = 2**31 - 1
 
 
@@ -26,7 +23,12 @@ def limits(e: Expressions, node: exp.Expr) -> str:
             continue
         number = _number(e, value, key.upper())
         if number < 0:
-            _wrong(e, value, key.upper(), "is not negative", "IS_NEGATIVE")
+            e.text.wrong(
+                f"The operand of {key.upper()} is negative: {e.text.shown(value)}.",
+                "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE",
+                "42K0E",
+                value,
+            )
         sql += f" {key.upper()} {number}"
     return sql
 
@@ -52,13 +54,17 @@ def _number(e: Expressions, node: exp.Expr, clause: str) -> int:
     if number is not None and abs(number) <= _LARGEST:
         return number
     if number is not None or isinstance(node, exp.Literal | exp.Boolean | exp.Null):
-        _wrong(e, node, clause, "is a whole number (INT)", "DATA_TYPE")
+        e.text.wrong(
+            f"{clause} needs a whole number (INT): {e.text.shown(node)}.",
+            "INVALID_LIMIT_LIKE_EXPRESSION.DATA_TYPE",
+            "42K0E",
+            node,
+        )
     if node.find(exp.Column, exp.Query) is not None:
-        _wrong(e, node, clause, "is a constant", "IS_UNFOLDABLE")
+        e.text.wrong(
+            f"{clause} needs a constant: {e.text.shown(node)}.",
+            "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE",
+            "42K0E",
+            node,
+        )
     return e.refuse(node, f"{clause} {e.text.shown(node)}")
-
-
-def _wrong(e: Expressions, node: exp.Expr, clause: str, what: str, reason: str) -> NoReturn:
-    e.text.wrong(
-        f"The operand of {clause} {what}, unlike {e.text.shown(node)}.", f"{_CONDITION}.{reason}", "42K0E", node
-    )

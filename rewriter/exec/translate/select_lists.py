@@ -240,20 +240,20 @@ class SelectLists:
             key for key in (order.expressions if order else ())
             if not any(column.name.lower() in names for column in key.find_all(exp.Column))
         ]  # fmt: skip
-        check_ungrouped(self.expressions, parts, group.keys, scope)
+        check_ungrouped(self.expressions, parts, group.keys, scope, grouped=select.args.get("group") is not None)
 
     def _key(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str:
-        item, condition = None, "GROUP_BY_AGGREGATE"
+        item = None
         if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-            item, condition = self._ordinal(node, items, "GROUP BY"), "GROUP_BY_POS_AGGREGATE"
+            item = self._ordinal(node, items, "GROUP BY")
         elif isinstance(node, exp.Column) and not node.args.get("table") and not scope.find(node.name, None):
             item = self._item_by_name(node, items)
         expression = node if item is None else item.node
         if expression is not None and _has(expression, self.is_aggregate):
-            self.text.wrong(
-                f"{self.text.shown(node)} in GROUP BY is an aggregate: {self.text.shown(expression)}.",
-                condition, "42903", node,
-            )  # fmt: skip
+            message = f"{self.text.shown(node)} in GROUP BY is an aggregate: {self.text.shown(expression)}."
+            if isinstance(node, exp.Literal):
+                self.text.wrong(message, "GROUP_BY_POS_AGGREGATE", "42903", node)
+            self.text.wrong(message, "GROUP_BY_AGGREGATE", "42903", node)
         value = self.expressions.translate(node, scope) if item is None else item.value
         return self.expressions.comparable(value, node, "GROUP BY").sql
 
@@ -390,6 +390,12 @@ class SelectLists:
                 self.expressions.comparable(value, target, "ORDER BY")
                 matching_numbers = [number for number, selected in enumerate(items) if selected.value.sql == value.sql]
                 sql = f"c{matching_numbers[0]}" if matching_numbers else value.sql
+                if by_output and not matching_numbers and isinstance(target, exp.Column):
+                    self.text.wrong(
+                        f"The column {self.text.shown(target)} is not selected, so that the rows of SELECT DISTINCT "
+                        "cannot be sorted by it. Select it, too.",
+                        "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", target, target.name,
+                    )  # fmt: skip
                 if by_output and not matching_numbers:
                     self.text.refuse("ORDER BY of SELECT DISTINCT by an expression that is not selected", target)
             keys.append(f"{sql} {_direction(sort_key)}")

@@ -20,6 +20,7 @@ def _list(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
         e.allow_only(arguments[0], "expressions")
         arguments, word = [*arguments[0].expressions, *arguments[1:]], "DISTINCT "
     if len(arguments) not in (1, 2):
+        e.check_arity(node, len(arguments))
         e.refuse(node, f"{aggregate.function.upper()} of {len(arguments)} arguments")
     value = e.translate(arguments[0], scope)
     delimiter, shown = _delimiter(e, arguments[1]) if len(arguments) == 2 else ("", "NULL")

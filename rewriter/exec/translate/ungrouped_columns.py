@@ -14,8 +14,12 @@ from rewriter.exec.translate.aggregates import is_aggregate
 from rewriter.exec.translate.expressions import Expressions, Scope
 
 
-def check_ungrouped(e: Expressions, parts: Iterable[exp.Expr], keys: frozenset[str], scope: Scope) -> None:
-    """Raises ``EngineError`` MISSING_AGGREGATION for a column in ``parts`` that no key of GROUP BY contains."""
+def check_ungrouped(
+    e: Expressions, parts: Iterable[exp.Expr], keys: frozenset[str], scope: Scope, *, grouped: bool
+) -> None:
+    """Raises ``EngineError`` MISSING_AGGREGATION for a column in ``parts`` that no key of GROUP BY contains;
+    MISSING_GROUP_BY if the query is not ``grouped``, so that it is one group because of an aggregate or HAVING.
+    """
     own_columns = {column.sql for source in scope.sources for column in source.columns}
     for column in (column for part in parts for column in _outside_aggregates(e, part)):
         try:
@@ -24,6 +28,12 @@ def check_ungrouped(e: Expressions, parts: Iterable[exp.Expr], keys: frozenset[s
             continue  # no column of this query
         if sql in own_columns and not any(sql in key for key in keys):
             name = e.text.shown(column)
+            if not grouped:
+                e.text.wrong(
+                    f"The column {name} is beside an aggregate or HAVING, in a query without GROUP BY. Write GROUP BY "
+                    f"{name}, or MAX({name}).",
+                    "MISSING_GROUP_BY", "42803", column, column.name,
+                )  # fmt: skip
             e.text.wrong(
                 f"The column {name} is neither in GROUP BY nor in an aggregate. Group by it, or write MAX({name}).",
                 "MISSING_AGGREGATION", "42803", column, column.name,

@@ -80,7 +80,11 @@ def _window(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if translated is None:
         e.refuse(function_node)
     if translated.argument.startswith("DISTINCT "):
-        e.refuse(node, "DISTINCT with OVER")
+        hint = "Aggregate with GROUP BY in a subquery of FROM, and join its rows."
+        e.text.wrong(
+            f"DISTINCT cannot be in a window function: {e.text.shown(function_node)}.",
+            "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED", "0A000", node, None, hint,
+        )  # fmt: skip
     if not translated.frames and (window.is_ordered or window.has_frame):
         e.text.wrong(
             f"The window of {e.text.shown(function_node)} has no ORDER BY and no frame.",
@@ -96,6 +100,11 @@ def _window(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _ranked(e: Expressions, call_: AggregateCall, window: _Definition, scope: Scope) -> _Function:
     """Translates a function of the places of rows."""
     name = call_.function.upper()
+    if call_.function in _ORDERED and not window.is_ordered:
+        e.text.wrong(
+            f"The window of {e.text.shown(call_.node)} has no ORDER BY.",
+            "WINDOW_FUNCTION_FRAME_NOT_ORDERED", "42601", call_.node, None, "Write OVER (… ORDER BY …).",
+        )  # fmt: skip
     if call_.function in _ORDERED and (not window.is_ordered or (window.has_frame and call_.function != "nth_value")):
         # Spark rejects both, and DuckDB accepts them.
         without = "ORDER BY" if call_.function == "nth_value" else "ORDER BY or with a frame"
@@ -164,9 +173,13 @@ def _rank(e: Expressions, call_: AggregateCall, scope: Scope) -> _Function:
 
 
 def _ntile(e: Expressions, call_: AggregateCall, scope: Scope) -> _Function:
-    number = literal_int(e, e.arguments(call_.node, 1)[0])
+    arguments = e.arguments(call_.node, 0, 1)
+    number = literal_int(e, arguments[0]) if arguments else 1
     if number < 1:
-        e.refuse(call_.node, f"NTILE({number})")
+        e.text.wrong(
+            f"The number of groups of NTILE is at least 1, not {number}.",
+            "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "42K09", call_.node,
+        )  # fmt: skip
     return _Function(f"ntile({number})", INT, f"ntile({number})", _TO_ROW)
 
 
@@ -241,7 +254,10 @@ _NULLS = ("lag", "lead", "nth_value", "first", "first_value", "any_value", "last
 
 
 def _refuse_without_over(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return e.refuse(node, f"The window function {e.text.called(node)} without OVER")
+    return e.text.wrong(
+        f"The window function {e.text.shown(node)} has no OVER.",
+        "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE", "42601", node, None, "Write … OVER (ORDER BY …).",
+    )  # fmt: skip
 
 
 NODES: dict[type[exp.Expr] | str, Allowed] = {exp.Window: Allowed(_window, None)}
@@ -252,7 +268,7 @@ FUNCTIONS = functions(
     ("dense_rank()", _refuse_without_over, "without ORDER BY"),
     ("percent_rank()", _refuse_without_over, "without ORDER BY"),
     ("cume_dist()", _refuse_without_over, "without ORDER BY"),
-    ("ntile(n)", _refuse_without_over, "without ORDER BY; n that is not a literal"),
+    ("ntile([n])", _refuse_without_over, "without ORDER BY; n that is not a literal"),
     ("lag(x[, n[, default]]) [IGNORE NULLS]", _refuse_without_over, "a default of another type"),
     ("lead(x[, n[, default]]) [IGNORE NULLS]", _refuse_without_over, "a default of another type"),
     ("nth_value(x, n) [IGNORE NULLS]", _refuse_without_over, "without ORDER BY; n that is not a literal"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.planner.scope.projections import own_nodes
+from rewriter.planner.text.sqlglot_trees import walk
 
 #: The column with the number of events that a row stands for.
 EVENTS = "rw_events"
@@ -64,8 +65,12 @@ def united_selects(relation: exp.Expr) -> Iterator[exp.Expr | None]:
 
 
 def _returns_rows_as_read(select: exp.Select) -> bool:
-    """Tests for a SELECT whose items do not depend on the number of rows, nor ORDER BY on the positions of items."""
-    if _clauses(select) & {"order", "sort", "cluster", "distribute", "with_"}:
+    """Tests for a SELECT whose items do not depend on the number of rows, and none of whose clauses on the positions of
+    items.
+    """
+    group = select.args.get("group")
+    by_position = group is not None and any(isinstance(node, exp.Literal) for node in walk(group))
+    if by_position or _clauses(select) & {"order", "sort", "cluster", "distribute", "with_"}:
         return False
     return not any(isinstance(node, exp.Window) for node in own_nodes(select))
 

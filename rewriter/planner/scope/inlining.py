@@ -213,7 +213,7 @@ class Inlining:
         if isinstance(node, exp.Table):
             if id(node) in self._cubes:
                 yield self._cubes[id(node)]
-            elif (cte := self._ctes.cte_of(node)) is not None and not (cte.parent and cte.parent.args.get("recursive")):
+            elif (cte := self._ctes.cte_of(node)) is not None:
                 yield from self._rows_of(cte.this)
         elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Table):
             yield from self._rows_of(node.this)

@@ -61,8 +61,18 @@ def test_two_arms_with_times_of_two_shapes(duckdb: DuckDBEngine, tmp_path: Path)
 def test_errors_have_no_traces_of_our_translation(duckdb: DuckDBEngine) -> None:
     with pytest.raises(EngineError) as caught:
         duckdb.execute(EngineQuery("SELECT a, count(*) FROM (SELECT 1 AS a)"))
-    assert caught.value.condition == "MISSING_AGGREGATION"
+    assert caught.value.condition == "MISSING_GROUP_BY"
     assert "\n" not in caught.value.message
+
+
+def test_a_sequence_against_its_step_is_refused_when_met(duckdb: DuckDBEngine) -> None:
+    for call in (
+        "sequence(3, 1, 1)",
+        "sequence(1, 3, 0)",
+        "sequence(DATE '2024-02-01', DATE '2024-01-01', INTERVAL 1 DAY)",
+    ):
+        with pytest.raises(NotSupportedError, match="leads away from its end"):
+            duckdb.execute(EngineQuery(f"SELECT explode({call})")).read_all()
 
 
 def test_text_whose_case_may_differ_is_refused_when_met(duckdb: DuckDBEngine) -> None:
