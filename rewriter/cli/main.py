@@ -1,6 +1,6 @@
 """The command ``rewriter``: results on stdout, warnings and errors on stderr.
 
-The exit code is 1 where something failed, or a CHECK FACT found a difference.
+The exit code is 1 where something failed, or a CHECK FACT found a difference; ``rewriter coverage`` has more codes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from rewriter import __version__
+from rewriter.cli import coverage
 from rewriter.cli.catalog import add_commands, opened_text, require_warehouse
 from rewriter.errors import Error, InterfaceError, InternalError, foreign, render
 from rewriter.shell.rendering import FORMATS, rendered
@@ -101,6 +102,11 @@ def _parser() -> argparse.ArgumentParser:
     rewrite = commands.add_parser("rewrite", parents=[common_options, warehouse], help="print the rewritten query")
     rewrite.add_argument("sql", metavar="SQL", help="the query")
     rewrite.set_defaults(run=_rewrite)
+    work = commands.add_parser(
+        "coverage", parents=[common_options, warehouse], help="list what is to be loaded or refreshed in a fact"
+    )
+    coverage.add_command(work)
+    work.set_defaults(run=_coverage)
     catalog = commands.add_parser("catalog", help="upgrade, check, dump or restore the catalog")
     add_commands(catalog, [common_options, warehouse])
     demo = commands.add_parser("demo", parents=[common_options], help="build a warehouse of real flights and query it")
@@ -248,6 +254,16 @@ def _print_rewritten(arguments: argparse.Namespace) -> int:
     for warning in plan.warnings:
         _warn(warning)
     return 0
+
+
+def _coverage(arguments: argparse.Namespace) -> int:
+    require_warehouse(arguments, "Name the warehouse's directory with -w.")
+    with _session(arguments) as session:
+        try:
+            return coverage.run(arguments, session, lambda line: print(printable(line)))
+        except Error as error:
+            error.position = None  # The position was in a generated statement.
+            return _failed(error, None, arguments.debug)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Timelines of facts: SHOW TIMELINES, SHOW COVERAGE, SHOW LATEST, CHECK FACT, REFRESH FACT, REFRESH TIMELINES."""
+"""Timelines of facts: SHOW TIMELINES, COVERAGE and LATEST, work lists, CHECK FACT, REFRESH FACT, REFRESH TIMELINES."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from rewriter.grammar.terms import Literal, Name
 from rewriter.grammar.unparse import literal_text, name_text, quote_name, words
 
 RULES = r"""
-?statement: show_timelines | show_coverage | show_latest | check_fact | refresh_fact | refresh_timelines
+?statement: show_timelines | show_coverage | show_work | show_latest | check_fact | refresh_fact | refresh_timelines
 
 show_timelines: "SHOW" "TIMELINES" "OF" name ["STORAGE" NAME] ["PERIOD" NAME]
 show_coverage: "SHOW" "COVERAGE" "OF" name ["FROM" bound "TO" bound]
+show_work: "SHOW" (MISSING | OUTDATED | UNPROVEN) "PARTITIONS" "OF" name ["FROM" bound "TO" bound]
 show_latest: "SHOW" "LATEST" "OF" name
 check_fact: "CHECK" "FACT" name ["FROM" bound "TO" bound] [ACCEPT]
 refresh_fact: "REFRESH" "FACT" name [FORCE] ["FROM" bound "TO" bound] [DRY "RUN"]
@@ -69,6 +70,31 @@ def show_coverage(fact: Name, start: Literal | None, end: Literal | None) -> Sho
 @renders(ShowCoverage)
 def show_coverage_text(s: ShowCoverage) -> str:
     return words(f"SHOW COVERAGE OF {name_text(s.fact)}", bounds_text(s))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowWork(Statement):
+    """``SHOW MISSING|OUTDATED|UNPROVEN PARTITIONS OF f [FROM a TO b]``; ``state`` is the word, bounds as in
+    ``ShowCoverage``.
+    """
+
+    state: str
+    fact: Name
+    start: Literal | None = None
+    end: Literal | None = None
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("show_work")
+def show_work(state: Terminal, fact: Name, start: Literal | None, end: Literal | None) -> ShowWork:
+    return ShowWork(state=state.type, fact=fact, start=start, end=end)
+
+
+@renders(ShowWork)
+def show_work_text(s: ShowWork) -> str:
+    return words(f"SHOW {s.state} PARTITIONS OF {name_text(s.fact)}", bounds_text(s))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +187,7 @@ def refresh_timelines_text(s: RefreshTimelines) -> str:
     return f"REFRESH TIMELINES OF {name_text(s.fact)}"
 
 
-def bounds_text(s: ShowCoverage | CheckFact | RefreshFact) -> str | None:
+def bounds_text(s: ShowCoverage | ShowWork | CheckFact | RefreshFact) -> str | None:
     return (
         f"FROM {literal_text(s.start)} TO {literal_text(s.end)}" if s.start is not None and s.end is not None else None
     )

@@ -116,7 +116,7 @@ def _refresh(
     computable = inside(ordinals_of(period, within(period, base_time & valid)), period, requested)
     missing = computable - fresh - stale
     forced = computable & fresh if statement.force else RangeSet.EMPTY
-    reason = _obstacle(stored, table, cube)
+    reason = obstacle(stored, table, cube)
     if reason is not None:
         yield from _rows(cube, table, period, missing, "missing", reason)
         for was, time in (*useless.items(), ("fresh", forced)):
@@ -139,7 +139,7 @@ def _refresh(
         yield from _rows(cube, table, period, time - computable, was, "skipped: its base is incomplete")
 
 
-def _obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
+def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
     """Returns why the table is not refreshed; ``None`` if it is."""
     if not stored.fact.base_period.nests_in(stored.period):
         return f"skipped: {stored.fact.base_period.name} periods do not add up to {stored.period.name} ones"

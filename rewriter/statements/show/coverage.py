@@ -12,7 +12,7 @@ from rewriter.catalog.model.objects import Column, Fact, StorageTable
 from rewriter.errors import AnalysisError, DataError, Error
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.terms import Literal
-from rewriter.planner.cover.choose_facts import check_certain, snapped
+from rewriter.planner.cover.choose_facts import check_certain, snapped, touched
 from rewriter.planner.cover.costs import costs
 from rewriter.planner.cover.cover import Candidate, cover, extent
 from rewriter.planner.cover.open_ends import close_ends, promised, widened
@@ -145,9 +145,8 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     fact = named_fact(statement.fact, context)
     fresh = _candidates(fact, context.snapshot.timeline, context)
     useless = _useless(fact, context)
-    existing = [*fresh, *(candidate for candidates in useless.values() for candidate in candidates)]
-    everything = _everything(fact, extent(existing), context)
-    target = snapped(asked(statement, fact, context, everything), fact.base_period)
+    requested = asked(statement, fact, context, queried_extent(fact, context))
+    target = (touched if fact.is_raw else snapped)(requested, fact.base_period)
     covered = cover(target, fresh)
     rows = [
         _row(fact.calendar, period_range, "covered", part.table, part.period, len(ordinals))
@@ -227,10 +226,14 @@ def _useless(fact: Fact, context: Context) -> dict[str, list[Candidate]]:
     return {status: _candidates(fact, line, context) for status, line in context.snapshot.unused_timelines.items()}
 
 
-def _everything(fact: Fact, existing_time: TimeRange | None, context: Context) -> TimeRange | None:
-    """Returns the range of a query over all time, where the existing whole periods lie in ``there``."""
+def queried_extent(fact: Fact, context: Context) -> TimeRange | None:
+    """Returns the range of a query over all time: the extent of all partitions, and the time that LATENESS promises."""
     windows = _windows(fact, context)
-    existing_time = widened(existing_time, windows, context.snapshot)
+    existing = [
+        *_candidates(fact, context.snapshot.timeline, context),
+        *(candidate for candidates in _useless(fact, context).values() for candidate in candidates),
+    ]
+    existing_time = widened(extent(existing), windows, context.snapshot)
     promise = promised([fact], ((fact, valid) for _, _, valid in windows), context.planning.now)
     ranges = close_ends(RangeSet.ALL, existing_time, promise, ignored_from=None).searched.ranges
     return ranges[0] if ranges else None
@@ -254,7 +257,10 @@ def _candidates(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline
 
 
 def asked(
-    statement: s.ShowCoverage | s.CheckFact | s.RefreshFact, fact: Fact, context: Context, everything: TimeRange | None
+    statement: s.ShowCoverage | s.ShowWork | s.CheckFact | s.RefreshFact,
+    fact: Fact,
+    context: Context,
+    everything: TimeRange | None,
 ) -> RangeSet:
     """Returns the range of FROM … TO …, or ``everything`` without it.
 

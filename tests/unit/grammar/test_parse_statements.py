@@ -76,6 +76,7 @@ from rewriter.grammar.families.timelines import (
     ShowCoverage,
     ShowLatest,
     ShowTimelines,
+    ShowWork,
 )
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
 from rewriter.grammar.families.views import AlterView, CreateView, DropView, ShowViews
@@ -700,6 +701,12 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("SHOW TIMELINES OF f STORAGE s PERIOD daily", ShowTimelines(fact=name("f"), storage="s", period="DAILY")),
     ("SHOW COVERAGE OF f", ShowCoverage(fact=name("f"))),
     ("SHOW LATEST OF f", ShowLatest(fact=name("f"))),
+    ("SHOW MISSING PARTITIONS OF f", ShowWork(state="MISSING", fact=name("f"))),
+    (
+        "show outdated partitions of f from '2015' to 'now'",
+        ShowWork(state="OUTDATED", fact=name("f"), start=text("2015"), end=text("now")),
+    ),
+    ("SHOW UNPROVEN PARTITIONS OF d.f", ShowWork(state="UNPROVEN", fact=name("d", "f"))),
     ("SHOW COVERAGE OF f FROM '2015' TO 'now'", ShowCoverage(fact=name("f"), start=text("2015"), end=text("now"))),
     (
         "SHOW COVERAGE OF f FROM DATE '2015-01-01' TO 'now'",

@@ -76,6 +76,7 @@ from rewriter.grammar.families.timelines import (
     ShowCoverage,
     ShowLatest,
     ShowTimelines,
+    ShowWork,
 )
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
 from rewriter.grammar.families.views import AlterView, CreateView, DropView, ShowViews
@@ -450,6 +451,7 @@ statements = some.one_of(
         some.sampled_from(
             [
                 ShowCoverage,
+                *(partial(ShowWork, state=state) for state in ("MISSING", "OUTDATED", "UNPROVEN")),
                 CheckFact,
                 partial(CheckFact, accept=True),
                 RefreshFact,
