@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.projections import own_nodes
 from rewriter.planner.text.sqlglot_trees import walk
 
@@ -72,7 +73,15 @@ def _returns_rows_as_read(select: exp.Select) -> bool:
     by_position = group is not None and any(isinstance(node, exp.Literal) for node in walk(group))
     if by_position or _clauses(select) & {"order", "sort", "cluster", "distribute", "with_"}:
         return False
-    return not any(isinstance(node, exp.Window) for node in own_nodes(select))
+    return not any(isinstance(node, exp.Func | exp.Window) and not _is_of_a_row(node) for node in own_nodes(select))
+
+
+def _is_of_a_row(node: exp.Expr) -> bool:
+    """Tests for a function that is the same for all events of a row, unlike a random number: a deterministic one, an
+    aggregate, the generator of a LATERAL VIEW.
+    """
+    is_ours = isinstance(node, exp.Anonymous) and node.name.upper() == "TIME_RANGE_IN"
+    return is_scalar(node) or is_ours or isinstance(node, exp.AggFunc) or isinstance(node.parent, exp.Lateral)
 
 
 def _clauses(node: exp.Expr) -> set[str]:
