@@ -5,6 +5,11 @@ from __future__ import annotations
 from contract.proofs import lines
 
 ANSWERED = lines(r"""
+select * except (k) from (select k, r, s from e)
+select x.* except (K, s), x.k from (select k, r, s from e) x
+select x.* except (id), y.* from (select id, s from t) x join (select r as id, o from e) y on x.id = y.id
+select * except (o) from (select id, s from t) x join (select r as id, o from e) y using (id)
+select count(*), max(r) from (select * except (k) from e)
 select * from (select k, r, i8 from e) pivot (sum(r) for k in (true, false))
 select * from (select k, r, i8 from e) pivot (sum(r) as x for k in (true, false, null))
 select * from (select k, o, r from e) pivot (sum(r), count(*) c for k in (true as yes, false as `no`, null))
@@ -422,6 +427,8 @@ select explode(sequence(to_date('2024-01-01'), last_day(date '2024-01-05'), inte
 
 #: Queries that fail on both engines with one condition.
 FAILING = lines(r"""
+select * except (nosuch) from (select k, r from e)
+select * except (k, k) from (select k, r from e)
 select * from (select i8 % 3 as k, r, s from e) pivot (max(r) for k in ('x'))
 select o, `true` + `false` from (select k, r, o from e) d pivot (sum(d.r) for d.k in (true, false))
 select * from e pivot (sum(r) for nope in (1))

@@ -97,7 +97,7 @@ class SelectLists:
 
     def _star(self, node: exp.Expr, scope: Scope) -> list[Item]:
         star = node if isinstance(node, exp.Star) else node.this
-        self.expressions.allow_only(star)
+        self.expressions.allow_only(star, "except_")
         table = node.args.get("table")
         items: list[Item] = []
         for source in scope.sources:
@@ -115,7 +115,33 @@ class SelectLists:
                 "CANNOT_RESOLVE_STAR_EXPAND", "42704", node,
             )  # fmt: skip
         self.expressions.construct("*, t.*")
-        return items
+        return self._without(star.args.get("except_") or (), items)
+
+    def _without(self, columns: Sequence[exp.Expr], items: list[Item]) -> list[Item]:
+        """Leaves out the columns of EXCEPT."""
+        names = [item.name.lower() for item in items]
+        left_out: set[str] = set()
+        for column in columns:
+            name = column.name.lower()
+            if not isinstance(column, exp.Column) or column.args.get("table") or names.count(name) > 1:
+                self.text.refuse(f"EXCEPT of {self.text.shown(column)}", column, "Name the columns to select.")
+            if name not in names:
+                self.text.wrong(
+                    f"EXCEPT names the column {column.name}, which does not exist.",
+                    "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", column, column.name,
+                )  # fmt: skip
+            if name in left_out:
+                self.text.wrong(
+                    f"EXCEPT names the column {column.name} twice.", "EXCEPT_OVERLAPPING_COLUMNS", "42702", column
+                )
+            left_out.add(name)
+        if not columns:
+            return items
+        self.expressions.construct("* EXCEPT (a, …), t.* EXCEPT (a, …)")
+        kept = [item for item in items if item.name.lower() not in left_out]
+        if not kept:
+            self.text.refuse("EXCEPT of all columns", columns[0], "Name the columns to select.")
+        return kept
 
     def group(self, clause: exp.Expr | None, items: Sequence[Item], scope: Scope) -> Grouping:
         """Translates GROUP BY. ROLLUP, CUBE or GROUPING SETS may be the whole clause, a part of it, or follow
