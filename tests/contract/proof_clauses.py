@@ -5,6 +5,12 @@ from __future__ import annotations
 from contract.proofs import lines
 
 ANSWERED = lines(r"""
+select r from e where i8 < 99999999999999999999
+select count(*) from e where not (i8 >= 99999999999999999999)
+select sum(i8) < 99999999999999999999 from e where i8 is null
+select k, sum(i8) from e group by k having sum(i8) < 99999999999999999999 or max(i8) > 0.5
+select a.r, b.r from e a left join e b on a.i8 < 99999999999999999999 and a.r = b.r
+select i8 < 1.5, count(*) from e group by i8 < 1.5
 select * from (select k, r, i8 from e) pivot (sum(r) for k in (true, false))
 select * from (select k, r, i8 from e) pivot (sum(r) as x for k in (true, false, null))
 select * from (select k, o, r from e) pivot (sum(r), count(*) c for k in (true as yes, false as `no`, null))

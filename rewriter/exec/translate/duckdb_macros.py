@@ -131,8 +131,8 @@ _TEXTS = (
     "WHEN s.n > 0 THEN array_to_string(s.v[1:s.n], d) WHEN s.n < 0 "
     "THEN array_to_string(s.v[greatest(len(s.v) + s.n + 1, 1):], d) WHEN s.n = 0 AND s.v IS NOT NULL THEN '' END)[1]",
     "rw_overlay(x, y, p, n) AS list_transform([{'x': x, 'y': y, 'p': CAST(p AS BIGINT), 'n': CAST(n AS BIGINT)}], "
-    "lambda v: rw_between(v.x, 0, v.p - 1) || v.y || CASE WHEN v.n >= 0 "
-    "THEN rw_substring(v.x, v.p + v.n, 2147483647) ELSE rw_substring(v.x, v.p + length(v.y), 2147483647) END)[1]",
+    "lambda v: rw_between(v.x, 0, v.p - 1) || v.y || CASE WHEN v.n >= 0 THEN rw_substring(v.x, v.p + v.n, 2147483647) "
+    "WHEN v.n < 0 THEN rw_substring(v.x, v.p + length(v.y), 2147483647) END)[1]",
     # The length in Java's characters: two of them are a letter beyond the first 65,536.
     "rw_java_length(x) AS length(x) + length(regexp_replace(x, '[^\\x{10000}-\\x{10ffff}]', '', 'g'))",
     "rw_wide(x, w, l) AS CASE WHEN l THEN x || repeat(' ', greatest(w - rw_java_length(x), 0)) "
