@@ -197,6 +197,14 @@ round(15L, -1)
 round(null)
 round('2.567', 1)
 floor('2.5')
+floor(double('NaN'))
+ceil(if(i64 between -100 and 100, f64 % 2, i64 * 1D))
+floor(if(r in (1, 2, 11), f32 * 0, f32))
+f32 % 1.5F
+f32 % null
+mod(f32, 1.5F)
+pmod(f32, 1.5F)
+try_mod(f32, 2F)
 ceil(null)
 abs('-2')
 abs(null)
@@ -496,6 +504,9 @@ select bit_or(r) filter (where k) from e
 
 #: Queries that fail for a value, or for the form of an argument.
 FAILING_SCALARS = lines(r"""
+select floor(f64) from e where r = 2
+select ceil(-1e300D)
+select floor(9223372036854775808D)
 select s like '!%' escape '!!' from e
 select s like '%' escape '' from e
 select s like 'a!' escape '!' from e

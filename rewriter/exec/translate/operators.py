@@ -173,19 +173,19 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this")
-    sql, _ = e.subquery(node.this, scope)
-    return Typed(f"EXISTS ({sql})", BOOLEAN, "exists()")
+    sql, _, is_correlated = e.subquery(node.this, scope)
+    return Typed(f"EXISTS ({sql})", BOOLEAN, None if is_correlated else "exists()")
 
 
 def _scalar(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this")
-    sql, types = e.subquery(node.this, scope)
+    sql, types, is_correlated = e.subquery(node.this, scope)
     if len(types) != 1:
         e.text.wrong(
             "A subquery used as a value must have one column.",
             "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN", "42823", node,
         )  # fmt: skip
-    return Typed(f"({sql})", types[0], "scalarsubquery()")
+    return Typed(f"({sql})", types[0], None if is_correlated else "scalarsubquery()")
 
 
 def _is(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
