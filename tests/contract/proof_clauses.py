@@ -6,6 +6,7 @@ from contract.proofs import lines
 
 ANSWERED = lines(r"""
 select r from e where i8 < 99999999999999999999
+select k, floor(avg(i8)) from e group by k having floor(avg(i8)) > -100 order by ceil(sum(f32) * 0D), k
 select count(*) from e where not (i8 >= 99999999999999999999)
 select sum(i8) < 99999999999999999999 from e where i8 is null
 select k, sum(i8) from e group by k having sum(i8) < 99999999999999999999 or max(i8) > 0.5

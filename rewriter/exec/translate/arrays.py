@@ -22,6 +22,8 @@ _PLAIN_REGEX = re.compile(r"(?:[^\\\[\](){}.*+?^$|]|\\[^0-9A-Za-z]|\[[^\\\[\]^&]
 def array(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates an argument that is an array."""
     value = e.translate(node, scope)
+    if value.type == VOID:
+        e.refuse(node, "NULL as an array")
     if value.type.element is None:
         e.text.wrong(
             f"{e.text.shown(node)} is no ARRAY, but {value.type.shown}.",

@@ -222,9 +222,8 @@ _NUMBERS = (
     "rw_kurtosis(x) AS list_transform([rw_moments(x)], lambda s: "
     "CASE WHEN s.m2 <> 0 THEN s.n * s.m4 / (s.m2 * s.m2) - 3 END)[1]",
     # A whole DOUBLE that fits BIGINT; NaN is 0, as in Java.
-    "rw_whole(x) AS list_transform([x], lambda v: CASE WHEN isnan(v) THEN 0 "
-    "WHEN v >= 9223372036854775808 OR v < -9223372036854775808 "
-    "THEN error('[ARITHMETIC_OVERFLOW] The number ' || v || ' does not fit BIGINT.') ELSE v END)[1]",
+    "rw_whole_double(x) AS CASE WHEN isnan(x) THEN 0 WHEN x >= 9223372036854775808 OR x < -9223372036854775808 "
+    "THEN error('[ARITHMETIC_OVERFLOW] A number is too large for BIGINT.') ELSE x END",
     # Rounded down.
     "rw_floor_divided(n, d) AS list_transform([n], lambda v: (v - ((v % d) + d) % d) // d)[1]",
     # Half to even, up, and towards minus infinity of a quotient of integers.
