@@ -197,8 +197,12 @@ round(15L, -1)
 round(null)
 round('2.567', 1)
 floor('2.5')
+lpad(s, -1, null)
+rpad(s, i8, n)
+lpad(s, if(r > 5, i8, 0), if(r % 2 = 0, null, s))
+rpad(null, -1, 'x')
 floor(double('NaN'))
-ceil(if(i64 between -100 and 100, f64 % 2, i64 * 1D))
+ceil(if(i64 between -100 and 100, f64 % 2, i64 / 2))
 floor(if(r in (1, 2, 11), f32 * 0, f32))
 f32 % 1.5F
 f32 % null
@@ -504,6 +508,7 @@ select bit_or(r) filter (where k) from e
 
 #: Queries that fail for a value, or for the form of an argument.
 FAILING_SCALARS = lines(r"""
+select make_date(2015, 1, i64) from e
 select floor(f64) from e where r = 2
 select ceil(-1e300D)
 select floor(9223372036854775808D)
