@@ -10,6 +10,13 @@ select x.* except (K, s), x.k from (select k, r, s from e) x
 select x.* except (id), y.* from (select id, s from t) x join (select r as id, o from e) y on x.id = y.id
 select * except (o) from (select id, s from t) x join (select r as id, o from e) y using (id)
 select count(*), max(r) from (select * except (k) from e)
+select r from e where i8 < 99999999999999999999
+select k, floor(avg(i8)) from e group by k having floor(avg(i8)) > -100 order by ceil(sum(f32) * 0D), k
+select count(*) from e where not (i8 >= 99999999999999999999)
+select sum(i8) < 99999999999999999999 from e where i8 is null
+select k, sum(i8) from e group by k having sum(i8) < 99999999999999999999 or max(i8) > 0.5
+select a.r, b.r from e a left join e b on a.i8 < 99999999999999999999 and a.r = b.r
+select i8 < 1.5, count(*) from e group by i8 < 1.5
 select * from (select k, r, i8 from e) pivot (sum(r) for k in (true, false))
 select * from (select k, r, i8 from e) pivot (sum(r) as x for k in (true, false, null))
 select * from (select k, o, r from e) pivot (sum(r), count(*) c for k in (true as yes, false as `no`, null))

@@ -197,6 +197,19 @@ round(15L, -1)
 round(null)
 round('2.567', 1)
 floor('2.5')
+get(array(r, 1), i32)
+lpad(s, -1, null)
+rpad(s, i8, n)
+lpad(s, if(r > 5, i8, 0), if(r % 2 = 0, null, s))
+rpad(null, -1, 'x')
+floor(double('NaN'))
+ceil(if(i64 between -100 and 100, f64 % 2, i64 / 2))
+floor(if(r in (1, 2, 11), f32 * 0, f32))
+f32 % 1.5F
+f32 % null
+mod(f32, 1.5F)
+pmod(f32, 1.5F)
+try_mod(f32, 2F)
 ceil(null)
 abs('-2')
 abs(null)
@@ -343,6 +356,49 @@ overlay(s placing upper('x') from length(substring(s from 1 for 2)) for 1 + 1)
 overlay(s, 'XX', 2)
 overlay(s, 'XX', 2, 4)
 overlay(s, null, 2, 4)
+overlay(s, 'XX', 2, null)
+overlay('abc' placing 'X' from 2 for length(s))
+overlay('abc', 'X', i8, length(s))
+i8 < 1.0
+i8 < 1.5
+i8 <= 1.5
+i8 > 1.50
+i8 >= 1.5BD
+i8 < .5
+i8 < -1.5
+i8 > - 1.5
+i8 > -(1.5)
+i8 < +1.5
+i8 = 1.0
+i8 in (1.0, 2)
+1.5 < i8
+1.5 <= i8
+1.5 > (i8)
+(1.5) >= i8
+i8 + 0 < 2.5 or 3 < 4.5
+i8 < cast(1.5 as decimal(5,1))
+m < 1.5
+i8 > 99999999999999999999
+i8 < (99999999999999999999)
+i8 = 99999999999999999999
+null < 99999999999999999999
+99999999999999999999.5 >= i8
+99999999999999999999 <= i8
+not i8 > 99999999999999999999
+cast(null as int) < 99999999999999999999
+if(i8 < 99999999999999999999, 'a', 'b')
+i64 > -9223372036854775808.5
+i64 < -9223372036854775808.5
+i64 >= -9223372036854775808.0
+i64 > 9223372036854775806.5
+i64 >= 9223372036854775807.5
+i64 <= 9223372036854775808
+i8 between -99999999999999999999 and 99999999999999999999
+i8 not between 0.5 and 99999999999999999999
+i8 between 99999999999999999999 and 1
+not i8 is null
+not (i8) is null and not i8 + 1 is null or i8 is not null
+not (i8 is null)
 substring(s from 2 for 2)
 substring(s from 2)
 substring(s from -2 for 1)
@@ -591,6 +647,10 @@ select bit_or(r) filter (where k) from e
 
 #: Queries that fail for a value, or for the form of an argument.
 FAILING_SCALARS = lines(r"""
+select make_date(2015, 1, i64) from e
+select floor(f64) from e where r = 2
+select ceil(-1e300D)
+select floor(9223372036854775808D)
 select s like '!%' escape '!!' from e
 select s like '%' escape '' from e
 select s like 'a!' escape '!' from e

@@ -42,7 +42,7 @@ _INTEGER_NAMES = {"INT8": "TINYINT", "INT16": "SMALLINT", "INT32": "INT", "INT64
 _DECIMAL_RANGE = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
 #: Spark's conditions for DuckDB's errors, by DuckDB's messages.
 _CONDITIONS = (
-    (re.compile(r"^Conversion Error: Type .* because the value is out of range"), "CAST_OVERFLOW", "22003"),
+    (re.compile(r"^(Conversion|Invalid Input) Error: Type .* value is out of range"), "CAST_OVERFLOW", "22003"),
     (re.compile(r"^Conversion Error: Failed to cast decimal value"), "CAST_OVERFLOW", "22003"),
     (re.compile(r"^Conversion Error: Casting value .* to type DECIMAL"), _DECIMAL_RANGE, "22003"),
     (re.compile(r"^Conversion Error: Could not convert string .* to DECIMAL"), _DECIMAL_RANGE, "22003"),

@@ -65,7 +65,7 @@ def calculated(e: Expressions, left: Typed, right: Typed, operator: str, node: e
     if (left.type.is_decimal or right.type.is_decimal) and not floating:
         return _decimals(e, left, right, operator, node)
     if operator in "/%":
-        return _divided(e, left, right, operator, floating, node)
+        return _divided(e, left, right, operator, node)
     (first, second), type_ = e.cast_to_common_type([left, right], node)
     if type_.is_integer:
         return Typed(plain_cast(f"{_widened(first)} {operator} {_widened(second)}", type_), type_)
@@ -181,8 +181,8 @@ def _remainder(e: Expressions, first: str, a: SqlType, second: str, b: SqlType, 
     return Typed(plain_cast(f"rw_scaled(rw_remainder({', '.join(digits)}), {scale})", type_), type_)
 
 
-def _divided(e: Expressions, left: Typed, right: Typed, operator: str, floating: bool, node: exp.Expr) -> Typed:
-    if operator == "/" or floating:
+def _divided(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
+    if operator == "/":
         type_ = DOUBLE
         first, second = e.cast(left, type_, node), e.cast(right, type_, node)
     else:

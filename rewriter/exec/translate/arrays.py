@@ -22,6 +22,8 @@ _PLAIN_REGEX = re.compile(r"(?:[^\\\[\](){}.*+?^$|]|\\[^0-9A-Za-z]|\[[^\\\[\]^&]
 def array(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates an argument that is an array."""
     value = e.translate(node, scope)
+    if value.type == VOID:
+        e.refuse(node, "NULL as an array")
     if value.type.element is None:
         e.text.wrong(
             f"{e.text.shown(node)} is no ARRAY, but {value.type.shown}.",
@@ -129,7 +131,7 @@ def _element_at(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _get(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
     value, place = array(e, first, scope), _position(e, second, scope)
-    sql = f"CASE WHEN {place.sql} >= 0 THEN {value.sql}[{place.sql} + 1] END"
+    sql = f"CASE WHEN {place.sql} >= 0 THEN {value.sql}[CAST({place.sql} AS BIGINT) + 1] END"
     return Typed(plain_cast(sql, element_of(value)), element_of(value), call("get", value.name, place.name))
 
 

@@ -131,8 +131,8 @@ _TEXTS = (
     "WHEN s.n > 0 THEN array_to_string(s.v[1:s.n], d) WHEN s.n < 0 "
     "THEN array_to_string(s.v[greatest(len(s.v) + s.n + 1, 1):], d) WHEN s.n = 0 AND s.v IS NOT NULL THEN '' END)[1]",
     "rw_overlay(x, y, p, n) AS list_transform([{'x': x, 'y': y, 'p': CAST(p AS BIGINT), 'n': CAST(n AS BIGINT)}], "
-    "lambda v: rw_between(v.x, 0, v.p - 1) || v.y || CASE WHEN v.n >= 0 "
-    "THEN rw_substring(v.x, v.p + v.n, 2147483647) ELSE rw_substring(v.x, v.p + length(v.y), 2147483647) END)[1]",
+    "lambda v: rw_between(v.x, 0, v.p - 1) || v.y || CASE WHEN v.n >= 0 THEN rw_substring(v.x, v.p + v.n, 2147483647) "
+    "WHEN v.n < 0 THEN rw_substring(v.x, v.p + length(v.y), 2147483647) END)[1]",
     # The length in Java's characters: two of them are a letter beyond the first 65,536.
     "rw_java_length(x) AS length(x) + length(regexp_replace(x, '[^\\x{10000}-\\x{10ffff}]', '', 'g'))",
     "rw_wide(x, w, l) AS CASE WHEN l THEN x || repeat(' ', greatest(w - rw_java_length(x), 0)) "
@@ -245,6 +245,9 @@ _NUMBERS = (
     "CASE WHEN s.m2 <> 0 THEN sqrt(s.n) * s.m3 / sqrt(s.m2 * s.m2 * s.m2) END)[1]",
     "rw_kurtosis(x) AS list_transform([rw_moments(x)], lambda s: "
     "CASE WHEN s.m2 <> 0 THEN s.n * s.m4 / (s.m2 * s.m2) - 3 END)[1]",
+    # A whole DOUBLE that fits BIGINT; NaN is 0, as in Java.
+    "rw_whole_double(x) AS CASE WHEN isnan(x) THEN 0 WHEN x >= 9223372036854775808 OR x < -9223372036854775808 "
+    "THEN error('[ARITHMETIC_OVERFLOW] A number is too large for BIGINT.') ELSE x END",
     # Rounded down.
     "rw_floor_divided(n, d) AS list_transform([n], lambda v: (v - ((v % d) + d) % d) // d)[1]",
     # Half to even, up, and towards minus infinity of a quotient of integers.

@@ -145,8 +145,22 @@ class Scope:
         return matches if matches or self.outer_scope is None else self.outer_scope.find(name, qualifier)
 
 
-#: Translates a subquery in a scope; returns its SQL and its columns' types.
-Subquery = Callable[[exp.Expr, Scope], tuple[str, tuple[SqlType, ...]]]
+@dataclass(frozen=True)
+class OuterScope(Scope):
+    """The scope around a subquery. ``used_names`` are the names that the subquery found in it."""
+
+    used_names: list[str] = field(default_factory=list)
+
+    def find(self, name: str, qualifier: str | None) -> list[SourceColumn]:
+        matches = super().find(name, qualifier)
+        if matches:
+            self.used_names.append(name)
+        return matches
+
+
+#: Translates a subquery in a scope; returns its SQL, its columns' types, and whether it names columns of the scope:
+#: Spark lists them in the names of expressions.
+Subquery = Callable[[exp.Expr, Scope], tuple[str, tuple[SqlType, ...], bool]]
 
 
 class Expressions:

@@ -24,7 +24,7 @@ def in_query(e: Expressions, node: exp.In, scope: Scope) -> Typed:
     operands = list(node.this.expressions) if is_tuple else [node.this]
     values = [e.translate(operand, scope) for operand in operands]
     negated, only_true = _place(e, node)
-    sql, types = e.subquery(node.args["query"], scope)
+    sql, types, is_correlated = e.subquery(node.args["query"], scope)
     if len(types) != len(values):
         e.text.wrong(
             f"IN compares {len(values)} values with a subquery of {len(types)} columns.",
@@ -37,7 +37,7 @@ def in_query(e: Expressions, node: exp.In, scope: Scope) -> Typed:
     columns = [Typed(f"c{number}", type_) for number, type_ in enumerate(types)]
     rights = [e.cast(column, target, node) for column, target in zip(columns, targets, strict=True)]
     name = _tuple_name(operands, values, "'") if is_tuple else values[0].name
-    name = None if name is None else f"({name} IN (listquery()))"
+    name = None if name is None or is_correlated else f"({name} IN (listquery()))"
     if is_tuple:
         if only_true and node.find_ancestor(exp.Join, exp.Query, exp.Where) is node.find_ancestor(exp.Join):
             e.refuse(node, "IN (SELECT …) of several columns in ON")

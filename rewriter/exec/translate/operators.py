@@ -10,6 +10,7 @@ from sqlglot import exp
 from rewriter.exec.sql_types import BOOLEAN, VOID
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division, with_sign
+from rewriter.exec.translate.decimal_bounds import with_decimal_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
 from rewriter.exec.translate.in_predicates import in_query, in_tuples
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
@@ -72,7 +73,7 @@ def _not(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this")
     operand = e.condition(node.this, scope)
     name = None if operand.name is None else f"(NOT {operand.name})"
-    if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null) and operand.name:
+    if isinstance(node.this, exp.Is) and e.text.is_not_null(node.this) and operand.name:
         name = f"{operand.name.removesuffix(' IS NULL)')} IS NOT NULL)"
     return Typed(f"(NOT {operand.sql})", BOOLEAN, name)
 
@@ -102,10 +103,13 @@ def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(node, exp.NullSafeEQ):
         return Typed(f"({first} IS NOT DISTINCT FROM {second})", BOOLEAN, infix("<=>", left.name, right.name))
     operator = _COMPARISONS[type(node)]
+    compared = f"({first} {operator} {second})"
+    if bounded := with_decimal_literal(operands, (left, right), operator, compared):
+        return bounded
     name = infix("=" if operator == "<>" else operator, left.name, right.name)
     if operator == "<>" and name is not None:
         name = f"(NOT {name})"
-    return Typed(f"({first} {operator} {second})", BOOLEAN, name)
+    return Typed(compared, BOOLEAN, name)
 
 
 def _padded(e: Expressions, values: list[Typed], attributes: bool, node: exp.Expr) -> list[Typed]:
@@ -141,7 +145,12 @@ def _between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     (value_sql, low_sql), _ = e.cast_to_common_type([value, low], node, binary=True, operands=lower)
     (value_for_high, high_sql), _ = e.cast_to_common_type([value, high], node, binary=True, operands=upper)
     name = call("between", value.name, low.name, high.name)
-    return Typed(f"({value_sql} >= {low_sql} AND {value_for_high} <= {high_sql})", BOOLEAN, name)
+    above, below = f"{value_sql} >= {low_sql}", f"{value_for_high} <= {high_sql}"
+    if bounded := with_decimal_literal(lower, (value, low), ">=", f"({above})"):
+        above = bounded.sql
+    if bounded := with_decimal_literal(upper, (value, high), "<=", f"({below})"):
+        below = bounded.sql
+    return Typed(f"({above} AND {below})", BOOLEAN, name)
 
 
 def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -164,19 +173,19 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this")
-    sql, _ = e.subquery(node.this, scope)
-    return Typed(f"EXISTS ({sql})", BOOLEAN, "exists()")
+    sql, _, is_correlated = e.subquery(node.this, scope)
+    return Typed(f"EXISTS ({sql})", BOOLEAN, None if is_correlated else "exists()")
 
 
 def _scalar(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this")
-    sql, types = e.subquery(node.this, scope)
+    sql, types, is_correlated = e.subquery(node.this, scope)
     if len(types) != 1:
         e.text.wrong(
             "A subquery used as a value must have one column.",
             "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN", "42823", node,
         )  # fmt: skip
-    return Typed(f"({sql})", types[0], "scalarsubquery()")
+    return Typed(f"({sql})", types[0], None if is_correlated else "scalarsubquery()")
 
 
 def _is(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:

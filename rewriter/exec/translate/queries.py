@@ -19,7 +19,7 @@ from rewriter.exec.translate.allowlist import ALLOWED
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.arrays import is_generator
 from rewriter.exec.translate.casts import wider_type
-from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
+from rewriter.exec.translate.expressions import Expressions, OuterScope, Scope, Source, SourceColumn, Typed
 from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
@@ -83,7 +83,7 @@ class _Queries:
         self.expressions = Expressions(self.text, query.parameters, self._subquery, ALLOWED)
         self.lists = SelectLists(self.expressions)
         self.clauses = FromClauses(self.expressions, query.relations, self.query)
-        self._subqueries: list[tuple[Scope, str | None, tuple[str, tuple[SqlType, ...]]]] = []
+        self._subqueries: list[tuple[Scope, str | None, tuple[str, tuple[SqlType, ...], bool]]] = []
 
     # -- queries ------------------------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class _Queries:
             return self._values(node)
         return self.text.refuse(f"The statement {self.text.shown(node)}", node)
 
-    def _subquery(self, node: exp.Expr, scope: Scope) -> tuple[str, tuple[SqlType, ...]]:
+    def _subquery(self, node: exp.Expr, scope: Scope) -> tuple[str, tuple[SqlType, ...], bool]:
         """Translates a subquery of an expression. One text has one translation in a scope, so that it can be a key of
         GROUP BY.
         """
@@ -114,8 +114,9 @@ class _Queries:
             if known_scope is scope and known_key == key is not None:
                 return known
         ctes = {name: cte for name, cte in scope.queries.items() if isinstance(cte, Cte)}
-        query = self.query(node, scope, ctes)
-        result = query.sql, tuple(type_ for _, type_ in query.columns)
+        outer_scope = OuterScope(scope.sources, scope.outer_scope, scope.queries, scope.windows)
+        query = self.query(node, outer_scope, ctes)
+        result = query.sql, tuple(type_ for _, type_ in query.columns), bool(outer_scope.used_names)
         self._subqueries.append((scope, key, result))
         return result
 

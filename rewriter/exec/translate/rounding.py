@@ -96,7 +96,7 @@ def _to_integer(way: str) -> Translation:
         if value.type.is_decimal:
             type_ = decimal(min(MAX_PRECISION, value.type.precision - value.type.scale + 1), 0)
             return Typed(plain_cast(f"{way}({value.sql})", type_), type_, name)
-        return Typed(plain_cast(f"{way}({plain_cast(value.sql, DOUBLE)})", BIGINT), BIGINT, name)
+        return Typed(plain_cast(f"rw_whole_double({way}({plain_cast(value.sql, DOUBLE)}))", BIGINT), BIGINT, name)
 
     return translate
 

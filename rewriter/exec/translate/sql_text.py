@@ -110,6 +110,16 @@ class SqlText:
                 return True
         return False
 
+    def is_not_null(self, test: exp.Is) -> bool:
+        """True if the text has ``x IS NOT NULL``, not ``NOT x IS NULL``, for which sqlglot builds the same tree."""
+        span = self._span(test.this)
+        if not isinstance(test.expression, exp.Null) or span is None:
+            return False
+        index = bisect.bisect_left(self._starts, span.end)
+        while index < len(self.tokens) and not self.tokens[index].is_word("IS"):
+            index += 1
+        return index + 1 < len(self.tokens) and self.tokens[index + 1].is_word("NOT")
+
     def function_name(self, call: exp.Expr) -> str | None:
         """The name of a function that has its own sqlglot class, as typed: ``current_date``, ``extract``."""
         span = self._span(call)

@@ -182,6 +182,8 @@ def _padded(function: str) -> Translation:
             # Nothing is added of an empty text, and DuckDB fails.
             call_sql = f"CASE WHEN {pad.sql} = '' THEN left({value.sql}, {number_of.sql}) ELSE {call_sql} END"
         sql = _unless_none(value, number_of, call_sql)
+        if options and pad.text is None:
+            sql = f"CASE WHEN {pad.sql} IS NOT NULL THEN {sql} END"
         return Typed(sql, STRING, call(function, value.name, number_of.name, pad.name))
 
     return translate

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
 import pytest
 
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
+from rewriter.exec.translate import duckdb_macros
 from rewriter.exec.translate.duckdb_macros import macros
 
 
@@ -25,6 +28,12 @@ def test_each_macro_brings_those_that_it_calls(name: str) -> None:
         ).fetchall()
         called = {called_name for called_name in macros() if f"{called_name}(" in str(definition[0])} - {name}
         assert called | {name} <= _defined(database)
+
+
+def test_macros_have_different_names() -> None:
+    names = re.findall(r'^    f?"(rw_\w+)\([\w, ]*\) AS ', inspect.getsource(duckdb_macros), re.MULTILINE)
+    assert len(names) > 60
+    assert sorted(names) == sorted(set(names))
 
 
 def test_a_statement_without_macros_defines_none() -> None:

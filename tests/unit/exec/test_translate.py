@@ -184,6 +184,22 @@ def test_names_are_resolved_as_spark_does() -> None:
     assert caught.value.condition == "AMBIGUOUS_REFERENCE"
 
 
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        ("(SELECT max(a) FROM t)", "scalarsubquery()"),
+        ("(SELECT max(u.a) FROM t u WHERE u.a = t.a)", "_c0"),
+        ("EXISTS (SELECT 1 FROM t WHERE a = 1)", "exists()"),
+        ("EXISTS (SELECT 1 FROM t u WHERE u.a = t.a)", "_c0"),
+        ("a IN (SELECT a FROM t)", "(a IN (listquery()))"),
+        ("a IN (SELECT u.a FROM t u WHERE u.s = t.s)", "_c0"),
+    ],
+)
+def test_a_correlated_subquery_has_no_derived_name(item: str, name: str) -> None:
+    """Spark's name lists the columns of the outer query in an order of its own: ``scalarsubquery(k, r, k)``."""
+    assert [column for column, _ in run(f"SELECT {item} FROM t").columns] == [name]
+
+
 def test_a_relation_may_be_called_like_an_alias_of_ours() -> None:
     relation = Relation("s1", "parquet", (Column("a", "int"),), (), ())
     translated = translate(
