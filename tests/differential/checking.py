@@ -204,9 +204,12 @@ def _planned(written: Written, connection: rewriter.Connection) -> tuple[tuple[R
 
 
 def _careless(history: History, query: Query, plans: Sequence[Sequence[ReferencePlan]]) -> bool:
-    """Returns True if rollups should serve a mention whose single rows matter."""
+    """Returns True if rollups should serve a mention whose single rows matter.
+
+    Queries of several cubes are not judged: the rows of one may matter in a block where those of another do not.
+    """
     uses, mentions = expectations(query), asked(query).mentions
-    return any(
+    return len(mentions) == 1 and any(
         part.period.kind is not base_period(history.models[plan.cube].cube, mentions[number][1], [plan]).kind
         and not any(use.additive for use in uses[number])
         for number, some in enumerate(plans)
