@@ -35,7 +35,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class QueryKey:
-    """What a planned query depends on beside the catalog's state. ``start`` is the position of the query's text.
+    """The state beside the catalog's that a planned query depends on. ``start`` is the position of the query's text.
 
     ``views`` is the version of the session's temporary views. ``parameters`` are (name, type, value).
     """

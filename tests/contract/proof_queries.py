@@ -618,6 +618,8 @@ select k, grouping_id(k) from e group by k
 select k from e group by k having grouping(k) = 1
 select k from e group by k order by grouping(k)
 select k from e where grouping(k) = 1 group by rollup(k)
+select k from e where sum(grouping(k)) = 1 group by rollup(k)
+select k from e where grouping(k) = 1 and sum(r) > 1 group by rollup(k)
 select grouping(o) from e group by rollup(k)
 select k, o, grouping_id(o) from e group by rollup(k, o)
 select k, o, grouping_id(o, k) from e group by rollup(k, o)

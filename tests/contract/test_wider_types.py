@@ -184,8 +184,10 @@ def test_old_files_are_read_with_the_wider_type(
     for engine in (duckdb, spark):
         with Session(tmp_path / "warehouse", engine) as session:
             assert _content(session, "t") == content, engine.name
-            found = _kept(session, "t", tests)
-            assert {test: (found[test], kept[test]) for test in tests if found[test] != kept[test]} == {}, engine.name
+            rows_read = _kept(session, "t", tests)
+            assert {test: (rows_read[test], kept[test]) for test in tests if rows_read[test] != kept[test]} == {}, (
+                engine.name
+            )
 
 
 @pytest.fixture

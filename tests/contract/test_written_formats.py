@@ -1,4 +1,4 @@
-"""What one engine writes as ORC or JSON, the other engine, plain Spark and Arrow read with equal values."""
+"""The other engine, plain Spark and Arrow read equal values from the ORC and JSON files that an engine writes."""
 
 from __future__ import annotations
 

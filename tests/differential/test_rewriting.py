@@ -47,8 +47,11 @@ def test_rewritten_answers_are_base_answers(tmp_path: Path) -> None:
     tally = run(seeds, Campaign(queries=120), tmp_path)
     assert not tally.failures, "\n\n".join(tally.failures)
     assert tally.asked == 120 * len(seeds)
-    # How many there are of each differs from schema to schema; the long form counts them.
-    assert min(tally.complete, tally.incomplete, tally.rolled) > 0, tally.report()
+    # How many there are of each differs from schema to schema; the long form counts them. Some have hardly any.
+    others = (seed for seed in range(25) if seed not in seeds)
+    while min(tally.complete, tally.incomplete, tally.rolled) == 0:
+        tally.add(run_seed(next(others), Campaign(queries=120), tmp_path))
+        assert not tally.failures, "\n\n".join(tally.failures)
 
 
 @pytest.mark.long

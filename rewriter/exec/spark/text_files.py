@@ -5,11 +5,11 @@ Spark without Hive has no reader for them. DuckDB reads them by the same code (`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec import delimited_text
+from rewriter.exec.spark.file_source import file_rows, file_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "rewriter_text_files"
-#: The maximum number of tasks among which the files are distributed.
-_MOST_TASKS = 64
 
 
 def text_rows(
@@ -33,54 +31,24 @@ def text_rows(
     ``columns`` and ``options`` are those of ``delimited_text.read_columns``. A file that cannot be read fails the query
     with FAILED_READ_FILE.
     """
-    plan = {
-        "paths": list(paths),
-        "columns": list(columns),
-        "options": dict(options),
-        "tasks": min(len(paths), _MOST_TASKS),
-    }
-    return session.read.format(FORMAT).schema(schema).option("plan", json.dumps(plan)).load()
+    plan = {"columns": list(columns), "options": dict(options)}
+    return file_rows(session, FORMAT, paths, plan, schema)
 
 
 def data_source() -> Any:
-    """Returns the class of the data source, which each session has to register.
+    """Returns the class of the data source, which each session has to register."""
+    read_columns = delimited_text.read_columns
 
-    The class is made here, so that it travels to the workers by value.
-    """
-    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+    def read_file(path: str, plan: Mapping[str, Any], names: list[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
 
-    name_of_format, read_columns = FORMAT, delimited_text.read_columns
+        try:
+            for batch in read_columns(path, plan["columns"], plan["options"]):
+                located = [*batch.columns, pa.array([path] * batch.num_rows, pa.string())]
+                yield pa.RecordBatch.from_arrays(located, names=names)
+        except (OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0].rstrip(".")
+            text = f"[FAILED_READ_FILE] The file {path} cannot be read: {reason}."
+            raise ValueError(text) from None
 
-    class Reader(DataSourceReader):  # type: ignore[misc]
-        def __init__(self, plan: dict[str, Any], names: list[str]) -> None:
-            self.plan = plan
-            self.names = names
-
-        def partitions(self) -> Sequence[InputPartition]:
-            paths, tasks = self.plan["paths"], self.plan["tasks"]
-            return [InputPartition(paths[task::tasks]) for task in range(tasks)]
-
-        def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-            import pyarrow as pa
-
-            for path in partition.value:
-                try:
-                    for batch in read_columns(path, self.plan["columns"], self.plan["options"]):
-                        located = [*batch.columns, pa.array([path] * batch.num_rows, pa.string())]
-                        yield pa.RecordBatch.from_arrays(located, names=self.names)
-                except (OSError, ValueError) as error:
-                    reason = str(error).partition("\n")[0].rstrip(".")
-                    text = f"[FAILED_READ_FILE] The file {path} cannot be read: {reason}."
-                    raise ValueError(text) from None
-
-    class Source(DataSource):  # type: ignore[misc]
-        @classmethod
-        def name(cls) -> str:
-            return name_of_format
-
-        def reader(self, schema: Any) -> DataSourceReader:
-            import json
-
-            return Reader(json.loads(self.options["plan"]), list(schema.names))
-
-    return Source
+    return file_source(FORMAT, read_file)

@@ -1,4 +1,4 @@
-"""Which of Spark's functions DuckDB runs, and in which forms, from the allow-list."""
+"""The functions of Spark that DuckDB runs, with their forms, from the allow-list."""
 
 from __future__ import annotations
 

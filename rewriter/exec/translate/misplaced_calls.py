@@ -14,6 +14,11 @@ def check_calls(e: Expressions, select: exp.Select, is_aggregate: Callable[[exp.
     argument of another, and an aggregate in the condition of FILTER.
     """
     where, having = select.args.get("where"), select.args.get("having")
+    for call in _calls(where, lambda node: _is_grouping(e, node)):
+        e.text.wrong(
+            f"{e.text.shown(call)} is about the groups of the query, which do not exist yet in WHERE.",
+            "UNSUPPORTED_GROUPING_EXPRESSION", "42K0E", call, None, "Write it in HAVING.",
+        )  # fmt: skip
     for call in _calls(where, is_aggregate):
         e.text.wrong(
             f"{e.text.shown(call)} is an aggregate, which cannot be in WHERE. Write it in HAVING.",
@@ -34,6 +39,7 @@ def check_calls(e: Expressions, select: exp.Select, is_aggregate: Callable[[exp.
 def _check_nested(e: Expressions, call: exp.Expr, is_aggregate: Callable[[exp.Expr], bool]) -> None:
     for argument in call.iter_expressions():
         for inner in _calls(argument, is_aggregate):
+            _refuse_aggregated_grouping(e, inner)
             hint = "Compute the inner one in a subquery of FROM."
             e.text.wrong(
                 f"The aggregate {e.text.shown(inner)} is in the argument of the aggregate {e.text.shown(call)}.",
@@ -41,10 +47,22 @@ def _check_nested(e: Expressions, call: exp.Expr, is_aggregate: Callable[[exp.Ex
             )  # fmt: skip
     if isinstance(call.parent, exp.Filter) and call.arg_key == "this":
         for inner in _calls(call.parent.expression, is_aggregate):
+            _refuse_aggregated_grouping(e, inner)
             e.text.wrong(
                 f"The condition of FILTER has the aggregate {e.text.shown(inner)}. Write CASE in an outer query.",
                 "INVALID_AGGREGATE_FILTER.CONTAINS_AGGREGATE", "42903", inner,
             )  # fmt: skip
+
+
+def _refuse_aggregated_grouping(e: Expressions, call: exp.Expr) -> None:
+    # Spark takes GROUPING for a key there, and aggregates it.
+    if _is_grouping(e, call):
+        hint = "Select it in a subquery of FROM, and aggregate that."
+        e.text.refuse("GROUPING and GROUPING_ID in an aggregate", call, hint)
+
+
+def _is_grouping(e: Expressions, node: exp.Expr) -> bool:
+    return e.text.called(node) in ("grouping", "grouping_id")
 
 
 def _is_window(node: exp.Expr) -> bool:

@@ -48,13 +48,21 @@ def _regex(e: Expressions, node: exp.Expr, pattern: exp.Expr, scope: Scope) -> t
     return value, translated
 
 
-def _regexp_extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+def _matched_group(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed, Typed, str, int]:
+    """Returns the arguments of REGEXP_EXTRACT and REGEXP_EXTRACT_ALL: the string, the pattern, the same for DuckDB, and
+    the number of a group in it.
+    """
     string, regex, *options = e.arguments(node, 2, 3)
     value = text(e, string, scope)
     pattern, translated = _regex(e, node, regex, scope)
     group = e.translate(options[0], scope).digits if options else 1
     if group is None or not 0 <= group <= groups(str(pattern.text)):
-        e.refuse(node, "REGEXP_EXTRACT of a group that is not in the pattern")
+        e.refuse(node, f"{_name(e, node).upper()} of a group that is not in the pattern")
+    return value, pattern, translated, group
+
+
+def _regexp_extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value, pattern, translated, group = _matched_group(e, node, scope)
     sql = f"regexp_extract({value.sql}, {string_literal(translated)}, {group})"
     return Typed(sql, STRING, call("regexp_extract", value.name, pattern.name, str(group)))
 
@@ -101,12 +109,7 @@ def _regexp_instr(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _regexp_extract_all(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    string, regex, *options = e.arguments(node, 2, 3)
-    value = text(e, string, scope)
-    pattern, translated = _regex(e, node, regex, scope)
-    group = e.translate(options[0], scope).digits if options else 1
-    if group is None or not 0 <= group <= groups(str(pattern.text)):
-        e.refuse(node, "REGEXP_EXTRACT_ALL of a group that is not in the pattern")
+    value, pattern, translated, group = _matched_group(e, node, scope)
     sql = f"regexp_extract_all({value.sql}, {string_literal(translated)}, {group})"
     return Typed(sql, array_of(STRING), call("regexp_extract_all", value.name, pattern.name, str(group)))
 

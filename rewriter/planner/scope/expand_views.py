@@ -102,10 +102,10 @@ class _Views:
         """
         if node.db or (reading is not None and not reads_temporary(reading, node.name)):
             return None
-        found = self._reader.temporary_view(node.name) or self._reader.temporary(node.name)
-        if found is None and reading is not None:
+        temporary = self._reader.temporary_view(node.name) or self._reader.temporary(node.name)
+        if temporary is None and reading is not None:
             raise _not_found(reading.name, node.name, node.name, f"TEMPORARY VIEW {shown(reading.name)}")
-        return found
+        return temporary
 
     def _typed_name(self, view: View) -> str:
         """Returns the view's name as the query would type it."""

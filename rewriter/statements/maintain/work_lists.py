@@ -6,7 +6,7 @@ timelines only, and no partition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -44,7 +44,6 @@ class Work:
     period: str
     time: TimeRange
     periods: int
-    state: State
     action: str
 
 
@@ -56,7 +55,8 @@ def show_work(statement: s.ShowWork, context: Context) -> Result:
     promises. O(ranges).
     """
     fact = named_fact(statement.fact, context)
-    requested = asked(statement, fact, context, queried_extent(fact, context))
+    everything = queried_extent(fact, context) if statement.start is None else None
+    requested = asked(statement, fact, context, everything)
     rows: list[Row] = [
         (
             work.table,
@@ -66,16 +66,15 @@ def show_work(statement: s.ShowWork, context: Context) -> Result:
             work.periods,
             work.action,
         )
-        for work in work_list(fact, requested, context)
-        if work.state == statement.state.lower()
+        for work in work_list(fact, State(statement.state.lower()), requested, context)
     ]
     columns = (*strings("table", "period", "from", "to"), Column("periods", "bigint"), *strings("action"))
     return listing(f"SHOW {statement.state} PARTITIONS", columns, rows)
 
 
-def work_list(fact: Fact, requested: RangeSet, context: Context) -> tuple[Work, ...]:
-    """Returns what is to be done for the periods of a fact that lie in a range: base periods that share time with it,
-    and rollups that lie in it as a whole.
+def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -> tuple[Work, ...]:
+    """Returns what is to be done for the periods of a fact that are in a state and lie in a range: base periods that
+    share time with it, and rollups that lie in it as a whole.
 
     A base period of which another table has a copy exists, and one that retention dropped is not to be loaded again.
     Rollups that were computed from a base that lacked periods are missing; those that no longer have a base are not.
@@ -92,46 +91,43 @@ def work_list(fact: Fact, requested: RangeSet, context: Context) -> tuple[Work, 
     for stored in base_periods(fact):
         # Each period is loaded into the first table whose storage is valid then.
         valid = within(base, _valid(stored, context)) - valid_somewhere
-        work += _of_ranges(stored, lacking & valid, State.MISSING, "load")
+        if state is State.MISSING:
+            work += _of_ranges(stored, lacking & valid, "load")
         valid_somewhere |= valid
-    computable = existing - lacking
     for stored in stored_periods(fact):
         if not stored.is_base:
-            work += _of_rollups(stored, requested, computable, lacking & valid_somewhere, context)
+            work += _of_rollups(stored, state, requested, existing, lacking & valid_somewhere, context)
     return tuple(work)
 
 
 def _of_rollups(
-    stored: StoredPeriod, requested: RangeSet, computable: RangeSet, loadable: RangeSet, context: Context
+    stored: StoredPeriod, state: State, requested: RangeSet, base: RangeSet, loadable: RangeSet, context: Context
 ) -> Iterator[Work]:
     period = stored.period
-    wanted = within(period, requested & _valid(stored, context))
-    lines = {name: _line(stored, context, name) for name in ("fresh", "outdated", "unproven", "incomplete")}
-    by_state: Mapping[State, RangeSet] = {
-        State.MISSING: wanted - lines["fresh"] - lines["outdated"] - lines["unproven"],
-        State.OUTDATED: wanted & lines["outdated"],
-        State.UNPROVEN: wanted & lines["unproven"],
-    }
+    time = within(period, requested & _valid(stored, context))
+    if state is State.MISSING:
+        for existing in ("fresh", "outdated", "unproven"):
+            time = time - _line(stored, context, existing)
+    else:
+        time = time & _line(stored, context, state)
+    action = "check" if state is State.UNPROVEN else "refresh"
     table, cube = context.snapshot.table(stored.table.table), context.snapshot.cube(stored.fact.cube)
-    is_computed = obstacle(stored, table, cube) is None
-    for state, time in by_state.items():
-        if not is_computed:
-            yield from _of_ranges(stored, time, state, "check" if state is State.UNPROVEN else "load")
-            continue
-        refreshed = within(period, computable) & time
-        after_load = (within(period, computable | loadable) & time) - refreshed
-        first_action = "check" if state is State.UNPROVEN else "refresh"
-        yield from _of_ranges(stored, refreshed, state, first_action)
-        yield from _of_ranges(stored, after_load, state, f"load, then {first_action}")
-        if state is not State.MISSING:
-            # Their base was dropped, or lies outside its storage: nothing computes or proves them.
-            yield from _of_ranges(stored, time - refreshed - after_load, state, "load")
+    if obstacle(stored, table, cube) is not None:
+        yield from _of_ranges(stored, time, "check" if state is State.UNPROVEN else "load")
+        return
+    computable = within(period, base) & time
+    after_load = (within(period, base | loadable) & time) - computable
+    yield from _of_ranges(stored, computable, action)
+    yield from _of_ranges(stored, after_load, f"load, then {action}")
+    if state is not State.MISSING:
+        # Their base was dropped, or lies outside its storage: nothing computes or proves them.
+        yield from _of_ranges(stored, time - computable - after_load, "load")
 
 
-def _of_ranges(stored: StoredPeriod, time: RangeSet, state: State, action: str) -> Iterator[Work]:
+def _of_ranges(stored: StoredPeriod, time: RangeSet, action: str) -> Iterator[Work]:
     for time_range in time:
         count = len(overlapping(stored.period, time_range))
-        yield Work(stored.table.table, stored.period.name, time_range, count, state, action)
+        yield Work(stored.table.table, stored.period.name, time_range, count, action)
 
 
 def _valid(stored: StoredPeriod, context: Context) -> RangeSet:

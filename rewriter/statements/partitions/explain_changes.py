@@ -73,13 +73,13 @@ def _described(change: c.Change, context: Context) -> list[str]:
         case c.AddPartitions():
             return _added(change, context)
         case c.DropPartitions():
-            found = _existing(change.table, change.keys, context)
-            fate = "their directories stay" if change.table.external else _amount(found)
-            return _listed(change.table, len(found), "dropped", fate, (_content(change.table, p) for p in found))
+            existing = _existing(change.table, change.keys, context)
+            fate = "their directories stay" if change.table.external else _amount(existing)
+            return _listed(change.table, len(existing), "dropped", fate, (_content(change.table, p) for p in existing))
         case c.TruncatePartitions():
-            found = _existing(change.table, change.keys, context)
-            lines = (_content(change.table, partition) for partition in found)
-            return _listed(change.table, len(found), "emptied", _amount(found), lines)
+            existing = _existing(change.table, change.keys, context)
+            lines = (_content(change.table, partition) for partition in existing)
+            return _listed(change.table, len(existing), "emptied", _amount(existing), lines)
         case c.MovePartitions():
             return _moved(change, context)
         case c.AlterPartitions():
@@ -156,8 +156,8 @@ def _content(table: Table, partition: Partition) -> str:
     return f"{name}: {_files(partition.files, partition.bytes)}"
 
 
-def _amount(found: Sequence[Partition]) -> str:
-    files = _files(sum(p.files for p in found), sum(p.bytes for p in found))
+def _amount(partitions: Sequence[Partition]) -> str:
+    files = _files(sum(p.files for p in partitions), sum(p.bytes for p in partitions))
     return f"{files} leave the table, kept on disk until VACUUM"
 
 

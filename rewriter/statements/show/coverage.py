@@ -145,7 +145,8 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     fact = named_fact(statement.fact, context)
     fresh = _candidates(fact, context.snapshot.timeline, context)
     useless = _useless(fact, context)
-    requested = asked(statement, fact, context, queried_extent(fact, context))
+    everything = queried_extent(fact, context) if statement.start is None else None
+    requested = asked(statement, fact, context, everything)
     target = (touched if fact.is_raw else snapped)(requested, fact.base_period)
     covered = cover(target, fresh)
     rows = [
@@ -229,10 +230,8 @@ def _useless(fact: Fact, context: Context) -> dict[str, list[Candidate]]:
 def queried_extent(fact: Fact, context: Context) -> TimeRange | None:
     """Returns the range of a query over all time: the extent of all partitions, and the time that LATENESS promises."""
     windows = _windows(fact, context)
-    existing = [
-        *_candidates(fact, context.snapshot.timeline, context),
-        *(candidate for candidates in _useless(fact, context).values() for candidate in candidates),
-    ]
+    lines = (context.snapshot.timeline, *context.snapshot.unused_timelines.values())
+    existing = [candidate for line in lines for candidate in _unpriced(fact, line, context)]
     existing_time = widened(extent(existing), windows, context.snapshot)
     promise = promised([fact], ((fact, valid) for _, _, valid in windows), context.planning.now)
     ranges = close_ends(RangeSet.ALL, existing_time, promise, ignored_from=None).searched.ranges
@@ -243,6 +242,14 @@ def _candidates(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline
     """Returns the candidates of a fact, as ``line`` gives them for each (storage table, period), in its validity
     window.
     """
+    candidates = _unpriced(fact, line, context)
+    existing = [(candidate.table, candidate.period) for candidate in candidates if not candidate.timeline.is_empty]
+    priced = costs(existing, context.snapshot, by_bytes=context.planning.cost_in_bytes)
+    return [replace(candidate, cost=priced.of_partition(candidate.table, candidate.period)) for candidate in candidates]
+
+
+def _unpriced(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline], context: Context) -> list[Candidate]:
+    """Returns the candidates without their costs."""
     candidates = []
     for storage in fact.storages:
         for table in storage.tables:
@@ -251,9 +258,7 @@ def _candidates(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline
                 line_there = cut(line(table.table, period, table.time), period, valid)
                 is_raw = table.raw is not None
                 candidates.append(Candidate(fact.name, storage.name, table.table, period, line_there, events=is_raw))
-    existing = [(candidate.table, candidate.period) for candidate in candidates if not candidate.timeline.is_empty]
-    priced = costs(existing, context.snapshot, by_bytes=context.planning.cost_in_bytes)
-    return [replace(candidate, cost=priced.of_partition(candidate.table, candidate.period)) for candidate in candidates]
+    return candidates
 
 
 def asked(

@@ -63,6 +63,7 @@ REFUSED = [
     ("SELECT CAST(d AS string) FROM t", "CAST(d"),
     ("SELECT CAST(s AS timestamp_ntz) FROM t", None),
     ("SELECT m * m FROM t", "m * m"),
+    ("SELECT sum(grouping(a)) FROM t GROUP BY ROLLUP (a)", "grouping("),
     ("SELECT avg(m) FROM t", "avg(m"),
     # comparisons in which Spark casts a column
     ("SELECT a FROM t WHERE ts > 'yesterday'", None),
