@@ -16,7 +16,7 @@ from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, Error
-from rewriter.exec.engine import Engine
+from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.planner.model.plan import Settings
 from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
@@ -28,12 +28,21 @@ from rewriter.runtime.temporary_tables import Temporaries
 
 
 @dataclass(frozen=True)
+class BatchRows:
+    """The rows of one batch of a stream. ``relation`` stands for ``location`` in the query, under any name."""
+
+    location: str
+    relation: Relation
+
+
+@dataclass(frozen=True)
 class Context:
     """The environment of one statement.
 
     ``engine`` starts the engine when first called, and ``engine_name`` is ``spark`` or ``duckdb``; ``serial`` numbers
     relations; ``progress`` receives the statement's progress; ``prepared`` are the session's prepared queries.
-    ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``.
+    ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
+    has the rows of a stream that the statement loads, in place of the files that its query names.
     """
 
     catalog: Catalog
@@ -49,6 +58,7 @@ class Context:
     transaction: OpenTransaction | None = None
     prepared: PreparedQueries = field(default_factory=PreparedQueries)
     rehearsed: list[Change] | None = None
+    batch: BatchRows | None = None
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
