@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rewriter.planner.model.plan import Coverage, Plan
     from rewriter.runtime.progress import Progress
     from rewriter.runtime.result import Result, Row, Stats
-    from rewriter.session import Session
+    from rewriter.session import Session, StreamWriter
 
 apilevel = "2.0"
 #: Threads may share the module, but not connections.
@@ -177,6 +177,10 @@ class Connection:
         cursor = self.cursor()
         cursor._hold(self.session.append(table, data, batch_id))
         return cursor
+
+    def stream(self, frame: object) -> StreamWriter:
+        """Returns the writer of a streaming DataFrame of Spark: ``connection.stream(frame).into("t", …)``."""
+        return self.session.stream(frame)
 
     def commit(self) -> None:
         """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""

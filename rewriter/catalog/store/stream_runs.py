@@ -49,7 +49,7 @@ def begin_run(connection: sa.Connection, stream: str, table_id: int, checkpoint:
     """
     previous = next((run for run in stream_runs(connection) if run.stream == stream), None)
     row = schema.streams
-    if previous is not None and previous.state == RUNNING:
+    if previous is not None and previous.state == RUNNING and not _has_ended(previous.process):
         raise ConflictError(
             f"The stream {stream} is running in {previous.process}.",
             condition="STREAM_RUNNING",
@@ -67,7 +67,7 @@ def begin_run(connection: sa.Connection, stream: str, table_id: int, checkpoint:
     run = uuid.uuid4().hex
     values = {
         "stream": stream, "table_id": table_id, "run": run, "checkpoint": checkpoint, "state": RUNNING,
-        "stopping": False, "started_at": NOW, "heartbeat_at": NOW, "process": f"{socket.gethostname()}:{os.getpid()}",
+        "stopping": False, "started_at": NOW, "heartbeat_at": NOW, "process": _this_process(),
         "batch": None if previous is None else previous.batch, "rows": 0, "message": None,
     }  # fmt: skip
     connection.execute(row.insert().values(values))
@@ -129,6 +129,24 @@ def stream_runs(connection: sa.Connection) -> tuple[StreamRun, ...]:
         is_lost = state == RUNNING and silent_seconds > EXPIRY_SECONDS
         runs.append(StreamRun(stream, table_id, checkpoint, LOST if is_lost else state, *rest))
     return tuple(runs)
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _has_ended(process: str) -> bool:
+    """Tests whether a process of this machine has certainly ended, so that its stream need not expire."""
+    host, _, pid = process.rpartition(":")
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, OverflowError):
+        return False
+    return False
 
 
 def _exists(connection: sa.Connection, table_id: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from rewriter.catalog.model.batches import Batch, is_committed
 from rewriter.errors import Error, IntegrityError
@@ -12,36 +13,58 @@ from rewriter.exec.engine import Relation, ScanFile, WrittenFile
 from rewriter.grammar.families.streams import InsertStream
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result, listing, strings
+from rewriter.runtime.running_streams import RunningStream
 from rewriter.runtime.statement_context import BatchRows, Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.locations import check_table_format
 from rewriter.statements.stream.row_queries import check_row_query
-from rewriter.statements.stream.stream_batches import StreamRun, check_target, running
-from rewriter.statements.stream.stream_options import StreamOptions, only_available_now, read_options
+from rewriter.statements.stream.stream_batches import StreamRun, alive, begin, check_target
+from rewriter.statements.stream.stream_options import StreamOptions, read_options
 from rewriter.statements.write.insert import checked, write_batch
 from rewriter.storage.data_files import FoundFile, expand
 from rewriter.storage.stream_checkpoints import FileCheckpoint
 
+#: The seconds between two listings of a stream without pause that finds no files.
+_LEAST_PAUSE = 0.2
+
 
 @runs(InsertStream)
 def insert_stream(statement: InsertStream, context: Context) -> Result:
-    """Loads the files that exist and were not loaded before, and returns the id of the stream.
+    """Loads the files that exist and were not loaded before, and returns the id of the stream. With another trigger
+    than "available now", the stream goes on in the background, with an engine of its own.
 
     A file that changes after it was loaded is not loaded again, as in Spark. Raises the errors of INSERT, of
-    ``read_options``, ``check_row_query``, ``check_target``, ``running`` and ``FileCheckpoint``.
+    ``read_options``, ``check_row_query``, ``check_target``, ``begin`` and ``FileCheckpoint``.
     """
     options = read_options(statement.options, statement.path_span)
     check_row_query(statement.insert.query, statement.path)
-    only_available_now(options.trigger, statement.path_span)
     try:
         check_target(context.table(statement.insert.table), options.checkpoint, context)
     except Error as error:
         raise error.at(statement.insert.table.span) from None
-    with running(options.stream, statement.insert.table, options.checkpoint, context) as run:
+    run = begin(options.stream, statement.insert.table, options.checkpoint, context)
+    result = listing("INSERT", strings("stream"), [(options.stream,)])
+    if not options.trigger.available_now:
+        assert context.streams is not None
+        context.streams.add(RunningStream(options.stream, partial(_go_on, statement, options, run), run.stopping))
+        return replace(result, rowcount=-1)
+    with alive(run):
         _load_files(statement, options, run)
-    columns = strings("stream")
-    result = listing("INSERT", columns, [(options.stream,)])
     return replace(result, rowcount=run.rows)
+
+
+def _go_on(statement: InsertStream, options: StreamOptions, run: StreamRun) -> None:
+    """Loads new files until the stream is stopped."""
+    assert run.context.streams is not None
+    with alive(run):
+        engine = run.context.streams.new_engine()
+        run.context = run.context.in_background(engine)
+        try:
+            while not run.stopping.is_set():
+                _load_files(statement, options, run)
+                run.stopping.wait(max(options.trigger.seconds, _LEAST_PAUSE))
+        finally:
+            engine.close()
 
 
 def _load_files(statement: InsertStream, options: StreamOptions, run: StreamRun) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rewriter.catalog.model.batches import Batch, is_committed
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.store import stream_runs
-from rewriter.errors import Error, NotSupportedError
+from rewriter.errors import ConflictError, Error, NotSupportedError
 from rewriter.exec.engine import WrittenFile
 from rewriter.grammar.terms import Name
 from rewriter.runtime.background import repeating
@@ -52,7 +52,8 @@ class StreamRun:
             if not is_committed(batch, context.catalog.last_batch(table, self.stream)):
                 loaded.append(load(batch, context))
 
-        retried(attempt, True, self.context.renewed())
+        planning = self.context.settings.for_planner()
+        retried(attempt, True, replace(self.context.renewed(), planning=planning))
         rows = sum(rows_of(files) for files in loaded)
         if loaded:
             self.rows, self.batches = self.rows + rows, self.batches + 1
@@ -66,39 +67,37 @@ class StreamRun:
                 self.stopping.set()
 
 
-@contextmanager
-def running(stream: str, table: Name, checkpoint: str, context: Context) -> Iterator[StreamRun]:
-    """Begins a run of a stream, keeps it alive during the block, and ends it: as finished, stopped or failed.
+def begin(stream: str, table: Name, checkpoint: str, context: Context) -> StreamRun:
+    """Begins a run of a stream. Raises the errors of ``stream_runs.begin_run``."""
+    with context.catalog.database.write() as connection:
+        id = stream_runs.begin_run(connection, stream, context.table(table).id, checkpoint)
+    return StreamRun(stream, table, context, id)
 
-    Raises the errors of ``stream_runs.begin_run``.
-    """
-    run = begin(stream, table, checkpoint, context)
+
+@contextmanager
+def alive(run: StreamRun) -> Iterator[None]:
+    """Reports that a run lives while the block runs, and ends it: as finished, stopped or failed."""
 
     def beat() -> float | None:
         try:
             run.report()
+        except ConflictError:
+            return None  # The next batch fails with the same error.
         except Error:
-            return None if run.stopping.is_set() else _REPORT_SECONDS
+            return _REPORT_SECONDS  # A passing failure; the next report may succeed.
         return _REPORT_SECONDS
 
     try:
-        with repeating(beat, "rewriter-stream", _REPORT_SECONDS):
-            yield run
+        with repeating(beat, "rewriter-stream-report", _REPORT_SECONDS):
+            yield
     except BaseException as error:
         end(run, stream_runs.FAILED, str(error) or type(error).__name__)
         raise
     end(run, stream_runs.STOPPED if run.stopping.is_set() else stream_runs.FINISHED)
 
 
-def begin(stream: str, table: Name, checkpoint: str, context: Context) -> StreamRun:
-    """Begins a run."""
-    with context.catalog.database.write() as connection:
-        id = stream_runs.begin_run(connection, stream, context.table(table).id, checkpoint)
-    return StreamRun(stream, table, context, id)
-
-
 def end(run: StreamRun, state: str, message: str | None = None) -> None:
-    """Ends a run in the catalog."""
+    """Ends a run in the catalog, unless another run has begun since."""
     with run.context.catalog.database.write() as connection:
         stream_runs.end_run(connection, run.id, state, message)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError, Span
+from rewriter.errors import AnalysisError, DataError, Error, Span
 from rewriter.grammar.terms import Name
 from rewriter.statements.resolve.locations import absolute
 
@@ -105,14 +105,3 @@ def _whole_number(text: str) -> int:
             hint="Use a whole number of 1 or more.",
         )
     return int(text)
-
-
-def only_available_now(trigger: Trigger, position: Span | None) -> None:
-    """Raises ``NotSupportedError`` for a trigger of a stream that goes on, which DuckDB cannot run."""
-    if not trigger.available_now:
-        raise NotSupportedError(
-            "On DuckDB a stream ends when the files that exist are loaded.",
-            position=position,
-            object="trigger",
-            hint=f"Use the trigger '{AVAILABLE_NOW}' and run the statement again, or use the Spark engine.",
-        )

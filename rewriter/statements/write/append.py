@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -83,20 +83,26 @@ def _append(statement: Append, path: str, columns: tuple[Column, ...], context: 
     table, id = context.table(statement.table), statement.batch_id
     if id is not None and context.catalog.has_batch(table, id):
         return _skipped(id, table)
-    target = _target(statement.table, table, columns)
-    file = ScanFile(path, (), os.path.getsize(path))
-    relation = Relation(f"rw_{next(context.serial)}_rows", "parquet", columns, (), (file,))
+    relation = Relation("", "parquet", columns, (), (ScanFile(path, (), os.path.getsize(path)),))
+    files = append_rows(statement.table, relation, None if id is None else Batch(id), context)
+    return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started))
+
+
+def append_rows(name: Name, rows: Relation, batch: Batch | None, context: Context) -> tuple[WrittenFile, ...]:
+    """Appends the rows of a relation to a table, by the names of the columns. The commit notes the batch. Raises the
+    errors of INSERT … BY NAME.
+    """
+    table = context.table(name)
+    target = _target(name, table, rows.columns)
+    relation = replace(rows, name=f"rw_{next(context.serial)}_rows")
     query = EngineQuery(target.arranged(f"SELECT * FROM {relation.name}"), (relation,))
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
         return write_rows(query, target, folder, context)
 
     if table.external:
-        files = write_external(target, False, fill, context)
-    else:
-        batch = None if id is None else Batch(id)
-        files = write_managed(table, fill, partial(changes_of_batch, target, batch), (), context)
-    return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started))
+        return write_external(target, False, fill, context)
+    return write_managed(table, fill, partial(_changes, target, batch), (), context)
 
 
 def _target(name: Name, table: Table, columns: Sequence[Column]) -> Target:
@@ -110,9 +116,7 @@ def _target(name: Name, table: Table, columns: Sequence[Column]) -> Target:
     return target
 
 
-def changes_of_batch(
-    target: Target, batch: Batch | None, write_id: int, files: Sequence[WrittenFile]
-) -> list[WriteChange]:
+def _changes(target: Target, batch: Batch | None, write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:
     """Returns the changes that append the rows of a batch: the partitions with rows, and the note of the batch."""
     partitions = grouped(files)
     changes: list[WriteChange] = []
