@@ -113,11 +113,12 @@ def _options(typed_tokens: Sequence[Token], index: int, base: int) -> tuple[tupl
         if not _at(typed_tokens, index).is_operator(separator):
             raise _expected(f"'{separator}'", _at(typed_tokens, index), base)
         key, equals, value = (_at(typed_tokens, index + step) for step in (1, 2, 3))
-        for token in (key, value):
-            if token.kind is not TokenKind.STRING:
-                raise _expected("a string", token, base)
+        if key.kind is not TokenKind.STRING:
+            raise _expected("a string", key, base)
         if not equals.is_operator("="):
             raise _expected("'='", equals, base)
+        if value.kind is not TokenKind.STRING:
+            raise _expected("a string", value, base)
         name, span = string_value(key).strip().lower(), Span(key.start + base, value.end + base)
         if any(name == other for other, _, _ in options):
             raise ParseError(
