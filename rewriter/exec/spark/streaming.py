@@ -68,7 +68,7 @@ class FrameStream:
             if self._error is not None:
                 raise self._error from None
             raise EngineError(
-                f"The stream has failed: {_first_line(error)}.", condition="STREAM_FAILED", hint=_HINT
+                f"The stream has failed: {_first_line(error)}.", condition="STREAM_FAILED", sqlstate="XXKST", hint=_HINT
             ) from None
         return has_ended
 
