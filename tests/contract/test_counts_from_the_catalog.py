@@ -11,7 +11,6 @@ import pytest
 
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
-from rewriter.statements.query import catalog_aggregates
 from tests.rotation import turn
 
 VALUES = {
@@ -91,8 +90,8 @@ def test_the_catalog_returns_what_the_engine_returns(
         from_catalog += is_computed
         # A comment makes it another text, which the session has not planned.
         with monkeypatch.context() as patch:
-            patch.setattr(catalog_aggregates.Plan, "catalog_aggregates", (), raising=False)
             patch.setattr("rewriter.statements.query.select.computed_query", lambda plan, context: None)
+            patch.setattr("rewriter.statements.query.select.read_footers", lambda plan, context: None)
             expected = session.execute(f"{query} -- {source.random()}")
             assert [column.name for column in result.columns] == [column.name for column in expected.columns], query
             assert [column.type for column in result.columns] == [column.type for column in expected.columns], query
