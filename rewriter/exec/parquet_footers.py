@@ -43,6 +43,20 @@ _PLAIN = {"INT32": "int", "INT64": "bigint", "FLOAT": "float", "DOUBLE": "double
 _SIGNED_DECIMALS = re.compile(r"parquet-cpp-arrow |DuckDB |parquet-mr version 1\.\d\d\.")
 
 
+#: Types for which footers have the number of NULLs, but no bounds.
+_UNBOUNDED = ("string", "float", "double", "boolean")
+
+
+def has_bounds(type_name: str) -> bool:
+    """Tests whether footers may have the least and the greatest value of a column that is declared so."""
+    return type_name in _LIMITS or type_name.startswith("decimal(")
+
+
+def has_nulls(type_name: str) -> bool:
+    """Tests whether footers may have the number of NULLs of a column that is declared so."""
+    return has_bounds(type_name) or type_name in _UNBOUNDED
+
+
 class Chunk(NamedTuple):
     """A column in one row group: the number of NULLs, and the bounds of its other values; ``None`` if not known."""
 

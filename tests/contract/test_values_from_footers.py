@@ -302,7 +302,7 @@ def test_a_truncated_file_is_an_error_with_its_name(session: Session, tmp_path: 
     os.truncate(path, length if length >= 0 else path.stat().st_size + length)
     with pytest.raises(Error) as caught:
         session.execute("SELECT COUNT(*), MAX(a) FROM t").fetch()
-    assert caught.value.condition == "FAILED_READ_FILE"
+    assert caught.value.condition.startswith("FAILED_READ_FILE")
     assert str(path) in str(caught.value)
 
 

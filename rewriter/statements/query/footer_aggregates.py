@@ -15,7 +15,8 @@ from decimal import Decimal
 from rewriter.catalog.keys.encoding import encode_value
 from rewriter.catalog.model.objects import Column, DataFile, PartitionValues, Table
 from rewriter.exec.engine import EngineQuery
-from rewriter.exec.parquet_footers import FOOTERS, Chunk, Footer, RowGroup
+from rewriter.exec.parquet_footers import FOOTERS, Chunk, Footer, RowGroup, has_bounds, has_nulls
+from rewriter.gc_pause import paused
 from rewriter.planner.model.plan import Plan, TableAggregate
 from rewriter.statements.query.catalog_aggregates import Value, is_sorted, values_query
 from rewriter.storage.partition_directories import in_parallel
@@ -46,8 +47,24 @@ class _UnknownError(Exception):
 
 
 def are_of_footers(plan: Plan) -> bool:
-    """Tests whether footers may have the values of a plan's aggregates."""
-    return bool(plan.aggregates) and plan.uses[0].table.format.lower() == "parquet"
+    """Tests whether footers may have the values of a plan's aggregates, by the types of the columns."""
+    if not plan.aggregates or plan.uses[0].table.format.lower() != "parquet":
+        return False
+    return all(_is_of_footers(aggregate, plan.uses[0].table) for aggregate in plan.aggregates)
+
+
+def _is_of_footers(aggregate: TableAggregate, table: Table) -> bool:
+    column = aggregate.column
+    if column is None:
+        return True
+    if column in table.partition_columns:
+        return aggregate.function == "COUNT" or is_sorted(column)
+    may_have = has_nulls if aggregate.function == "COUNT" else has_bounds
+    return may_have(_type_name(column))
+
+
+def _type_name(column: Column) -> str:
+    return column.type.lower().replace(" ", "")
 
 
 def footer_query(plan: Plan, partitions: int, partition_files: Iterable[PartitionFile]) -> FooterQuery | None:
@@ -80,7 +97,8 @@ def _footer_query(plan: Plan, table: Table, partitions: int, partition_files: It
             for aggregate in plan.aggregates:
                 _value(aggregate, table, pieces)
     pieces += in_parallel(reads.piece, [*single_files, *parts_by_path.values()])
-    query = values_query(plan.aggregates, [_value(aggregate, table, pieces) for aggregate in plan.aggregates])
+    with paused():
+        query = values_query(plan.aggregates, [_value(aggregate, table, pieces) for aggregate in plan.aggregates])
     files = len({piece.path for piece in pieces})
     return FooterQuery(query, partitions, files, len(reads.sizes), sum(reads.sizes))
 
@@ -139,8 +157,8 @@ def _value(aggregate: TableAggregate, table: Table, pieces: Sequence[_Piece]) ->
     if not with_values:
         return None
     if aggregate.function == "MIN":
-        return _text(column.type.lower(), min([_known(chunk.least) for chunk in with_values]))
-    return _text(column.type.lower(), max([_known(chunk.greatest) for chunk in with_values]))
+        return _text(_type_name(column), min([_known(chunk.least) for chunk in with_values]))
+    return _text(_type_name(column), max([_known(chunk.greatest) for chunk in with_values]))
 
 
 def _known(value: int | None) -> int:
@@ -158,7 +176,7 @@ def _chunks(piece: _Piece, column: Column) -> list[tuple[int, Chunk]]:
     groups = [group for group in piece.row_groups if group.rows]
     if name not in types:
         return [(group.rows, Chunk(nulls=group.rows)) for group in groups]
-    if types[name] != column.type.lower().replace(" ", ""):
+    if types[name] != _type_name(column):
         raise _UnknownError
     index = list(types).index(name)
     return [(group.rows, group.chunks[index]) for group in groups]
@@ -173,8 +191,6 @@ def _partition_value(aggregate: TableAggregate, column: Column, index: int, piec
     ]
     if aggregate.function == "COUNT":
         return sum([rows for _, rows in values])
-    if not is_sorted(column):
-        raise _UnknownError
     choose = min if aggregate.function == "MIN" else max
     return choose({value for value, _ in values}, key=lambda value: encode_value(column.type, value), default=None)
 
