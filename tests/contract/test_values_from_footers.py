@@ -79,7 +79,7 @@ def compared(session: Session, monkeypatch: pytest.MonkeyPatch) -> Callable[[str
         assert [(column.name, column.type) for column in result.columns or ()] == [
             (column.name, column.type) for column in expected.columns or ()
         ], sql
-        assert repr(result.fetch()) == repr(expected_rows), sql
+        assert sorted(map(repr, result.fetch())) == sorted(map(repr, expected_rows)), sql
         return "only the footers" in session.execute(f"EXPLAIN SCAN {sql}").fetch()[0][0]
 
     return compare
@@ -144,7 +144,7 @@ def test_external_files_of_all_types(
     _external(session, tmp_path / "outside", DECLARED)
     from_footers = compared("SELECT COUNT(*), MIN(d), MAX(t.d) AS `the end`, COUNT(d) FROM t WHERE d <> 2")
     for name in NAMES:
-        if "FLOAT" not in NAMES[name]:  # MIN of NaN differs in its text only.
+        if NAMES[name] not in ("FLOAT", "DOUBLE"):  # The engine may return any of equal values, 0.0 or -0.0.
             compared(f"SELECT MIN({name}), max(t.{name}) AS m FROM t")
         compared(f"SELECT COUNT({name}), COUNT(*) AS n FROM t AS t WHERE d >= {source.randrange(4)}")
     assert from_footers
