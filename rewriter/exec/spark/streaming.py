@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.model.objects import Column
-from rewriter.errors import EngineError, Error, InterfaceError, NotSupportedError
+from rewriter.errors import EngineError, InterfaceError, NotSupportedError
 from rewriter.exec.engine import LoadBatch, Relation
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: The seconds that the first batch waits for the id of its query.
 _START_SECONDS = 60.0
+_HINT = "Check the source and the checkpoint directory."
 
 
 class FrameStream:
@@ -36,7 +37,9 @@ class FrameStream:
         try:
             self._query: StreamingQuery = writer.trigger(**trigger).start()
         except Exception as error:
-            raise _failed("STREAM_NOT_STARTED", "The stream cannot be started", error) from None
+            raise EngineError(
+                f"The stream cannot be started: {_first_line(error)}.", condition="STREAM_NOT_STARTED", hint=_HINT
+            ) from None
         self._id = self._query.id
         self._started.set()
 
@@ -64,7 +67,9 @@ class FrameStream:
                 return True
             if self._error is not None:
                 raise self._error from None
-            raise _failed("STREAM_FAILED", "The stream has failed", error) from None
+            raise EngineError(
+                f"The stream has failed: {_first_line(error)}.", condition="STREAM_FAILED", hint=_HINT
+            ) from None
         return has_ended
 
     def stop(self) -> None:
@@ -89,10 +94,6 @@ def _checked(frame: object) -> DataFrame:
     return frame
 
 
-def _failed(condition: str, message: str, error: Exception) -> Error:
+def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return EngineError(
-        f"{message}: {lines[0].rstrip('.')}.",
-        condition=condition,
-        hint="Check the source and the checkpoint directory.",
-    )
+    return lines[0].rstrip(".")
