@@ -19,7 +19,6 @@ from rewriter.catalog.model.temporary_names import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.literal_rows import is_literal_rows
 from rewriter.grammar.terms import Query
-from rewriter.planner.catalog_aggregates import catalog_aggregates
 from rewriter.planner.cube_reference import PlannedReference, plan_reference
 from rewriter.planner.derivation import derive
 from rewriter.planner.model.plan import (
@@ -44,6 +43,7 @@ from rewriter.planner.scope.item_names import item_name_edits
 from rewriter.planner.scope.pushdown import Pushdown
 from rewriter.planner.scope.table_names import current_edits, databases, is_item, key_of
 from rewriter.planner.scope.unparsed_query import plan_verbatim
+from rewriter.planner.table_aggregates import table_aggregates
 from rewriter.planner.table_pruning import Pruner, Pruning
 from rewriter.planner.text.derived_text import in_view
 from rewriter.planner.text.edits import Edit
@@ -235,7 +235,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         dict(parameters),
         query.derivation,
         None if settings.derive else row_limit(text, query.resolved, parameters),
-        () if settings.derive else catalog_aggregates(text, query.resolved, query.prunings),
+        () if settings.derive else table_aggregates(text, query.resolved, query.prunings),
     )
 
 
