@@ -22,8 +22,10 @@ class RunningStream:
         self._work = work
         self._stopping = stopping
         self._error: Error | None = None
-        self._thread = threading.Thread(target=self._run, name=f"rewriter-stream-{id}", daemon=True)
-        self._thread.start()
+        #: Set at the end. Waiting for the thread itself is not safe: until Python 3.13, a Ctrl-C in ``Thread.join``
+        #: marks a running thread as ended.
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, name=f"rewriter-stream-{id}", daemon=True).start()
 
     def _run(self) -> None:
         try:
@@ -32,11 +34,13 @@ class RunningStream:
             self._error = error
         except Exception as error:
             self._error = foreign(error)
+        finally:
+            self._ended.set()
 
     @property
     def is_running(self) -> bool:
         """Tests whether the stream goes on."""
-        return self._thread.is_alive()
+        return not self._ended.is_set()
 
     @property
     def error(self) -> Error | None:
@@ -45,8 +49,7 @@ class RunningStream:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until the stream has ended, at most ``timeout`` seconds; returns whether it has. Raises its error."""
-        self._thread.join(timeout)
-        if self._thread.is_alive():
+        if not self._ended.wait(timeout):
             return False
         if self._error is not None:
             raise self._error
@@ -91,7 +94,7 @@ class RunningStreams:
             stream.request_stop()
         deadline = time.monotonic() + CLOSING_SECONDS
         for stream in streams:
-            stream._thread.join(max(0.0, deadline - time.monotonic()))
+            stream._ended.wait(max(0.0, deadline - time.monotonic()))
 
 
 class StreamWriter:
