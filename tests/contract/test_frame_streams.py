@@ -9,16 +9,19 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+import sqlglot
 
 from rewriter.dbapi import Connection
 from rewriter.errors import AnalysisError, Error, IntegrityError, InterfaceError, NotSupportedError
 from rewriter.exec.spark.engine import SparkEngine
 from rewriter.session import Session
+from rewriter.statements.stream.row_queries import UNKNOWN_AGGREGATES, is_fold
 
 
 @pytest.fixture
@@ -151,6 +154,28 @@ def test_wrong_frames_and_names_are_errors(session: Session, tmp_path: Path) -> 
     with Session(tmp_path / "warehouse", "duckdb") as other, pytest.raises(NotSupportedError, match="Only Spark"):
         other.stream(rates()).into("t", stream_id="y", checkpoint=tmp_path / "y")
     assert numbers(session) == []
+
+
+def test_every_aggregate_of_spark_is_known(session: Session) -> None:
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.active()
+    functions = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.functionSet().iterator()
+    catalog = spark._jsparkSession.sessionState().catalog()
+    aggregates = set()
+    while functions.hasNext():
+        function = functions.next()
+        if catalog.lookupFunctionInfo(function).getGroup() == "agg_funcs":
+            aggregates.add(function.funcName())
+    assert aggregates > UNKNOWN_AGGREGATES
+    for name in aggregates - {"grouping", "grouping_id"}:
+        calls = []
+        for number in range(4):
+            with suppress(sqlglot.ParseError):
+                calls.append(sqlglot.parse_one(f"{name}({', '.join('abc'[:number])})", read="spark"))
+        assert calls
+        for call in calls:
+            assert any(is_fold(node) for node in call.walk()), name
 
 
 def test_sql_loads_files_on_spark_as_on_duckdb(session: Session, tmp_path: Path) -> None:

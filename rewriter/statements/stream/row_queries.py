@@ -17,6 +17,15 @@ _CLAUSES = {
     "offset": "OFFSET", "qualify": "QUALIFY", "windows": "WINDOW", "sort": "SORT BY", "cluster": "CLUSTER BY",
     "distribute": "DISTRIBUTE BY",
 }  # fmt: skip
+#: Spark's aggregates that sqlglot reads as calls of unknown functions.
+UNKNOWN_AGGREGATES = frozenset({
+    "bitmap_and_agg", "collect_union", "count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg",
+    "hll_union_agg", "kll_merge_agg_bigint", "kll_merge_agg_double", "kll_merge_agg_float", "kll_sketch_agg_bigint",
+    "kll_sketch_agg_double", "kll_sketch_agg_float", "mean", "measure", "some", "std", "theta_intersection_agg",
+    "theta_sketch_agg", "theta_union_agg", "try_avg", "try_sum", "tuple_intersection_agg_double",
+    "tuple_intersection_agg_integer", "tuple_sketch_agg_double", "tuple_sketch_agg_integer", "tuple_union_agg_double",
+    "tuple_union_agg_integer",
+})  # fmt: skip
 _HINT = "Load the rows as they are, and aggregate them by a query, or by REFRESH FACT."
 
 
@@ -45,12 +54,31 @@ def check_row_query(query: Query, path: str) -> None:
             raise _refused(
                 f"A {join.side.upper()} JOIN would return the rows of the other side with each batch.", query.span
             )
+    _check_stream(first, query)
     for item in tree.expressions:
         for node in item.walk(prune=lambda node: isinstance(node, exp.Query)):
-            if isinstance(node, exp.AggFunc | exp.Window):
+            if is_fold(node):
                 raise _refused(
                     "An aggregate or window would be computed for each batch of the stream alone.", query.span
                 )
+
+
+def _check_stream(stream: exp.Table, query: Query) -> None:
+    """Checks what follows the stream in FROM."""
+    if any(not pivot.args.get("unpivot") for pivot in stream.args.get("pivots") or ()):
+        raise _refused("PIVOT would be computed for each batch of the stream alone.", query.span)
+    sample = stream.args.get("sample")
+    if sample is not None and sample.args.get("size") is not None:
+        raise _refused("TABLESAMPLE (… ROWS) would be computed for each batch of the stream alone.", query.span)
+
+
+def is_fold(node: exp.Expr) -> bool:
+    """Tests whether a node is an aggregate or a window."""
+    if isinstance(node, exp.Any):  # any(x), but not LIKE ANY (…).
+        return not isinstance(node.parent, exp.Like | exp.ILike)
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in UNKNOWN_AGGREGATES
+    return isinstance(node, exp.AggFunc | exp.Window)
 
 
 def _refused(message: str, position: Span) -> NotSupportedError:
