@@ -32,7 +32,8 @@ class FrameStream:
         self._busy = threading.Lock()
         self._stopped = False
         self._error: Exception | None = None
-        trigger: dict[str, Any] = {"availableNow": True} if available_now else {"processingTime": f"{seconds} seconds"}
+        interval = f"{seconds:f} seconds"
+        trigger: dict[str, Any] = {"availableNow": True} if available_now else {"processingTime": interval}
         writer = streaming_frame.writeStream.foreachBatch(self._batch).option("checkpointLocation", checkpoint)
         try:
             self._query: StreamingQuery = writer.trigger(**trigger).start()

@@ -80,7 +80,7 @@ def _load_files(statement: InsertStream, options: StreamOptions, run: StreamRun)
     loaded_paths = {file.path for batch in batches for file in batch}
     while not run.stopping.is_set():
         if number == len(batches):
-            files = [file for file in _listed(statement) if file.path not in loaded_paths][: options.max_files]
+            files = [file for file in _listed(statement, options) if file.path not in loaded_paths][: options.max_files]
             if not files:
                 return
             checkpoint.plan(number, files)
@@ -107,14 +107,24 @@ def _load(
         raise error.at(statement.insert.query.span) from None
 
 
-def _listed(statement: InsertStream) -> tuple[FoundFile, ...]:
-    """Returns the files, the oldest first."""
+def _listed(statement: InsertStream, options: StreamOptions) -> tuple[FoundFile, ...]:
+    """Returns the files, the oldest first. Raises ``IntegrityError`` UNSAFE_LOCATION for files of the checkpoint."""
     try:
         files = expand(statement.path)
     except Error as error:
         if error.condition == "PATH_NOT_FOUND" and os.path.isdir(statement.path):
             return ()
         raise error.at(statement.path_span) from None
+    own_folder = os.path.join(os.path.realpath(options.checkpoint), "")
+    folders = {os.path.dirname(file.path) for file in files}
+    if any(os.path.join(os.path.realpath(folder), "").startswith(own_folder) for folder in folders):
+        raise IntegrityError(
+            f"The checkpoint {options.checkpoint} lies among the files of the stream: its own files would be loaded.",
+            condition="UNSAFE_LOCATION",
+            position=statement.path_span,
+            object=options.checkpoint,
+            hint="Name a directory outside of the files, or one whose name begins with _.",
+        )
     return tuple(sorted(files, key=lambda file: (file.modified, file.path)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -86,18 +87,19 @@ def read_trigger(text: str) -> Trigger:
     if words == CONTINUOUS:
         return Trigger(False)
     interval = _INTERVAL.fullmatch(words)
-    if interval is None:
+    seconds = None if interval is None else float(interval[1]) * _SECONDS[interval[2]]
+    if seconds is None or seconds > threading.TIMEOUT_MAX:
         raise DataError(
             f"'{text}' is not a trigger.",
             condition="STREAM_OPTION",
             object="trigger",
             hint=f"Use '{AVAILABLE_NOW}', '{CONTINUOUS}', or an interval such as '10 seconds'.",
         )
-    return Trigger(False, float(interval[1]) * _SECONDS[interval[2]])
+    return Trigger(False, seconds)
 
 
 def _whole_number(text: str) -> int:
-    if not text.strip().isdigit() or len(text.strip()) > 9 or int(text) == 0:
+    if not text.strip().isdecimal() or len(text.strip()) > 9 or int(text) == 0:
         raise DataError(
             f"'{text}' is not a number of files.",
             condition="STREAM_OPTION",

@@ -91,11 +91,26 @@ def test_text_files_are_read_like_tables_of_them(connection: rewriter.Connection
     ]
 
 
+def test_a_query_that_computes_each_row_alone_runs(connection: rewriter.Connection, tmp_path: Path) -> None:
+    for name in "ab":
+        put(tmp_path, name)
+    query = "SELECT y, dt FROM {stream} UNPIVOT (y FOR n IN (x)) WHERE IF(y LIKE ANY ('1', '2'), TRUE, y = 3)"
+    assert connection.execute(statement(tmp_path, query, max_files="1")).rowcount == 6
+    query = "SELECT IF(x LIKE ANY ('1', '2'), (SELECT MAX(x) FROM t), 0), dt FROM {stream}"
+    assert connection.execute(statement(tmp_path, query, stream="like", checkpoint=f"{tmp_path}/2")).rowcount == 20
+
+
 @pytest.mark.parametrize(
     "query",
     [
         "SELECT MAX(x), dt FROM {stream} GROUP BY dt",
         "SELECT MAX(x), DATE'2013-01-01' FROM {stream}",
+        "SELECT CAST(mean(x) AS INT), DATE'2013-01-01' FROM {stream}",
+        "SELECT CAST(`try_sum`(x) AS INT), DATE'2013-01-01' FROM {stream}",
+        "SELECT IF(any(x > 1), 1, 0), DATE'2013-01-01' FROM {stream}",
+        "SELECT IF(TRUE = any(x > 1), 1, 0), DATE'2013-01-01' FROM {stream}",
+        "SELECT a, DATE'2013-01-01' FROM {stream} PIVOT (COUNT(*) FOR x IN (1 AS a))",
+        "SELECT x, dt FROM {stream} TABLESAMPLE (5 ROWS) AS s",
         "SELECT COUNT(*) OVER (), dt FROM {stream}",
         "SELECT DISTINCT x, dt FROM {stream}",
         "SELECT x, dt FROM {stream} ORDER BY x LIMIT 3",
@@ -136,6 +151,16 @@ def test_a_query_that_depends_on_how_rows_arrive_is_refused(
             "INSERT INTO t SELECT x FROM STREAM csv.`z` OPTIONS ('stream' = 's', 'checkpoint'='c', 'max files'='0')",
             "STREAM_OPTION",
             "'max files'='0'",
+        ),
+        (
+            "INSERT INTO t SELECT x FROM STREAM csv.`z` OPTIONS ('stream' = 's', 'checkpoint'='c', 'max files'='²')",
+            "STREAM_OPTION",
+            "'max files'='²'",
+        ),
+        (
+            "INSERT INTO t SELECT * FROM STREAM csv.`z`OPTIONS('stream'='s','checkpoint'='c','trigger'='9999999 hour')",
+            "STREAM_OPTION",
+            "'trigger'='9999999 hour'",
         ),
         (
             "INSERT INTO missing SELECT * FROM STREAM csv.`z` OPTIONS ('stream' = 's', 'checkpoint' = 'c')",
@@ -213,6 +238,26 @@ def test_a_checkpoint_belongs_to_one_source(connection: rewriter.Connection, tmp
     (tmp_path / "of_spark" / "metadata").write_text(json.dumps({"id": "x"}))
     with pytest.raises(IntegrityError, match=r"belongs to a stream of Spark"):
         connection.execute(statement(tmp_path, stream="x", checkpoint=f"{tmp_path}/of_spark"))
+
+
+@pytest.mark.parametrize("source", ["in", "in/*", "in/*/*/*", "link"])
+def test_a_checkpoint_among_the_files_is_an_error(connection: rewriter.Connection, tmp_path: Path, source: str) -> None:
+    os.symlink(tmp_path / "in", tmp_path / "link")
+    text = statement(tmp_path, "SELECT 1, DATE'2013-01-01' FROM {stream}", checkpoint=f"{tmp_path}/in/a/checkpoint")
+    text = text.replace("parquet.", "textfile.").replace("/in`", f"/{source}`")
+    with pytest.raises(IntegrityError) as caught:
+        connection.execute(text)
+    assert caught.value.condition == "UNSAFE_LOCATION"
+    position = caught.value.position
+    assert position is not None
+    assert text[position.start : position.end].startswith("textfile.")
+    assert count(connection) == 0
+
+
+def test_a_hidden_checkpoint_may_be_among_the_files(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    text = statement(tmp_path, checkpoint=f"{tmp_path}/in/_checkpoint")
+    assert [connection.execute(text).rowcount for _ in "ab"] == [10, 0]
 
 
 def test_a_stream_loads_one_table(connection: rewriter.Connection, tmp_path: Path) -> None:
