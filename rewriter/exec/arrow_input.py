@@ -21,7 +21,7 @@ def batches_of(data: Any) -> pa.RecordBatchReader:
     """Returns the batches of an Arrow table, batch or reader, or of any object with an Arrow stream
     (``__arrow_c_stream__``), such as a DataFrame of Polars or pandas.
 
-    Raises ``InterfaceError`` for other objects.
+    Raises ``InterfaceError`` for other objects, and ``DataError`` INVALID_ARROW_DATA for an object whose export fails.
     """
     import pyarrow as pa
 
@@ -32,7 +32,10 @@ def batches_of(data: Any) -> pa.RecordBatchReader:
     if isinstance(data, pa.Table):
         return data.to_reader()
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data)
+        try:
+            return pa.RecordBatchReader.from_stream(data)
+        except Exception as error:
+            raise _unreadable(error) from error
     raise InterfaceError(
         f"Rows cannot be taken from a {type(data).__name__}.",
         hint="Pass a pyarrow Table, RecordBatch or RecordBatchReader, or a DataFrame that exports Arrow data.",
@@ -43,12 +46,19 @@ def spool(batches: pa.RecordBatchReader, directory: str, types: Mapping[str, str
     """Writes the rows into a Parquet file in a directory, and returns its path and its columns. Holds one batch in
     memory.
 
-    Timestamps become microseconds in UTC, unsigned integers the next wider type, texts and dictionaries plain strings.
+    Timestamps become microseconds in UTC, unsigned integers the next wider type, decimals those
+    of at most 38 digits without a negative scale, texts and dictionaries plain strings.
     A column of the type null gets the type that ``types`` has under its name in lower case. Raises ``DataError``
     INVALID_ARROW_DATA for values and types that a table cannot hold, and where the reader fails.
     """
     import pyarrow as pa
 
+    if not batches.schema.names:
+        raise DataError(
+            "The Arrow data has no columns.",
+            condition="INVALID_ARROW_DATA",
+            hint="Pass a column for each column of the table that is to be filled.",
+        )
     path = os.path.join(directory, "rows.parquet")
     try:
         fields = [pa.field(field.name, _stored(_typed(field, types))) for field in batches.schema]
@@ -71,11 +81,15 @@ def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     try:
         yield from (batch for batch in batches if batch.num_rows)
     except Exception as error:
-        raise DataError(
-            f"The rows cannot be read: {type(error).__name__}: {error}",
-            condition="INVALID_ARROW_DATA",
-            hint="The reader that was passed failed. Nothing was written.",
-        ) from error
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> DataError:
+    return DataError(
+        f"The rows cannot be read: {type(error).__name__}: {error}",
+        condition="INVALID_ARROW_DATA",
+        hint="The reader that was passed failed. Nothing was written.",
+    )
 
 
 def _typed(field: pa.Field, types: Mapping[str, str]) -> pa.DataType:
@@ -100,6 +114,10 @@ def _stored(type_: pa.DataType) -> pa.DataType:
         return pa.timestamp("us", "UTC")
     if pa.types.is_date64(type_):
         return pa.date32()
+    if pa.types.is_decimal(type_):
+        # Spark SQL has at most 38 digits, and no negative scale. A value that does not fit is an error of the cast.
+        precision, scale = type_.precision - min(type_.scale, 0), max(type_.scale, 0)
+        return pa.decimal128(min(precision, 38), min(scale, 38))
     wider_types = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
     if pa.types.is_uint64(type_):
         return pa.decimal128(20, 0)

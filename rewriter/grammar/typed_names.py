@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.errors import Error, ParseError
+from rewriter.errors import Error, InterfaceError, ParseError
 from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Name
 
@@ -10,8 +10,10 @@ from rewriter.grammar.terms import Name
 def parse_name(text: str) -> Name:
     """Returns the name of an object as it is typed in a statement: ``t``, ``db.t``, or with backquotes.
 
-    Raises ``ParseError`` for other texts.
+    Raises ``ParseError`` for other texts, and ``InterfaceError`` for what is no text.
     """
+    if not isinstance(text, str):
+        raise InterfaceError(f"The name is a {type(text).__name__}.", hint="Pass it as a str.")
     try:
         name_tokens = tokens(text)
     except Error:

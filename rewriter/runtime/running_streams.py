@@ -119,7 +119,7 @@ class StreamWriter:
                 frame=self._frame,
                 table=parse_name(table),
                 stream=stream_id,
-                checkpoint=os.fspath(checkpoint),
+                checkpoint=os.fspath(checkpoint) if isinstance(checkpoint, os.PathLike) else checkpoint,
                 trigger=trigger,
             )
         )

@@ -151,6 +151,10 @@ def test_wrong_frames_and_names_are_errors(session: Session, tmp_path: Path) -> 
         start(rates(), trigger="soon")
     with pytest.raises(InterfaceError, match="stream is a int"):
         start(rates(), stream_id=3)
+    with pytest.raises(InterfaceError, match="checkpoint is a NoneType"):
+        start(rates(), checkpoint=None)
+    with pytest.raises(InterfaceError, match="name is a NoneType"):
+        start(rates(), None)  # type: ignore[arg-type]
     with Session(tmp_path / "warehouse", "duckdb") as other, pytest.raises(NotSupportedError, match="Only Spark"):
         other.stream(rates()).into("t", stream_id="y", checkpoint=tmp_path / "y")
     assert numbers(session) == []

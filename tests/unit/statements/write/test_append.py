@@ -130,6 +130,25 @@ def test_types_of_arrow_become_those_of_the_table(connection: rewriter.Connectio
     assert row == [(255, Decimal(2**64 - 1), utc, utc, "x", DAY, None, 0.5)]
 
 
+def test_decimals_of_arrow_have_at_most_38_digits(connection: rewriter.Connection) -> None:
+    connection.execute("CREATE TABLE w (a DECIMAL(5,0), b DECIMAL(38,2), c DECIMAL(9,2))")
+    thousands = pa.array([Decimal("-99E3"), None], pa.decimal128(2, -3))
+    great = [Decimal("9" * 36 + ".25"), None]
+    data = pa.table(
+        {"a": thousands, "b": pa.array(great, pa.decimal256(76, 2)), "c": thousands.cast(pa.decimal32(9, 2))}
+    )
+    assert connection.append("w", data).rowcount == 2
+    rows = connection.execute("SELECT a, b, c FROM w WHERE a IS NOT NULL").fetchall()
+    assert rows == [(Decimal(-99000), great[0], Decimal("-99000.00"))]
+    with pytest.raises(DataError, match="does not fit"):
+        connection.append("w", pa.table({"b": pa.array([Decimal(10) ** 40], pa.decimal256(76, 2))}))
+
+
+class Failing:
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        raise RuntimeError("the source is gone")
+
+
 def failing_batches() -> Iterator[pa.RecordBatch]:
     yield ROWS.to_batches()[0]
     raise OSError("the source is gone")
@@ -142,7 +161,11 @@ def failing_batches() -> Iterator[pa.RecordBatch]:
         ("", ROWS, ParseError, "PARSE_SYNTAX_ERROR"),
         ("a.b.", ROWS, ParseError, "PARSE_SYNTAX_ERROR"),
         ("missing", ROWS, AnalysisError, "TABLE_OR_VIEW_NOT_FOUND"),
+        (None, ROWS, InterfaceError, "INTERFACE_ERROR"),
         ("t", [1], InterfaceError, "INTERFACE_ERROR"),
+        ("t", Failing(), DataError, "INVALID_ARROW_DATA"),
+        ("t", pa.chunked_array([[1]]), DataError, "INVALID_ARROW_DATA"),
+        ("t", pa.table({}), DataError, "INVALID_ARROW_DATA"),
         ("t", ROWS.drop_columns(["dt"]), AnalysisError, "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA"),
         ("t", ROWS.append_column("y", ROWS["x"]), AnalysisError, "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS"),
         ("t", ROWS.rename_columns(["dt", "y", "x"]), AnalysisError, "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"),
@@ -175,7 +198,7 @@ def failing_batches() -> Iterator[pa.RecordBatch]:
     ],
 )
 def test_wrong_data_is_an_error_and_writes_nothing(
-    connection: rewriter.Connection, table: str, data: Any, error: type[Error], condition: str
+    connection: rewriter.Connection, table: Any, data: Any, error: type[Error], condition: str
 ) -> None:
     with pytest.raises(error) as caught:
         connection.append(table, data)
