@@ -31,7 +31,16 @@ from rewriter.exec.translate.aggregate_calls import (
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.arithmetic import divided_decimals
 from rewriter.exec.translate.casts import plain_cast
-from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.expressions import (
+    Allowed,
+    Expressions,
+    OuterScope,
+    Scope,
+    Translation,
+    Typed,
+    call,
+    functions,
+)
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
 
 #: A function of the argument that returns the aggregate's template, the argument's SQL, and the type of the result.
@@ -175,7 +184,17 @@ def aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate | None:
     if allowed.entry is not None:
         e.entries.add(allowed.entry)
     rule = _CALL_RULES.get(call_.function)
-    return _of_one_value(e, call_, scope) if rule is None else rule(e, call_, scope)
+    outer_names = scope.outer_scope.used_names if isinstance(scope.outer_scope, OuterScope) else []
+    before = len(outer_names)
+    result = _of_one_value(e, call_, scope) if rule is None else rule(e, call_, scope)
+    if len(outer_names) > before:
+        # DuckDB may aggregate the rows of the outer query, as other dialects do. Spark refuses most of these.
+        e.text.refuse(
+            f"The aggregate {e.text.shown(node)} of columns of the outer query",
+            node,
+            "Aggregate columns of the subquery's own FROM; compute other aggregates in the outer query.",
+        )
+    return result
 
 
 def _of_one_value(e: Expressions, call_: AggregateCall, scope: Scope) -> Aggregate:

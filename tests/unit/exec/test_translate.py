@@ -201,6 +201,22 @@ def test_a_correlated_subquery_has_no_derived_name(item: str, name: str) -> None
     assert [column for column, _ in run(f"SELECT {item} FROM t").columns] == [name]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT (SELECT max(t.a)) FROM t",
+        "SELECT (SELECT count(t.a) FROM t u) FROM t",
+        "SELECT (SELECT sum(u.a + t.a) FROM t u WHERE u.s = t.s) FROM t",
+        "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.a IN (SELECT max(t.a) FROM t v))",
+        "SELECT (SELECT max(t.a) OVER ()) FROM t",
+    ],
+)
+def test_an_aggregate_of_the_outer_query_is_refused(query: str) -> None:
+    """Spark refuses it: CORRELATED_REFERENCE. DuckDB would aggregate the rows of the outer query."""
+    with pytest.raises(NotSupportedError, match="columns of the outer query"):
+        run(query)
+
+
 def test_a_relation_may_be_called_like_an_alias_of_ours() -> None:
     relation = Relation("s1", "parquet", (Column("a", "int"),), (), ())
     translated = translate(
