@@ -104,6 +104,11 @@ def _load(
     try:
         run.load(number, checkpoint, load)
     except Error as error:
+        if error.condition in ("PATH_NOT_FOUND", "FAILED_READ_FILE"):
+            error.hint = (
+                f"The file belongs to batch {number} of the stream, and the next run reads it again: restore or "
+                "correct it, or put one without rows in its place."
+            )
         raise error.at(statement.insert.query.span) from None
 
 

@@ -63,6 +63,22 @@ def test_a_file_that_changes_is_not_loaded_again(connection: rewriter.Connection
     assert connection.execute(statement(tmp_path)).rowcount == 0
 
 
+@pytest.mark.parametrize("broken", ["a", "b"])
+def test_a_file_that_is_gone_can_be_replaced(connection: rewriter.Connection, tmp_path: Path, broken: str) -> None:
+    for name in "ab":
+        put(tmp_path, name)
+    path = tmp_path / "in" / f"{broken}.parquet"
+    path.write_bytes(b"")
+    for condition in ("FAILED_READ_FILE", "PATH_NOT_FOUND" if broken == "a" else "FAILED_READ_FILE"):
+        with pytest.raises(Error) as caught:
+            connection.execute(statement(tmp_path))
+        assert caught.value.condition == condition
+        assert "belongs to batch 0" in str(caught.value.hint)
+        path.unlink(missing_ok=True)
+    put(tmp_path, broken, TEN.slice(0, 0))
+    assert connection.execute(statement(tmp_path)).rowcount == 10
+
+
 def test_a_batch_has_at_most_so_many_files(connection: rewriter.Connection, tmp_path: Path) -> None:
     for name in "abcde":
         put(tmp_path, name)
