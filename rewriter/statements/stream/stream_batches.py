@@ -98,6 +98,9 @@ def alive(run: StreamRun) -> Iterator[None]:
 
 def end(run: StreamRun, state: str, message: str | None = None) -> None:
     """Ends a run in the catalog, unless another run has begun since."""
+    if message is not None:
+        # The name of a file need not be UTF-8, and PostgreSQL stores no NUL.
+        message = message.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
     with run.context.catalog.database.write() as connection:
         stream_runs.end_run(connection, run.id, state, message)
 

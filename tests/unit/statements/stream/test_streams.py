@@ -63,6 +63,19 @@ def test_a_file_that_changes_is_not_loaded_again(connection: rewriter.Connection
     assert connection.execute(statement(tmp_path)).rowcount == 0
 
 
+@pytest.mark.parametrize("name", [b"\xff.parquet", b"a\\b.parquet"])
+def test_a_failed_run_names_any_file(connection: rewriter.Connection, tmp_path: Path, name: bytes) -> None:
+    with open(os.fsencode(tmp_path / "in") + b"/" + name, "wb"):
+        pass
+    for _ in range(2):
+        with pytest.raises(Error) as caught:
+            connection.execute(statement(tmp_path))
+        assert caught.value.condition == "FAILED_READ_FILE"
+    (stream,) = connection.execute("SHOW STREAMS").fetchall()
+    assert stream[2] == "failed"
+    assert "FAILED_READ_FILE" in stream[-1]
+
+
 @pytest.mark.parametrize("broken", ["a", "b"])
 def test_a_file_that_is_gone_can_be_replaced(connection: rewriter.Connection, tmp_path: Path, broken: str) -> None:
     for name in "ab":
