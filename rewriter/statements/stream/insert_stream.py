@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.model.batches import Batch, is_committed
 from rewriter.errors import Error, IntegrityError
 from rewriter.exec.engine import Relation, ScanFile, WrittenFile
@@ -42,6 +43,7 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
         check_target(context.table(statement.insert.table), options.checkpoint, context)
     except Error as error:
         raise error.at(statement.insert.table.span) from None
+    _check_outside(statement, options)
     run = begin(options.stream, statement.insert.table, options.checkpoint, context)
     result = listing("INSERT", strings("stream"), [(options.stream,)])
     if not options.trigger.available_now:
@@ -120,17 +122,37 @@ def _listed(statement: InsertStream, options: StreamOptions) -> tuple[FoundFile,
         if error.condition == "PATH_NOT_FOUND" and os.path.isdir(statement.path):
             return ()
         raise error.at(statement.path_span) from None
-    own_folder = os.path.join(os.path.realpath(options.checkpoint), "")
-    folders = {os.path.dirname(file.path) for file in files}
-    if any(os.path.join(os.path.realpath(folder), "").startswith(own_folder) for folder in folders):
-        raise IntegrityError(
-            f"The checkpoint {options.checkpoint} lies among the files of the stream: its own files would be loaded.",
-            condition="UNSAFE_LOCATION",
-            position=statement.path_span,
-            object=options.checkpoint,
-            hint="Name a directory outside of the files, or one whose name begins with _.",
-        )
+    own_folder = os.path.realpath(options.checkpoint)
+    if any(
+        _is_below(os.path.realpath(folder), own_folder) for folder in {os.path.dirname(file.path) for file in files}
+    ):
+        raise _among_files(statement, options)
     return tuple(sorted(files, key=lambda file: (file.modified, file.path)))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder.rstrip('/')}/")
+
+
+def _check_outside(statement: InsertStream, options: StreamOptions) -> None:
+    """Checks that a directory of files does not contain the checkpoint, before that is created. The checkpoint may lie
+    in a hidden directory.
+    """
+    folder, checkpoint = os.path.realpath(statement.path), os.path.realpath(options.checkpoint)
+    if os.path.isdir(folder) and _is_below(checkpoint, folder):
+        names = os.path.relpath(checkpoint, folder).split("/")
+        if not any(is_hidden(name) for name in names if name != "."):
+            raise _among_files(statement, options)
+
+
+def _among_files(statement: InsertStream, options: StreamOptions) -> IntegrityError:
+    return IntegrityError(
+        f"The checkpoint {options.checkpoint} lies among the files of the stream: its own files would be loaded.",
+        condition="UNSAFE_LOCATION",
+        position=statement.path_span,
+        object=options.checkpoint,
+        hint="Name a directory outside of the files, or one whose name begins with _.",
+    )
 
 
 def _lost(options: StreamOptions, committed: int, planned: int) -> IntegrityError:

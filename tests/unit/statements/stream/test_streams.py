@@ -281,6 +281,11 @@ def test_a_checkpoint_among_the_files_is_an_error(connection: rewriter.Connectio
     assert position is not None
     assert text[position.start : position.end].startswith("textfile.")
     assert count(connection) == 0
+    if "*" not in source:
+        assert os.listdir(tmp_path / "in") == []
+        for folder in (f"{tmp_path}/in", f"{tmp_path}/link/"):
+            with pytest.raises(IntegrityError, match="lies among the files"):
+                connection.execute(text.replace(f"{tmp_path}/in/a/checkpoint", folder))
 
 
 def test_a_hidden_checkpoint_may_be_among_the_files(connection: rewriter.Connection, tmp_path: Path) -> None:
