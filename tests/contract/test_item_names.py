@@ -182,6 +182,51 @@ dense_rank() over (order by count(*))
 row_number() over (order by count(*))
 cume_dist() over (order by count(*))
 percent_rank() over (order by count(*))
+count(*) > 1.5
+1.5 < count(*)
+count(*) >= 1.0 or count(*) <= 2.5
+count(*) < -1.5
+count(*) > - 1.5
+count(*) > -(1.5)
+count(*) = 1.5 or count(*) <> 1.5 or count(*) <=> 1.5
+count(*) > 99999999999999999999
+99999999999999999999 > count(*)
+count(*) < -99999999999999999999 and count(*) > 9223372036854775807
+count(*) between 1 and 2.5 and count(*) not between 1.5 and 2
+count(*) + 1 > 1.5
+count(*) in (1.5)
+avg(k) > 1.5
+avg(m) > 1.5
+sum(k) > 1.5 and sum(f) > 1.5 and sum(m) > 1.5 and max(s) > 1.5
+count(*) * 1.5 > 1.5
+length(max(s)) > 1.5
+(count(*)) > (1.5)
+case when count(*) > .5 then 1 end
+count(*) > 1.5D or count(*) > 1e0 or count(*) > 15e-1
+count(*) / 2 > 1.5
+count(*) div 2 > 1.5 and count(*) % 2 > 1.5
+-count(*) > 1.5
+coalesce(count(*), 0) > 1.5 or coalesce(count(*), 0.5) > 1.5
+year(max(d)) > 1.5
+count_if(k > 1.5)
+count(distinct k) > 1.5
+cast(count(*) as int) > 1.5 or cast(count(*) as double) > 1.5
+if(count(*) > 1, 1, 2) > 1.5
+nullif(count(*), 1) > 1.5
+count(*) > 1 + 1.5
+case when s > 'a' then count(*) else 0 end > 1.5
+case when s > 'a' then count(*) else 0.5 end > 1.5
+count(*) filter (where k > 1.5) > 1.5
+sum(count(*)) over (order by k) > 1.5
+k > 1.5 and count(*) > 0
+bi < 1.5 and count(*) > 0
+f > 1.5 and count(*) > 0
+k in (1.5) and count(*) > 0
+count(*) & 1 > 1.5
+1.5 > 1.5 or count(*) > 0
+2 > 1.5 or count(*) > 0
+b and b and b and b and count(*) > 0
+b or b or (b or b or count(*) > 0) or b and b and not b and b or b or b or b
 """.strip().splitlines()
 
 _ROW = (
@@ -192,10 +237,13 @@ _ROW = (
 
 def test_names_are_those_of_spark(spark: SparkEngine) -> None:
     """Runs all in one query, because a Spark query costs 0.2 s."""
-    sql = f"SELECT {', '.join(ITEMS)} FROM ({_ROW}) AS n1 GROUP BY k, s, t, d, m, f, b"
+    integers = ("k", "bi")
+    sql = f"SELECT {', '.join(ITEMS)} FROM ({_ROW}) AS n1 GROUP BY k, s, t, d, m, f, b, bi"
     names = [column.name for column in spark.columns(EngineQuery(sql, (), {}))]
     different = [
-        (item, item_name(item), name) for item, name in zip(ITEMS, names, strict=True) if item_name(item) != name
+        (item, ours, name)
+        for item, name in zip(ITEMS, names, strict=True)
+        if (ours := item_name(item, integers)) != name
     ]
     assert different == []
 

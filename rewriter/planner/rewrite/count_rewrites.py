@@ -36,7 +36,9 @@ def aggregate_edits(
     for average in additivity.averages:
         edits.append(_average_edit(text, average, counters.column(str(average.measure.counted_by))))
     changed_calls = {id(count.node) for count in additivity.counts} | {id(call.node) for call in additivity.averages}
-    return [*edits, *_kept_names(text, select, changed_calls)]
+    types = [*((column.name, column.type) for column in cube.dimensions), *((m.name, m.type) for m in cube.measures)]
+    integers = {name.lower() for name, type_ in types if type_ in ("tinyint", "smallint", "int", "bigint")}
+    return [*edits, *_kept_names(text, select, changed_calls, integers)]
 
 
 def shown_edits(text: QueryText, block: Block, counters: Counters | None = None) -> list[Edit]:
@@ -69,10 +71,15 @@ def counted_rows_edits(text: QueryText, counted: CountedRows) -> list[Edit]:
     return [*edits, *_kept_names(text, counted.select, changed_calls)]
 
 
-def _kept_names(text: QueryText, select: exp.Select, changed_calls: Collection[int]) -> Iterator[Edit]:
+def _kept_names(
+    text: QueryText, select: exp.Select, changed_calls: Collection[int], integers: Collection[str] = ()
+) -> Iterator[Edit]:
     """Returns the edits that keep the names of unaliased items with calls that change."""
     return item_name_edits(
-        text, select, lambda item, _: any(id(node) in changed_calls for node in (item, *descend(item)))
+        text,
+        select,
+        lambda item, _: any(id(node) in changed_calls for node in (item, *descend(item))),
+        integers=integers,
     )
 
 
