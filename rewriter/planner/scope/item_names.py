@@ -18,22 +18,25 @@ from rewriter.errors import Span
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.integer_expressions import decimal_literal, is_integer
+from rewriter.planner.scope.joins import relations
 from rewriter.planner.scope.projections import descend
 from rewriter.planner.text.call_trees import CALL, called, read_with_calls
+from rewriter.planner.text.chain_names import chain_name
 from rewriter.planner.text.edits import Edit
 from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.rounded_bounds import MIRRORED, rounded_bound
+from rewriter.planner.text.sqlglot_trees import walk
 
 _PREFIX = "SELECT "
 
 
-def item_name(item_text: str, integers: Collection[str] = ()) -> str:
+def item_name(item_text: str, integers: Collection[str] = (), aliases: Collection[str] = ()) -> str:
     """Returns the name of a column whose item is ``typed``; the item as typed where the rules do not cover it.
 
-    ``integers`` are the names, in lower case, of columns of integers.
+    ``integers`` are the names, in lower case, of columns of integers, ``aliases`` those of the relations of its block.
     """
     try:
-        name = _Namer(item_text, integers).name()
+        name = _Namer(item_text, integers, aliases).name()
     except (_UnknownError, SqlglotError, RecursionError):
         name = None
     return " ".join(item_text.split()) if name is None else name
@@ -51,7 +54,7 @@ def item_name_edits(
     ``is_changed`` receives an item and its span. Items that end at an offset of ``named`` are skipped: they already
     have their name. ``integers`` are the names, in lower case, of columns of integers.
     """
-    ends = set(named)
+    ends, aliases = set(named), {relation.alias_or_name.lower() for relation in relations(select)}
     for item in select.expressions:
         if isinstance(item, exp.Alias | exp.Star):
             continue
@@ -63,7 +66,7 @@ def item_name_edits(
             continue
         item_span = text.select_item(item_node)
         if item_span.end not in ends and is_changed(item, item_span):
-            name = item_name(text.text[item_span.start : item_span.end], integers)
+            name = item_name(text.text[item_span.start : item_span.end], integers, aliases)
             end = Span(item_span.end, item_span.end)
             yield Edit(end, (f" AS {quote_identifier(name)}",), f"the column keeps its name {name}")
 
@@ -122,8 +125,8 @@ _CANONICAL = {"DATE": re.compile(r"\d{4}-\d\d-\d\d"), "TIMESTAMP": re.compile(r"
 
 
 class _Namer:
-    def __init__(self, item_text: str, integers: Collection[str]) -> None:
-        self._integers = integers
+    def __init__(self, item_text: str, integers: Collection[str], aliases: Collection[str]) -> None:
+        self._integers, self._aliases = integers, aliases
         self._text = _PREFIX + item_text
         self._tokens = tokens(self._text)
         self._strings = {token.start: token for token in self._tokens if token.kind is TokenKind.STRING}
@@ -169,7 +172,7 @@ class _Namer:
             parts.append(parts[-1].this)
         if isinstance(node, exp.And | exp.Or):
             operands = [parts[-1].this, *(part.expression for part in reversed(parts))]
-            return _balanced(operator, [self._of(operand) for operand in operands])
+            return chain_name(operator, [self._of(operand) for operand in operands])
         name = self._of(parts[-1].this)
         for part in reversed(parts):
             name = f"({name} {operator} {self._of(part.expression)})"
@@ -188,6 +191,22 @@ class _Namer:
                 names[index] = str(bound)
                 break
         return f"({names[0]} {operator} {names[1]})"
+
+    def _outer(self, query: exp.Expr) -> str:
+        """Returns the columns of the item's block that a subquery reads, which its name lists. They are known by their
+        qualifiers.
+        """
+        nodes = walk(query)
+        own = {node.name.lower() for node in nodes if isinstance(node, exp.Table)}
+        own |= {
+            node.this.name.removeprefix(CALL).lower()
+            for node in nodes
+            if isinstance(node, exp.TableAlias) and node.this is not None
+        }
+        aliases = set(self._aliases) - own
+        columns = [node for node in nodes if isinstance(node, exp.Column) and node.table.lower() in aliases]
+        columns.sort(key=lambda column: int(column.this.meta.get("start", -1)))
+        return ", ".join(column.name for column in columns)
 
     def _list(self, nodes: Iterable[exp.Expr]) -> str:
         return ", ".join(map(self._of, nodes))
@@ -255,7 +274,7 @@ class _Namer:
     def _in(self, node: exp.Expr) -> str:
         value = self._of(node.this)
         if node.args.get("query") is not None:
-            return f"({value} IN (listquery()))"
+            return f"({value} IN (listquery({self._outer(node.args['query'])})))"
         return f"({value} IN ({self._list(node.expressions)}))"
 
     def _between(self, node: exp.Expr) -> str:
@@ -368,14 +387,6 @@ class _Namer:
         return f"DISTINCT {self._list(node.expressions)}"
 
 
-def _balanced(operator: str, names: list[str]) -> str:
-    """Returns the name of a chain of AND or OR, which Spark reads as a balanced tree."""
-    if len(names) == 1:
-        return names[0]
-    middle = (len(names) + 1) // 2
-    return f"({_balanced(operator, names[:middle])} {operator} {_balanced(operator, names[middle:])})"
-
-
 def _extracted(tokens: tuple[Token, ...]) -> Iterator[str]:
     """Returns the fields of ``EXTRACT(field FROM …)`` as typed, in the order of the text."""
     for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -450,8 +461,8 @@ _RULES: dict[type[exp.Expr], Callable[[_Namer, exp.Expr], str]] = {
     exp.Distinct: _Namer._distinct,
     exp.DPipe: lambda namer, node: namer._pattern("concat", node),
     exp.First: lambda namer, node: f"first({namer._of(node.this)})",
-    exp.Exists: lambda _, node: "exists()",
-    exp.Subquery: lambda _, node: "scalarsubquery()",
+    exp.Exists: lambda namer, node: f"exists({namer._outer(node.this)})",
+    exp.Subquery: lambda namer, node: f"scalarsubquery({namer._outer(node.this)})",
     exp.CurrentDate: lambda _, node: "current_date()",
     exp.CurrentTimestamp: lambda _, node: "current_timestamp()",
 }
