@@ -187,10 +187,14 @@ def _check_times(
                 f"The table {names.table} is partitioned by {time}, and {lacks.table}, which holds the "
                 f"base period {base.name}, is not.",
                 clause.span,
-                f"Add PARTITIONED BY {time} AS (…) to {lacks.table}, or leave it out of {names.table}.",
+                f"Leave it out of {names.table}: rollups of events have the first time dimension alone."
+                if first.raw is not None
+                else f"Add PARTITIONED BY {time} AS (…) to {lacks.table}, or leave it out of {names.table}.",
                 time,
             )
-    unnamed = [name for name in columns or () if name in cube.times and name not in first.times]
+    # Events have a column for each time that the fact lists.
+    is_raw = first.raw is not None
+    unnamed = [name for name in columns or () if name in cube.times and name not in first.times and not is_raw]
     if unnamed:
         raise invalid_fact(
             f"The fact lists {unnamed[0]}, which no PARTITIONED BY names.",
