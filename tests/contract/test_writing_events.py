@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import rewriter
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.errors import ConflictError, Error
 from rewriter.exec.engine import Engine
@@ -215,3 +219,25 @@ def test_check_fact_finds_events_that_were_written_before_the_fact(session: Sess
     session.execute("INSERT OVERWRITE events PARTITION (dt = NULL) SELECT 'a', NULL")
     session.execute(f"INSERT INTO events PARTITION (dt = '2013-01-03') SELECT 'a', {WRONG}")
     assert [row[8] for row in session.execute("CHECK FACT f").fetch()] == ["agrees"]
+
+
+def test_events_that_are_appended_or_streamed(duckdb: Engine, tmp_path: Path) -> None:
+    times = [datetime(2013, 1, 2, 23, 59, tzinfo=UTC), datetime(2013, 1, 3, tzinfo=UTC)]
+    days, whos = [pa.array(["2013-01-02"] * 2), pa.array(["2013-01-02", "2013-01-03"])], pa.array(["a", "b"])
+    wrong, right = (
+        pa.table({"who": whos, "happened": pa.array(times, pa.timestamp("us", "UTC")), "dt": dt}) for dt in days
+    )
+    (tmp_path / "in").mkdir()
+    pq.write_table(wrong, tmp_path / "in" / "wrong.parquet")
+    options = f"OPTIONS ('stream' = 's', 'checkpoint' = '{tmp_path}/checkpoint')"
+    stream = f"INSERT INTO events SELECT who, happened, dt FROM STREAM parquet.`{tmp_path}/in` {options}"
+    with rewriter.connect(tmp_path / "warehouse", engine=duckdb) as connection:
+        connection.execute("CREATE CUBE c (who STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)")
+        connection.execute(f"CREATE TABLE events {COLUMNS}")
+        connection.execute(FACT)
+        for write in (lambda: connection.append("events", wrong), lambda: connection.execute(stream)):
+            with pytest.raises(rewriter.Error, match="An event at 2013-01-03 lies outside the period") as caught:
+                write()
+            assert caught.value.condition == "TIME_OUTSIDE_PARTITION"
+        assert connection.append("events", right).rowcount == 2
+        assert connection.execute("SELECT COUNT(*) FROM c").fetchall() == [(2,)]
