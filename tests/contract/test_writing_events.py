@@ -208,6 +208,19 @@ def test_a_date_is_the_time_of_an_event(bare: Session) -> None:
     refused(bare, f"INSERT INTO events {query}", query)
 
 
+def test_a_new_column_does_not_replace_the_count_of_events(bare: Session) -> None:
+    make(bare)
+    bare.execute(f"INSERT INTO events VALUES ('a', {RIGHT}, '2013-01-02')")
+    for name in ("n", "N"):
+        with pytest.raises(Error, match="counts the events of this RAW table") as caught:
+            bare.execute(f"ALTER TABLE events ADD COLUMNS ({name} BIGINT)")
+        assert caught.value.condition == "COLUMN_IN_USE"
+    bare.execute("ALTER TABLE events ADD COLUMNS (m BIGINT, t TIMESTAMP)")
+    assert bare.execute("SELECT COUNT(*), MAX(t) FROM c").fetch()[0][0] == 1
+    bare.execute("DROP FACT f")
+    bare.execute("ALTER TABLE events ADD COLUMNS (n BIGINT)")
+
+
 def test_check_fact_finds_events_that_were_written_before_the_fact(session: Session) -> None:
     session.execute("CREATE TABLE events " + COLUMNS)
     session.execute(f"INSERT INTO events VALUES ('a', {RIGHT}, '2013-01-02'), ('a', {WRONG}, NULL), ('a', NULL, NULL)")
