@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from rewriter.planner.model.plan import Coverage, Plan
     from rewriter.runtime.progress import Progress
     from rewriter.runtime.result import Result, Row, Stats
-    from rewriter.session import Session, StreamWriter
+    from rewriter.runtime.running_streams import StreamWriter
+    from rewriter.session import Session
 
 apilevel = "2.0"
 #: Threads may share the module, but not connections.

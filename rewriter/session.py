@@ -34,15 +34,15 @@ from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
-from rewriter.grammar.terms import Name
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.multi_statement import OpenTransaction, already_open, none_open, not_in_transaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
+from rewriter.runtime.program_statements import Append, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.running_streams import RunningStream, RunningStreams
+from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.settings import CacheSettings, SessionSettings, effect_warning
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import Runner
@@ -122,41 +122,28 @@ class Session:
         the table before, nothing is written, and the result has a warning. So a caller that does not know whether an
         append was committed repeats it.
         """
-        from rewriter.statements.write.append import Append
-
         if batch_id is not None and not isinstance(batch_id, str):
             raise InterfaceError(f"The batch_id is a {type(batch_id).__name__}.", hint="Pass it as a str.")
         with only_ours():
-            try:
-                return self._run_statement(Append(table=parse_name(table), data=data, batch_id=batch_id), {})
-            except Error as error:
-                error.position = None
-                self._show_plainly(error)
-                raise
+            return self._run_program(Append(table=parse_name(table), data=data, batch_id=batch_id))
 
     def stream(self, frame: object) -> StreamWriter:
         """Returns the writer of a streaming DataFrame of Spark: ``session.stream(frame).into("t", …)``."""
-        return StreamWriter(self, frame)
+        return StreamWriter(frame, self._start_stream)
 
-    def start_stream(self, frame: object, table: str, stream_id: str, checkpoint: str, trigger: str) -> RunningStream:
-        """Does the work of ``StreamWriter.into``."""
-        from rewriter.statements.stream.frame_streams import start_stream
-
+    def _start_stream(self, statement: StartStream) -> RunningStream:
         with only_ours():
-            if not self.catalog.find_warehouse():
-                raise not_found(self.catalog.warehouse)
-            if self._transaction is not None:
-                raise not_in_transaction("The batches of a stream commit automatically")
-            context = self._context({})
-            name = parse_name(table)
-            if self._database != DEFAULT_DATABASE and len(name.parts) == 1:
-                name = Name((self._database, *name.parts))
-            try:
-                return start_stream(frame, name, stream_id, checkpoint, trigger, context)
-            except Error as error:
-                error.position = None
-                self._show_plainly(error)
-                raise
+            self._run_program(statement)
+        return self.streams.latest()
+
+    def _run_program(self, statement: Statement) -> Result:
+        """Runs a statement that has no text, so that its errors have no position."""
+        try:
+            return self._run_statement(statement, {})
+        except Error as error:
+            error.position = None
+            self._show_plainly(error)
+            raise
 
     def _execute(self, text: str, parameters: Parameters) -> Result:
         _ = self.catalog
@@ -421,26 +408,6 @@ def shifted(error: Error, span: Span) -> Error:
     if error.position is not None:
         error.position = error.position.shifted(span.start)
     return error
-
-
-class StreamWriter:
-    """A streaming DataFrame on its way into a table."""
-
-    def __init__(self, session: Session, frame: object) -> None:
-        self._session = session
-        self._frame = frame
-
-    def into(
-        self, table: str, *, stream_id: str, checkpoint: str | os.PathLike[str], trigger: str = "available now"
-    ) -> RunningStream:
-        """Starts the stream in the background. Its batches are appended to the table by the names of the columns, each
-        at most once.
-
-        ``stream_id`` is the id of the stream in the warehouse, ``checkpoint`` a directory of this stream alone.
-        ``trigger`` is "available now", which loads what exists and ends, an interval such as "10 seconds", or
-        "continuous batches".
-        """
-        return self._session.start_stream(self._frame, table, stream_id, os.fspath(checkpoint), trigger)
 
 
 def _start(engine: str | Engine, master: str | None) -> Engine:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 
 from rewriter.errors import Error, foreign
 from rewriter.exec.engine import CLOSING_SECONDS, Engine
+from rewriter.grammar.typed_names import parse_name
+from rewriter.runtime.program_statements import StartStream
 
 
 class RunningStream:
@@ -70,6 +73,10 @@ class RunningStreams:
         """Adds a stream, which ``close`` ends."""
         self._streams = [*(other for other in self._streams if other.is_running or other.error), stream]
 
+    def latest(self) -> RunningStream:
+        """Returns the stream that was added last."""
+        return self._streams[-1]
+
     def wait(self) -> None:
         """Waits until all streams have ended. Raises the error of the first that failed."""
         for stream in self._streams:
@@ -85,3 +92,31 @@ class RunningStreams:
         deadline = time.monotonic() + CLOSING_SECONDS
         for stream in streams:
             stream._thread.join(max(0.0, deadline - time.monotonic()))
+
+
+class StreamWriter:
+    """A streaming DataFrame on its way into a table."""
+
+    def __init__(self, frame: object, start: Callable[[StartStream], RunningStream]) -> None:
+        self._frame = frame
+        self._start = start
+
+    def into(
+        self, table: str, *, stream_id: str, checkpoint: str | os.PathLike[str], trigger: str = "available now"
+    ) -> RunningStream:
+        """Starts the stream in the background. Its batches are appended to the table by the names of the columns, each
+        at most once.
+
+        ``stream_id`` is the id of the stream in the warehouse, ``checkpoint`` a directory of this stream alone.
+        ``trigger`` is "available now", which loads what exists and ends, an interval such as "10 seconds", or
+        "continuous batches".
+        """
+        return self._start(
+            StartStream(
+                frame=self._frame,
+                table=parse_name(table),
+                stream=stream_id,
+                checkpoint=os.fspath(checkpoint),
+                trigger=trigger,
+            )
+        )

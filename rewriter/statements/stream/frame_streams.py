@@ -9,9 +9,11 @@ from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import Error, InterfaceError
 from rewriter.exec.engine import Engine, EngineStream, Relation
-from rewriter.grammar.terms import Name
+from rewriter.runtime.program_statements import StartStream
+from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.running_streams import RunningStream
 from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
 from rewriter.statements.stream.stream_batches import StreamRun, alive, begin, check_target, end
 from rewriter.statements.stream.stream_options import read_options
 from rewriter.statements.write.append import append_rows
@@ -19,14 +21,15 @@ from rewriter.statements.write.append import append_rows
 _WAIT_SECONDS = 0.5
 
 
-def start_stream(
-    frame: Any, table: Name, stream: str, checkpoint: str, trigger: str, context: Context
-) -> RunningStream:
-    """Starts a stream that appends the batches of a DataFrame to a table, by the names of the columns.
+@runs(StartStream)
+def start_stream(statement: StartStream, context: Context) -> Result:
+    """Starts a stream in the background, which the session then holds. It appends the batches of a DataFrame to a
+    table, by the names of the columns.
 
     Raises the errors of ``read_options``, ``check_target``, ``begin`` and ``Engine.stream``.
     """
-    named_options = (("stream", stream), ("checkpoint", checkpoint), ("trigger", trigger))
+    table = statement.table
+    named_options = tuple([(name, getattr(statement, name)) for name in ("stream", "checkpoint", "trigger")])
     for name, value in named_options:
         if not isinstance(value, str):
             raise InterfaceError(f"The {name} is a {type(value).__name__}.", hint="Pass it as a str.")
@@ -37,15 +40,14 @@ def start_stream(
     engine = context.streams.new_engine()
     run.context = context.in_background(engine)
     try:
-        trigger_, load = options.trigger, partial(_load, run)
-        query = engine.stream(frame, options.checkpoint, trigger_.available_now, trigger_.seconds, load)
+        trigger, load = options.trigger, partial(_load, run)
+        query = engine.stream(statement.frame, options.checkpoint, trigger.available_now, trigger.seconds, load)
     except BaseException as error:
         engine.close()
         end(run, stream_runs.FAILED, str(error))
         raise
-    running_stream = RunningStream(options.stream, partial(_watch, query, run, engine), run.stopping)
-    context.streams.add(running_stream)
-    return running_stream
+    context.streams.add(RunningStream(options.stream, partial(_watch, query, run, engine), run.stopping))
+    return listing("INSERT", strings("stream"), [(options.stream,)])
 
 
 def _load(run: StreamRun, number: int, checkpoint: str, rows: Relation) -> None:

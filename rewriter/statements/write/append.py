@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import CommitBatch, PartitionWrite, WritePartitions
@@ -18,24 +17,15 @@ from rewriter.exec.arrow_input import batches_of, spool
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.grammar.families.writes import Insert
-from rewriter.grammar.statements import Statement
 from rewriter.grammar.terms import Name, Query
 from rewriter.runtime.multi_statement import not_in_transaction
+from rewriter.runtime.program_statements import Append
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.write.insert import retried, rows_of, stats_of, write_external, write_rows
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
-
-
-@dataclass(frozen=True, kw_only=True)
-class Append(Statement):
-    """``connection.append(table, data, batch_id)``. It has no text."""
-
-    table: Name
-    data: Any = field(compare=False)
-    batch_id: str | None = None
 
 
 @runs(Append, in_transaction=True)
