@@ -312,8 +312,10 @@ def planned(query: CubeQuery) -> PlannedReference:
 
 
 def _splits_partitions(query: CubeQuery) -> bool:
-    """Tests whether the time of an event matters within its base period."""
+    """Tests whether the time of an event matters within its base period, or another time of it at all."""
     time, base, calendar = query.time, query.choice.base, query.cube.calendar
+    if query.choice.secondary_uses:
+        return True
     bounds = [bound for range_ in time.requested for bound in (range_.start, range_.end)]
     are_whole = all(base.is_aligned(bound) for bound in bounds if MIN_INSTANT < bound < MAX_INSTANT)
     return bool(time.raw_uses) or not are_whole or not all(base.nests_in(calendar.of(unit)) for unit in time.units)
