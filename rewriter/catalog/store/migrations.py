@@ -136,6 +136,11 @@ def _packed_files(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE files ADD COLUMN part TEXT"))
 
 
+def _refresh_claims(connection: Connection) -> None:
+    """Adds the claims of workers that refresh a share of a fact."""
+    schema.refresh_claims.create(connection, checkfirst=True)
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -154,6 +159,7 @@ STEPS: tuple[Step, ...] = (
     _unproven_rollups,
     _identity,
     _packed_files,
+    _refresh_claims,
 )
 
 

@@ -46,6 +46,19 @@ def times(period: Period, ordinals: Sequence[OrdinalRange]) -> RangeSet:
     return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in ordinals)
 
 
+def first_periods(period: Period, time: RangeSet, count: int) -> RangeSet:
+    """Returns the time of the oldest ``count`` periods of a time that consists of whole periods. O(ranges)."""
+    taken: list[TimeRange] = []
+    for range_ in time:
+        if count <= 0:
+            break
+        first = period.ordinal(range_.start)
+        end = min(period.ordinal(range_.end - 1) + 1, first + count)
+        taken.append(TimeRange(range_.start, period.start(end)))
+        count -= end - first
+    return RangeSet(taken)
+
+
 def within(period: Period, time: RangeSet) -> RangeSet:
     """Returns the time of the periods that lie wholly inside the time."""
     pairs = ((period.ceil(range_.start), period.floor(range_.end)) for range_ in time)

@@ -723,6 +723,11 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "REFRESH FACT f FROM '2015' TO 'now' dry run",
         RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
     ),
+    ("REFRESH FACT f MAX 5 PARTITIONS", RefreshFact(fact=name("f"), most=5)),
+    (
+        "refresh fact d.f from '2015' to 'now' max 1 partitions dry run",
+        RefreshFact(fact=name("d", "f"), start=text("2015"), end=text("now"), most=1, dry_run=True),
+    ),
     ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
     ("REFRESH TABLE db.t", RefreshTable(table=name("db", "t"))),
     (
