@@ -14,8 +14,8 @@ _HEARTBEAT_SECONDS = 10.0
 
 @contextmanager
 def heartbeat(transaction: Writer, expiry_seconds: float | None = None) -> Iterator[None]:
-    """Reports to the catalog, in the block, that this writer lives: several times in ``expiry_seconds``, if given, after
-    which others take it for dead.
+    """Reports to the catalog, in the block, that this writer lives: several times within ``expiry_seconds``, after
+    which others may abort it.
     """
     pause = _HEARTBEAT_SECONDS if expiry_seconds is None else min(_HEARTBEAT_SECONDS, expiry_seconds / 4)
 
