@@ -1,5 +1,5 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [duckdb] [spark]
-[dialect] [peers]``: the tables of ``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [duckdb]
+[spark] [dialect] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from benchmarks import (
     scanning,
     statements,
     timelines,
+    work_lists,
 )
 from benchmarks.timing import Table, WideTable, markdown, wide_markdown
 
@@ -34,6 +35,7 @@ GROUPS = (
     "planning",
     "cover",
     "timelines",
+    "worklists",
     "lookups",
     "commits",
     "cache",
@@ -65,6 +67,8 @@ def main(
         show(cover.measure())
     if not chosen or "timelines" in chosen:
         show(timelines.measure())
+    if not chosen or "worklists" in chosen:
+        show(work_lists.measure())
     if not chosen or "lookups" in chosen:
         _lookups(metastore_partitions, show)
     if not chosen or "commits" in chosen:
