@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import (
     DatabaseError,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rewriter.planner.model.plan import Coverage, Plan
     from rewriter.runtime.progress import Progress
     from rewriter.runtime.result import Result, Row, Stats
-    from rewriter.session import Session
+    from rewriter.session import Session, StreamWriter
 
 apilevel = "2.0"
 #: Threads may share the module, but not connections.
@@ -166,6 +166,22 @@ class Connection:
         """Returns a new cursor that has executed the statement."""
         return self.cursor().execute(sql, parameters)
 
+    def append(self, table: str, data: Any, batch_id: str | None = None) -> Cursor:
+        """Appends the rows of Arrow data to a table, by the names of the columns. Returns a cursor with the number of
+        rows.
+
+        ``data`` is a pyarrow ``Table``, ``RecordBatch`` or ``RecordBatchReader``, or an object that exports an Arrow
+        stream, such as a DataFrame of Polars. A batch whose ``batch_id`` was committed to the table before is skipped,
+        with a warning: to be sure of an append, repeat it.
+        """
+        cursor = self.cursor()
+        cursor._hold(self.session.append(table, data, batch_id))
+        return cursor
+
+    def stream(self, frame: object) -> StreamWriter:
+        """Returns the writer of a streaming DataFrame of Spark: ``connection.stream(frame).into("t", …)``."""
+        return self.session.stream(frame)
+
     def commit(self) -> None:
         """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""
         if self.session.in_transaction:
@@ -220,9 +236,11 @@ class Cursor:
         if not isinstance(sql, str):
             raise InterfaceError(f"A statement must be a str, not {type(sql).__name__}.", hint="Pass it as a str.")
         self._forget()
-        self._result = session.execute(sql, parameters)
-        self._rowcount = self._result.rowcount
+        self._hold(session.execute(sql, parameters))
         return self
+
+    def _hold(self, result: Result) -> None:
+        self._result, self._rowcount = result, result.rowcount
 
     def executemany(self, sql: str, seq_of_parameters: Sequence[Sequence[object] | Mapping[str, object]]) -> Cursor:
         """Executes a statement that returns no rows once for each set of parameters; ``rowcount`` is their sum."""

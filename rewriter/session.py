@@ -11,6 +11,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
+from typing import Any
 
 from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.model.objects import Column
@@ -33,12 +34,15 @@ from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
+from rewriter.grammar.terms import Name
+from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.multi_statement import OpenTransaction, already_open, none_open, not_in_transaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import Progress, ProgressReporter
 from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.running_streams import RunningStream, RunningStreams
 from rewriter.runtime.settings import CacheSettings, SessionSettings, effect_warning
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import Runner
@@ -94,6 +98,7 @@ class Session:
             self._use_cache()
         self._database = DEFAULT_DATABASE
         self._transaction: OpenTransaction | None = None
+        self.streams = RunningStreams(self._new_engine)
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
 
@@ -109,58 +114,110 @@ class Session:
                 if self._reads is not None and not self._reads.is_small:
                     self._reads = None
 
+    def append(self, table: str, data: Any, batch_id: str | None = None) -> Result:
+        """Appends the rows of Arrow data to a table, by the names of the columns, as INSERT INTO … BY NAME does.
+
+        ``data`` is a pyarrow ``Table``, ``RecordBatch`` or ``RecordBatchReader``, or another object that exports an
+        Arrow stream. ``batch_id`` is an id that the caller chose for these rows: if a batch of this id was committed to
+        the table before, nothing is written, and the result has a warning. So a caller that does not know whether an
+        append was committed repeats it.
+        """
+        from rewriter.statements.write.append import Append
+
+        if batch_id is not None and not isinstance(batch_id, str):
+            raise InterfaceError(f"The batch_id is a {type(batch_id).__name__}.", hint="Pass it as a str.")
+        with only_ours():
+            try:
+                return self._run_statement(Append(table=parse_name(table), data=data, batch_id=batch_id), {})
+            except Error as error:
+                error.position = None
+                self._show_plainly(error)
+                raise
+
+    def stream(self, frame: object) -> StreamWriter:
+        """Returns the writer of a streaming DataFrame of Spark: ``session.stream(frame).into("t", …)``."""
+        return StreamWriter(self, frame)
+
+    def start_stream(self, frame: object, table: str, stream_id: str, checkpoint: str, trigger: str) -> RunningStream:
+        """Does the work of ``StreamWriter.into``."""
+        from rewriter.statements.stream.frame_streams import start_stream
+
+        with only_ours():
+            if not self.catalog.find_warehouse():
+                raise not_found(self.catalog.warehouse)
+            if self._transaction is not None:
+                raise not_in_transaction("The batches of a stream commit automatically")
+            context = self._context({})
+            name = parse_name(table)
+            if self._database != DEFAULT_DATABASE and len(name.parts) == 1:
+                name = Name((self._database, *name.parts))
+            try:
+                return start_stream(frame, name, stream_id, checkpoint, trigger, context)
+            except Error as error:
+                error.position = None
+                self._show_plainly(error)
+                raise
+
     def _execute(self, text: str, parameters: Parameters) -> Result:
-        catalog = self.catalog
+        _ = self.catalog
         bound = bind(text, parameters)
         try:
-            statement = parse(bound.text)
-            if isinstance(statement, SetSetting | ResetSetting):
-                return self._set(statement)
-            runner = runner_of(type(statement))
-            if not (runner and runner.without_warehouse) and not catalog.find_warehouse():
-                if isinstance(statement, DropTable | DropView | DropDatabase) and statement.if_exists:
-                    return Result(f"DROP {type(statement).__name__.removeprefix('Drop').upper()}")
-                raise not_found(catalog.warehouse).at(statement.span)
-            if isinstance(statement, StartTransaction | Commit | Rollback):
-                return self._bound(statement)
-            if self._transaction is not None and runner is not None and not runner.in_transaction:
-                raise not_in_transaction("This statement commits automatically").at(statement.span)
-            catalog.find_warehouse()
-            context = Context(
-                catalog,
-                self._snapshot(catalog),
-                self.settings,
-                self.settings.for_planner(),
-                self._started_engine,
-                self.engine_name,
-                _RELATION_NUMBERS,
-                bound.parameters,
-                self._temporaries,
-                ProgressReporter(self._progress),
-                self._transaction,
-                self._prepared,
-            )
-            if runner is None:
-                assert isinstance(statement, UseDatabase)
-                self._database = context.database(statement.database).name
-                return Result("USE")
-            if self._database != DEFAULT_DATABASE:
-                statement = qualified(statement, self._database, context.is_temporary)
-            try:
-                if catalog.is_absent:
-                    _check_database(statement, context)
-                return self._run(runner, statement, context)
-            except EngineError:
-                context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
-                raise
-            except Error as error:
-                if catalog.is_absent and error.condition in _NOT_FOUND:
-                    raise not_found(catalog.warehouse).at(error.position) from error
-                raise
+            return self._run_statement(parse(bound.text), bound.parameters)
         except Error as error:
             error.position = bound.original(error.position)
             self._show_plainly(error)
             raise
+
+    def _run_statement(self, statement: Statement, parameters: Mapping[str, object]) -> Result:
+        catalog = self.catalog
+        if isinstance(statement, SetSetting | ResetSetting):
+            return self._set(statement)
+        runner = runner_of(type(statement))
+        if not (runner and runner.without_warehouse) and not catalog.find_warehouse():
+            if isinstance(statement, DropTable | DropView | DropDatabase) and statement.if_exists:
+                return Result(f"DROP {type(statement).__name__.removeprefix('Drop').upper()}")
+            raise not_found(catalog.warehouse).at(statement.span)
+        if isinstance(statement, StartTransaction | Commit | Rollback):
+            return self._bound(statement)
+        if self._transaction is not None and runner is not None and not runner.in_transaction:
+            raise not_in_transaction("This statement commits automatically").at(statement.span)
+        catalog.find_warehouse()
+        context = self._context(parameters)
+        if runner is None:
+            assert isinstance(statement, UseDatabase)
+            self._database = context.database(statement.database).name
+            return Result("USE")
+        if self._database != DEFAULT_DATABASE:
+            statement = qualified(statement, self._database, context.is_temporary)
+        try:
+            if catalog.is_absent:
+                _check_database(statement, context)
+            return self._run(runner, statement, context)
+        except EngineError:
+            context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
+            raise
+        except Error as error:
+            if catalog.is_absent and error.condition in _NOT_FOUND:
+                raise not_found(catalog.warehouse).at(error.position) from error
+            raise
+
+    def _context(self, parameters: Mapping[str, object]) -> Context:
+        """Returns the environment of the next statement."""
+        return Context(
+            self.catalog,
+            self._snapshot(self.catalog),
+            self.settings,
+            self.settings.for_planner(),
+            self._started_engine,
+            self.engine_name,
+            _RELATION_NUMBERS,
+            parameters,
+            self._temporaries,
+            ProgressReporter(self._progress),
+            self._transaction,
+            self._prepared,
+            streams=self.streams,
+        )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
         """Runs the statements of a text one after the other. Yields the text and the result of each; runs it when it is
@@ -226,14 +283,15 @@ class Session:
         return self._transaction is not None
 
     def close(self) -> None:
-        """Rolls an open transaction back, closes the engine if the session started it, drops temporary tables, and
-        closes the catalog. Idempotent.
+        """Ends streams after their current batch, rolls an open transaction back, closes the engine if the session
+        started it, drops temporary tables, and closes the catalog. Idempotent.
         """
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
         transaction, self._transaction = self._transaction, None
         with only_ours():
             try:
+                self.streams.close()
                 if transaction is not None:
                     transaction.rollback()
             finally:
@@ -269,6 +327,10 @@ class Session:
         if self._engine is None:
             self._engine = _start(self._engine_name, self._master)
         return self._engine
+
+    def _new_engine(self) -> Engine:
+        """Returns an engine of the same kind, for work beside that of the session."""
+        return _start(self.engine_name, self._master)
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
@@ -359,6 +421,26 @@ def shifted(error: Error, span: Span) -> Error:
     if error.position is not None:
         error.position = error.position.shifted(span.start)
     return error
+
+
+class StreamWriter:
+    """A streaming DataFrame on its way into a table."""
+
+    def __init__(self, session: Session, frame: object) -> None:
+        self._session = session
+        self._frame = frame
+
+    def into(
+        self, table: str, *, stream_id: str, checkpoint: str | os.PathLike[str], trigger: str = "available now"
+    ) -> RunningStream:
+        """Starts the stream in the background. Its batches are appended to the table by the names of the columns, each
+        at most once.
+
+        ``stream_id`` is the id of the stream in the warehouse, ``checkpoint`` a directory of this stream alone.
+        ``trigger`` is "available now", which loads what exists and ends, an interval such as "10 seconds", or
+        "continuous batches".
+        """
+        return self._session.start_stream(self._frame, table, stream_id, os.fspath(checkpoint), trigger)
 
 
 def _start(engine: str | Engine, master: str | None) -> Engine:

@@ -136,6 +136,12 @@ def _packed_files(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE files ADD COLUMN part TEXT"))
 
 
+def _streams(connection: Connection) -> None:
+    """Adds batches that are committed at most once, and streams. An older release would commit a batch again."""
+    schema.batches.create(connection, checkfirst=True)
+    schema.streams.create(connection, checkfirst=True)
+
+
 def _refresh_claims(connection: Connection) -> None:
     """Adds the claims of workers that refresh a share of a fact."""
     schema.refresh_claims.create(connection, checkfirst=True)
@@ -159,6 +165,7 @@ STEPS: tuple[Step, ...] = (
     _unproven_rollups,
     _identity,
     _packed_files,
+    _streams,
     _refresh_claims,
 )
 

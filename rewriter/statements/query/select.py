@@ -241,6 +241,8 @@ def the_partition(table: Table) -> Partition:
 def _relation(name: str, use: TableUse, query: Query, context: Context, most_rows: int | None) -> tuple[Relation, int]:
     """Returns what the engine reads for a table, and the number of its partitions."""
     table = use.table
+    if table.id < 0 and context.batch is not None and table.location == context.batch.location:
+        return replace(context.batch.relation, name=name), 0
     if table.id < 0:
         named_files = expanded(table, query)
         try:
