@@ -1,4 +1,4 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [footers]
+"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
 [duckdb] [spark] [dialect] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
@@ -28,6 +28,7 @@ from benchmarks import (
     scanning,
     statements,
     timelines,
+    work_lists,
 )
 from benchmarks.timing import Table, WideTable, markdown, wide_markdown
 
@@ -35,6 +36,7 @@ GROUPS = (
     "planning",
     "cover",
     "timelines",
+    "worklists",
     "lookups",
     "commits",
     "cache",
@@ -67,6 +69,8 @@ def main(
         show(cover.measure())
     if not chosen or "timelines" in chosen:
         show(timelines.measure())
+    if not chosen or "worklists" in chosen:
+        show(work_lists.measure())
     if not chosen or "lookups" in chosen:
         _lookups(metastore_partitions, show)
     if not chosen or "commits" in chosen:
