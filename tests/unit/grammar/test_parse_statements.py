@@ -754,7 +754,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
             insert=Insert(
                 table=name("t"),
                 partition=(PartitionItem("p", None),),
-                query=Query(f"SELECT x FROM        csv.`a/b`{' ' * 36} WHERE x > 1"),
+                query=Query(f"SELECT x FROM        csv.`a/b`{' ' * 35} WHERE x > 1"),
             ),
             typed=Query("SELECT x FROM STREAM csv.`a/b` OPTIONS ('Stream' = 's', 'k' = '') WHERE x > 1"),
             format="csv",
