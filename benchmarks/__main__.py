@@ -1,5 +1,5 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
-[duckdb] [spark] [dialect] [peers]``: the tables of ``benchmarks/README.md``.
+[streams] [duckdb] [spark] [dialect] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from benchmarks import (
     querying,
     scanning,
     statements,
+    streams,
     timelines,
     work_lists,
 )
@@ -42,6 +43,7 @@ GROUPS = (
     "cache",
     "statements",
     "footers",
+    "streams",
     "duckdb",
     "spark",
     "dialect",
@@ -83,6 +85,8 @@ def main(
         show(statements.measure())
     if not chosen or "footers" in chosen:
         show(footers.measure())
+    if not chosen or "streams" in chosen:
+        print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if not chosen or "peers" in chosen:
