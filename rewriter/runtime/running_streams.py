@@ -22,8 +22,9 @@ class RunningStream:
         self._work = work
         self._stopping = stopping
         self._error: Error | None = None
-        self._thread = threading.Thread(target=self._run, name=f"rewriter-stream-{id}", daemon=True)
-        self._thread.start()
+        #: Python's own ``join`` takes a thread for ended if Ctrl-C comes while it waits.
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, name=f"rewriter-stream-{id}", daemon=True).start()
 
     def _run(self) -> None:
         try:
@@ -32,11 +33,13 @@ class RunningStream:
             self._error = error
         except Exception as error:
             self._error = foreign(error)
+        finally:
+            self._ended.set()
 
     @property
     def is_running(self) -> bool:
         """Tests whether the stream goes on."""
-        return self._thread.is_alive()
+        return not self._ended.is_set()
 
     @property
     def error(self) -> Error | None:
@@ -45,8 +48,7 @@ class RunningStream:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until the stream has ended, at most ``timeout`` seconds; returns whether it has. Raises its error."""
-        self._thread.join(timeout)
-        if self._thread.is_alive():
+        if not self._ended.wait(timeout):
             return False
         if self._error is not None:
             raise self._error
@@ -91,7 +93,7 @@ class RunningStreams:
             stream.request_stop()
         deadline = time.monotonic() + CLOSING_SECONDS
         for stream in streams:
-            stream._thread.join(max(0.0, deadline - time.monotonic()))
+            stream._ended.wait(max(0.0, deadline - time.monotonic()))
 
 
 class StreamWriter:
