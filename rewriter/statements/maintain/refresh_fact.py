@@ -35,7 +35,7 @@ from rewriter.statements.resolve.partition_specs import key_range
 from rewriter.statements.show.coverage import asked, overlapping
 from rewriter.statements.write.external_base_changes import note_listed, read_base
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
-from rewriter.statements.write.packing import packing_of
+from rewriter.statements.write.sink_choice import grouped_sink, packing_of
 from rewriter.timeline.calendars import Period, ZonedPeriod
 from rewriter.timeline.layout_parts import DATE, TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
@@ -164,14 +164,15 @@ def _write(stored: StoredPeriod, table: Table, cube: Cube, recomputed: RangeSet,
     query = engine_query(_template(stored, table, cube, arms), uses, context)
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
-        packing = packing_of(table, context)
+        sink = grouped_sink(context)
         write = Write(
             folder,
             table.format,
             table.columns,
             table.partition_columns,
-            packing=packing,
+            packing=packing_of(table, sink),
             options=table.file_options,
+            sink=sink,
         )
         return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
 
