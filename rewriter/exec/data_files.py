@@ -72,7 +72,7 @@ def file_columns(format: str, path: str, options: Mapping[str, str] | None = Non
 
 def _column(field: pa.Field) -> Column:
     try:
-        return Column(field.name, _spark_type(field.type))
+        return Column(field.name, spark_type(field.type))
     except ValueError as error:
         raise ValueError(f"column {field.name}: {error}") from None
 
@@ -98,7 +98,7 @@ def _stored_type(type_: pa.DataType, format: str) -> str:
 
     if format == "parquet" and pa.types.is_timestamp(type_) and (type_.tz is None or type_.unit == "ns"):
         return "timestamp_ntz" if type_.tz is None else "timestamp in nanoseconds"
-    return _spark_type(type_)
+    return spark_type(type_)
 
 
 def stored_rows(format: str, path: str) -> int:
@@ -257,7 +257,7 @@ def _footer(format: str, path: str) -> pa.Schema:
     return pyarrow.parquet.read_schema(path)
 
 
-def _spark_type(type_: pa.DataType) -> str:
+def spark_type(type_: pa.DataType) -> str:
     """Returns Spark's name of an Arrow type. Timestamps without a zone are taken as UTC."""
     import pyarrow as pa
 
@@ -286,11 +286,11 @@ def _spark_type(type_: pa.DataType) -> str:
     if pa.types.is_decimal(type_):
         return f"decimal({type_.precision},{type_.scale})"
     if pa.types.is_dictionary(type_):
-        return _spark_type(type_.value_type)
+        return spark_type(type_.value_type)
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return f"array<{_spark_type(type_.value_type)}>"
+        return f"array<{spark_type(type_.value_type)}>"
     if pa.types.is_map(type_):
-        return f"map<{_spark_type(type_.key_type)},{_spark_type(type_.item_type)}>"
+        return f"map<{spark_type(type_.key_type)},{spark_type(type_.item_type)}>"
     if pa.types.is_struct(type_):
-        return f"struct<{','.join(f'{field.name}:{_spark_type(field.type)}' for field in type_)}>"
+        return f"struct<{','.join(f'{field.name}:{spark_type(field.type)}' for field in type_)}>"
     raise ValueError(f"its type {type_} has no counterpart in Spark SQL")
